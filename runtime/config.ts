@@ -13,7 +13,7 @@ import { parseS3Url } from "../adapters/s3/bucket.ts";
 import { createClientAddress, MasterSecret, signatureAlgorithms } from "../lib/auth/mod.ts";
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { logLevels } from "../lib/http/mod.ts";
-import { parseRateLimits, ratePolicies, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
+import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
 import { hostDefault, portDefault } from "./server/gate.ts";
 
 /** A setting of a deployment. */
@@ -216,7 +216,7 @@ const definitions = {
     flag: "rate-limits",
     value: "policies",
     description: `Rate policies, separated by commas: <name> for on, <name>=off, <name>=<requests>/<seconds>, or off for none at all. Names: ${ratePolicyNames.join(", ")}`,
-    otherwise: ratePolicyNames.filter(name => ratePolicies[name].isOn).join(","),
+    otherwise: "all but those of hours and bursts",
     schema: v.pipe(
       v.string(),
       v.check(accepts(parseRateLimits), `off, or items of ${rateLimitsForm}`),

@@ -17,6 +17,7 @@ import {
 } from "../auth/remote_issuers/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
+import type { Quotas } from "../http/rate_limit/policies.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { Limiter, Store } from "../storage/mod.ts";
 import { Audit } from "./audit/audit.ts";
@@ -64,6 +65,8 @@ export interface IdentityServices {
   readonly tokens: Tokens;
   /** Counts attempts. @default attempts are not limited */
   readonly limiter?: Limiter | undefined;
+  /** Rates of registrations and logins from one network. */
+  readonly quotas: Quotas;
   /** @default mail is dropped, with a warning in the log */
   readonly mailer?: Mailer | undefined;
   /** Native key derivation. @default {} */
@@ -139,10 +142,16 @@ export function createHashers({
   return { passwords: gated(passwordCosts[passwordHash]), codes: gated(codeCost) };
 }
 
-function attemptLimiter({ limiter, secret, logger, options }: IdentityServices): IdentityContext["limiter"] {
+function attemptLimiter({
+  limiter,
+  secret,
+  logger,
+  quotas,
+  options,
+}: IdentityServices): IdentityContext["limiter"] {
   const { limits = {} } = options ?? {};
   if (limits === "off" || limiter === undefined) return noAttemptLimits;
-  return new StoredAttemptLimiter(limiter, secret, logger, limits);
+  return new StoredAttemptLimiter(limiter, secret, logger, { limits, quotas });
 }
 
 /** Creates a mailer that drops mail with a warning, for a platform without one. */

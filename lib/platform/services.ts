@@ -85,8 +85,9 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
     webhooks: { sender: options.webhooks, keyOf: webhookKeyOf },
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
+  const quotas = resolveRateLimits(options.rateLimits);
   const identity = createIdentity({
-    ...{ store, secret, clock, random, timer, publicUrl, logger, directory, users, tokens },
+    ...{ store, secret, clock, random, timer, publicUrl, logger, directory, users, tokens, quotas },
     limiter: options.limiter === "off" ? undefined : options.limiter,
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
@@ -120,7 +121,7 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
     actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
     cursorKey: deriveKey(secret, "cursor"),
-    quotas: resolveRateLimits(options.rateLimits),
+    quotas,
   };
 }
 

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { it } from "node:test";
-import type { IdentityOptions } from "../../lib/mod.ts";
+import type { PlatformOptions } from "../../lib/mod.ts";
 import type { Limiter } from "../../lib/storage/mod.ts";
+import { sampleSize } from "../support/full.ts";
 import { openMemoryLimiter, openRedisLimiter } from "../support/limiters.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -17,12 +18,12 @@ const elsewhere = "198.51.100.1";
 describeOnStores("limits on identity operations", (open, on) => {
   async function limited(
     test: (world: TestPlatform) => Promise<void>,
-    identity: IdentityOptions = {},
+    { identity = {}, rateLimits = {} }: Pick<PlatformOptions, "identity" | "rateLimits"> = {},
   ): Promise<void> {
     let now = (): number => 0;
     const openLimiter = on === "Redis" ? openRedisLimiter : openMemoryLimiter;
     const limiter: Limiter = await openLimiter(() => now());
-    const world = await openPlatform(open, { limiter, identity });
+    const world = await openPlatform(open, { limiter, identity, rateLimits });
     now = world.clock.now;
     try {
       await test(world);
@@ -49,7 +50,23 @@ describeOnStores("limits on identity operations", (open, on) => {
     });
   }
 
-  it("let exactly thirty of fifty simultaneous creations through, and the next after the time they name", () =>
+  const thirtyAnHour = { limit: 30, windowMs: 3_600_000 };
+  const fewSignUps = {
+    rateLimits: { "sign-up-no-login": thirtyAnHour, "sign-up-anonymous": thirtyAnHour },
+  };
+
+  it("let a venue of 5,000 people behind one address in within ten minutes", () =>
+    limited(async world => {
+      const perBatch = 50;
+      const batches = sampleSize(5_000, 1_500) / perBatch;
+      for (let batch = 0; batch < batches; batch++) {
+        const answers = await Promise.all(Array.from({ length: perBatch }, () => create(world, here)));
+        assert.ok(answers.every(({ status }) => status === 200));
+        world.clock.advance(600_000 / (5_000 / perBatch));
+      }
+    }));
+
+  it("let exactly the configured number of simultaneous creations through, and the next after the time they name", () =>
     limited(async world => {
       const answers = await Promise.all(Array.from({ length: 50 }, () => create(world, here)));
       assert.equal(answers.filter(({ status }) => status === 200).length, 30);
@@ -60,7 +77,7 @@ describeOnStores("limits on identity operations", (open, on) => {
       assert.equal((await create(world, here)).status, 429);
       world.clock.advance(1);
       assert.equal((await create(world, here)).status, 200);
-    }));
+    }, fewSignUps));
 
   it("count anonymous registrations by network, known devices included", () =>
     limited(async world => {
@@ -70,7 +87,7 @@ describeOnStores("limits on identity operations", (open, on) => {
       }
       assertLimited(await register(world, "2001:db8::ffff", deviceId), 120);
       assert.equal((await register(world, "2001:db8:0:1::", deviceId)).status, 201);
-    }));
+    }, fewSignUps));
 
   it("count misses alone, so that people behind one address never use up each other's look-ups", () =>
     limited(async world => {
@@ -97,24 +114,26 @@ describeOnStores("limits on identity operations", (open, on) => {
       await Promise.all(Array.from({ length: 30 }, () => create(world, here)));
       const answers = await Promise.all(Array.from({ length: 5 }, () => create(world, here)));
       assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
-    }));
+    }, fewSignUps));
 
   it("are those that the platform is given, or none", async () => {
     await limited(
       async world => {
         assert.equal((await create(world, here)).status, 200);
         assert.equal((await create(world, here)).status, 429);
-        for (let count = 0; count < 40; count++) {
+        for (let count = 0; count < 650; count++) {
           assert.equal((await register(world, here, randomUUID())).status, 201);
         }
       },
       {
-        limits: {
-          noLoginCreate: {
-            counts: [{ by: "address", rules: [{ name: "day", limit: 1, windowMs: 86_400_000 }] }],
-            onLimiterFailure: "allow",
+        rateLimits: { "sign-up-anonymous": "off" },
+        identity: {
+          limits: {
+            noLoginCreate: {
+              counts: [{ by: "address", rules: [{ name: "day", limit: 1, windowMs: 86_400_000 }] }],
+              onLimiterFailure: "allow",
+            },
           },
-          anonymousRegister: "off",
         },
       },
     );
@@ -123,7 +142,7 @@ describeOnStores("limits on identity operations", (open, on) => {
         const answers = await Promise.all(Array.from({ length: 50 }, () => create(world, here)));
         assert.ok(answers.every(({ status }) => status === 200));
       },
-      { limits: "off" },
+      { identity: { limits: "off" }, ...fewSignUps },
     );
   });
 

@@ -11,13 +11,22 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
 /** The subject that a policy counts for. */
-export type QuotaName = "user" | "key" | "loyaltyAction" | "failure";
+export type QuotaName =
+  | "user"
+  | "key"
+  | "loyaltyAction"
+  | "failure"
+  | "signUpNoLogin"
+  | "signUpAnonymous"
+  | "signUpEmail"
+  | "loginNetwork";
 
 /** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
 export interface RatePolicy extends LimitRule {
   /**
    * `user`: requests of a user to the audience API; `key`: those of an API key; `loyaltyAction`: the actions that a user
-   * reports; `failure`: wrong credentials from the network of a client.
+   * reports; `failure`: wrong credentials from the network of a client; `signUp…`: registrations from it; `loginNetwork`:
+   * logins from it on devices that their accounts do not know.
    */
   readonly quota: QuotaName;
   readonly isOn: boolean;
@@ -32,7 +41,11 @@ export type RatePolicyName =
   | "private-hour"
   | "private-burst"
   | "loyalty-action"
-  | "failed-authentication";
+  | "failed-authentication"
+  | "sign-up-no-login"
+  | "sign-up-anonymous"
+  | "sign-up-email"
+  | "login-network";
 
 /** The policies. A quota with several of them that are on has to pass each. */
 export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
@@ -46,6 +59,18 @@ export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
   "loyalty-action": { quota: "loyaltyAction", name: "minute", limit: 120, windowMs: minuteMs, isOn: true },
   // A stadium shares few addresses: what is refused beyond this is wrong credentials alone, never right ones.
   "failed-authentication": { quota: "failure", name: "failures", limit: 60, windowMs: minuteMs, isOn: true },
+  // A venue is one network: 5,000 people have to get in within ten minutes.
+  "sign-up-no-login": { quota: "signUpNoLogin", name: "minute", limit: 600, windowMs: minuteMs, isOn: true },
+  "sign-up-anonymous": {
+    quota: "signUpAnonymous",
+    name: "minute",
+    limit: 600,
+    windowMs: minuteMs,
+    isOn: true,
+  },
+  "sign-up-email": { quota: "signUpEmail", name: "minute", limit: 60, windowMs: minuteMs, isOn: true },
+  // Who signs up with an e-mail address logs in next.
+  "login-network": { quota: "loginNetwork", name: "minute", limit: 60, windowMs: minuteMs, isOn: true },
 };
 
 /** Every name of a policy, in the order in which documents list them. */
@@ -77,6 +102,10 @@ export function resolveRateLimits(limits: RateLimits = {}): Quotas {
     key: rulesOf("key"),
     loyaltyAction: rulesOf("loyaltyAction"),
     failure: rulesOf("failure"),
+    signUpNoLogin: rulesOf("signUpNoLogin"),
+    signUpAnonymous: rulesOf("signUpAnonymous"),
+    signUpEmail: rulesOf("signUpEmail"),
+    loginNetwork: rulesOf("loginNetwork"),
   };
 }
 

@@ -8,6 +8,7 @@ import { keyedTag } from "../../auth/crypto/mod.ts";
 import { deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
+import { type Quotas, resolveRateLimits } from "../../http/rate_limit/policies.ts";
 import type { Limiter } from "../../storage/mod.ts";
 import { normaliseEmail } from "../email.ts";
 import {
@@ -15,7 +16,7 @@ import {
   type AttemptLimits,
   type AttemptPolicy,
   type AttemptSubject,
-  attemptPolicies,
+  attemptPoliciesOf,
   type LimitedAction,
 } from "./policies.ts";
 
@@ -30,6 +31,7 @@ export interface AttemptFacts {
   /** As the client wrote it, if a user has it or not. */
   readonly email?: string;
   readonly userId?: string;
+  readonly deviceId?: string;
   readonly sessionId?: string;
 }
 
@@ -43,10 +45,18 @@ export interface AttemptLimiter {
    */
   attempt(action: LimitedAction, facts: AttemptFacts): Promise<"go" | "silent">;
   /**
-   * Forgets failed logins: those of the account at this address (`pair`, after a login), or all of the account (after a
-   * reset by mail or by an operator). It never fails, as counters expire anyway.
+   * Forgets failed logins: those of the account at this address and on this device (`pair`, after a login), or all of the
+   * account (after a reset by mail or by an operator). It never fails, as counters expire anyway.
    */
   clear(facts: AttemptFacts, scope?: "pair" | "account"): Promise<void>;
+}
+
+/** The rates of a deployment. */
+export interface AttemptRates {
+  /** @default {} */
+  readonly limits?: AttemptLimits;
+  /** @default those of a platform without settings */
+  readonly quotas?: Quotas;
 }
 
 /** Limits nothing. */
@@ -60,12 +70,17 @@ export class StoredAttemptLimiter implements AttemptLimiter {
   readonly #policies: Readonly<Record<LimitedAction, AttemptPolicy | "off">>;
   #isWarned = false;
 
-  /** `secret` keys the tags that replace e-mails and addresses in the limiter. */
-  constructor(limiter: Limiter, secret: MasterSecret, logger: Logger, limits: AttemptLimits = {}) {
+  /** `secret` keys the tags that replace e-mails and addresses in the limiter. `limits` replace the policies of `quotas`. */
+  constructor(
+    limiter: Limiter,
+    secret: MasterSecret,
+    logger: Logger,
+    { limits = {}, quotas = resolveRateLimits() }: AttemptRates = {},
+  ) {
     this.#limiter = limiter;
     this.#logger = logger;
     this.#key = deriveKey(secret, "abuse");
-    this.#policies = { ...attemptPolicies, ...limits };
+    this.#policies = { ...attemptPoliciesOf(quotas), ...limits };
   }
 
   async attempt(action: LimitedAction, facts: AttemptFacts): Promise<"go" | "silent"> {
@@ -73,6 +88,7 @@ export class StoredAttemptLimiter implements AttemptLimiter {
     if (policy === "off") return "go";
     this.#warnWithoutAddress(policy, facts);
     for (const count of policy.counts) {
+      if (count.rules.length === 0) continue;
       const subject = this.#subjectOf(action, count.by, facts);
       const waitMs = await this.#spend(subject, count).catch((error: unknown) => {
         this.#logger.log("error", "abuse_limiter_failed", { action, reason: String(error) });
@@ -81,18 +97,23 @@ export class StoredAttemptLimiter implements AttemptLimiter {
       });
       if (waitMs === null) continue;
       if (count.isSilent === true) return "silent";
-      throw refused(count.by, waitMs);
+      throw refused(action, count.by, waitMs);
     }
     return "go";
   }
 
   async clear(facts: AttemptFacts, scope: "pair" | "account" = "pair"): Promise<void> {
-    const policy = this.#policies.login;
-    if (policy === "off") return;
-    const counts = policy.counts.filter(({ by }) => by === "pair" || (by === "account" && scope === by));
-    const resets = counts.map(({ by, rules }) =>
-      this.#limiter.reset(this.#subjectOf("login", by, facts), rules),
-    );
+    const { login, knownDeviceLogin } = this.#policies;
+    const isCleared = ({ by, rules }: AttemptCount): boolean =>
+      rules.length > 0 &&
+      (by === "pair" ||
+        (by === "device" && facts.deviceId !== undefined) ||
+        (by === "account" && scope === by));
+    const resetsOf = (action: LimitedAction, policy: AttemptPolicy | "off"): Promise<void>[] =>
+      (policy === "off" ? [] : policy.counts.filter(isCleared)).map(({ by, rules }) =>
+        this.#limiter.reset(this.#subjectOf(action, by, facts), rules),
+      );
+    const resets = [...resetsOf("login", login), ...resetsOf("knownDeviceLogin", knownDeviceLogin)];
     for (const result of await Promise.allSettled(resets)) {
       if (result.status === "rejected") {
         this.#logger.log("error", "abuse_limiter_failed", {
@@ -133,6 +154,8 @@ function payerOf(by: AttemptSubject, facts: AttemptFacts): readonly string[] {
       return [clientOf(facts)];
     case "pair":
       return [accountOf(facts), clientOf(facts)];
+    case "device":
+      return [accountOf(facts), required(facts.deviceId, "deviceId")];
     case "user":
       return [required(facts.userId, "userId")];
     case "session":
@@ -156,8 +179,8 @@ function required(value: string | undefined, name: string): string {
   return value;
 }
 
-function refused(by: AttemptSubject, retryAfterMs: number): AppError {
-  return by === "pair" || by === "account"
+function refused(action: LimitedAction, by: AttemptSubject, retryAfterMs: number): AppError {
+  return by === "pair" || by === "account" || by === "device" || action === "passwordChange"
     ? new AppError("too_many_attempts", "Cannot accept another attempt for this account yet", {
         retryAfterMs,
       })

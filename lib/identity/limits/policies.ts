@@ -4,11 +4,14 @@
  * @module
  */
 
+import { type Quotas, resolveRateLimits } from "../../http/rate_limit/policies.ts";
 import type { LimitRule } from "../../storage/mod.ts";
 
 /** An action with limits. A `noLoginLookup` is counted after it fails, the others before they start. */
 export type LimitedAction =
   | "login"
+  | "knownDeviceLogin"
+  | "passwordChange"
   | "register"
   | "registeredMail"
   | "forgot"
@@ -23,9 +26,9 @@ export type LimitedAction =
 
 /**
  * The payer of an attempt: the account (by e-mail, or else by user), the network of the client, both together, the
- * user, or the session.
+ * account on one device, the user, or the session.
  */
-export type AttemptSubject = "pair" | "account" | "address" | "user" | "session";
+export type AttemptSubject = "pair" | "account" | "address" | "device" | "user" | "session";
 
 /** The allowance of one subject. */
 export interface AttemptCount {
@@ -54,18 +57,35 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const quarterMs = 15 * minuteMs;
 
-/** The default policies. */
-export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = {
-  login: {
-    // Attempts at one account from one network exhaust the pair, and so never lock the account for others.
-    counts: [
-      { by: "pair", rules: [{ name: "pair", limit: 5, windowMs: quarterMs }] },
-      { by: "address", rules: [{ name: "address", limit: 60, windowMs: quarterMs }] },
-      { by: "account", rules: [{ name: "account", limit: 30, windowMs: quarterMs }] },
-    ],
+/** The policies of a deployment, whose rates of networks have names like those of requests. */
+export function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction, AttemptPolicy>> {
+  return {
+    ...fixedPolicies,
+    login: {
+      // Attempts at one account from one network exhaust the pair, and so never lock the account for others.
+      counts: [
+        { by: "pair", rules: [{ name: "pair", limit: 5, windowMs: quarterMs }] },
+        { by: "address", rules: quotas.loginNetwork },
+        { by: "account", rules: [{ name: "account", limit: 30, windowMs: quarterMs }] },
+      ],
+      onLimiterFailure: "reject",
+    },
+    register: byAddress(quotas.signUpEmail, "allow"),
+    anonymousRegister: byAddress(quotas.signUpAnonymous, "allow"),
+    noLoginCreate: byAddress(quotas.signUpNoLogin, "allow"),
+  };
+}
+
+const fixedPolicies = {
+  // Paid by the device alone, so that strangers' wrong passwords neither lock the owner out nor use up a venue's network.
+  knownDeviceLogin: {
+    counts: [{ by: "device", rules: [{ name: "device", limit: 10, windowMs: quarterMs }] }],
     onLimiterFailure: "reject",
   },
-  register: byAddress("hour", 10, hourMs, "allow"),
+  passwordChange: {
+    counts: [{ by: "session", rules: [{ name: "session", limit: 5, windowMs: quarterMs }] }],
+    onLimiterFailure: "reject",
+  },
   registeredMail: {
     counts: [{ by: "account", rules: [{ name: "hour", limit: 1, windowMs: hourMs }], isSilent: true }],
     onLimiterFailure: "reject",
@@ -84,15 +104,13 @@ export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = {
     ],
     onLimiterFailure: "reject",
   },
-  confirm: byAddress("address", 30, quarterMs, "reject"),
-  anonymousRegister: byAddress("hour", 30, hourMs, "allow"),
-  noLoginCreate: byAddress("hour", 30, hourMs, "allow"),
-  noLoginLookup: byAddress("minute", 30, minuteMs, "allow"),
+  confirm: byAddress([{ name: "address", limit: 30, windowMs: quarterMs }], "reject"),
+  noLoginLookup: byAddress([{ name: "minute", limit: 30, windowMs: minuteMs }], "allow"),
   refresh: {
     counts: [{ by: "session", rules: [{ name: "minute", limit: 60, windowMs: minuteMs }] }],
     onLimiterFailure: "allow",
   },
-  socialCheck: byAddress("minute", 30, minuteMs, "reject"),
+  socialCheck: byAddress([{ name: "minute", limit: 30, windowMs: minuteMs }], "reject"),
   profile: {
     counts: [{ by: "user", rules: [{ name: "minute", limit: 120, windowMs: minuteMs }] }],
     onLimiterFailure: "allow",
@@ -101,13 +119,16 @@ export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = {
     counts: [{ by: "account", rules: [{ name: "hour", limit: 5, windowMs: hourMs }] }],
     onLimiterFailure: "reject",
   },
-};
+} satisfies Partial<Record<LimitedAction, AttemptPolicy>>;
+
+/** The default policies. */
+export const attemptPolicies: Readonly<Record<LimitedAction, AttemptPolicy>> = attemptPoliciesOf(
+  resolveRateLimits(),
+);
 
 function byAddress(
-  name: string,
-  limit: number,
-  windowMs: number,
+  rules: readonly LimitRule[],
   onLimiterFailure: AttemptPolicy["onLimiterFailure"],
 ): AttemptPolicy {
-  return { counts: [{ by: "address", rules: [{ name, limit, windowMs }] }], onLimiterFailure };
+  return { counts: [{ by: "address", rules }], onLimiterFailure };
 }

@@ -228,4 +228,38 @@ describeOnStores("login with a password", open => {
       await limited.dispose();
     }
   });
+
+  it("lets the owner in on a known device and change the password while strangers guess, and limits guesses there too", async () => {
+    const limited = await Pool.open(open, { isLimited: true });
+    try {
+      const { accessToken } = await limited.member(email);
+      for (let index = 0; index < 40; index++) {
+        await limited.login(email, { password: "wrong one" }, `198.51.100.${index}`);
+      }
+      assert.equal((await limited.login(email)).status, 429);
+      assert.equal((await limited.login(email, { deviceId })).status, 200);
+      const data = { password: newPassword, previousPassword: password };
+      assert.equal((await limited.changePassword(accessToken, data)).status, 200);
+      for (let index = 0; index < 10; index++) {
+        assert.equal((await limited.login(email, { deviceId }, `203.0.113.${index}`)).status, 401);
+      }
+      assert.equal((await limited.login(email, { deviceId, password: newPassword })).status, 429);
+    } finally {
+      await limited.dispose();
+    }
+  });
+
+  it("takes no device of another account for a known one", async () => {
+    const limited = await Pool.open(open, { isLimited: true });
+    try {
+      await limited.register(email);
+      await limited.member("attacker@example.com");
+      for (let index = 0; index < 30; index++) {
+        await limited.login(email, { deviceId, password: "wrong one" }, `198.51.100.${index}`);
+      }
+      assert.equal((await limited.login(email, { deviceId }, "203.0.113.1")).status, 429);
+    } finally {
+      await limited.dispose();
+    }
+  });
 });

@@ -47,7 +47,7 @@ describeOnLimiters("abuse controls", open => {
   let limiter: Limiter;
   let abuse: AttemptLimiter;
   const withLimits = (limits: AttemptLimits): AttemptLimiter =>
-    new StoredAttemptLimiter(limiter, testSecret, keptLog(), limits);
+    new StoredAttemptLimiter(limiter, testSecret, keptLog(), { limits });
   beforeEach(async () => {
     limiter = await open(clock.now);
     abuse = withLimits({});
@@ -89,7 +89,7 @@ describeOnLimiters("abuse controls", open => {
     );
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 60);
     const error = await refusal(abuse.attempt("login", at(200)));
-    assert.deepEqual([error.code, error.retryAfterMs], ["rate_limited", 15_000]);
+    assert.deepEqual([error.code, error.retryAfterMs], ["rate_limited", 1_000]);
   });
 
   it("do not let one network lock an account for the others", async () => {
@@ -136,9 +136,9 @@ describeOnLimiters("abuse controls", open => {
     const log = keptLog();
     const loggingLimiter = new StoredAttemptLimiter(limiter, testSecret, log);
     const { address: _, ...unknown } = { ...fan, address: undefined };
-    assert.equal(await spree(loggingLimiter, "noLoginCreate", { ...unknown, address: undefined }), 30);
+    assert.equal(await spree(loggingLimiter, "noLoginLookup", { ...unknown, address: undefined }), 30);
     assert.equal(
-      await spree(loggingLimiter, "noLoginCreate", { ...unknown, projectId: "p-2", address: undefined }),
+      await spree(loggingLimiter, "noLoginLookup", { ...unknown, projectId: "p-2", address: undefined }),
       30,
     );
     assert.deepEqual(
@@ -196,19 +196,22 @@ describeOnLimiters("abuse controls", open => {
   });
 
   it("bound every action by the number that its policy names", async () => {
-    const facts: AttemptFacts = { ...fan, userId: "u-1", sessionId: "s-1" };
+    const facts: AttemptFacts = { ...fan, userId: "u-1", sessionId: "s-1", deviceId: "d-1" };
     const bounds: [LimitedAction, number][] = [
-      ["register", 10],
+      ["knownDeviceLogin", 10],
+      ["passwordChange", 5],
+      ["register", 60],
       ["confirm", 30],
-      ["anonymousRegister", 30],
-      ["noLoginCreate", 30],
+      ["anonymousRegister", 600],
+      ["noLoginCreate", 600],
       ["noLoginLookup", 30],
       ["refresh", 60],
       ["socialCheck", 30],
       ["profile", 120],
       ["emailChange", 5],
     ];
-    for (const [action, bound] of bounds) assert.equal(await spree(abuse, action, facts), bound, action);
+    for (const [action, bound] of bounds)
+      assert.equal(await spree(abuse, action, facts, 1_000), bound, action);
   });
 
   it("count refreshes by session, profiles by user and changes of e-mail by account, wherever they come from", async () => {
@@ -241,7 +244,7 @@ describeOnLimiters("abuse controls", open => {
     assert.equal(await spree(strict, "register", fan), 2);
     assert.equal(await spree(strict, "anonymousRegister", fan), 200);
     assert.equal(await spree(strict, "login", fan), 200);
-    assert.equal(await spree(strict, "noLoginCreate", fan), 30);
+    assert.equal(await spree(strict, "socialCheck", fan), 30);
     await strict.clear(fan);
   });
 });
@@ -252,13 +255,15 @@ describe("abuse controls without their limiter", () => {
     reset: () => Promise.reject(new AppError("storage_unavailable", "no connection")),
     [Symbol.asyncDispose]: async () => {},
   };
-  const facts: AttemptFacts = { ...fan, userId: "u-1", sessionId: "s-1" };
+  const facts: AttemptFacts = { ...fan, userId: "u-1", sessionId: "s-1", deviceId: "d-1" };
 
   it("refuse what guards credentials, and let the rest through", async () => {
     const log = keptLog();
     const abuse = new StoredAttemptLimiter(broken, testSecret, log);
     const expected: [LimitedAction, ErrorCode | "go"][] = [
       ["login", "storage_unavailable"],
+      ["knownDeviceLogin", "storage_unavailable"],
+      ["passwordChange", "storage_unavailable"],
       ["register", "go"],
       ["forgot", "storage_unavailable"],
       ["confirm", "storage_unavailable"],
@@ -275,7 +280,7 @@ describe("abuse controls without their limiter", () => {
       assert.equal(found, outcome, action);
       assert.equal(attemptPolicies[action].onLimiterFailure, outcome === "go" ? "allow" : "reject");
     }
-    assert.ok(log.lines.length >= 11);
+    assert.ok(log.lines.length >= expected.length);
     assert.ok(log.lines.every(({ event }) => event === "abuse_limiter_failed"));
   });
 

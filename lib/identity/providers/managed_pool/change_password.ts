@@ -17,7 +17,8 @@ import { passwordChangedMail } from "./mails.ts";
 import { authenticatePoolUser, type PoolUser, sessionReply } from "./pool_user.ts";
 
 /**
- * Sets a new password and opens a new session; all others end. A wrong previous password counts as a failed login.
+ * Sets a new password and opens a new session; all others end. Wrong previous
+ * passwords count against the session, so that failed logins of strangers do not prevent a change.
  */
 export function changePoolPassword(context: IdentityContext): Operation {
   const { hasher, passwordPolicy, limiter, sessions, codes, background, mailer } = context;
@@ -30,8 +31,8 @@ export function changePoolPassword(context: IdentityContext): Operation {
       const caller = await authenticatePoolUser(context, call);
       const { email, passwordHash } = caller.account;
       await checkPassword(password, passwordPolicy);
-      const facts = { projectId: project.id, address: info.address, email, userId: caller.user.userId };
-      await limiter.attempt("login", facts);
+      const facts = { projectId: project.id, address: info.address, email, sessionId: caller.session.sid };
+      await limiter.attempt("passwordChange", facts);
       const { ok } = await hasher.verify(passwordHash, previousPassword);
       if (!ok) throw wrongPassword();
       if (password === previousPassword) throw samePassword();

@@ -31,6 +31,8 @@ interface Login {
   readonly device: SessionDevice;
   /** A hash that no password fits. */
   readonly dummy: string;
+  /** The user of the address, who is read again after a change. */
+  readonly found: User | null;
 }
 
 interface VerifiedUser {
@@ -41,7 +43,7 @@ interface VerifiedUser {
 
 /** Logs a user in, on the device of the request or a new one. */
 export function logInPoolUser(context: IdentityContext): Operation {
-  const { limiter, random, hasher } = context;
+  const { limiter, random, hasher, users } = context;
   const dummy = dummyHash(hasher);
   return operation({
     ...managedPool,
@@ -50,10 +52,12 @@ export function logInPoolUser(context: IdentityContext): Operation {
     async run({ data }, call) {
       const { project, info } = call;
       const { email, password } = data;
-      const facts = { projectId: project.id, address: info.address, email };
-      await limiter.attempt("login", facts);
-      const device = deviceOf(data.deviceId ?? uuid(random), call);
-      const opened = await openSession(context, call, { email, password, device, dummy });
+      const { deviceId = uuid(random) } = data;
+      const found = await users.findByKey(project.id, emailKey(email));
+      const facts = { projectId: project.id, address: info.address, email, deviceId };
+      await limiter.attempt(hasDevice(found, deviceId) ? "knownDeviceLogin" : "login", facts);
+      const device = deviceOf(deviceId, call);
+      const opened = await openSession(context, call, { email, password, device, dummy, found });
       const { user, session } = opened;
       call.note({ sessionId: session.sid, deviceId: session.deviceId });
       await limiter.clear({ ...facts, userId: user.userId });
@@ -76,7 +80,8 @@ async function openSession(
   const { sessions, users, clock } = context;
   const { project } = call;
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const verified = await verifyPassword(context, call, login);
+    const found = attempt === 1 ? login.found : await users.findByKey(project.id, emailKey(login.email));
+    const verified = await verifyPassword(context, call, { ...login, found });
     const { user, passwordHash, needsRehash } = verified;
     const opened = await sessions.open(project, user, login.device);
     const written = await users.update(project.id, user.userId, old =>
@@ -93,12 +98,16 @@ async function openSession(
   throw new AppError("conflict", "Cannot log in as the account changed meanwhile: try again");
 }
 
+/** Tests if the user logged in on the device before. */
+function hasDevice(user: User | null, deviceId: string): boolean {
+  return user?.devices.some(device => device.deviceId === deviceId) ?? false;
+}
+
 async function verifyPassword(
-  { users, hasher, clock }: IdentityContext,
+  { hasher, clock }: IdentityContext,
   call: OperationCall,
-  { email, password, dummy }: Login,
+  { password, dummy, found: user }: Login,
 ): Promise<VerifiedUser> {
-  const user = await users.findByKey(call.project.id, emailKey(email));
   if (user !== null) call.note({ userId: user.userId });
   const passwordHash = user?.account?.passwordHash ?? dummy;
   const { ok, needsRehash } = await hasher.verify(passwordHash, password);
