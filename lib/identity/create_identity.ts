@@ -57,8 +57,8 @@ export interface IdentityServices {
   readonly secret: MasterSecret;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Address of the platform, without a trailing slash: the issuer of tokens. */
-  readonly publicUrl: string;
+  /** Issuer of tokens. */
+  readonly issuer: string;
   readonly logger: Logger;
   readonly directory: Directory;
   readonly users: Users;
@@ -85,14 +85,14 @@ export interface IdentityServices {
  * @throws {RangeError} Argon2id is configured and the kernels lack it.
  */
 export function createIdentity(services: IdentityServices): IdentityContext & { readonly tokens: Tokens } {
-  const { store, secret, clock, random, publicUrl, logger, directory, users, tokens, onRemove } = services;
+  const { store, secret, clock, random, issuer, logger, directory, users, tokens, onRemove } = services;
   const { options = {} } = services;
   const sessions = new Sessions({
     store,
     tokens,
     clock,
     random,
-    publicUrl,
+    issuer,
     onReuse: (projectId, { userId, sid }) =>
       logger.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
@@ -107,7 +107,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     sessions,
     sessionGuard: new SessionGuard({ store, clock }),
     records: new SessionRecords(secret),
-    clientTokens: createClientTokens(tokens, publicUrl),
+    clientTokens: createClientTokens(tokens, issuer),
     tokens,
     issuers,
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),

@@ -44,8 +44,14 @@ export interface PlatformOptions {
 
   // Addresses.
 
-  /** Address under which clients reach the platform, without a slash at its end. @default "http://127.0.0.1:8787" */
+  /**
+   * Address under which clients reach the platform, without a slash at its end. The first start makes it the issuer of tokens.
+   *
+   * @default `localUrl`; the issuer is a urn of its own then
+   */
   readonly publicUrl?: string;
+  /** Address in links where there is no `publicUrl`: the one that the server listens on. @default "http://127.0.0.1:8787" */
+  readonly localUrl?: string;
   /** Prefix of every path, `/api/grandstand` for example. @default "" */
   readonly basePath?: string;
   /** The space of requests whose Host belongs to no space. @default such requests find no space */
@@ -112,8 +118,10 @@ export interface ResolvedOptions extends PlatformOptions {
   readonly random: RandomBytes;
   readonly timer: Timer;
   readonly logger: Logger;
-  /** With the base path. */
+  /** Address in links, with the base path. */
   readonly publicUrl: string;
+  /** The public URL that was given, with the base path. */
+  readonly givenUrl: string | undefined;
   readonly basePath: string;
   readonly limiter: Limiter | "off";
 }
@@ -125,7 +133,8 @@ export interface ResolvedOptions extends PlatformOptions {
  */
 export function resolveOptions(options: PlatformOptions): ResolvedOptions {
   checkOptions(options);
-  const { clock = systemClock, publicUrl = publicUrlDefault, basePath = "" } = options;
+  const { clock = systemClock, publicUrl: givenUrl, localUrl = publicUrlDefault, basePath = "" } = options;
+  const withBasePath = (url: string): string => (url.endsWith(basePath) ? url : url + basePath);
   return {
     ...options,
     clock,
@@ -134,7 +143,8 @@ export function resolveOptions(options: PlatformOptions): ResolvedOptions {
     logger: options.logger ?? consoleLogger,
     limiter: options.limiter ?? createMemoryLimiter({ clock }),
     basePath,
-    publicUrl: publicUrl.endsWith(basePath) ? publicUrl : publicUrl + basePath,
+    publicUrl: withBasePath(givenUrl ?? localUrl),
+    givenUrl: givenUrl === undefined ? undefined : withBasePath(givenUrl),
   };
 }
 
@@ -156,6 +166,11 @@ function withMethods(text: string, ...methods: readonly string[]): Expectation {
   };
 }
 
+const aUrl: Expectation = {
+  text: "an http or https URL without a slash at its end",
+  isMet: value =>
+    typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && !value.endsWith("/"),
+};
 const aLimiter = withMethods('a limiter, such as createMemoryLimiter() of "grandstand/memory"', "take");
 
 const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
@@ -164,11 +179,8 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
     text: 'a MasterSecret: new MasterSecret("a long text that only this deployment knows")',
     isMet: value => value instanceof MasterSecret,
   },
-  publicUrl: {
-    text: "an http or https URL without a slash at its end",
-    isMet: value =>
-      typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && !value.endsWith("/"),
-  },
+  publicUrl: aUrl,
+  localUrl: aUrl,
   basePath: {
     text: "a path like /api/grandstand",
     isMet: value => typeof value === "string" && /^(?:\/[A-Za-z0-9._~-]+)*$/.test(value),

@@ -5,7 +5,7 @@
  */
 
 import type { ActionService, ActionWorker } from "../audience/mod.ts";
-import { type ApiKeys, createKeyRing, type KeyRing } from "../auth/mod.ts";
+import { type ApiKeys, createKeyRing, type KeyRing, openIssuer } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import type { Exports } from "../exports/mod.ts";
 import {
@@ -55,6 +55,8 @@ export interface Platform {
   /** Issues the tokens of apps, for users without a session who request a new password. */
   readonly clientTokens: ClientTokens;
   readonly keyRing: KeyRing;
+  /** The `iss` of the tokens of all processes on the store; spaces with a domain have their own. */
+  readonly issuer: string;
   /** Feeds boards, streams them to listeners, and removes expired seasons. */
   readonly leaderboards: Leaderboards;
   readonly location: Location;
@@ -125,8 +127,9 @@ export interface Platform {
 export async function createPlatform(options: PlatformOptions): Promise<Platform> {
   const resolved = resolveOptions(options);
   const { logger } = resolved;
-  const keyRing = await openKeyRing(resolved);
-  const services = createServices(resolved, keyRing);
+  const authority = { issuer: await openStoredIssuer(resolved), keyRing: await openKeyRing(resolved) };
+  const { keyRing, issuer } = authority;
+  const services = createServices(resolved, authority);
   const areas = createAreas(services);
   const http = handlerOptions(resolved, services);
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
@@ -149,6 +152,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     apiKeys,
     clientTokens: services.clientTokens,
     keyRing,
+    issuer,
     leaderboards,
     location: services.location,
     loyalty,
@@ -180,6 +184,21 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
         .catch((error: unknown) => logger.log("warn", "key_uses_not_written", { reason: String(error) }));
     },
   };
+}
+
+/** Opens the issuer of the deployment, and warns of a public URL that is another one. */
+async function openStoredIssuer({
+  store,
+  random,
+  publicUrl,
+  givenUrl,
+  logger,
+}: ResolvedOptions): Promise<string> {
+  const issuer = await openIssuer({ store, random, publicUrl: givenUrl, formerIssuer: publicUrl });
+  if (givenUrl !== undefined && givenUrl !== issuer) {
+    logger.log("warn", "issuer_differs", { issuer, publicUrl: givenUrl });
+  }
+  return issuer;
 }
 
 async function openKeyRing(options: ResolvedOptions): Promise<KeyRing> {

@@ -56,8 +56,14 @@ export interface Services extends ExchangeContext {
   readonly quotas: Quotas;
 }
 
+/** Signs the tokens of a deployment. */
+export interface TokenAuthority {
+  readonly keyRing: KeyRing;
+  readonly issuer: string;
+}
+
 /** Creates the services of a platform. */
-export function createServices(options: ResolvedOptions, keyRing: KeyRing): Services {
+export function createServices(options: ResolvedOptions, { keyRing, issuer }: TokenAuthority): Services {
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const directory = createDirectory({
     store,
@@ -87,7 +93,7 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
   const tokens = createTokens({ ring: keyRing, clock, random });
   const quotas = resolveRateLimits(options.rateLimits);
   const identity = createIdentity({
-    ...{ store, secret, clock, random, timer, publicUrl, logger, directory, users, tokens, quotas },
+    ...{ store, secret, clock, random, timer, issuer, logger, directory, users, tokens, quotas },
     limiter: options.limiter === "off" ? undefined : options.limiter,
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
@@ -101,7 +107,7 @@ export function createServices(options: ResolvedOptions, keyRing: KeyRing): Serv
     store,
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
-    spaceTokens: createSpaceTokens({ tokens, publicUrl }),
+    spaceTokens: createSpaceTokens({ tokens, issuer }),
     leaderboards,
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,

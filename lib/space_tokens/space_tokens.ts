@@ -76,18 +76,18 @@ export interface SpaceTokens {
 /** Options of {@linkcode createSpaceTokens}. */
 export interface SpaceTokensOptions {
   readonly tokens: Tokens;
-  /** Address of the platform, without a trailing slash: of spaces without a domain, and the scheme of all. */
-  readonly publicUrl: string;
+  /** Issuer of the deployment. */
+  readonly issuer: string;
 }
 
-/** Builds the address of a space, without a trailing slash: issuer and audience of its tokens. */
-export function spaceUrl(space: Space, publicUrl: string): string {
-  if (space.domain === undefined) return publicUrl;
-  return `${publicUrl.slice(0, publicUrl.indexOf(":"))}://${space.domain}`;
+/** Returns issuer and audience of the tokens of a space: the address of its domain, or the issuer of the deployment. */
+export function spaceIssuer(space: Space, issuer: string): string {
+  if (space.domain === undefined) return issuer;
+  return `${issuer.startsWith("http:") ? "http" : "https"}://${space.domain}`;
 }
 
 /** Creates the tokens of all spaces. */
-export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): SpaceTokens {
+export function createSpaceTokens({ tokens, issuer: ofDeployment }: SpaceTokensOptions): SpaceTokens {
   const callers = new WeakMap<Claims, SpaceCaller>();
   function callerOf(claims: Claims, space: Space): SpaceCaller {
     const caller = callers.get(claims) ?? decodeCaller(claims);
@@ -99,7 +99,7 @@ export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): Sp
   }
   return {
     async issue(space, caller) {
-      const issuer = spaceUrl(space, publicUrl);
+      const issuer = spaceIssuer(space, ofDeployment);
       const accessToken = await tokens.sign({
         typ: accessTokenType,
         issuer,
@@ -111,8 +111,8 @@ export function createSpaceTokens({ tokens, publicUrl }: SpaceTokensOptions): Sp
       return { accessToken, tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds };
     },
     verify(space, token) {
-      const url = spaceUrl(space, publicUrl);
-      const claims = tokens.verify(token, { typ: accessTokenType, issuer: url, audience: url });
+      const issuer = spaceIssuer(space, ofDeployment);
+      const claims = tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer });
       return claims instanceof Promise
         ? claims.then(verified => callerOf(verified, space))
         : callerOf(claims, space);

@@ -156,7 +156,7 @@ export async function platformOptions(
     exports: exportOptions(config),
     logger,
     http,
-    publicUrl: baseUrl,
+    ...(config.publicUrl === undefined ? { localUrl: baseUrl } : { publicUrl: baseUrl }),
     passwordKernels: nativeKernels(),
     webhooks: createWebhookSender({
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),

@@ -34,7 +34,7 @@ import { figure } from "./figure.ts";
 const rounds = 7;
 const clients = 32;
 const liveSessions = 1_000;
-const publicUrl = "https://id.example";
+const issuer = "https://id.example";
 const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 const project: Project = {
   id: "0c000000-0000-4000-8000-000000000001",
@@ -70,7 +70,7 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   const secret = new MasterSecret(generateMasterSecret(systemRandom));
   const ring = await createKeyRing({ ...environment, secret });
   const tokens = createTokens({ ...environment, ring });
-  const sessions = new Sessions({ ...environment, tokens, publicUrl });
+  const sessions = new Sessions({ ...environment, tokens, issuer });
   const guard = new SessionGuard(environment);
   const members: SessionUser[] = [];
   for (let number = 0; number < liveSessions; number++) {
@@ -86,7 +86,7 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   };
   const content = {
     typ: "at+jwt",
-    issuer: publicUrl,
+    issuer,
     audience: projectAudience(project.id),
     ttlSeconds: 600,
   };

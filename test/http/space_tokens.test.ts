@@ -3,7 +3,6 @@ import { afterEach, beforeEach, it } from "node:test";
 import { createTokens, systemRandom } from "../../lib/auth/mod.ts";
 import type { TokenContent } from "../../lib/auth/tokens/tokens.ts";
 import { SessionRecords } from "../../lib/identity/sessions/session_records.ts";
-import { publicUrlDefault } from "../../lib/platform/options.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
 import {
   type Answer,
@@ -70,8 +69,8 @@ describeOnStores("the exchange for a space token", open => {
     const now = Math.floor(world.clock.now() / 1_000);
     assert.deepEqual(claims, {
       sub: record.userId,
-      iss: publicUrlDefault,
-      aud: [publicUrlDefault],
+      iss: world.platform.issuer,
+      aud: [world.platform.issuer],
       iat: now,
       exp: now + spaceTokenTtlSeconds,
       kind: "user",
@@ -310,8 +309,8 @@ describeOnStores("a space token", open => {
     const claims = { kind: "user", orgId: ids.organisation, spaceId: ids.space, projectId: ids.project };
     return await tokens.sign({
       typ: "at+jwt",
-      issuer: publicUrlDefault,
-      audience: [publicUrlDefault],
+      issuer: world.platform.issuer,
+      audience: [world.platform.issuer],
       subject: "somebody",
       ttlSeconds: 60,
       claims,
@@ -408,9 +407,10 @@ describeOnStores("two spaces at one address", open => {
     const [, rival] = seed.spaces;
     assert.ok(rival !== undefined);
     // The rival claims the host of the public address, which is where a space without a domain has its issuer.
-    const domain = new URL(publicUrlDefault).host;
+    const publicUrl = "https://play.example";
+    const domain = new URL(publicUrl).host;
     const spaces = seed.spaces.map(space => (space.id === rival.id ? { ...space, domain } : space));
-    const world = await openPlatform(open, { seed: { ...seed, spaces } });
+    const world = await openPlatform(open, { publicUrl, seed: { ...seed, spaces } });
     t.after(() => world.dispose());
     const { token } = await world.fan("Sam");
     const other = { token, host: domain };

@@ -38,8 +38,8 @@ export interface SessionClaims {
 /** Issues and reads the tokens of sessions. */
 export type IdentityTokens = ReturnType<typeof createIdentityTokens>;
 
-/** Creates the tokens of all projects. `publicUrl` is their issuer: the address of the platform, without a trailing slash. */
-export function createIdentityTokens(tokens: Tokens, random: RandomBytes, publicUrl: string) {
+/** Creates the tokens of all projects. */
+export function createIdentityTokens(tokens: Tokens, random: RandomBytes, issuer: string) {
   return {
     /** Issues the tokens of a session. The refresh token expires at `endsAt`, in Unix ms. */
     async issue(
@@ -48,7 +48,7 @@ export function createIdentityTokens(tokens: Tokens, random: RandomBytes, public
       session: Session & { readonly endsAt: number },
     ): Promise<SessionTokens> {
       const { sid, deviceId, counter } = session;
-      const common = { issuer: publicUrl, audience: projectAudience(project.id), subject: user.userId };
+      const common = { issuer, audience: projectAudience(project.id), subject: user.userId };
       const ttlSeconds = accessTokenTtlSecondsMax - jitter(random);
       const { id: projectId, organisationId: orgId } = project;
       const access = { orgId, scope: userScope, projectId, sid, did: deviceId, rc: counter };
@@ -86,7 +86,7 @@ export function createIdentityTokens(tokens: Tokens, random: RandomBytes, public
   };
 
   function expectation(typ: string, project: Project) {
-    return { typ, issuer: publicUrl, audience: projectAudience(project.id) };
+    return { typ, issuer, audience: projectAudience(project.id) };
   }
 }
 
@@ -128,14 +128,14 @@ const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
  */
 export type ClientTokens = ReturnType<typeof createClientTokens>;
 
-/** Creates the client tokens of all projects. `publicUrl` is their issuer. */
-export function createClientTokens(tokens: Tokens, publicUrl: string) {
+/** Creates the client tokens of all projects. */
+export function createClientTokens(tokens: Tokens, issuer: string) {
   return {
     /** Issues a token for the app of a project. */
     async issue(projectId: string): Promise<string> {
       return await tokens.sign({
         typ: tokenTypes.client,
-        issuer: publicUrl,
+        issuer,
         audience: projectAudience(projectId),
         subject: projectId,
         ttlSeconds: clientTokenTtlSeconds,
@@ -149,7 +149,7 @@ export function createClientTokens(tokens: Tokens, publicUrl: string) {
      */
     async check(request: Request, projectId: string): Promise<void> {
       const token = bearerToken(request.headers.get("authorization"));
-      const expected = { issuer: publicUrl, audience: projectAudience(projectId) };
+      const expected = { issuer, audience: projectAudience(projectId) };
       try {
         await tokens.verify(token, { ...expected, typ: tokenTypes.client });
       } catch (error) {

@@ -111,8 +111,8 @@ export interface SessionsOptions {
   readonly tokens: Tokens;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Issuer of the tokens: address of the platform, without a trailing slash. */
-  readonly publicUrl: string;
+  /** Issuer of the tokens. */
+  readonly issuer: string;
   /** Called for every session that ended as a superseded refresh token was presented. @default nothing */
   readonly onReuse?: (projectId: string, session: Session) => void;
 }
@@ -126,7 +126,7 @@ export class Sessions {
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#tokens = createIdentityTokens(options.tokens, options.random, options.publicUrl);
+    this.#tokens = createIdentityTokens(options.tokens, options.random, options.issuer);
   }
 
   /** Starts a session of a user who has just proved a credential. Beyond the bound the user's oldest one ends. */

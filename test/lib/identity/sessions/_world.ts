@@ -18,7 +18,7 @@ import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, testSecret } from "../../../support/platform.ts";
 
-export const publicUrl = "https://id.example";
+export const issuer = "https://id.example";
 export const deviceId = "0123abcd-0000-4000-8000-00000000000d";
 
 export const project: Project = {
@@ -67,7 +67,7 @@ export async function openWorld(open: OpenPair, random: RandomBytes = systemRand
     const ring = await createKeyRing({ ...environment, secret: testSecret });
     const tokens = createTokens({ ...environment, ring });
     const onReuse = (projectId: string, session: Session): void => void reused.push([projectId, session]);
-    return { store, tokens, sessions: new Sessions({ ...environment, tokens, publicUrl, onReuse }) };
+    return { store, tokens, sessions: new Sessions({ ...environment, tokens, issuer, onReuse }) };
   }
   const first = await node(left);
   const second = await node(right);

@@ -18,7 +18,7 @@ import {
   openWorld,
   otherProject,
   project,
-  publicUrl,
+  issuer,
   type World,
   withCode,
 } from "./_world.ts";
@@ -51,7 +51,7 @@ describe("the tokens of a session", () => {
     const now = Math.floor(world.clock.now() / 1_000);
     const { exp, jti, sid, ...access } = claimsOf(client.tokens.accessToken);
     assert.deepEqual(access, {
-      iss: publicUrl,
+      iss: issuer,
       aud: projectAudience(project.id),
       sub: "0f000000-0000-4000-8000-000000000001",
       orgId: project.organisationId,
@@ -82,7 +82,7 @@ describe("the tokens of a session", () => {
     ] as const) {
       const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
       const { tokens } = world.first;
-      const sessions = new Sessions({ store, tokens, clock: world.clock.now, random, publicUrl });
+      const sessions = new Sessions({ store, tokens, clock: world.clock.now, random, issuer });
       const opened = await sessions.open(project, await world.user(), { deviceId });
       const { iat, exp } = claimsOf(opened.tokens.accessToken);
       assert.equal(Number(exp) - Number(iat), ttl);
@@ -91,7 +91,7 @@ describe("the tokens of a session", () => {
 
   it("pass for nothing but their own kind, nor for another project, nor do space tokens", async () => {
     const space = { id: project.spaceId, organisationId: project.organisationId, name: "", settings: {} };
-    const spaceTokens = createSpaceTokens({ tokens: world.first.tokens, publicUrl });
+    const spaceTokens = createSpaceTokens({ tokens: world.first.tokens, issuer });
     const { sub, sid } = claimsOf(client.tokens.accessToken);
     const caller = {
       kind: "user",
@@ -137,7 +137,7 @@ describe("the tokens of a session", () => {
   it("must name a session and a counter", async () => {
     const content: TokenContent = {
       typ: "at+jwt",
-      issuer: publicUrl,
+      issuer,
       audience: projectAudience(project.id),
       subject: "somebody",
       ttlSeconds: 60,
@@ -162,7 +162,7 @@ describe("the tokens of a session", () => {
     const { sid, sub } = claimsOf(fresh.tokens.refreshToken);
     const forged = await world.first.tokens.sign({
       typ: "rt+jwt",
-      issuer: publicUrl,
+      issuer,
       audience: projectAudience(project.id),
       subject: String(sub),
       ttlSeconds: 60,
