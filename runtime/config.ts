@@ -85,7 +85,8 @@ const definitions = {
     name: "GRANDSTAND_PUBLIC_URL",
     flag: "public-url",
     value: "url",
-    description: "Address under which clients reach the platform; the first start makes it the issuer of tokens",
+    description:
+      "Address under which clients reach the platform; the first start makes it the issuer of tokens",
     otherwise: "the address listened on; the issuer is a urn of its own",
     schema: v.pipe(v.string(), v.url(publicUrlForm), v.regex(/^https?:\/\/[^?#]*[^?#/]$/, publicUrlForm)),
   }),

@@ -14,11 +14,11 @@ import {
   type Client,
   claimsOf,
   deviceId,
+  issuer,
   login,
   openWorld,
   otherProject,
   project,
-  issuer,
   type World,
   withCode,
 } from "./_world.ts";
