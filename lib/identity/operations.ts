@@ -277,7 +277,8 @@ const userToken = {
   type: "http",
   scheme: "bearer",
   bearerFormat: "JWT",
-  description: "Access token of a user, from login or refresh; for checks also a token of the provider",
+  description:
+    "Access token of a user, from login or refresh; for checks and users of `hostedIdp` also a token of the provider",
 };
 const security = [{ schemes: { userToken } }];
 

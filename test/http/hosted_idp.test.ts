@@ -123,10 +123,54 @@ describeOnStores("users of a hosted identity provider", open => {
     assert.equal((await world.call("/v1/user/logout", { token, body: hosted })).status, 200);
     refused(await profile(token), 401, "session_revoked");
   });
-  it("cannot use the provider's token instead of an access token", async () => {
-    await signedIn();
-    refused(await profile(idToken()), 401, "invalid_token");
-    refused(await update(idToken(), { username: "Al" }), 401, "invalid_token");
+  it("read and change their profile with the provider's token too, and are made by it", async () => {
+    const first = await profile(idToken({ preferred_username: "Al" }));
+    assert.equal(first.status, 200, first.text);
+    assert.deepEqual(first.json.data, { username: "Al", appProfile: {}, loginHistory: [] });
+    const appProfile = { team: "red" };
+    const changed = await update(idToken(), { appProfile });
+    assert.equal(changed.status, 200, changed.text);
+    const { externalId, accessToken, ...rest } = changed.json.data;
+    assert.deepEqual(rest, { projectId: ids.project, appProfile });
+    assert.equal((await profile(accessToken)).json.data.username, "Al");
+    assert.deepEqual((await profile(idToken())).json.data.appProfile, appProfile);
+    assert.equal((await update(accessToken, {})).json.data.externalId, externalId);
+    const bob = await update(idToken({ sub: "bob" }), { username: "Bob" });
+    assert.notEqual(bob.json.data.externalId, externalId);
+  });
+  it("get access tokens of one session for all updates with the provider's token", async () => {
+    const { userId, accessToken } = await signedIn();
+    const updates = [await update(idToken(), {}), await update(idToken(), {})];
+    assert.equal((await world.platform.sessions.list(ids.project, userId)).length, 2);
+    const [first, second] = updates.map(({ json }) => json.data.accessToken);
+    await world.call("/v1/user/logout", { token: first, body: hosted });
+    for (const token of [first, second]) refused(await profile(token), 401, "session_revoked");
+    assert.equal((await profile(accessToken)).status, 200);
+    assert.equal((await profile((await update(idToken(), {})).json.data.accessToken)).status, 200);
+  });
+  it("are refused by every operation with a token of the provider that it did not make for them, or that is banned", async () => {
+    const { userId } = await signedIn();
+    const foreign = forge(issuerKey(), world.login.claims(world.clock.now()));
+    for (const token of [foreign, idToken({ aud: "app-2" }), "x"]) {
+      for (const answer of [await profile(token), await update(token, {}), await check(token)]) {
+        refused(answer, 401, "invalid_token");
+      }
+    }
+    const ban = { reason: "abuse", until: null };
+    await new Users(world.store).update(ids.project, userId, user => ({ ...user, ban }));
+    for (const answer of [await profile(idToken()), await update(idToken(), { username: "No" })]) {
+      refused(answer, 403, "account_banned");
+    }
+  });
+  it("are refused with a token whose expiry no clock reaches", async () => {
+    const now = world.clock.now() / 1_000;
+    for (const exp of [1e300, 8_640_000_000_001, now + 60.5]) {
+      for (const answer of [await profile(idToken({ exp })), await check(idToken({ exp }))]) {
+        refused(answer, 401, "invalid_token");
+      }
+    }
+    refused(await profile(idToken({ exp: -1 })), 401, "token_expired");
+    assert.equal((await profile(idToken({ exp: 8_640_000_000_000 }))).status, 200);
   });
   it("are refused with a token that the provider did not make for this application", async () => {
     refused(await check(idToken({ aud: "app-2" })), 401, "invalid_token");

@@ -13,7 +13,7 @@ import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { CircuitBreaker } from "../../outbound/circuit_breaker.ts";
 import type { Clock } from "../environment.ts";
-import { invalidToken, tokenCharsMax } from "../tokens/claims.ts";
+import { invalidToken, isTime, tokenCharsMax } from "../tokens/claims.ts";
 import { loadJose } from "../tokens/jose.ts";
 import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
 import { jsonBody, providerError, type RemoteFetch, remoteUrl } from "./remote_fetch.ts";
@@ -40,8 +40,6 @@ const keysAgeMs = 600_000;
 const keysStaleMs = 86_400_000;
 /** Least time between two fetches for tokens that name an unknown key. */
 const unknownKeyCooldownMs = 30_000;
-/** The last second of ECMAScript's clock: a token that claims to live longer was not made by one. */
-const lastSecond = 8_640_000_000_000;
 
 /** An issuer whose tokens are accepted. */
 export interface RemoteIssuer {
@@ -138,7 +136,7 @@ function acceptedClaims(
   const { iss, sub, iat, exp } = claims;
   if (typeof iss !== "string" || typeof sub !== "string" || !/^[\x20-\x7e]{1,255}$/.test(sub))
     throw invalidToken("sub");
-  if (exp === undefined || exp > lastSecond) throw invalidToken("exp");
+  if (!isTime(exp)) throw invalidToken("exp");
   if (iat === undefined || iat > now / 1_000 + clockSkewSecondsMax) throw invalidToken("iat");
   return { ...claims, iss, sub, iat };
 }

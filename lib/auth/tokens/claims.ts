@@ -156,8 +156,12 @@ function isClaims(claims: Readonly<Record<string, unknown>>): claims is Claims {
   );
 }
 
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+/** The last second of ECMAScript's clock: a token that claims to live longer was not made by one. */
+const lastSecond = 8_640_000_000_000;
+
+/** Tests for a time that a clock can reach, in whole Unix seconds. */
+export function isTime(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= lastSecond;
 }
 
 function decodeObject(segment: string): Readonly<Record<string, unknown>> | undefined {

@@ -1,6 +1,6 @@
 /**
- * The `hostedIdp` provider: users of an OpenID provider. A client checks the provider's token once, gets an access token
- * of the platform, and uses that from there on.
+ * The `hostedIdp` provider: users of an OpenID provider. Every operation accepts an access token of the platform and a
+ * token of the provider, whose user is created at the first use.
  *
  * @module
  */
@@ -12,7 +12,8 @@ import { identityEnvelope, named } from "../../http/mod.ts";
 import { answerOf, appProfile, loginHistory, tokenEntries } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
 import { DeviceIdSchema, type Operation, type OperationCall, objectOnly, operation } from "../operations.ts";
-import type { Authenticated } from "../sessions/sessions.ts";
+import type { Session } from "../sessions/session.ts";
+import { type Authenticated, deviceOf } from "../sessions/sessions.ts";
 import { hostedIssuer, identitySetting } from "../settings.ts";
 import type { User } from "../users.ts";
 import { AppProfileSchema, assertAppProfileFits, UsernameSchema } from "./fields.ts";
@@ -28,7 +29,7 @@ const UpdateAnswer = named(
     v.strictObject({
       externalId: v.string(),
       projectId: v.string(),
-      accessToken: v.pipe(v.string(), v.description("The bearer of the request")),
+      accessToken: v.pipe(v.string(), v.description("Access token of the platform")),
       appProfile,
     }),
   ),
@@ -46,7 +47,7 @@ const CheckAnswer = named(
   ),
 );
 
-/** Fetches the profile of the bearer of an access token. */
+/** Fetches the profile of the bearer. */
 export function fetchHostedUser(context: IdentityContext): Operation {
   return operation({
     ...provider,
@@ -57,7 +58,10 @@ export function fetchHostedUser(context: IdentityContext): Operation {
   });
 }
 
-/** Changes the name and replaces the application profile of the bearer. */
+/**
+ * Changes the name and replaces the application profile of the bearer, and answers an access token of the platform: that of
+ * the request, or for a token of the provider one of a session that all such updates of the user share.
+ */
 export function updateHostedUser(context: IdentityContext): Operation {
   return operation({
     ...provider,
@@ -70,11 +74,16 @@ export function updateHostedUser(context: IdentityContext): Operation {
     responses: { 200: { description: "The user as changed", schema: UpdateAnswer } },
     async run({ data }, call) {
       if (data.appProfile !== undefined) assertAppProfileFits(data.appProfile);
-      const { userId } = (await authenticate(context, call)).user;
+      const caller = await authenticate(context, call);
+      const { userId } = caller.user;
       const user = await context.users.update(call.project.id, userId, old => ({ ...old, ...data }));
       if (user === null) throw invalidToken("user");
       const { externalId, appProfile: profile } = user;
-      const accessToken = tokenOf(call);
+      // The request names no device. A session for each of them would drive out those of the user's devices.
+      const accessToken =
+        caller.session === null
+          ? await context.sessions.accessTokenOn(call.project, user, deviceOf(userId, call))
+          : tokenOf(call);
       return identityEnvelope({
         externalId,
         projectId: call.project.id,
@@ -105,7 +114,7 @@ export function checkHostedUser(context: IdentityContext): Operation {
 }
 
 async function checkOwnToken(context: IdentityContext, call: OperationCall, deviceId: string) {
-  const { user, session } = await authenticate(context, call);
+  const { user, session } = await authenticateSession(context, call);
   if (identitySetting(call.project, "deviceCheck") === "session" && deviceId !== session.deviceId) {
     throw new AppError("device_mismatch", "Cannot check the user as the session is of another device");
   }
@@ -113,17 +122,32 @@ async function checkOwnToken(context: IdentityContext, call: OperationCall, devi
 }
 
 async function logIn(context: IdentityContext, call: OperationCall, deviceId: string) {
+  return await logInVouchedUser(context, call, { user: await vouchedUser(context, call), deviceId });
+}
+
+/** Authenticates the bearer of an access token of the platform, or of a token of the provider, which has no session. */
+async function authenticate(
+  context: IdentityContext,
+  call: OperationCall,
+): Promise<{ readonly user: User; readonly session: Session | null }> {
+  return context.tokens.namesOwnKey(tokenOf(call))
+    ? await authenticateSession(context, call)
+    : { user: await vouchedUser(context, call), session: null };
+}
+
+/** Finds or creates the user of the provider's token, and spends a look-up. */
+async function vouchedUser(context: IdentityContext, call: OperationCall): Promise<User> {
   const { project, info } = call;
   const issuer = hostedIssuer(project);
   const user = await issuerUser(context, project.id, { token: tokenOf(call), issuer });
   const { userId } = user;
   call.note({ userId });
   await context.limiter.attempt("profile", { projectId: project.id, address: info.address, userId });
-  return await logInVouchedUser(context, call, { user, deviceId });
+  return user;
 }
 
 /** Authenticates the bearer of an access token, and spends a look-up before anything is read. */
-async function authenticate(
+async function authenticateSession(
   { sessions, limiter }: IdentityContext,
   { request, project, info, note }: OperationCall,
 ): Promise<Authenticated> {

@@ -11,6 +11,7 @@
  * @module
  */
 
+import { networkTag } from "../../auth/mod.ts";
 import { keyName, type ReadBoard, type ReadRecord, type Stored, type Write } from "../../storage/mod.ts";
 
 /** Most sessions of a user; one more ends the one that was used least recently. */
@@ -19,6 +20,11 @@ export const sessionsPerUserMax = 20;
 export const sessionAgeMsMax: number = 90 * 24 * 3_600_000;
 /** Time without a refresh after which a session ends, in ms: 30 days. */
 export const sessionIdleMsMax: number = 30 * 24 * 3_600_000;
+
+/** Most characters of a stored User-Agent header. */
+const userAgentCharactersMax = 256;
+/** The stored part of a client's address. */
+const sessionNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 
 /** More than a user may have, so that every read has all of them. */
 const boardLimit = 100;
@@ -43,6 +49,37 @@ export interface Session {
   readonly userAgent: string;
   /** Network of the client at login (`192.0.2.0/24`, `2001:db8::/64`), or "". */
   readonly addressTag: string;
+}
+
+/** The device of a login. */
+export interface SessionDevice {
+  readonly deviceId: string;
+  /** The User-Agent header. @default "" */
+  readonly userAgent?: string;
+  /** Address of the client. @default unknown */
+  readonly address?: string;
+}
+
+/** Makes the session of a login at `now`, in Unix ms. */
+export function newSession(
+  userId: string,
+  { deviceId, userAgent = "", address }: SessionDevice,
+  { sid, now }: { readonly sid: string; readonly now: number },
+): Session {
+  return {
+    sid,
+    userId,
+    deviceId,
+    counter: 0,
+    rotatedAt: now,
+    isConfirmed: false,
+    createdAt: now,
+    lastSeen: now,
+    authenticatedAt: now,
+    expiresAt: now + sessionAgeMsMax,
+    userAgent: userAgent.slice(0, userAgentCharactersMax).toWellFormed(),
+    addressTag: (address === undefined ? undefined : networkTag(address, sessionNetworkBits)) ?? "",
+  };
 }
 
 /** The stored row of a session. */

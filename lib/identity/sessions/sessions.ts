@@ -5,14 +5,7 @@
  */
 
 import { uuid } from "../../auth/crypto/mod.ts";
-import {
-  bearerToken,
-  type Clock,
-  invalidToken,
-  networkTag,
-  type RandomBytes,
-  type Tokens,
-} from "../../auth/mod.ts";
+import { bearerToken, type Clock, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
 import { ParsedRecords } from "../../background/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
@@ -31,18 +24,14 @@ import {
   cutoffRead,
   isLiveSession,
   liveRow,
+  newSession,
   type Session,
+  type SessionDevice,
   type SessionRow,
-  sessionAgeMsMax,
   sessionEnd,
   sessionOf,
   sessionRead,
 } from "./session.ts";
-
-/** Most characters of a stored User-Agent header. */
-const userAgentCharactersMax = 256;
-/** The stored part of a client's address. */
-const sessionNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 
 /** Most users, and sessions, that a process keeps in parsed form. */
 const authenticatedMax = 10_000;
@@ -52,15 +41,6 @@ export interface Authenticated {
   readonly user: User;
   readonly session: Session;
   readonly project: Project;
-}
-
-/** The device of a login. */
-export interface SessionDevice {
-  readonly deviceId: string;
-  /** The User-Agent header. @default "" */
-  readonly userAgent?: string;
-  /** Address of the client. @default unknown */
-  readonly address?: string;
 }
 
 /** Describes the device of a login by its request. */
@@ -256,6 +236,18 @@ export class Sessions {
     return opened.at(-1) ?? null;
   }
 
+  /** Issues an access token of the user's session on a device. Opens the session if there is none. */
+  async accessTokenOn(project: Project, user: User, device: SessionDevice): Promise<string> {
+    const { deviceId } = device;
+    const before = Number.POSITIVE_INFINITY;
+    const session = await this.findOnDevice(project.id, user.userId, { deviceId, before });
+    const issued =
+      session === null
+        ? this.open(project, user, device).then(({ tokens }) => tokens)
+        : this.#issue(project, user, session);
+    return (await issued).accessToken;
+  }
+
   /** Ends one session; false if it was over. */
   async revoke(projectId: string, userId: string, sid: string): Promise<boolean> {
     const { store, clock } = this.#options;
@@ -288,35 +280,14 @@ export class Sessions {
     return { ...refresh, accessCounter: access.counter };
   }
 
-  async #issue(project: Project, user: User, row: SessionRow): Promise<SessionTokens> {
-    return await this.#tokens.issue(project, user, { ...row, endsAt: sessionEnd(row) });
+  async #issue(project: Project, user: User, session: Session): Promise<SessionTokens> {
+    return await this.#tokens.issue(project, user, { ...session, endsAt: sessionEnd(session) });
   }
 }
 
 function parseRow(text: string): { readonly row: SessionRow; readonly session: Session } {
   const row = JSON.parse(text) as SessionRow;
   return { row, session: sessionOf(row) };
-}
-
-function newSession(
-  userId: string,
-  { deviceId, userAgent = "", address }: SessionDevice,
-  { sid, now }: { readonly sid: string; readonly now: number },
-): Session {
-  return {
-    sid,
-    userId,
-    deviceId,
-    counter: 0,
-    rotatedAt: now,
-    isConfirmed: false,
-    createdAt: now,
-    lastSeen: now,
-    authenticatedAt: now,
-    expiresAt: now + sessionAgeMsMax,
-    userAgent: userAgent.slice(0, userAgentCharactersMax).toWellFormed(),
-    addressTag: (address === undefined ? undefined : networkTag(address, sessionNetworkBits)) ?? "",
-  };
 }
 
 function holderOf({ userId, sid }: SessionClaims) {
