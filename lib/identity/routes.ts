@@ -32,6 +32,15 @@ import { logOutUser, refreshUser } from "./providers/refresh_logout.ts";
 import { socialChecks } from "./providers/social_check.ts";
 
 const commonErrors = ["account_banned", "rate_limited"] as const;
+const providerErrors = ["provider_error", "provider_unavailable"] as const;
+const profileErrors = [
+  ...commonErrors,
+  ...sessionErrors,
+  "missing_token",
+  "token_expired",
+  "not_found",
+  ...providerErrors,
+] as const;
 const recoveryErrors = [
   "rate_limited",
   "too_many_attempts",
@@ -87,17 +96,7 @@ function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
       event: "update",
       schemas: { body: "UserChanges", answer: "UpdatedUser" },
       operations: [updateNoLoginUser(context), updatePoolUser(context), updateHostedUser(context)],
-      errors: [
-        ...commonErrors,
-        ...sessionErrors,
-        "missing_token",
-        "token_expired",
-        "not_found",
-        "reauth_required",
-        "email_unavailable",
-        "provider_error",
-        "provider_unavailable",
-      ],
+      errors: [...profileErrors, "reauth_required", "email_unavailable"],
       example: { ...pool, data: { nickname: "Super fan" } },
     }),
   ];
@@ -116,15 +115,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
       event: "profile",
       schemas: { answer: "IdentityProfile" },
       operations: [fetchNoLoginUser(context), fetchPoolUser(context), fetchHostedUser(context)],
-      errors: [
-        ...commonErrors,
-        ...sessionErrors,
-        "missing_token",
-        "token_expired",
-        "not_found",
-        "provider_error",
-        "provider_unavailable",
-      ],
+      errors: profileErrors,
       query: {
         externalId: parameter("External id of a `noLogin` user"),
         timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
@@ -142,13 +133,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
       event: "check",
       schemas: { answer: "CheckedUser" },
       operations: [checkPoolUser(context), checkHostedUser(context)],
-      errors: [
-        ...commonErrors,
-        ...sessionErrors,
-        "device_mismatch",
-        "provider_error",
-        "provider_unavailable",
-      ],
+      errors: [...commonErrors, ...sessionErrors, "device_mismatch", ...providerErrors],
       query: { deviceId: v.pipe(DeviceIdSchema, v.description("Id of the device")) },
     }),
     operationRoute(context, {
@@ -167,8 +152,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
         "social_token_rejected",
         "rate_limited",
         "too_many_attempts",
-        "provider_error",
-        "provider_unavailable",
+        ...providerErrors,
       ],
       query: {
         userId: parameter("Id of the user at the provider, demanded for `socialOne`"),
