@@ -28,6 +28,6 @@ export type { ClientTokens } from "./sessions/identity_tokens.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";
-export { IdentitySettingsSchema } from "./settings.ts";
+export { IdentitySettingsSchema, identityFaults, spaceIssuerFaults } from "./settings.ts";
 export { type ExchangeContext, tokenExchangeRoute } from "./token_exchange.ts";
 export { type User, Users } from "./users.ts";

@@ -164,7 +164,7 @@ export function operationRoute(context: IdentityContext, definition: OperationRo
     summary,
     description,
     auth,
-    errors: ["unsupported_provider", ...errors],
+    errors: [...new Set<ErrorCode>(["unsupported_provider", "provider_unavailable", ...errors])],
     responses: mergeResponses(operations, schemas.answer),
   } as const;
   // The types of each operation were checked where it was written, and the merged responses are theirs.
@@ -231,7 +231,8 @@ interface OperationTable {
  * Runs the operation that a request selects, and records its outcome.
  *
  * @throws {AppError} `validation_failed` for an unknown project or an input that the provider refuses;
- * `unsupported_provider` if the pair does not exist here or the project does not offer it.
+ * `unsupported_provider` if the pair does not exist here or the project does not offer it; `provider_unavailable` if a setting of
+ * the project that the operation needs is invalid.
  */
 async function runOperation(
   context: IdentityContext,

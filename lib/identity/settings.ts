@@ -1,8 +1,8 @@
 /**
  * The section `identity` of a project's settings, and the members of a space's settings that name an issuer.
  *
- * Each member is parsed when it is first needed, once per settings object. An invalid member fails the operations that
- * need it, and no others.
+ * Seeds are checked before they are written. A stored member is parsed when it is first needed, once per settings object; an
+ * invalid one refuses the operations that need it, and no others.
  *
  * @module
  */
@@ -12,10 +12,14 @@ import { isUuid } from "../auth/crypto/mod.ts";
 import { type RemoteIssuer, remoteAlgorithms, remoteUrl } from "../auth/remote_issuers/mod.ts";
 import { memoize } from "../background/mod.ts";
 import type { Project, Settings, Space } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../errors/mod.ts";
+import { issueDetail } from "../http/mod.ts";
+import { providerNames } from "./users.ts";
 
 const audienceCharactersMax = 512;
 const memberPathCharactersMax = 128;
+/** Time after which clients may ask whether an operator has corrected a setting, in ms. */
+const invalidSettingRetryMs = 60_000;
 
 const RemoteUrlSchema = v.pipe(
   v.string(),
@@ -66,10 +70,12 @@ const IdTokenSchema = v.object({ style: v.literal("idToken"), ...RemoteIssuerSch
 
 const SocialSchema = v.variant("style", [TokenDebugSchema, IdTokenSchema]);
 
+const DefaultProjectSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+
 /** The section `identity` of a project's settings. */
 export const IdentitySettingsSchema = v.object({
   providers: v.pipe(
-    v.optional(v.array(v.string())),
+    v.optional(v.array(v.picklist(providerNames))),
     v.description("Providers that the project offers; all unless set"),
   ),
   requireSignature: v.pipe(
@@ -96,6 +102,34 @@ export const IdentitySettingsSchema = v.object({
   socialThree: v.pipe(v.optional(SocialSchema), v.description("Social provider")),
 });
 
+/** Lists the faults of the section `identity` of a project's settings; `pointer` is the place of the settings. */
+export function identityFaults({ identity }: Settings, pointer: string): FieldError[] {
+  return identity === undefined ? [] : faultsOf(WrittenSchema, identity, `${pointer}/identity`);
+}
+
+// Object schemas accept arrays as objects without members.
+const WrittenSchema = v.pipe(
+  v.custom<object>(value => !Array.isArray(value), "Expected an object"),
+  v.strictObject(IdentitySettingsSchema.entries),
+);
+
+/** Lists the faults of `issuer` and `defaultProjectId` in a space's settings. */
+export function spaceIssuerFaults({ issuer, defaultProjectId }: Settings, pointer: string): FieldError[] {
+  return [
+    ...(issuer === undefined ? [] : faultsOf(RemoteIssuerSchema, issuer, `${pointer}/issuer`)),
+    ...(defaultProjectId === undefined
+      ? []
+      : faultsOf(DefaultProjectSchema, defaultProjectId, `${pointer}/defaultProjectId`)),
+  ];
+}
+
+function faultsOf(schema: v.GenericSchema, value: unknown, pointer: string): FieldError[] {
+  return (v.safeParse(schema, value).issues ?? []).map(issue => ({
+    pointer: pointer + jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
+    detail: issueDetail(issue),
+  }));
+}
+
 /** A provider of opaque tokens, which one endpoint explains and another exchanges for a profile. */
 export type TokenDebugSettings = v.InferOutput<typeof TokenDebugSchema>;
 /** A provider of ID tokens. */
@@ -116,7 +150,7 @@ const parsedSettings = memoize((_: Settings) => new Map<SettingName, unknown>())
 /**
  * Reads a setting of a project's section `identity`; the same object for as long as the settings are unchanged.
  *
- * @throws {AppError} `internal_error`: the setting is invalid.
+ * @throws {AppError} `provider_unavailable`: the setting is invalid.
  */
 export function identitySetting<N extends SettingName>({ settings }: Project, name: N): IdentitySettings[N] {
   const parsed = parsedSettings(settings);
@@ -127,19 +161,21 @@ export function identitySetting<N extends SettingName>({ settings }: Project, na
   return value;
 }
 
-/** Tests if a project offers a provider. With an invalid list it offers none. */
+/**
+ * Tests if a project offers a provider. Unknown names in its list offer nothing, and switch nothing off.
+ *
+ * @throws {AppError} `provider_unavailable`: the setting is no list.
+ */
 export function isProviderEnabled(project: Project, provider: string): boolean {
-  try {
-    return identitySetting(project, "providers")?.includes(provider) ?? true;
-  } catch {
-    return false;
-  }
+  const { providers } = sectionOf(project.settings);
+  if (Array.isArray(providers)) return providers.includes(provider);
+  return identitySetting(project, "providers") === undefined;
 }
 
 /**
  * Reads the issuer of a project's `hostedIdp` users.
  *
- * @throws {AppError} `unsupported_provider`: the project has none; `internal_error`: the setting is invalid.
+ * @throws {AppError} `unsupported_provider`: the project has none; `provider_unavailable`: the setting is invalid.
  */
 export function hostedIssuer(project: Project): RemoteIssuer {
   const issuer = identitySetting(project, "hostedIdp");
@@ -150,13 +186,11 @@ export function hostedIssuer(project: Project): RemoteIssuer {
   );
 }
 
-const DefaultProjectSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
-
 /**
  * Reads `issuer` and `defaultProjectId` of a space's settings: the issuer whose ID tokens it accepts, and the project of their
  * users.
  *
- * @throws {AppError} `invalid_credentials`: the space accepts no ID tokens; `internal_error`: a member is invalid.
+ * @throws {AppError} `invalid_credentials`: the space accepts no ID tokens; `provider_unavailable`: a member is invalid.
  */
 export function spaceIssuer({ settings }: Space) {
   const found = parsedIssuer(settings);
@@ -173,7 +207,8 @@ const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings) => {
 });
 
 function sectionOf({ identity = {} }: Settings): Readonly<Record<string, unknown>> {
-  if (typeof identity !== "object" || identity === null) throw invalidSetting("identity", "no object");
+  if (typeof identity !== "object" || identity === null || Array.isArray(identity))
+    throw invalidSetting("identity", "no object");
   return identity as Readonly<Record<string, unknown>>;
 }
 
@@ -183,8 +218,11 @@ function parseSetting<T>(schema: v.GenericSchema<unknown, T>, value: unknown, pa
   throw invalidSetting(path, v.flatten(result.issues));
 }
 
-function invalidSetting(path: string, cause: unknown): AppError {
-  return new AppError("internal_error", `Cannot use the settings section ${path} as it is not valid`, {
-    cause,
-  });
+/** Creates the error for an invalid stored setting: one of the server, so that it is logged with its cause. */
+export function invalidSetting(path: string, cause: unknown): AppError {
+  return new AppError(
+    "provider_unavailable",
+    `Cannot serve the request as the setting ${path} is not valid: an operator has to correct it`,
+    { cause, retryAfterMs: invalidSettingRetryMs },
+  );
 }

@@ -17,7 +17,7 @@ import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 import { issuerUser } from "./providers/vouched_users.ts";
 import { sessionRevoked } from "./sessions/sessions.ts";
-import { spaceIssuer } from "./settings.ts";
+import { invalidSetting, spaceIssuer } from "./settings.ts";
 import { accountBanned, hasSessions, isBanned, isWithdrawn } from "./users.ts";
 
 /** Age from which the session record of a user without sessions is refused: 90 days. */
@@ -196,7 +196,7 @@ async function issuerCaller(context: ExchangeContext, space: Space, token: strin
   const { issuer, projectId } = spaceIssuer(space);
   const project = await context.directory.project(projectId);
   if (project?.spaceId !== space.id) {
-    throw new AppError("internal_error", "Cannot use the default project as it is none of the space");
+    throw invalidSetting("defaultProjectId", "no project of the space");
   }
   const { userId } = await issuerUser(context, projectId, { token, issuer, types: idTokenTypes });
   const { id: spaceId, organisationId } = space;

@@ -76,15 +76,19 @@ export interface User {
   readonly isRetired?: true;
 }
 
+/** The providers of users. */
+export const providerNames = [
+  "managedPool",
+  "hostedIdp",
+  "anonymous",
+  "noLogin",
+  "socialOne",
+  "socialTwo",
+  "socialThree",
+] as const;
+
 /** A provider of users. */
-export type Provider =
-  | "managedPool"
-  | "hostedIdp"
-  | "anonymous"
-  | "noLogin"
-  | "socialOne"
-  | "socialTwo"
-  | "socialThree";
+export type Provider = (typeof providerNames)[number];
 
 /** The identity of a user at another provider. */
 export interface Origin {

@@ -2,6 +2,7 @@ import { audienceSettingsErrors } from "../audience/mod.ts";
 import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { exportFaults } from "../exports/mod.ts";
+import { identityFaults, spaceIssuerFaults } from "../identity/mod.ts";
 import { boardFaults } from "../leaderboards/mod.ts";
 import { compileConfig } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
@@ -20,6 +21,7 @@ export async function seedPlatform(store: Store, document: Seed, options: SeedOp
   checkBoards(document);
   checkCustomFields(document);
   checkExports(document);
+  checkIdentity(document);
   await seedDirectory(store, document, options);
 }
 
@@ -46,6 +48,19 @@ function checkExports({ organisations }: Seed): void {
   );
   if (fields.length === 0) return;
   throw new AppError("validation_failed", "Cannot seed the settings of exports as they are not valid", {
+    fields,
+  });
+}
+
+function checkIdentity({ projects, spaces }: Seed): void {
+  const fields = [
+    ...projects.flatMap(({ settings = {} }, index) =>
+      identityFaults(settings, `/projects/${index}/settings`),
+    ),
+    ...spaces.flatMap(({ settings = {} }, index) => spaceIssuerFaults(settings, `/spaces/${index}/settings`)),
+  ];
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot seed the identity settings as they are not valid", {
     fields,
   });
 }

@@ -42,7 +42,7 @@ describeOnStores("settings that name other providers", open => {
     await world.dispose();
     return outcome;
   }
-  const unusable: [number, string] = [500, "internal_error"];
+  const unusable: [number, string] = [503, "provider_unavailable"];
 
   it("are used when they are complete, up to their bounds", async () => {
     const longest = {
@@ -101,6 +101,48 @@ describeOnStores("settings that name other providers", open => {
       const answer = await world.call("/api/auth/token", { body: { type: "idToken", token } });
       const code = answer.status === 200 ? undefined : errorCode(answer, "problem");
       assert.deepEqual([answer.status, code], expected, JSON.stringify(settings));
+      await world.dispose();
+    }
+  });
+  it("that are stored and not valid refuse what needs them, log the reason, and switch nothing else off", async () => {
+    for (const [identity, path, expected] of [
+      [{ registration: "maybe" }, "registration", { register: 503, login: 401, noLogin: 200 }],
+      [{ providers: "managedPool" }, "providers", { register: 503, login: 503, noLogin: 503 }],
+      [{ providers: ["managedPool", "bogus", 5] }, null, { register: 201, login: 401, noLogin: 400 }],
+      [[], "identity", { register: 503, login: 503, noLogin: 503 }],
+      ["open", "identity", { register: 503, login: 503, noLogin: 503 }],
+    ] as const) {
+      const lines: string[] = [];
+      const world = await openPlatform(open, {
+        seed: { ...seed, projects: [{ ...project, settings: { identity } }, ...projects] },
+        logger: {
+          enabled: () => true,
+          log: (_, event, fields) => void lines.push(JSON.stringify({ event, ...fields })),
+        },
+      });
+      const selector = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+      const data = { email: "fan@example.com", password: "correct horse battery" };
+      const noLogin = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+      const unknown = { ...selector, data: { ...data, email: "nobody@example.com" } };
+      const answers = {
+        register: await world.call("/v1/user", { body: { ...selector, data } }),
+        login: await world.call("/v1/user/login", { method: "PUT", body: unknown }),
+        noLogin: await world.call("/v1/user", { body: { ...noLogin, data: { username: "Sam" } } }),
+      };
+      const statuses = Object.entries(answers).map(([name, { status }]) => [name, status]);
+      assert.deepEqual(Object.fromEntries(statuses), expected, JSON.stringify(identity));
+      if (path !== null) {
+        const { message, data: about } = answers.register.json;
+        assert.deepEqual(
+          [about.code, answers.register.headers.get("retry-after")],
+          ["provider_unavailable", "60"],
+        );
+        assert.match(message, /is not valid: an operator has to correct it/);
+        assert.ok(
+          lines.some(line => line.includes("request_failed") || line.includes(path)),
+          lines.join("\n"),
+        );
+      }
       await world.dispose();
     }
   });

@@ -48,6 +48,29 @@ describe("the seed of a platform", () => {
     assert.deepEqual(await refusedAt(shapeless), ["/projects/0", "/loyalty"]);
   });
 
+  it("is refused with the place of every fault in identity settings", async () => {
+    const faultsOf = (identity: unknown): Promise<string[]> => refusedAt(withBoards({ identity }));
+    const at = "/projects/0/settings/identity";
+    assert.deepEqual(await faultsOf({ providers: ["managedPool"], registration: "closed" }), []);
+    assert.deepEqual(await faultsOf({ providers: ["managedpool"] }), [`${at}/providers/0`]);
+    assert.deepEqual(await faultsOf({ recoveryauth: "optional", registration: "no" }), [
+      `${at}/registration`,
+      `${at}/recoveryauth`,
+    ]);
+    assert.deepEqual(await faultsOf({ hostedIdp: { issuer: "http://login.example", audience: "a" } }), [
+      `${at}/hostedIdp/issuer`,
+    ]);
+    for (const identity of [[], "open", 5]) assert.deepEqual(await faultsOf(identity), [at]);
+    const spaces = seed.spaces.map((space, index) =>
+      index === 0 ? { ...space, settings: { issuer: {}, defaultProjectId: "x" } } : space,
+    );
+    assert.deepEqual(await refusedAt({ ...seed, spaces }), [
+      "/spaces/0/settings/issuer/issuer",
+      "/spaces/0/settings/issuer/audience",
+      "/spaces/0/settings/defaultProjectId",
+    ]);
+  });
+
   it("is refused where an export would be told of over http in public", async () => {
     const withExports = (url: string): Seed => ({
       ...seed,

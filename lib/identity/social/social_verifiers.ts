@@ -27,8 +27,8 @@ export class SocialVerifiers {
   /**
    * Returns the verifier of a project's provider.
    *
-   * @throws {AppError} `unsupported_provider`: the project has no such provider; `internal_error`: its settings are
-   * invalid.
+   * @throws {AppError} `unsupported_provider`: the project has no such provider; `provider_unavailable`: its settings
+   * are invalid.
    */
   of(project: Project, provider: SocialProvider): SocialVerifier {
     const settings = identitySetting(project, provider);
