@@ -98,6 +98,25 @@ export class AppError extends Error {
   }
 }
 
+/** Texts of the codes whose messages may repeat what a store or a library said. */
+const concealed: Readonly<Partial<Record<ErrorCode, string>>> = {
+  internal_error: "Something unexpected failed: quote the request id to the operator",
+  storage_unavailable: "Cannot use the store at the moment: try again later",
+  outcome_unknown:
+    "Cannot tell if the change was made, as the store did not answer in time: check before you repeat it",
+};
+
+/** Returns the text of an error for clients, without what a store, a file system or a library said; logs show the message. */
+export function publicMessage({
+  code,
+  message,
+}: {
+  readonly code: ErrorCode;
+  readonly message: string;
+}): string {
+  return concealed[code] ?? message;
+}
+
 /** Longest key in a JSON Pointer, in UTF-16 units; longer ones are cut. */
 const pointerKeyCharactersMax = 128;
 

@@ -7,6 +7,7 @@
 export { chain } from "../background/mod.ts";
 export { hostOf } from "./dispatch/exchange.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
+export { causesOf } from "./errors/failure.ts";
 export { errorFacts } from "./errors/status.ts";
 export { createHandler, createRouter, type HandlerOptions } from "./handler.ts";
 export {

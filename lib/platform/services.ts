@@ -22,6 +22,7 @@ import {
   type LoyaltyVersions,
 } from "../directory/mod.ts";
 import { Exports } from "../exports/mod.ts";
+import type { Logger } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import { createIdentity, createNoMailer, type ExchangeContext, type User } from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
@@ -35,6 +36,7 @@ import { createIndexedUsers, type UserDirectory, userDirectory } from "./users.t
 /** The services of a platform. */
 export interface Services extends ExchangeContext {
   readonly store: Store;
+  readonly logger: Logger;
   readonly directory: Directory;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -105,6 +107,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   return {
     ...identity,
     store,
+    logger,
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
     spaceTokens: createSpaceTokens({ tokens, issuer }),

@@ -6,8 +6,8 @@
 
 import * as v from "valibot";
 import { mapConcurrent } from "../../background/mod.ts";
-import { AppError, type ErrorCode } from "../../errors/mod.ts";
-import { errorFacts, type Immutable, named } from "../../http/mod.ts";
+import { AppError, type ErrorCode, publicMessage } from "../../errors/mod.ts";
+import { causesOf, errorFacts, type Immutable, type Logger, named } from "../../http/mod.ts";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -78,24 +78,36 @@ export function bulkResult(
   return { batchId, summary, errors: failed > 0, results };
 }
 
-/** Returns the error of an item that was given up. */
-export function itemErrorOf({
-  code,
-  message,
-}: {
+/** Code and message of an error. */
+interface Fault {
   readonly code: ErrorCode;
   readonly message: string;
-}): ItemError {
-  return { code, message, pointer: "", retryable: errorFacts[code].retryable };
 }
 
-/** Converts an error into that of an item. Unexpected errors reveal nothing internal. */
-export function itemError(error: unknown): ItemError {
-  if (!(error instanceof AppError)) {
-    return { code: "internal_error", message: "The item failed unexpectedly", pointer: "", retryable: true };
+/** Returns the error of an item that was given up. */
+export function itemErrorOf(fault: Fault, pointer = ""): ItemError {
+  const { code } = fault;
+  return { code, message: publicMessage(fault), pointer, retryable: errorFacts[code].retryable };
+}
+
+/** Converts the errors of items of a request for its caller. The log gets what is not the caller's fault, one line a request. */
+export class ItemErrors {
+  readonly #logger: Logger;
+  #isLogged = false;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
   }
-  const { code, message, fields } = error;
-  return { code, message, pointer: fields?.[0]?.pointer ?? "", retryable: errorFacts[code].retryable };
+
+  of(error: unknown): ItemError {
+    const appError = error instanceof AppError ? error : null;
+    const code = appError?.code ?? "internal_error";
+    if (errorFacts[code].status >= 500 && !this.#isLogged) {
+      this.#isLogged = true;
+      this.#logger.log("warn", "item_failed", { code, error: causesOf(error) });
+    }
+    return itemErrorOf({ code, message: appError?.message ?? "" }, appError?.fields?.[0]?.pointer);
+  }
 }
 
 /** Groups items by a key, in their order. */
@@ -122,13 +134,15 @@ export async function applyPerUser<T extends { readonly userId: string }>(
   items: readonly T[],
   idOf: (item: T, index: number) => string,
   apply: (item: T) => Promise<ItemOutcome>,
+  logger: Logger,
 ): Promise<readonly ItemResult[]> {
+  const errors = new ItemErrors(logger);
   const results: ItemResult[] = [];
   const users = groupBy([...items.entries()], ([, { userId }]) => userId);
   await mapConcurrent(users, concurrentUsersMax, async entries => {
     for (const [index, item] of entries) {
       const outcome = await apply(item).catch(
-        (error): ItemOutcome => ({ status: "failed", error: itemError(error) }),
+        (error): ItemOutcome => ({ status: "failed", error: errors.of(error) }),
       );
       results[index] = { index, id: idOf(item, index), userId: item.userId, ...outcome };
     }

@@ -19,7 +19,7 @@ import {
 } from "../../http/mod.ts";
 import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
-import { type BulkResult, bulkResult, type ItemResult, itemError } from "../batch/results.ts";
+import { type BulkResult, bulkResult, ItemErrors, type ItemResult } from "../batch/results.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 import type { AudienceContext } from "./context.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
@@ -178,7 +178,7 @@ async function queueMany(
   { space }: BackEnd,
   body: unknown,
 ): Promise<BulkReply<202>> {
-  const { clock, random, intake, batches } = context;
+  const { clock, random, intake, batches, logger } = context;
   const reported = checkActions(body, { now: clock(), userId: null });
   const { batchId, actions, results } = identify(random, space, reported);
   // A batch that could not be stored is accepted all the same: only its state cannot be read later.
@@ -191,10 +191,11 @@ async function queueMany(
   const [refusals] = await Promise.all([intake.accept(unique), save()]);
   const refused = indexes.filter((_, at) => refusals[at] !== null);
   if (refused.length === indexes.length) throw refusals[0];
+  const errors = new ItemErrors(logger);
   for (const [at, index] of indexes.entries()) {
     const result = results[index];
     if (refusals[at] === null || result === undefined) continue;
-    results[index] = { ...result, status: "failed", error: itemError(refusals[at]) };
+    results[index] = { ...result, status: "failed", error: errors.of(refusals[at]) };
   }
   if (refused.length > 0) await save();
   return envelope(bulkResult(batchId, results, "queued"), { status: 202 });
@@ -224,7 +225,7 @@ function identify(
 
 /** Applies what a user reports, as the loyalty API does: only actions that the space lets users report. */
 async function applyOwn(
-  { clock, random, loyalty }: AudienceContext,
+  { clock, random, loyalty, logger }: AudienceContext,
   { user }: AudienceUser,
   body: unknown,
 ): Promise<BulkReply<200>> {
@@ -234,6 +235,7 @@ async function applyOwn(
   }
   const batchId = batchPrefix + uuid(random);
   const results: ItemResult[] = [];
+  const errors = new ItemErrors(logger);
   for (const [index, { action, data, at, actionId, userId }] of reported.entries()) {
     const id = actionId ?? generatedActionId(batchId, index);
     try {
@@ -241,7 +243,7 @@ async function applyOwn(
       results.push({ index, id, userId, status: isNew ? "succeeded" : "duplicate" });
     } catch (error) {
       if (reported.length === 1) throw error;
-      results.push({ index, id, userId, status: "failed", error: itemError(error) });
+      results.push({ index, id, userId, status: "failed", error: errors.of(error) });
     }
   }
   return envelope(bulkResult(batchId, results, "succeeded"));

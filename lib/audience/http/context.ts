@@ -1,5 +1,6 @@
 import type { Clock, RandomBytes } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
+import type { Logger } from "../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import type { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionIntake } from "../actions/intake.ts";
@@ -20,6 +21,7 @@ export interface AudienceContext {
   readonly intake: ActionIntake;
   readonly deadLetters: DeadLetterQueue;
   readonly batches: AcceptedBatches;
+  readonly logger: Logger;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }

@@ -137,7 +137,7 @@ function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly A
 }
 
 function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
-  const { guards, profiles, random } = context;
+  const { guards, random } = context;
   return [
     route({
       method: "GET",
@@ -177,7 +177,7 @@ function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
       handle: async ({ principal, body }) => {
         const updates = checkUpdates(body, await updateRules(context, principal));
         const batch = { batchId: `bat_${uuid(random)}`, updates };
-        return envelope(await applyUpdates(profiles, userId => userOfSpace(principal, userId), batch));
+        return envelope(await applyUpdates(context, userId => userOfSpace(principal, userId), batch));
       },
     }),
   ];
@@ -237,7 +237,7 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
         const updates = checkUpdates(body, rules);
         for (const { userId } of updates) userFor(principal, userId);
         const batch = { batchId: `bat_${uuid(random)}`, updates };
-        return envelope(await applyUpdates(profiles, userId => userFor(principal, userId), batch));
+        return envelope(await applyUpdates(context, userId => userFor(principal, userId), batch));
       },
     }),
   ];

@@ -65,12 +65,13 @@ export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
 }
 
 async function grant(
-  { loyalty, random, clock }: AudienceContext,
+  context: AudienceContext,
   { space }: BackEnd,
   body: unknown,
 ): Promise<JsonReply<200, { readonly message: string; readonly data: BulkResult }>> {
+  const { loyalty, random, clock } = context;
   const orders = checkRewards(body, await loyalty.config(space.id), clock());
   const requestId = uuid(random);
-  const results = await grantRewards(loyalty, space, requestId, orders);
+  const results = await grantRewards(context, space, requestId, orders);
   return envelope(bulkResult(`bat_${requestId}`, results, "succeeded"));
 }

@@ -15,7 +15,10 @@ import { searchRoutes } from "./search_routes.ts";
 
 /** The dependencies of the audience API. */
 export interface AudienceOptions
-  extends Pick<AudienceContext, "clock" | "directory" | "guards" | "loyalty" | "random" | "users"> {
+  extends Pick<
+    AudienceContext,
+    "clock" | "directory" | "guards" | "logger" | "loyalty" | "random" | "users"
+  > {
   readonly store: Store;
   readonly actions: Pick<ActionService, "deadLetters" | "intake">;
   /** Signs the cursors of lists; the same in all processes. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Logger } from "../../http/mod.ts";
 import type { CompiledConfig, MetricChange, SpaceUser } from "../../loyalty/mod.ts";
 import {
   BodyErrors,
@@ -65,7 +66,7 @@ export function checkUpdate(content: JsonObject, rules: UpdateRules): ProfileCha
 
 /** Applies updates, those of one user in their order. */
 export async function applyUpdates(
-  profiles: Profiles,
+  { profiles, logger }: { readonly profiles: Profiles; readonly logger: Logger },
   userOf: (userId: string) => SpaceUser,
   { batchId, updates }: { readonly batchId: string; readonly updates: readonly ProfileUpdate[] },
 ): Promise<BulkResult> {
@@ -76,6 +77,7 @@ export async function applyUpdates(
       const { version, transactionId } = await profiles.change(userOf(update.userId), update);
       return { status: "succeeded", version, ...(transactionId === null ? {} : { transactionId }) };
     },
+    logger,
   );
   return bulkResult(batchId, results, "succeeded");
 }

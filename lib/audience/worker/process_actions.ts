@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { AppError, type ErrorCode } from "../../errors/mod.ts";
-import type { Logger, Timer } from "../../http/mod.ts";
+import { AppError, type ErrorCode, publicMessage } from "../../errors/mod.ts";
+import { causesOf, type Logger, type Timer } from "../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import { sleep } from "./alarm.ts";
 import type { DeadAction, DeadLetterQueue } from "./dead_letter_queue.ts";
@@ -67,7 +67,7 @@ export async function applyActions(
 
 /** Creates a processor. */
 export function createActionProcessor(options: ActionProcessorOptions): ActionProcessor {
-  const { sink, clock, timer } = options;
+  const { sink, clock, timer, logger } = options;
   const semaphore = new Semaphore(concurrentActionsMax);
   return async (taken, canProceed) => {
     async function discard(
@@ -106,6 +106,7 @@ export function createActionProcessor(options: ActionProcessorOptions): ActionPr
       const policy = failurePolicyOf(result.error);
       if (policy !== "wait") failures += 1;
       if (policy === "discard" || failures >= attemptsMax) {
+        if (policy !== "discard") logger.log("warn", "action_failed", { error: causesOf(result.error) });
         if (!(await discard(failed, failures, reasonOf(result.error)))) return done;
         done += 1;
         failures = 0;
@@ -160,7 +161,7 @@ function reasonOf(error: unknown): DeadAction["reason"] {
   }
   const [field] = error.fields ?? [];
   const location = field === undefined ? "" : ` (${field.pointer}: ${field.detail})`;
-  return { code: error.code, message: error.message + location };
+  return { code: error.code, message: publicMessage(error) + location };
 }
 
 /** Bounds the total weight of the tasks that run concurrently; further ones wait in line. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError, publicMessage } from "../../errors/mod.ts";
 import type { Logger } from "../logger.ts";
 import type { Family, Reply } from "../route.ts";
 import type { ErrorFamily } from "./family.ts";
@@ -25,9 +25,6 @@ const causesMax = 4;
 /** Maximum length of a path in an error body, in UTF-16 units; a longer path is cut. */
 const instanceCharsMax = 1_024;
 
-const concealed =
-  "Cannot answer the request: something unexpected failed; quote the request id to the operator";
-
 /** The request and the route that an error belongs to. */
 export interface FailureContext {
   readonly family: ErrorFamily;
@@ -46,7 +43,7 @@ export interface FailureContext {
 /** Builds the reply to an error. Anything but an {@linkcode AppError} becomes `internal_error` without detail. */
 export function failureReply(error: unknown, context: FailureContext): Reply {
   const appError = error instanceof AppError && error.code !== "internal_error" ? error : null;
-  const code = appError?.code ?? "internal_error";
+  const { code, message } = appError ?? { code: "internal_error" as const, message: "" };
   const { status, title, retryable } = errorFacts[code];
   const waits = status === 429 || status === 503;
   const retryAfter = waits ? Math.ceil((appError?.retryAfterMs ?? retryAfterMsDefault) / 1000) : undefined;
@@ -57,7 +54,7 @@ export function failureReply(error: unknown, context: FailureContext): Reply {
       code,
       status,
       title,
-      message: appError?.message ?? concealed,
+      message: publicMessage({ code, message }),
       retryable,
       retryAfter,
       fields: appError?.fields,
@@ -111,7 +108,8 @@ function challengeOf(code: AppError["code"], { challenge, scopes }: FailureConte
   return `${scheme} realm="api"`;
 }
 
-function causesOf(error: unknown): string {
+/** Describes an error and its causes for the log. */
+export function causesOf(error: unknown): string {
   const causes: string[] = [];
   for (let cause = error; cause !== undefined && causes.length < causesMax; ) {
     causes.push(describe(cause));
