@@ -1,8 +1,8 @@
 import { type Application, type Checker, item, only, type Place } from "./_checker.ts";
 import { among, every, never, some } from "./_closures.ts";
 import { type Comparison, comparisons } from "./_comparisons.ts";
-import { type Constant, isConstant, type Term, type Terms } from "./_terms.ts";
-import type { Condition, Operand, Value, ValueType } from "./types.ts";
+import { type Constant, isConstant, type Term, Terms } from "./_terms.ts";
+import type { Condition, Environment, Operand, Value, ValueType } from "./types.ts";
 
 /** A condition after its check: what decides it, and what explains the decision, made in one go. */
 export type Plan<S> =
@@ -30,12 +30,13 @@ const conditionExpectation = "Give an object with one operator of the condition 
 
 /** Checks and compiles conditions. A faulty one becomes a condition that never holds. */
 export class Plans<S> {
+  /** The operands of the conditions. */
+  readonly terms: Terms<S>;
   readonly #checker: Checker;
-  readonly #terms: Terms<S>;
 
-  constructor(checker: Checker, terms: Terms<S>) {
+  constructor(checker: Checker, environment: Environment<S>) {
     this.#checker = checker;
-    this.#terms = terms;
+    this.terms = new Terms(checker, environment, (source, place) => this.of(source, place).holds);
   }
 
   /** Any condition. */
@@ -81,7 +82,7 @@ export class Plans<S> {
       this.#checker.report(place.pointer, 'Give {"var": path}');
       return broken;
     }
-    const { read } = this.#terms.of(argument, only(place));
+    const { read } = this.terms.of(argument, only(place));
     return leaf({
       holds: scope => read(scope) !== undefined,
       pointer: place.pointer,
@@ -97,7 +98,7 @@ export class Plans<S> {
       this.#checker.report(place.pointer, "Give a value and a list of constants");
       return broken;
     }
-    const term = this.#terms.of(candidate, item(place, 0));
+    const term = this.terms.of(candidate, item(place, 0));
     this.#demand(term, ["string", "number", "boolean"]);
     const constants = list.flatMap((source, index) =>
       this.#listed(source, item(item(place, 1), index), term),
@@ -126,7 +127,7 @@ export class Plans<S> {
   }
 
   #comparison(comparison: Comparison, application: Application): Plan<S> {
-    const terms = this.#terms.list(application, comparison.accepts.length);
+    const terms = this.terms.list(application, comparison.accepts.length);
     if (terms === null) return broken;
     const { pointer } = application.place;
     const areAccepted = terms.map((term, index) => this.#demand(term, comparison.accepts[index] ?? []));

@@ -1,5 +1,13 @@
 import { type Application, type Checker, item, nodesMax, only, type Place } from "./_checker.ts";
-import type { AggregateKind, Environment, Operand, Value, ValueType, VariableDeclaration } from "./types.ts";
+import type {
+  AggregateKind,
+  Condition,
+  Environment,
+  Operand,
+  Value,
+  ValueType,
+  VariableDeclaration,
+} from "./types.ts";
 
 /** Evaluates to a number; NaN where there is none. */
 type Calculation<S> = (scope: S) => number;
@@ -87,14 +95,19 @@ const aggregateKinds: readonly string[] = ["count", "sum", "streak"] satisfies A
 const operandExpectation =
   'Give a string, a number, a boolean, {"var": path}, arithmetic such as {"add": [a, b]}, or an aggregate';
 
+/** Compiles a condition within an operand. */
+type CompileInner<S> = (source: unknown, place: Place) => Condition<S>;
+
 /** Checks and compiles operands. A faulty one becomes a term of any type, which causes no further faults. */
 export class Terms<S> {
   readonly #checker: Checker;
   readonly #environment: Environment<S>;
+  readonly #condition: CompileInner<S>;
 
-  constructor(checker: Checker, environment: Environment<S>) {
+  constructor(checker: Checker, environment: Environment<S>, condition: CompileInner<S>) {
     this.#checker = checker;
     this.#environment = environment;
+    this.#condition = condition;
   }
 
   /** Any operand. */
@@ -108,6 +121,9 @@ export class Terms<S> {
     const operation = arithmetic.get(operator);
     if (operation !== undefined) {
       return this.#checker.nests(place) ? this.#arithmetic(operation, application, pointer) : broken(pointer);
+    }
+    if (operator === "if") {
+      return this.#checker.nests(place) ? this.#choice(application, pointer) : broken(pointer);
     }
     if (aggregateKinds.includes(operator)) return this.#aggregate(application, pointer);
     if (operator === "var") return this.#variable(application, pointer);
@@ -151,6 +167,18 @@ export class Terms<S> {
       return variable;
     });
     return termOf(found, pointer);
+  }
+
+  #choice({ argument, place }: Application, pointer: string): Term<S> {
+    if (!Array.isArray(argument) || argument.length !== 3) {
+      this.#checker.report(place.pointer, "Give a condition and two numbers");
+      return broken(pointer);
+    }
+    const holds = this.#condition(argument[0], item(place, 0));
+    const chosen = calculationOf(this.number(argument[1], item(place, 1)).read);
+    const other = calculationOf(this.number(argument[2], item(place, 2)).read);
+    const read = operandOf<S>(scope => (holds(scope) ? chosen(scope) : other(scope)));
+    return { pointer, type: "number", read };
   }
 
   #arithmetic(operation: ArithmeticOperator, { argument, place }: Application, pointer: string): Term<S> {

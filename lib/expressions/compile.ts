@@ -15,6 +15,7 @@
  *
  * - `{"add": [a, b, …]}`, `mul`, `min`, `max`; `{"sub": [a, b]}`; `{"div0": [a, b]}`: 0 where the divisor is 0
  * - `{"floor": a}`, `{"round": a}`: halves up
+ * - `{"if": [condition, a, b]}`: the number a where the condition holds, else b
  * - `{"count": …}`, `{"sum": …}`, `{"streak": …}`, as the area defines them
  *
  * Arithmetic on what is not a number, or with a result that is not finite, has no value; comparisons with no value
@@ -29,7 +30,7 @@
 
 import { Checker } from "./_checker.ts";
 import { type Plan, Plans, textOf } from "./_plans.ts";
-import { calculationOf, Terms } from "./_terms.ts";
+import { calculationOf } from "./_terms.ts";
 import type { Condition, Environment, Failure } from "./types.ts";
 
 /**
@@ -58,7 +59,7 @@ export function compileNumber<S>(
   pointer = "",
 ): (scope: S) => number {
   const checker = new Checker();
-  const { read } = new Terms(checker, environment).number(source, { pointer, depth: 1 });
+  const { read } = new Plans(checker, environment).terms.number(source, { pointer, depth: 1 });
   checker.assertFaultless();
   const calculation = calculationOf(read);
   return scope => {
@@ -86,7 +87,7 @@ export function compileExplanation<S>(
 
 function planOf<S>(source: unknown, environment: Environment<S>, pointer: string): Plan<S> {
   const checker = new Checker();
-  const plan = new Plans(checker, new Terms(checker, environment)).of(source, { pointer, depth: 1 });
+  const plan = new Plans(checker, environment).of(source, { pointer, depth: 1 });
   checker.assertFaultless();
   return plan;
 }

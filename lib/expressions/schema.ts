@@ -30,7 +30,7 @@ export function expressionShapes(
   const calculation = v.lazy((): v.GenericSchema => calculations);
   const shapes = { condition, calculation };
   const conditions = conditionOf(shapes);
-  const calculations = calculationOf(calculation, aggregatesOf(shapes));
+  const calculations = calculationOf(shapes, aggregatesOf(shapes));
   return shapes;
 }
 
@@ -54,7 +54,7 @@ function conditionOf({ condition, calculation }: ExpressionShapes): v.GenericSch
 }
 
 function calculationOf(
-  calculation: v.GenericSchema,
+  { condition, calculation }: ExpressionShapes,
   aggregates: Readonly<Record<string, v.GenericSchema>>,
 ): v.GenericSchema {
   const number = v.union([v.number(), calculation]);
@@ -64,7 +64,8 @@ function calculationOf(
   const aggregated = Object.entries(aggregates).map(([kind, definition]) =>
     v.strictObject({ [kind]: definition }),
   );
-  return v.union([variable, ...arithmetical, ...aggregated]);
+  const choice = v.strictObject({ if: v.strictTuple([condition, number, number]) });
+  return v.union([variable, choice, ...arithmetical, ...aggregated]);
 }
 
 function operandsOf(number: v.GenericSchema, [min, max]: readonly [number, number]): v.GenericSchema {

@@ -73,6 +73,7 @@ function arithmetic(random: Random, depth: number): object {
     () => ({ [random.pick(["add", "mul", "min", "max"])]: parts(2 + random.integer(3)) }),
     () => ({ [random.pick(["sub", "div0"])]: parts(2) }),
     () => ({ [random.pick(["floor", "round"])]: part() }),
+    () => ({ if: [randomCondition(random, 1), part(), part()] }),
   ])();
 }
 

@@ -16,6 +16,11 @@ export function naiveValue(source: unknown, scope: Scope): Value {
     const name = String(argument).replace(/^data\./, "");
     return Object.entries(scope).find(([key]) => key === name)?.[1];
   }
+  if (operator === "if") {
+    const [condition, a, b] = argument as [unknown, unknown, unknown];
+    const value = naiveValue(naiveHolds(condition, scope) ? a : b, scope);
+    return typeof value === "number" ? value : undefined;
+  }
   const parts = Array.isArray(argument) ? argument : [argument];
   const values = parts.map(part => naiveValue(part, scope));
   if (!values.every(value => typeof value === "number")) return undefined;

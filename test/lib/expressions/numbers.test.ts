@@ -41,6 +41,8 @@ describe("a number", () => {
       [{ round: 1.5 }, 2],
       [{ round: -1.5 }, -1],
       [{ round: { mul: [x, 1.5] } }, 15],
+      [{ if: [{ gt: [x, 9] }, points, 1] }, 20],
+      [{ if: [{ gt: [x, 10] }, points, { if: [{ exists: x }, 2, 3] }] }, 2],
       [{ min: [{ mul: [{ sub: [x, 4] }, 10] }, { max: [points, 50] }] }, 50],
     ];
     for (const [source, value] of table) {

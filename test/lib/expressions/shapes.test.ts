@@ -49,6 +49,9 @@ describe("the shape of expressions", () => {
       { gt: [{ floor: [1] }, 0] },
       { gt: [{ add: [1, "2"] }, 0] },
       { gt: [{ power: [2, 2] }, 0] },
+      { gt: [{ if: [{ eq: ["a", name] }, 1] }, 0] },
+      { gt: [{ if: [{ eq: ["a", name] }, 1, "b"] }, 0] },
+      { gt: [{ if: [true, 1, 2] }, 0] },
     ]) {
       const text = JSON.stringify(source);
       assert.throws(() => compileCondition(source, environment), AppError, text);
