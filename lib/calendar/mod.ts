@@ -18,3 +18,4 @@ export {
   periodOf,
 } from "./periods.ts";
 export { isTimeZone, timeZoneCharactersMax } from "./time_zones.ts";
+export { dayMinutes, minuteOfWeek, weekMinutes } from "./week_minutes.ts";

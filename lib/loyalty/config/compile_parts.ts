@@ -37,6 +37,7 @@ import type {
   RuleEffect,
 } from "./document.ts";
 import type { SingleReward } from "./rewards.ts";
+import { compileTimes } from "./rule_times.ts";
 import { dataVariables, type FindVariable, type Scope, toCounterWindow, userVariables } from "./scope.ts";
 
 /** Compiles the parts of one configuration. */
@@ -47,11 +48,13 @@ export class ConfigPartsCompiler {
   /** The limits of all rules, also of disabled ones, so that a pause does not give each user another firing. */
   readonly limits: CompiledLimit[] = [];
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
+  readonly #timeZone: string;
   readonly #userVariable: FindVariable;
 
   constructor(config: LoyaltyConfig) {
     this.bundles = new Map(config.rewards.map(({ id, effects }) => [id, effects]));
     this.#actions = new Map(config.actions.map(action => [action.name, action]));
+    this.#timeZone = config.timeZone;
     this.#userVariable = userVariables(config);
     this.aggregates = new AggregateCompiler(this.#actions);
   }
@@ -75,6 +78,7 @@ export class ConfigPartsCompiler {
       ),
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
+      timeFault: compileTimes(rule, this.#timeZone),
     };
   }
 

@@ -19,6 +19,7 @@ import type {
   RuleEffect,
 } from "./document.ts";
 import type { SingleReward } from "./rewards.ts";
+import type { TimeFault } from "./rule_times.ts";
 import type { CounterWindow, Scope } from "./scope.ts";
 
 /** A part that depends on a condition. */
@@ -49,6 +50,8 @@ export interface CompiledRule extends ConditionalPart {
   readonly effects: readonly CompiledEffect[];
   readonly limits: readonly CompiledLimit[];
   readonly hasGlobalLimit: boolean;
+  /** Explains why the rule does not apply at a time (Unix ms). Null: it always applies. */
+  readonly timeFault: ((at: number) => TimeFault | null) | null;
 }
 
 /** A challenge without bundles. */

@@ -22,6 +22,7 @@ import {
   uuidField,
   windowField,
 } from "./fields.ts";
+import { ruleTimeFields } from "./rule_times.ts";
 
 const declaredPropertiesMax = 64;
 const ruleLimitMax = 1_000_000_000;
@@ -114,6 +115,7 @@ export const RuleSchema = v.strictObject({
   /** Of the rules of a group only the first that holds fires. */
   group: v.exactOptional(idField),
   enabled: v.optional(v.boolean(), true),
+  ...ruleTimeFields,
 });
 
 /** A trigger, a condition and the effects that they have. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isoTime } from "../../calendar/mod.ts";
 import type { Failure } from "../../expressions/mod.ts";
 import type { CompiledConfig, CompiledMission, CompiledRule } from "../config/compiled.ts";
 import type { Scope } from "../config/scope.ts";
@@ -96,11 +97,16 @@ function dryRunRules(round: RuleRound, reached: ReachedLimits): DryRun["rules"] 
 }
 
 function ruleFailures(
-  { rule, explain, limits, pointer }: CompiledRule,
+  { rule, explain, limits, pointer, timeFault }: CompiledRule,
   { draft, scope, firing }: RuleRound,
   reached: ReachedLimits,
 ): readonly Failure[] {
   const failures = [...explain()(scope)];
+  const outside = timeFault?.(draft.at) ?? null;
+  if (outside !== null) {
+    const { member, expected } = outside;
+    failures.push({ path: `${pointer}/${member}`, expected, actual: isoTime(draft.at) });
+  }
   for (const { key, window, max, pointer: path } of limits) {
     const actual = draft.counterValue(key, window);
     if (actual < max) continue;

@@ -113,8 +113,9 @@ function findFiringRules(
 ): readonly CompiledRule[] {
   const firing: CompiledRule[] = [];
   for (const compiled of rules) {
-    const { rule, when, limits, hasGlobalLimit } = compiled;
+    const { rule, when, limits, hasGlobalLimit, timeFault } = compiled;
     const { group } = rule;
+    if (timeFault !== null && timeFault(draft.at) !== null) continue;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
     if (!when(scope)) continue;
     if (limits.length > 0 && hasReachedLimit(draft, compiled)) continue;

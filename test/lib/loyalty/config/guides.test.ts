@@ -6,7 +6,11 @@ import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import { textOf } from "../../../repo/files.ts";
 
 describe("the documents in the guides", () => {
-  for (const guide of ["lib/loyalty/config/README.md", "lib/loyalty/engine/README.md"]) {
+  for (const guide of [
+    "lib/loyalty/README.md",
+    "lib/loyalty/config/README.md",
+    "lib/loyalty/engine/README.md",
+  ]) {
     it(`of ${guide} compile`, () => {
       const documents = [...textOf(guide).matchAll(/^```json\n([\s\S]*?)^```/gm)];
       assert.ok(documents.length > 0);

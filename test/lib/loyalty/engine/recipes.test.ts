@@ -1,0 +1,111 @@
+/** The recipes of the guide do what it says, and their parts at the bounds. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { dryRun } from "../../../../lib/loyalty/engine/mod.ts";
+import { compileConfig } from "../../../../lib/loyalty/mod.ts";
+import { textOf } from "../../../repo/files.ts";
+import { Player, points, rule } from "./_player.ts";
+
+/** Returns a player under the document of a recipe. */
+function recipe(title: string): Player {
+  const [, section = ""] = textOf("lib/loyalty/README.md").split(`\n### ${title}\n`);
+  const [, text = ""] = /^```json\n([\s\S]*?)^```/m.exec(section) ?? [];
+  return new Player(JSON.parse(text));
+}
+
+describe("double points at a weekend", () => {
+  const bought = (at: string, amount: number, shop = "stadium"): number | undefined =>
+    recipe("Double points at a weekend").act("purchase", at, { amount, shop }).gained.points;
+
+  it("are given from Friday evening to Sunday, within the time of the rule", () => {
+    // 1796083200 is 2026-12-01T00:00:00Z, 1798761600 is 2027-01-01T00:00:00Z; Berlin is an hour ahead.
+    const table: [at: string, points: number][] = [
+      ["2026-12-04T16:59:59Z", 10],
+      ["2026-12-04T17:00:00Z", 20],
+      ["2026-12-06T22:59:59Z", 20],
+      ["2026-12-06T23:00:00Z", 10],
+      ["2026-11-29T12:00:00Z", 10],
+      ["2027-01-02T12:00:00Z", 10],
+    ];
+    for (const [at, expected] of table) assert.equal(bought(at, 10), expected, at);
+  });
+
+  it("choose and bound amounts", () => {
+    assert.equal(bought("2026-12-02T12:00:00Z", 500), 100);
+    assert.equal(bought("2026-12-02T12:00:00Z", 500, "web"), 1);
+    assert.equal(bought("2026-12-05T12:00:00Z", 500), 200);
+  });
+
+  it("are explained by a dry run where they are not given", () => {
+    const { compiled, state } = recipe("Double points at a weekend");
+    const data = { amount: 10, shop: "web" };
+    const failures = (at: string): unknown =>
+      dryRun(compiled, state, { name: "purchase", data, at: Date.parse(at) }).rules[0]?.failures;
+    const expected = "a time of the weekly schedule";
+    assert.deepEqual(failures("2026-12-03T12:00:00Z"), [
+      { path: "/rules/1/schedule", expected, actual: "2026-12-03T12:00:00.000Z" },
+    ]);
+    assert.deepEqual(failures("2027-01-01T00:00:00Z"), [
+      {
+        path: "/rules/1/time",
+        expected: "a time from `from` to before `to`",
+        actual: "2027-01-01T00:00:00.000Z",
+      },
+    ]);
+    assert.deepEqual(failures("2026-12-05T12:00:00Z"), []);
+  });
+});
+
+describe("the weekly schedule of a rule", () => {
+  const fires = (schedule: object, at: string): boolean =>
+    new Player({ rules: [rule("r", [points(1)], { schedule })] }).act("go", at).gained.points === 1;
+
+  it("spans midnight, and the end of the week", () => {
+    const schedule = { timeZone: "UTC", weekly: [{ days: ["sunday"], from: "22:30", to: "01:00" }] };
+    const table: [at: string, isIn: boolean][] = [
+      ["2026-11-22T22:29:59Z", false],
+      ["2026-11-22T22:30:00Z", true],
+      ["2026-11-23T00:59:59Z", true],
+      ["2026-11-23T01:00:00Z", false],
+      ["2026-11-22T00:30:00Z", false],
+    ];
+    for (const [at, isIn] of table) assert.equal(fires(schedule, at), isIn, at);
+  });
+
+  it("follows the clocks of its time zone when they change", () => {
+    const weekly = [{ days: ["sunday"], from: "02:00", to: "03:00" }];
+    const schedule = { timeZone: "Europe/Berlin", weekly };
+    // In autumn 02:00 to 03:00 comes twice, in spring not at all.
+    for (const at of ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]) assert.ok(fires(schedule, at), at);
+    for (const at of ["2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z"]) assert.ok(!fires(schedule, at), at);
+  });
+
+  it("is refused where it could never be meant", () => {
+    const refusedAt = (more: object): string | undefined => {
+      try {
+        compileConfig(JSON.parse(JSON.stringify({ ...base(more) })));
+      } catch (error) {
+        return (error as { fields: { pointer: string }[] }).fields[0]?.pointer;
+      }
+      return undefined;
+    };
+    const base = (more: object): object => ({
+      metrics: [{ id: "points", title: "" }],
+      actions: [{ name: "go" }],
+      rules: [rule("r", [points(1)], more)],
+    });
+    const week = (hours: object): object => ({ schedule: { weekly: [{ days: ["monday"], ...hours }] } });
+    assert.equal(refusedAt(week({ from: "23:59" })), undefined);
+    assert.equal(refusedAt(week({ from: "24:00" })), "/rules/0/schedule/weekly/0/from");
+    assert.equal(refusedAt(week({ to: "24:01" })), "/rules/0/schedule/weekly/0/to");
+    assert.equal(refusedAt(week({ from: "10:00", to: "10:00" })), "/rules/0/schedule/weekly/0");
+    assert.equal(refusedAt(week({ days: ["someday"] })), "/rules/0/schedule/weekly/0/days/0");
+    assert.equal(refusedAt({ schedule: { weekly: [] } }), "/rules/0/schedule/weekly");
+    assert.equal(
+      refusedAt({ schedule: { timeZone: "Mars", weekly: [{ days: ["monday"] }] } }),
+      "/rules/0/schedule/timeZone",
+    );
+    assert.equal(refusedAt({ time: { from: 5, to: 5 } }), "/rules/0/time");
+  });
+});
