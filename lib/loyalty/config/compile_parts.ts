@@ -36,6 +36,7 @@ import type {
   Reward,
   RuleEffect,
 } from "./document.ts";
+import type { CountWindow } from "./fields.ts";
 import type { SingleReward } from "./rewards.ts";
 import { compileTimes } from "./rule_times.ts";
 import { dataVariables, type FindVariable, type Scope, toCounterWindow, userVariables } from "./scope.ts";
@@ -45,15 +46,25 @@ export class ConfigPartsCompiler {
   readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
   readonly aggregates: AggregateCompiler;
   readonly errors: FieldError[] = [];
-  /** The limits of all rules, also of disabled ones, so that a pause does not give each user another firing. */
+  /** The limits and caps of all rules and metrics, also of disabled ones, so that a pause does not give each user another firing. */
   readonly limits: CompiledLimit[] = [];
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
+  readonly #metricCaps: ReadonlyMap<string, readonly CompiledLimit[]>;
   readonly #timeZone: string;
   readonly #userVariable: FindVariable;
 
   constructor(config: LoyaltyConfig) {
     this.bundles = new Map(config.rewards.map(({ id, effects }) => [id, effects]));
     this.#actions = new Map(config.actions.map(action => [action.name, action]));
+    this.#metricCaps = new Map(
+      config.metrics.map(({ id, caps }, m) => [
+        id,
+        caps.map((cap, index) =>
+          capOf({ kind: "metricCap", metric: id }, cap, `/metrics/${m}/caps/${index}`),
+        ),
+      ]),
+    );
+    this.limits.push(...[...this.#metricCaps.values()].flat());
     this.#timeZone = config.timeZone;
     this.#userVariable = userVariables(config);
     this.aggregates = new AggregateCompiler(this.#actions);
@@ -69,12 +80,20 @@ export class ConfigPartsCompiler {
   rule(rule: LoyaltyRule, pointer: string): CompiledRule {
     const environment = this.#environment("action" in rule.trigger ? rule.trigger.action : null);
     const limits = limitsOf(rule, pointer);
-    this.limits.push(...limits);
+    const caps = rule.caps.map((cap, index) => ({
+      metricId: cap.metricId,
+      cap: capOf({ kind: "cap", rule: rule.id, metric: cap.metricId }, cap, `${pointer}/caps/${index}`),
+    }));
+    this.limits.push(...limits, ...caps.map(({ cap }) => cap));
+    const capsOf = (metricId: string): readonly CompiledLimit[] => [
+      ...caps.filter(cap => cap.metricId === metricId).map(({ cap }) => cap),
+      ...(this.#metricCaps.get(metricId) ?? []),
+    ];
     return {
       rule,
       ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
       effects: rule.effects.flatMap((effect, index) =>
-        this.#effect(effect, environment, `${pointer}/effects/${index}`),
+        this.#effect(effect, { environment, capsOf }, `${pointer}/effects/${index}`),
       ),
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
@@ -134,11 +153,26 @@ export class ConfigPartsCompiler {
     return { set, rewards: set.milestones.map(({ rewards }) => this.singleRewards(rewards)) };
   }
 
-  #effect(effect: RuleEffect, environment: Environment<Scope>, pointer: string): readonly CompiledEffect[] {
+  #effect(
+    effect: RuleEffect,
+    {
+      environment,
+      capsOf,
+    }: {
+      readonly environment: Environment<Scope>;
+      readonly capsOf: (metricId: string) => readonly CompiledLimit[];
+    },
+    pointer: string,
+  ): readonly CompiledEffect[] {
     if (effect.type === "reward") {
       return this.singleRewards([effect]).map(reward =>
         reward.type === "metric"
-          ? { type: "metric", metricId: reward.metricId, amount: () => reward.metricQuantity }
+          ? {
+              type: "metric",
+              metricId: reward.metricId,
+              amount: () => reward.metricQuantity,
+              caps: capsOf(reward.metricId),
+            }
           : reward,
       );
     }
@@ -149,6 +183,7 @@ export class ConfigPartsCompiler {
         type: "metric",
         metricId,
         amount: this.#number(metricQuantity, environment, `${pointer}/metricQuantity`),
+        caps: capsOf(metricId),
       },
     ];
   }
@@ -200,6 +235,15 @@ export function compileProduct(product: Product, pointer: string): CompiledProdu
   const window = calendar === undefined ? undefined : { calendar };
   const key = counterKey({ kind: "product", product: id, window });
   return { product, limit: { key, max, window: toCounterWindow(window), pointer: `${pointer}/limits` } };
+}
+
+/** Compiles a cap. Its counter stays the same while its window does. */
+function capOf(
+  of: object,
+  { max, window }: { readonly max: number; readonly window?: CountWindow },
+  pointer: string,
+): CompiledLimit {
+  return { key: counterKey({ ...of, window }), max, window: toCounterWindow(window), pointer };
 }
 
 /** Compiles the limits for each user. Of limits with the same window, which share a counter, the lowest counts. */

@@ -33,10 +33,16 @@ export interface ConditionalPart {
 
 /** An effect without bundles. */
 export type CompiledEffect =
-  | { readonly type: "metric"; readonly metricId: string; readonly amount: (scope: Scope) => number }
+  | {
+      readonly type: "metric";
+      readonly metricId: string;
+      readonly amount: (scope: Scope) => number;
+      /** Those of the rule and of the metric. */
+      readonly caps: readonly CompiledLimit[];
+    }
   | Exclude<RuleEffect, { readonly type: "metric" | "reward" }>;
 
-/** A limit of a rule or a product for each user. */
+/** A limit of the firings of a rule, the amounts of a metric or the purchases of a product, for each user. */
 export interface CompiledLimit {
   readonly key: string;
   readonly max: number;

@@ -142,6 +142,12 @@ export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof ro
 /** The time that a count or a limit covers. */
 export type CountWindow = Immutable<v.InferOutput<typeof windowField>>;
 
+/** Bound of an amount within a window, or for ever where there is none. */
+export const capFields = {
+  max: integerBetween(1, quantityMax * 1_000),
+  window: v.exactOptional(windowField),
+};
+
 /** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
 export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {
   return issues.map(issue => ({

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
 import {
   calendarUnitField,
+  capFields,
   choiceOf,
   durationField,
   hasMember,
@@ -15,6 +16,7 @@ import {
   listOf,
   metricValue,
   optionalText,
+  partItemsMax,
   quantityMax,
   textField,
 } from "./fields.ts";
@@ -49,6 +51,8 @@ export const MetricSchema = v.pipe(
     maximumValue: v.optional(metricValue, quantityMax * 1_000),
     /** Keeps earned points in lots with activation and expiry. */
     lots: v.exactOptional(lotPolicy),
+    /** The most that all rules together give a user. The last amount is given in part. */
+    caps: listOf("MetricCaps", v.strictObject(capFields), partItemsMax),
     /** Lets a reversal take the value below `minimumValue`. */
     allowNegative: v.optional(v.boolean(), false),
   }),

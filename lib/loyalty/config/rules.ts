@@ -10,6 +10,7 @@ import { calculationField, conditionField } from "./expression_fields.ts";
 import {
   ActionNameSchema,
   calendarWindowField,
+  capFields,
   choiceOf,
   idField,
   integerBetween,
@@ -103,6 +104,8 @@ const limitField = v.variant("per", [
   v.strictObject({ per: v.literal("global"), max, window: v.exactOptional(calendarWindowField) }),
 ]);
 
+const capField = v.strictObject({ metricId: idField, ...capFields });
+
 /** Schema of a rule. */
 export const RuleSchema = v.strictObject({
   id: idField,
@@ -112,6 +115,8 @@ export const RuleSchema = v.strictObject({
   /** Lower first; rules of equal priority apply in the order of their ids. */
   priority: v.optional(integerField, 0),
   limits: listOf("RuleLimits", limitField, partItemsMax),
+  /** The most of a metric that the rule gives a user. The last amount is given in part. */
+  caps: listOf("RuleCaps", capField, partItemsMax),
   /** Of the rules of a group only the first that holds fires. */
   group: v.exactOptional(idField),
   enabled: v.optional(v.boolean(), true),

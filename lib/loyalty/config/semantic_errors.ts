@@ -57,8 +57,12 @@ export function rewardCountError(
   return count > rewardsTotalMax ? `Give at most ${rewardsTotalMax}, those of bundles included` : null;
 }
 
-function windowSteps({ rules }: LoyaltyConfig, aggregates: readonly CompiledAggregate[]): number {
-  const limits = rules.flatMap(rule => rule.limits.map(({ window }) => toCounterWindow(window)));
+function windowSteps({ rules, metrics }: LoyaltyConfig, aggregates: readonly CompiledAggregate[]): number {
+  const bounds = [
+    ...rules.flatMap(({ limits, caps }) => [...limits, ...caps]),
+    ...metrics.flatMap(({ caps }) => caps),
+  ];
+  const limits = bounds.map(({ window }) => toCounterWindow(window));
   return [...aggregates.map(({ window }) => window), ...limits].reduce(
     (steps, window) => steps + (window.kind === "buckets" ? window.last : 1),
     0,
@@ -150,6 +154,9 @@ class ReferenceChecker {
     for (const [r, rule] of rules.entries()) {
       this.#trigger(rule.trigger, `/rules/${r}/trigger`);
       this.#effects(rule.effects, `/rules/${r}/effects`);
+      for (const [c, { metricId }] of rule.caps.entries()) {
+        this.#expect("metrics", metricId, `/rules/${r}/caps/${c}/metricId`);
+      }
     }
     return this.#errors;
   }

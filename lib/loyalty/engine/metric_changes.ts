@@ -18,12 +18,12 @@ export interface MetricAddition extends PointDates {
   readonly transaction: TransactionBuilder;
 }
 
-/** Adds to a metric the amount of an effect or reward, rounded toward zero. */
-export function giveMetric(draft: StateDraft, metricId: string, addition: MetricAddition): void {
+/** Adds to a metric the amount of an effect or reward, rounded toward zero, and returns what a positive one added. */
+export function giveMetric(draft: StateDraft, metricId: string, addition: MetricAddition): number {
   const metric = draft.compiled.metrics.get(metricId);
-  if (metric === undefined) return;
+  if (metric === undefined) return 0;
   const quantity = Math.min(Math.max(Math.trunc(addition.quantity), -quantityMax), quantityMax);
-  addToMetric(draft, metric, { ...addition, quantity });
+  return addToMetric(draft, metric, { ...addition, quantity });
 }
 
 /** Adds to a metric by a correction. Points that a correction takes count as never earned, and not as spent. */
@@ -72,8 +72,8 @@ function addToMetric(
   draft: StateDraft,
   metric: Metric,
   { quantity, transaction, availableAt, expiresAt }: MetricAddition,
-): void {
-  if (quantity === 0) return;
+): number {
+  if (quantity === 0) return 0;
   const { at } = draft;
   const account = draft.account(metric.id);
   let change: AccountChange;
@@ -85,6 +85,7 @@ function addToMetric(
     change = credit(account, { amount: quantity, at, ceiling: metric.maximumValue, ...lot });
   }
   movePoints(draft, metric.id, { change, transaction });
+  return quantity > 0 ? (change.entry?.amount ?? 0) : 0;
 }
 
 /** The dates given with points, and the policy of their metric for those that are not. */

@@ -31,7 +31,7 @@ import {
   startChallenge,
 } from "./challenges.ts";
 import type { StateDraft } from "./draft.ts";
-import { giveMetric } from "./metric_changes.ts";
+import { giveMetric, type MetricAddition } from "./metric_changes.ts";
 import { giveCoupon, giveRewards } from "./rewards.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 
@@ -216,7 +216,7 @@ function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule): void {
   let index = 0;
   for (const effect of effects) {
     const quantity = amounts[index++] ?? 0;
-    if (effect.type === "metric") giveMetric(draft, effect.metricId, { quantity, transaction });
+    if (effect.type === "metric") giveCapped(draft, effect, { quantity, transaction });
     else if (effect.type === "inventory") {
       draft.receiveItem(effect.inventorySetId, effect.inventoryItemId, transaction);
     } else if (effect.type === "inventoryLoss") {
@@ -225,6 +225,17 @@ function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule): void {
   }
   draft.record(transaction.build("actionRewarded"));
   for (const effect of effects) if (draft.hasRoom()) applySeparateEffect(draft, effect);
+}
+
+/** Gives the part of an amount for which every cap has room. */
+function giveCapped(
+  draft: StateDraft,
+  { metricId, caps }: Extract<CompiledEffect, { readonly type: "metric" }>,
+  { quantity, transaction }: MetricAddition,
+): void {
+  const room = caps.map(({ key, window, max }) => Math.max(0, max - draft.counterValue(key, window)));
+  const given = giveMetric(draft, metricId, { quantity: Math.min(quantity, ...room), transaction });
+  if (given > 0) for (const { key, window } of caps) draft.count(key, window, given);
 }
 
 /** Applies an effect that has a transaction of its own. */

@@ -57,6 +57,16 @@ describe("the parts of a loyalty configuration", () => {
     const table: [accepted: unknown, refused: unknown, pointer: string][] = [
       [{ timeZone: "Europe/Berlin" }, { timeZone: "Mars/Base" }, "/timeZone"],
       [
+        withRule({ caps: [{ metricId: "points", max: 1 }] }),
+        withRule({ caps: [{ metricId: "coins", max: 1 }] }),
+        "/rules/0/caps/0/metricId",
+      ],
+      [
+        { metrics: [{ id: "points", title: "", caps: [{ max: 1 }] }] },
+        { metrics: [{ id: "points", title: "", caps: [{ max: 0 }] }] },
+        "/metrics/0/caps/0/max",
+      ],
+      [
         counting({ last: 1_440, unit: "minute" }),
         counting({ last: 1_441, unit: "minute" }),
         `${when}/window/last`,

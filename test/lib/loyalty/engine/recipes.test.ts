@@ -57,6 +57,37 @@ describe("double points at a weekend", () => {
   });
 });
 
+describe("at most so many points a day", () => {
+  const walk = (player: Player, at: string, steps: number): number =>
+    player.act("walk", at, { steps }).gained.points ?? 0;
+
+  it("are given up to the cap of the rule, the last amount in part", () => {
+    const player = recipe("At most so many points a day");
+    const given = [3_000, 6_000, 4_000, 1_000].map(steps => walk(player, "2026-11-16T10:00:00Z", steps));
+    assert.deepEqual(given, [30, 60, 10, 0]);
+    assert.equal(walk(player, "2026-11-17T00:00:00Z", 20_000), 100);
+  });
+
+  it("are given up to the cap of the metric by all rules together, and again in the next week", () => {
+    const player = recipe("At most so many points a day");
+    const day = "2026-11-16T10:00:00Z";
+    assert.equal(walk(player, day, 99_900), 100);
+    const given = [1, 2, 3].map(() => player.act("visit", day).gained.points);
+    assert.deepEqual(given, [150, 150, 100]);
+    assert.equal(player.act("visit", "2026-11-22T23:59:59Z").gained.points, undefined);
+    assert.equal(player.act("visit", "2026-11-23T00:00:00Z").gained.points, 150);
+  });
+
+  it("take no room where they were not given, and none where they are taken", () => {
+    const amount = { var: "data.n" };
+    const caps = [{ metricId: "points", max: 10 }];
+    const metrics = [{ id: "points", title: "", maximumValue: 8 }];
+    const player = new Player({ metrics, rules: [rule("r", [points(amount)], { caps })] });
+    const gains = [20, -6, 20, 20, -20, 20].map(n => player.act("go", 0, { n }).gained.points ?? 0);
+    assert.deepEqual(gains, [8, -6, 2, 0, -4, 0]);
+  });
+});
+
 describe("the weekly schedule of a rule", () => {
   const fires = (schedule: object, at: string): boolean =>
     new Player({ rules: [rule("r", [points(1)], { schedule })] }).act("go", at).gained.points === 1;
