@@ -7,6 +7,7 @@ import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import { ackScript, pushScript, releaseScript, takeScript } from "./scripts.ts";
+import { ServerClock } from "./server_clock.ts";
 
 /** Most unsettled messages of one topic by default. */
 const queueDepthMax = 100_000;
@@ -35,18 +36,22 @@ class RedisQueue implements Queue {
   readonly #connection: RedisConnection;
   readonly #keys: KeySpace;
   readonly #clock: () => number;
+  /** Null where a clock is given: it is the time of the queue. */
+  readonly #serverClock: ServerClock | null;
   readonly #depthMax: number;
 
-  constructor({ server, prefix, clock = Date.now, depthMax = queueDepthMax }: RedisQueueOptions) {
+  constructor({ server, prefix, clock, depthMax = queueDepthMax }: RedisQueueOptions) {
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
-    this.#clock = clock;
+    this.#clock = clock ?? Date.now;
+    this.#serverClock = clock === undefined ? new ServerClock(this.#connection) : null;
     this.#depthMax = depthMax;
   }
 
   async push(topic: string, bodies: readonly string[]): Promise<readonly string[]> {
     validatePush(topic, bodies);
     if (bodies.length === 0) return [];
+    await this.#serverClock?.admit(this.#clock());
     const [stream] = this.#keysOf(topic);
     const ids = await this.#connection.run(pushScript, [[stream], [String(this.#depthMax), ...bodies]]);
     if (ids === null) {
@@ -59,6 +64,7 @@ class RedisQueue implements Queue {
   async take(topic: string, lease: QueueLease): Promise<readonly QueueMessage[]> {
     validateLease(topic, lease);
     const now = this.#clock();
+    await this.#serverClock?.admit(now);
     const args = [String(now), String(now + lease.leaseMs), String(lease.limit), lease.consumer];
     const reply = await this.#connection.run(takeScript, [this.#keysOf(topic), args]);
     const taken = reply as readonly (readonly [id: string, body: string, attempts: number])[];

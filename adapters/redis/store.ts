@@ -13,6 +13,7 @@ import { bound, decodeRead, listRange, pushRead } from "./read_plan.ts";
 import { readArguments, readShape, writeReadScript } from "./read_script.ts";
 import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
 import { commitScript } from "./scripts.ts";
+import { ServerClock } from "./server_clock.ts";
 import { StandingReader } from "./standing_reader.ts";
 import { decodeRecord, VersionSource } from "./stored.ts";
 
@@ -45,20 +46,23 @@ class RedisStore implements Store, PartitionLister {
   readonly #connection: RedisConnection;
   readonly #keys: KeySpace;
   readonly #clock: () => number;
+  /** Null where a clock is given: it is the time of the store. */
+  readonly #serverClock: ServerClock | null;
   readonly #versions = new VersionSource();
   readonly #standings: StandingReader;
   readonly #readScripts: ScriptCache;
   readonly #commitScripts: ScriptCache;
   readonly #groups: CallGroups;
 
-  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions, scripts: ScriptCacheOptions) {
+  constructor({ server, prefix, clock }: RedisAdapterOptions, scripts: ScriptCacheOptions) {
     this.#readScripts = new ScriptCache(writeReadScript, scripts);
     this.#commitScripts = new ScriptCache(writeCommitScript, scripts);
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
     this.#standings = new StandingReader(this.#connection);
     this.#groups = new CallGroups(this.#connection);
-    this.#clock = clock;
+    this.#clock = clock ?? Date.now;
+    this.#serverClock = clock === undefined ? new ServerClock(this.#connection) : null;
   }
 
   async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
@@ -87,7 +91,10 @@ class RedisStore implements Store, PartitionLister {
 
   async commit(partition: string, batch: Batch): Promise<Commit> {
     validateBatch(partition, batch, this.traits);
-    const context = { root: this.#keys.root(partition), now: this.#clock(), version: this.#versions.next() };
+    const now = this.#clock();
+    const admitted = this.#serverClock?.admit(now);
+    if (admitted !== undefined) await admitted;
+    const context = { root: this.#keys.root(partition), now, version: this.#versions.next() };
     return decodeCommit(batch, context.version, await this.#run(batch, context));
   }
 
@@ -96,7 +103,7 @@ class RedisStore implements Store, PartitionLister {
   }
 
   async ping(): Promise<void> {
-    await this.#connection.ask("ping", []);
+    await (this.#serverClock?.requireReady() ?? this.#connection.ask("ping", []));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

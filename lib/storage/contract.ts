@@ -296,6 +296,9 @@ export interface Store extends AsyncDisposable {
   read<const Q extends readonly Read[]>(partition: Partition, queries: Q): Promise<Results<Q>>;
   /** Applies every write or none. Of N racers that hold the same check exactly one gets `ok: true`. */
   commit(partition: Partition, batch: Batch): Promise<Commit>;
-  /** Resolves when the store answers, rejects with `storage_unavailable` when it does not within a second. */
+  /**
+   * Resolves when the store answers, rejects with `storage_unavailable` when it does not within a second, or when the clock of this
+   * process and that of the store differ too much for it to serve requests.
+   */
   ping(): Promise<void>;
 }

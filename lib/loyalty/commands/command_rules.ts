@@ -6,7 +6,7 @@
 
 import type { Decision, Read, Rule, Stored, Write } from "../../storage/mod.ts";
 import { onceMarkReads } from "../user/once_marks.ts";
-import { emptyState, type UserState } from "../user/state.ts";
+import { emptyState, type UserState, withoutFutureTime } from "../user/state.ts";
 import { beginProgress } from "../webhooks/progress.ts";
 import {
   type AppliedCommand,
@@ -136,10 +136,12 @@ export function isDecided(
 }
 
 function stateIn(
-  { states, partition, user }: Omit<CommandContext, "targets">,
+  { states, partition, user, now }: Omit<CommandContext, "targets">,
   stored: Stored | null,
 ): UserState {
-  return stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
+  return stored === null
+    ? emptyState(user.projectId)
+    : withoutFutureTime(states.valueOf(partition, stored), now);
 }
 
 function hasMark(found: readonly unknown[], from: number, count: number): boolean {

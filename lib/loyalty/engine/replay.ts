@@ -44,6 +44,8 @@ export class Replay {
   /** Takes the next record. */
   add(record: HistoryEntry): void {
     const { at, mergedFrom } = record;
+    // The records before were dated by a process whose clock was ahead.
+    if (at < this.state.changedAt) this.state = { ...this.state, changedAt: at };
     // Instants are merged exactly where the history merged them, so that rules meet the same expiries.
     if (mergedFrom !== undefined && mergedFrom > this.state.changedAt) {
       this.state = advanceReplay(this.#compiled, this.state, mergedFrom - 1);

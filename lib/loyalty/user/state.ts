@@ -182,6 +182,17 @@ export function emptyState(projectId: string | null): UserState {
   };
 }
 
+/** Most that a state may have changed after now, in ms: as far as clocks of processes may be ahead of the store's. */
+const aheadMsMax = 300_000;
+
+/**
+ * Returns the state as changed now where it claims to have changed far in the future: a process with a wrong clock wrote it, and
+ * what happens to the user must not be dated by that clock until its time has come.
+ */
+export function withoutFutureTime(state: UserState, now: number): UserState {
+  return state.changedAt > now + aheadMsMax ? { ...state, changedAt: now } : state;
+}
+
 /** A state whose members can be replaced. */
 export type MutableState = { -readonly [K in keyof UserState]: UserState[K] };
 

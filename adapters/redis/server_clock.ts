@@ -1,0 +1,82 @@
+import { AppError } from "../../lib/errors/mod.ts";
+import { redisRetryMs } from "./bounds.ts";
+import type { RedisConnection } from "./connection.ts";
+
+/** Most that the clock of a process may be ahead of the server's where it writes, in ms. */
+const aheadMsMax = 300_000;
+/** Most that the two clocks may differ where a process is ready, in ms. */
+const readySkewMsMax = 30_000;
+/** Time after which the server is asked for its time again, in ms. */
+const learnIntervalMs = 30_000;
+
+/**
+ * Compares the clock of this process with that of the server, so that a process with a wrong clock writes nothing.
+ *
+ * Between two answers of the server, the monotonic clock of the process carries its time on. So a clock that is set wrong is
+ * noticed at the next write, and no write costs a round trip for it.
+ */
+export class ServerClock {
+  readonly #connection: RedisConnection;
+  readonly #clock: () => number;
+  /** The server's time minus the monotonic time. */
+  #origin = 0;
+  /** Monotonic time of the last answer. */
+  #learntAt = Number.NEGATIVE_INFINITY;
+  #learning: Promise<void> | undefined;
+
+  /** @param clock Unix ms. */
+  constructor(connection: RedisConnection, clock: () => number = Date.now) {
+    this.#connection = connection;
+    this.#clock = clock;
+  }
+
+  /** Returns a promise that refuses or admits a write at this time, or undefined where it is admitted at once. */
+  admit(now: number): Promise<void> | undefined {
+    const isRecent = performance.now() - this.#learntAt < learnIntervalMs;
+    if (this.#aheadMs(now) > aheadMsMax) return this.#requireNotAhead();
+    if (isRecent) return undefined;
+    if (this.#learntAt < 0) return this.#requireNotAhead();
+    // The write is admitted by the last answer; where the server cannot be asked, the write itself fails.
+    this.#learn().catch(() => {});
+    return undefined;
+  }
+
+  /** @throws {AppError} `storage_unavailable`: the server does not answer, or the clocks differ too much to serve requests. */
+  async requireReady(): Promise<void> {
+    await this.#learn();
+    const aheadMs = this.#aheadMs(this.#clock());
+    if (Math.abs(aheadMs) > readySkewMsMax) throw wrongClock(aheadMs);
+  }
+
+  /** Asks first: after the machine has slept, the monotonic clock is behind and not the other one ahead. */
+  async #requireNotAhead(): Promise<void> {
+    await this.#learn();
+    const aheadMs = this.#aheadMs(this.#clock());
+    if (aheadMs > aheadMsMax) throw wrongClock(aheadMs);
+  }
+
+  #aheadMs(now: number): number {
+    return now - this.#origin - performance.now();
+  }
+
+  #learn(): Promise<void> {
+    this.#learning ??= this.#askTime().finally(() => {
+      this.#learning = undefined;
+    });
+    return this.#learning;
+  }
+
+  async #askTime(): Promise<void> {
+    const [seconds, microseconds] = (await this.#connection.ask("time", [])) as readonly [string, string];
+    this.#learntAt = performance.now();
+    this.#origin = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - this.#learntAt;
+  }
+}
+
+function wrongClock(aheadMs: number): AppError {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  const message =
+    `Cannot use Redis: the clock of this process is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the server's; ` +
+    "synchronise both with a time server";
+  return new AppError("storage_unavailable", message, { retryAfterMs: redisRetryMs });
+}
