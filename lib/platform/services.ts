@@ -22,7 +22,7 @@ import {
   type LoyaltyVersions,
 } from "../directory/mod.ts";
 import { Exports } from "../exports/mod.ts";
-import type { Logger } from "../http/mod.ts";
+import type { Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import { createIdentity, createNoMailer, type ExchangeContext, type User } from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
@@ -40,6 +40,7 @@ export interface Services extends ExchangeContext {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly random: RandomBytes;
+  readonly timer: Timer;
   readonly apiKeys: ApiKeys;
   readonly keyRing: KeyRing;
   readonly leaderboards: Leaderboards;
@@ -107,7 +108,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   return {
     ...identity,
     store,
-    logger,
+    ...{ logger, timer },
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
     spaceTokens: createSpaceTokens({ tokens, issuer }),

@@ -81,10 +81,13 @@ export class AcceptedBatches {
     return actions.map(({ userId, actionId, error }, index): ItemResult => {
       const name = nameOf({ userId, actionId });
       const item = { index, id: actionId, userId };
-      if (error !== undefined) return { ...item, status: "failed", error };
+      const end = ends.get(name);
+      const isUnknown = error?.code === "outcome_unknown";
+      if (error !== undefined && !(isUnknown && end !== undefined)) {
+        return { ...item, status: isUnknown ? "unknown" : "failed", error };
+      }
       if (listed.has(name)) return { ...item, status: "duplicate" };
       listed.add(name);
-      const end = ends.get(name);
       if (end === undefined) return { ...item, status: "queued" };
       if (end === "applied") return { ...item, status: "succeeded" };
       return { ...item, status: "failed", error: itemErrorOf(end.reason) };

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { parseIsoTime } from "../../calendar/mod.ts";
 import type { Space } from "../../directory/mod.ts";
-import { issueDetail, type Logger, named, propertiesSchema } from "../../http/mod.ts";
+import { issueDetail, named, propertiesSchema } from "../../http/mod.ts";
 import {
   type CompiledConfig,
   dataNameCharactersMax,
@@ -25,7 +25,7 @@ import {
   readUserId,
   refuseUnknownMembers,
 } from "../batch/items.ts";
-import { applyPerUser, type ItemResult } from "../batch/results.ts";
+import { applyPerUser, type ItemResult, type ItemServices } from "../batch/results.ts";
 
 const amountMax = 1_000_000_000;
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
@@ -187,7 +187,7 @@ function datesOf(content: BulkItem["content"]): {
 
 /** Grants checked rewards and returns the result of each, in the given order. `requestId` begins the ids of those without one. */
 export async function grantRewards(
-  { loyalty, logger }: { readonly loyalty: Pick<Loyalty, "grant">; readonly logger: Logger },
+  { loyalty, ...services }: ItemServices & { readonly loyalty: Pick<Loyalty, "grant"> },
   space: Pick<Space, "id" | "organisationId">,
   requestId: string,
   orders: readonly RewardOrder[],
@@ -216,7 +216,7 @@ export async function grantRewards(
       const balance = change === undefined ? {} : { balanceAfter: change.newValue };
       return { status: "succeeded", transactionId, ...balance };
     },
-    logger,
+    services,
   );
 }
 

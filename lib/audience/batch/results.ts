@@ -7,7 +7,8 @@
 import * as v from "valibot";
 import { mapConcurrent } from "../../background/mod.ts";
 import { AppError, type ErrorCode, publicMessage } from "../../errors/mod.ts";
-import { causesOf, errorFacts, type Immutable, type Logger, named } from "../../http/mod.ts";
+import { causesOf, errorFacts, type Immutable, type Logger, named, type Timer } from "../../http/mod.ts";
+import { sleep } from "../worker/alarm.ts";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -28,7 +29,12 @@ const ItemResultSchema = named(
     index: count,
     id: v.pipe(text, v.description("The id under which the item takes effect once")),
     userId: text,
-    status: v.picklist(["queued", "succeeded", "duplicate", "failed"]),
+    status: v.pipe(
+      v.picklist(["queued", "succeeded", "duplicate", "failed", "unknown"]),
+      v.description(
+        "A failed item was not applied. One whose status is unknown may have been: the store did not answer for several seconds",
+      ),
+    ),
     error: v.exactOptional(ItemErrorSchema),
     transactionId: v.exactOptional(
       v.pipe(text, v.description("The transaction of a reward or of changed metrics")),
@@ -51,8 +57,11 @@ export const BulkResultSchema = named(
       succeeded: v.exactOptional(count),
       duplicate: count,
       failed: count,
+      unknown: v.exactOptional(
+        v.pipe(count, v.description("Items of which it could not be found out whether they were applied")),
+      ),
     }),
-    errors: v.pipe(v.boolean(), v.description("Whether any item failed")),
+    errors: v.pipe(v.boolean(), v.description("Whether any item failed or is of unknown status")),
     results: v.array(ItemResultSchema),
   }),
 );
@@ -70,12 +79,17 @@ export function bulkResult(
   results: readonly ItemResult[],
   ...reported: readonly ("queued" | "succeeded")[]
 ): BulkResult {
-  const counts = { queued: 0, succeeded: 0, duplicate: 0, failed: 0 };
+  const counts = { queued: 0, succeeded: 0, duplicate: 0, failed: 0, unknown: 0 };
   for (const { status } of results) counts[status] += 1;
-  const { duplicate, failed } = counts;
+  const { duplicate, failed, unknown } = counts;
   const successes = Object.fromEntries(reported.map(status => [status, counts[status]]));
-  const summary = { total: results.length, ...successes, duplicate, failed };
-  return { batchId, summary, errors: failed > 0, results };
+  const summary = {
+    total: results.length,
+    ...successes,
+    ...{ duplicate, failed },
+    ...(unknown === 0 ? {} : { unknown }),
+  };
+  return { batchId, summary, errors: failed + unknown > 0, results };
 }
 
 /** Code and message of an error. */
@@ -99,7 +113,12 @@ export class ItemErrors {
     this.#logger = logger;
   }
 
-  of(error: unknown): ItemError {
+  /** Returns the status and the error of an item that could not be applied, or of which that is unknown. */
+  outcomeOf(error: unknown): ItemOutcome {
+    return { status: isUnknown(error) ? "unknown" : "failed", error: this.#of(error) };
+  }
+
+  #of(error: unknown): ItemError {
     const appError = error instanceof AppError ? error : null;
     const code = appError?.code ?? "internal_error";
     if (errorFacts[code].status >= 500 && !this.#isLogged) {
@@ -124,28 +143,79 @@ export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): rea
 /** Users of one bulk request that are worked on concurrently. */
 const concurrentUsersMax = 32;
 
+/** Pauses before an item of unknown outcome is applied again, in ms. */
+const pausesMs: readonly number[] = [100, 200, 400, 800, 1_600, 3_200];
+
 type ItemOutcome = Omit<ItemResult, "index" | "id" | "userId">;
+
+/** What applying items needs. */
+export interface ItemServices {
+  readonly logger: Logger;
+  /** Of the pauses. */
+  readonly timer: Timer;
+}
 
 /**
  * Applies items, those of one user in their order and users concurrently. Returns the result of each item in the given order;
- * an error of `apply` becomes the error of its item.
+ * an error of `apply` becomes the error of its item. `apply` must recognise an item that it has applied: where the outcome is
+ * unknown, it is called again until the store tells.
  */
 export async function applyPerUser<T extends { readonly userId: string }>(
   items: readonly T[],
   idOf: (item: T, index: number) => string,
-  apply: (item: T) => Promise<ItemOutcome>,
-  logger: Logger,
+  apply: (item: T, index: number) => Promise<ItemOutcome>,
+  { logger, timer }: ItemServices,
 ): Promise<readonly ItemResult[]> {
   const errors = new ItemErrors(logger);
   const results: ItemResult[] = [];
   const users = groupBy([...items.entries()], ([, { userId }]) => userId);
+  // One item waits out an outage for all that follow.
+  let hasGivenUp = false;
   await mapConcurrent(users, concurrentUsersMax, async entries => {
     for (const [index, item] of entries) {
-      const outcome = await apply(item).catch(
-        (error): ItemOutcome => ({ status: "failed", error: errors.of(error) }),
+      const outcome = await findOutcome(() => apply(item, index), hasGivenUp ? [] : pausesMs, timer).catch(
+        error => errors.outcomeOf(error),
       );
+      hasGivenUp = outcome.status === "unknown";
       results[index] = { index, id: idOf(item, index), userId: item.userId, ...outcome };
     }
   });
   return results;
 }
+
+/** Applies an item, again while its outcome is unknown. Only an error that comes from its current state then says that it failed. */
+async function findOutcome(
+  apply: () => Promise<ItemOutcome>,
+  pauses: readonly number[],
+  timer: Timer,
+): Promise<ItemOutcome> {
+  let unknown: unknown = null;
+  for (let attempts = 0; ; attempts++) {
+    try {
+      return await apply();
+    } catch (error) {
+      if (isUnknown(error)) unknown ??= error;
+      if (unknown === null || !leavesOpen(error)) throw error;
+      const pauseMs = pauses[attempts];
+      if (pauseMs === undefined) throw unknown;
+      await sleep(timer, pauseMs);
+    }
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof AppError && error.code === "outcome_unknown";
+}
+
+/** True for errors that say nothing of an earlier attempt. */
+function leavesOpen(error: unknown): boolean {
+  return !(error instanceof AppError) || openCodes.has(error.code);
+}
+
+const openCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "outcome_unknown",
+  "storage_unavailable",
+  "busy",
+  "conflict",
+  "internal_error",
+]);

@@ -195,7 +195,7 @@ async function queueMany(
   for (const [at, index] of indexes.entries()) {
     const result = results[index];
     if (refusals[at] === null || result === undefined) continue;
-    results[index] = { ...result, status: "failed", error: errors.of(refusals[at]) };
+    results[index] = { ...result, ...errors.outcomeOf(refusals[at]) };
   }
   if (refused.length > 0) await save();
   return envelope(bulkResult(batchId, results, "queued"), { status: 202 });
@@ -243,7 +243,7 @@ async function applyOwn(
       results.push({ index, id, userId, status: isNew ? "succeeded" : "duplicate" });
     } catch (error) {
       if (reported.length === 1) throw error;
-      results.push({ index, id, userId, status: "failed", error: errors.of(error) });
+      results.push({ index, id, userId, ...errors.outcomeOf(error) });
     }
   }
   return envelope(bulkResult(batchId, results, "succeeded"));

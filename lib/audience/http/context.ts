@@ -1,6 +1,6 @@
 import type { Clock, RandomBytes } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import type { Logger } from "../../http/mod.ts";
+import type { Logger, Timer } from "../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import type { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionIntake } from "../actions/intake.ts";
@@ -24,4 +24,5 @@ export interface AudienceContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random: RandomBytes;
+  readonly timer: Timer;
 }

@@ -22,7 +22,7 @@ import {
 import { isJsonObject, isValidId, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
-import { applyUpdates, checkUpdate, checkUpdates, type UpdateRules } from "../profile/updates.ts";
+import { applyUpdates, checkUpdate, checkUpdates, onceOf, type UpdateRules } from "../profile/updates.ts";
 import {
   batchUsersOf,
   parseUserIds,
@@ -73,6 +73,14 @@ const updateEntries = {
       v.integer(),
       v.minValue(0),
       v.description("Refuses the update if the profile has another"),
+    ),
+  ),
+  updateId: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.description(
+        "The update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time",
+      ),
     ),
   ),
 };
@@ -245,7 +253,7 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
 
 /** Changes one profile from `{user_id, data}`; users need not name themselves. */
 async function putOne(
-  { profiles }: AudienceContext,
+  { profiles, random }: AudienceContext,
   put: { readonly caller: AudienceUser | BackEnd; readonly body: unknown; readonly rules: UpdateRules },
 ): Promise<JsonTextReply<200, v.InferOutput<typeof ProfileReplySchema>>> {
   const { caller, body, rules } = put;
@@ -261,7 +269,8 @@ async function putOne(
     throw invalidField(message, "", "Expected an object with user_id and data, or a list of such");
   }
   const user = userFor(caller, userId);
-  await profiles.change(user, checkUpdate(data, rules));
+  const update = checkUpdate(data, rules);
+  await profiles.change(user, { ...update, once: onceOf(update, uuid(random)) });
   return profileReply(user.userId, await profiles.getOrCreate(user));
 }
 

@@ -16,6 +16,7 @@ import {
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
+import { markReads, markWrites, parseMark, type UpdateId, type UpdateMark } from "./update_marks.ts";
 
 /** A profile with the user's loyalty. */
 export interface Profile {
@@ -26,11 +27,20 @@ export interface Profile {
 
 /** A checked change of a profile. */
 export interface ProfileChange {
+  /** The id under which it takes effect once. Omitted: a repetition takes effect again. */
+  readonly once?: UpdateId | undefined;
   readonly patch: ProfilePatch;
   /** Changes of metrics, applied together with the patch or not at all. */
   readonly metrics?: readonly MetricChange[];
   /** Tells whether the change may be applied to this version. Omitted: to any. */
   readonly isExpectedVersion?: ((version: number) => boolean) | undefined;
+}
+
+/** The effect of a change. */
+export interface ProfileChanged {
+  readonly version: number;
+  /** The transaction that changed metrics; null if none did. */
+  readonly transactionId: string | null;
 }
 
 /** Reads and changes profiles; a read is one round trip. */
@@ -40,15 +50,20 @@ export type Profiles = ReturnType<typeof createProfiles>;
 export function createProfiles(
   store: Store,
   clock: Clock,
-  loyalty: Pick<Loyalty, "adjust" | "register" | "reader">,
+  loyalty: Pick<Loyalty, "adjust" | "findAdjustment" | "register" | "reader">,
 ) {
-  async function write(user: SpaceUser, change: ProfileChange): Promise<ProfileRecord> {
+  async function write(user: SpaceUser, change: ProfileChange): Promise<number> {
+    const { once, isExpectedVersion } = change;
+    const startedAt = clock();
     return await decide(store, spaceUserPartition(user), {
-      reads: [readProfileRecord],
-      idempotent: change.isExpectedVersion === undefined,
-      apply: ([stored]) => {
-        const { put, record } = changedRecord(stored, change, clock());
-        return { writes: put === null ? [] : [put], answer: record };
+      reads: [readProfileRecord, ...markReads(once)],
+      idempotent: once !== undefined || isExpectedVersion === undefined,
+      apply: ([stored, mark = null]) => {
+        const before = parseMark(mark);
+        if (before !== null) return { writes: [], answer: before.version };
+        const { put, record } = changedRecord(stored as Stored | null, change, clock());
+        const writes = [...(put === null ? [] : [put]), ...markWrites(once, record, startedAt)];
+        return { writes, answer: record.version };
       },
       ready: loyalty.register(user),
     });
@@ -71,36 +86,51 @@ export function createProfiles(
       return await read(user);
     },
     /**
-     * Changes a profile, and returns its version and the transaction that changed metrics, or null. A change without effect keeps
-     * the version.
+     * Changes a profile. A change without effect keeps the version. One whose id took effect before is answered as then.
      *
      * @throws {AppError} `precondition_failed` for an unexpected version; `validation_failed` if the preferences become too
      *   large or the space has no such metric.
      */
-    async change(
-      user: SpaceUser,
-      change: ProfileChange,
-    ): Promise<{ readonly version: number; readonly transactionId: string | null }> {
-      const { metrics: changes = [] } = change;
-      if (changes.length === 0) {
-        return { version: (await write(user, change)).version, transactionId: null };
-      }
-      let version = 0;
-      const transactionId = await loyalty.adjust(user, {
-        changes,
-        reason: "Profile update",
-        extraRecord: {
-          read: readProfileRecord,
-          write: stored => {
-            const { put, record } = changedRecord(stored, change, clock());
-            version = record.version;
-            return put;
-          },
-        },
-      });
-      return { version, transactionId };
+    async change(user: SpaceUser, change: ProfileChange): Promise<ProfileChanged> {
+      const { metrics = [] } = change;
+      if (metrics.length === 0) return { version: await write(user, change), transactionId: null };
+      return await adjust(loyalty, user, { ...change, metrics, now: clock });
     },
   };
+}
+
+/** Changes a profile and metrics in one commit. */
+async function adjust(
+  loyalty: Pick<Loyalty, "adjust" | "findAdjustment">,
+  user: SpaceUser,
+  change: ProfileChange & { readonly metrics: readonly MetricChange[]; readonly now: Clock },
+): Promise<ProfileChanged> {
+  const { metrics, once, now } = change;
+  const startedAt = now();
+  let before: UpdateMark | null = null;
+  let version = 0;
+  const wasApplied = ([, mark = null]: readonly (Stored | null)[]): boolean => {
+    before = parseMark(mark);
+    return before !== null;
+  };
+  const transactionId = await loyalty.adjust(user, {
+    changes: metrics,
+    reason: "Profile update",
+    id: once?.id,
+    extra: {
+      reads: [readProfileRecord, ...markReads(once)],
+      wasApplied: once === undefined ? undefined : wasApplied,
+      writes: ([stored = null]) => {
+        const { put, record } = changedRecord(stored, change, now());
+        version = record.version;
+        return [...(put === null ? [] : [put]), ...markWrites(once, record, startedAt)];
+      },
+    },
+  });
+  const mark = before as UpdateMark | null;
+  if (mark === null || once === undefined) return { version, transactionId };
+  const found = await loyalty.findAdjustment(user, { id: once.id, from: mark.at });
+  return { version: mark.version, transactionId: found };
 }
 
 /** Applies a change to the stored record. The first change creates it, even one without effect. */

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Logger } from "../../http/mod.ts";
 import type { CompiledConfig, MetricChange, SpaceUser } from "../../loyalty/mod.ts";
 import {
   BodyErrors,
@@ -12,12 +11,14 @@ import {
   isJsonObject,
   type JsonObject,
   readBulkItems,
+  readOptionalId,
   readUserId,
   refuseUnknownMembers,
 } from "../batch/items.ts";
-import { applyPerUser, type BulkResult, bulkResult } from "../batch/results.ts";
+import { applyPerUser, type BulkResult, bulkResult, type ItemServices } from "../batch/results.ts";
 import { type PatchRules, patchErrors, patchMembers } from "./patch.ts";
 import type { ProfileChange, Profiles } from "./profiles.ts";
+import type { UpdateId } from "./update_marks.ts";
 
 const metricChangesMax = 50;
 /** Largest amount that one update adds to a metric or takes from it. */
@@ -32,9 +33,16 @@ export interface UpdateRules extends Pick<PatchRules, "fields"> {
 /** A checked update. */
 export interface ProfileUpdate extends ProfileChange {
   readonly userId: string;
+  /** The id under which it takes effect once; null if the request has none. */
+  readonly updateId: string | null;
 }
 
-const members: ReadonlySet<string> = new Set([...patchMembers, "metrics", "expectedVersion"]);
+/** For how long the id of an update is remembered, in ms. */
+const rememberedMs = 7 * 24 * 60 * 60 * 1_000;
+/** For how long an update without an id is, so that its request can find out whether it took effect. */
+const inRequestMs = 60_000;
+
+const members: ReadonlySet<string> = new Set([...patchMembers, "metrics", "expectedVersion", "updateId"]);
 
 /**
  * Checks the updates of a body: one, a list, or an object with the list as `updates`.
@@ -45,6 +53,7 @@ export function checkUpdates(body: unknown, rules: UpdateRules): readonly Profil
   const errors = new BodyErrors();
   const updates = readBulkItems(body, "updates", errors).map(item => ({
     userId: readUserId(item, errors),
+    updateId: readOptionalId(item, "updateId", errors),
     ...checkChange(item, rules, errors),
   }));
   errors.throwIfAny();
@@ -56,30 +65,43 @@ export function checkUpdates(body: unknown, rules: UpdateRules): readonly Profil
  *
  * @throws {AppError} `validation_failed` with every error.
  */
-export function checkUpdate(content: JsonObject, rules: UpdateRules): ProfileChange {
+export function checkUpdate(content: JsonObject, rules: UpdateRules): Omit<ProfileUpdate, "userId"> {
   const errors = new BodyErrors();
   const item = { item: {}, path: [], content, contentPath: [], userKey: "user_id" } as const;
+  const updateId = readOptionalId(item, "updateId", errors);
   const change = checkChange(item, rules, errors);
   errors.throwIfAny();
-  return change;
+  return { ...change, updateId };
 }
 
 /** Applies updates, those of one user in their order. */
 export async function applyUpdates(
-  { profiles, logger }: { readonly profiles: Profiles; readonly logger: Logger },
+  { profiles, ...services }: ItemServices & { readonly profiles: Profiles },
   userOf: (userId: string) => SpaceUser,
   { batchId, updates }: { readonly batchId: string; readonly updates: readonly ProfileUpdate[] },
 ): Promise<BulkResult> {
+  const idOf = ({ updateId }: ProfileUpdate, index: number): string => updateId ?? `${batchId}.${index}`;
   const results = await applyPerUser(
     updates,
-    (_, index) => `${batchId}.${index}`,
-    async update => {
-      const { version, transactionId } = await profiles.change(userOf(update.userId), update);
+    idOf,
+    async (update, index) => {
+      const once = onceOf(update, idOf(update, index));
+      const { version, transactionId } = await profiles.change(userOf(update.userId), { ...update, once });
       return { status: "succeeded", version, ...(transactionId === null ? {} : { transactionId }) };
     },
-    logger,
+    services,
   );
   return bulkResult(batchId, results, "succeeded");
+}
+
+/** Returns the id by which a repetition of an update is recognised; undefined for one that may be repeated without harm. */
+export function onceOf(
+  { updateId, metrics = [], isExpectedVersion }: Omit<ProfileUpdate, "userId">,
+  generatedId: string,
+): UpdateId | undefined {
+  if (updateId !== null) return { id: updateId, rememberedMs };
+  if (metrics.length === 0 && isExpectedVersion === undefined) return undefined;
+  return { id: generatedId, rememberedMs: inRequestMs };
 }
 
 function checkChange(item: BulkItem, rules: UpdateRules, errors: BodyErrors): ProfileChange {

@@ -20,16 +20,23 @@ export interface AdjustmentOrder {
   readonly changes: readonly MetricChange[];
   /** For people; part of the transaction. */
   readonly reason: string;
-  /** A record of the user's partition that changes together with the metrics, or not at all. */
-  readonly extraRecord?:
-    | {
-        readonly read: ReadRecord;
-        /** Makes the write; null leaves the record as it is. Throws to refuse the whole change. */
-        readonly write: (stored: Stored | null) => Write | null;
-      }
-    | undefined;
+  /** Names the adjustment in the history. */
+  readonly id?: string | undefined;
+  /** Records of the user's partition that change together with the metrics, or not at all. */
+  readonly extra?: ExtraRecords | undefined;
 }
 
+/** Records that change together with metrics. */
+export interface ExtraRecords {
+  readonly reads: readonly ReadRecord[];
+  /** Tells that the adjustment took effect before. Omitted: the records do not tell, so that a repetition takes effect again. */
+  readonly wasApplied?: ((stored: readonly (Stored | null)[]) => boolean) | undefined;
+  /** Makes the writes. Throws to refuse the whole change. */
+  readonly writes: (stored: readonly (Stored | null)[]) => readonly Write[];
+}
+
+/** Most records from the time of an adjustment among which it is found. */
+const adjustmentScanMax = 100;
 /** Most log entries of one millisecond among which a transaction is found. */
 const sameInstantMax = 1_000;
 
@@ -40,23 +47,35 @@ const sameInstantMax = 1_000;
  */
 export function adjustmentCommand(
   config: CompiledConfig,
-  { changes, reason, extraRecord }: AdjustmentOrder,
+  { changes, reason, id, extra }: AdjustmentOrder,
   now: number,
 ): Command {
   requireMetrics(config, changes);
-  const command: Command = {
-    decide: (state, _, { isReached }) =>
-      applyAdjustment(config, state, { changes, reason, at: now }, { globalLimitReached: isReached }),
-  };
-  if (extraRecord === undefined) return command;
+  const { reads = [], wasApplied, writes } = extra ?? {};
+  const isRepeated = (results: readonly unknown[]): boolean =>
+    wasApplied?.(results as StoredRecords) === true;
   return {
-    ...command,
-    extraReads: [extraRecord.read],
-    extraWrites: ([stored]) => {
-      const put = extraRecord.write((stored ?? null) as Stored | null);
-      return put === null ? [] : [put];
-    },
+    isIdempotent: wasApplied !== undefined,
+    extraReads: reads,
+    extraWrites: results => (isRepeated(results) ? [] : (writes?.(results as StoredRecords) ?? [])),
+    decide: (state, results, { isReached }) =>
+      isRepeated(results)
+        ? null
+        : applyAdjustment(config, state, { changes, reason, id, at: now }, { globalLimitReached: isReached }),
   };
+}
+
+type StoredRecords = readonly (Stored | null)[];
+
+/** Finds the transaction of an adjustment by its id, among the first records from a time (Unix ms) on; null if it has none there. */
+export async function findAdjustment(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  { id, from }: { readonly id: string; readonly from: number },
+): Promise<string | null> {
+  const read: ReadLog = { type: "log", key: "history", from, limit: adjustmentScanMax };
+  const [entries] = await store.read(spaceUserPartition(user), [read]);
+  return entries.map(parseEntry).find(({ adjustment }) => adjustment?.id === id)?.id ?? null;
 }
 
 /**

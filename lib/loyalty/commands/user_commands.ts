@@ -20,6 +20,7 @@ import type { BatchOutcome, CommandRunner, MakeCommand } from "./command_runner.
 import {
   type AdjustmentOrder,
   adjustmentCommand,
+  findAdjustment,
   requireTransaction,
   reversalCommand,
 } from "./corrections.ts";
@@ -59,7 +60,8 @@ export function createUserCommands(store: Store, { run, runAll }: CommandRunner)
       return firstTransaction(decision);
     },
     /**
-     * Adjusts metrics, within their bounds, and returns the id of the transaction; null where nothing changed.
+     * Adjusts metrics, within their bounds, and returns the id of the transaction; null where nothing changed, now or because the
+     * adjustment took effect before.
      *
      * @throws {AppError} `validation_failed` where the configuration does not name one of them.
      */
@@ -67,6 +69,9 @@ export function createUserCommands(store: Store, { run, runAll }: CommandRunner)
       const decision = await run(user, (config, now) => adjustmentCommand(config, order, now));
       return decision.result === null ? null : decision.recordId;
     },
+    /** Finds the transaction of an adjustment with an id, recorded at a time (Unix ms) or soon after. */
+    findAdjustment: (user: SpaceUser, adjustment: { readonly id: string; readonly from: number }) =>
+      findAdjustment(store, user, adjustment),
     /**
      * Takes back what a transaction gave and took.
      *

@@ -100,6 +100,8 @@ export interface Adjustment {
   readonly changes: readonly MetricChange[];
   /** For people. */
   readonly reason: string;
+  /** Names it in the history. */
+  readonly id?: string | undefined;
   /** Unix ms. */
   readonly at: number;
 }
@@ -108,7 +110,7 @@ export interface Adjustment {
 export function applyAdjustment(
   compiled: CompiledConfig,
   state: UserState,
-  { changes, reason, at }: Adjustment,
+  { changes, reason, id, at }: Adjustment,
   { globalLimitReached }: EventOptions = {},
 ): Outcome | null {
   const draft = new StateDraft(compiled, state, at, globalLimitReached);
@@ -122,7 +124,8 @@ export function applyAdjustment(
   if (transaction.entries.length === 0) return null;
   draft.record(transaction.build("adjusted", { reason }));
   runTriggered(draft);
-  return draft.finish({ kind: "adjustment", adjustment: { changes, reason, ...draft.limitedFirings } });
+  const made = { changes, reason, ...(id === undefined ? {} : { id }), ...draft.limitedFirings };
+  return draft.finish({ kind: "adjustment", adjustment: made });
 }
 
 /** The reversal of a transaction. */

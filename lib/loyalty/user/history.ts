@@ -70,6 +70,8 @@ export interface HistoryRecord {
   readonly adjustment?: LimitedFirings & {
     readonly changes: readonly MetricChange[];
     readonly reason: string;
+    /** The id of the update that made it. */
+    readonly id?: string;
   };
   /** The id of the reversed transaction. */
   readonly reversalOf?: string;
