@@ -27,9 +27,10 @@ export function createOutboxMailer(options: OutboxOptions = {}): Outbox {
   const { mailsMax = 100, clock = Date.now, onMail } = options;
   const mails: KeptMail[] = [];
   return {
-    async send({ to, kind, subject, text }) {
+    async send(mail) {
+      const { kind } = mail;
       const at = Math.floor(clock() / 1000);
-      mails.unshift({ at, to, kind, subject, text });
+      mails.unshift({ at, ...mail });
       mails.splice(mailsMax);
       onMail?.({ at, kind });
     },

@@ -31,7 +31,7 @@ export interface WebhookMailerOptions {
 }
 
 /**
- * Creates a mailer that posts `{type: "mail.<kind>", timestamp, data: {to, kind, subject, text}}`, signed with
+ * Creates a mailer that posts `{type: "mail.<kind>", timestamp, data: {to, kind, subject, text, code?, project?, locale?}}`, signed with
  * HMAC-SHA-256 over `id.timestamp.body` in the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Any 2xx
  * accepts the mail. Redirects are not followed. 429, 5xx and a lost connection are retried once under the same id.
  * `send` rejects with a {@linkcode MailError}.
@@ -94,9 +94,10 @@ export function parseWebhookSecret(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function bodyOf({ to, kind, subject, text }: Mail, now: number): string {
+function bodyOf({ to, kind, subject, text, code, project, locale }: Mail, now: number): string {
   const timestamp = new Date(now).toISOString();
-  return JSON.stringify({ type: `mail.${kind}`, timestamp, data: { to, kind, subject, text } });
+  const data = { to, kind, subject, text, code, project, locale };
+  return JSON.stringify({ type: `mail.${kind}`, timestamp, data });
 }
 
 async function post(url: string, init: RequestInit): Promise<void> {

@@ -194,8 +194,10 @@ function parsed(text: string) {
   }
 }
 
-/** An error document of JSON:API or RFC 9457. */
+/** An error document of JSON:API, of RFC 9457, or of identity. */
 interface ErrorBody {
+  readonly message?: string;
+  readonly data?: { readonly code?: string };
   readonly code?: string;
   readonly detail?: string;
   readonly errors?: readonly {
@@ -209,8 +211,8 @@ interface ErrorBody {
 function refusal(status: number, json: unknown, requestId: string | null): CliError {
   const body = (typeof json === "object" && json !== null ? json : {}) as ErrorBody;
   const [first] = body.errors ?? [];
-  const code = body.code ?? first?.code ?? `http_${status}`;
-  const message = body.detail ?? first?.detail ?? `The server answered ${status}`;
+  const code = body.code ?? first?.code ?? body.data?.code ?? `http_${status}`;
+  const message = body.detail ?? first?.detail ?? body.message ?? `The server answered ${status}`;
   const details = (body.errors ?? []).flatMap(({ detail = "", pointer, source }) => {
     const position = pointer ?? source?.pointer ?? source?.parameter;
     return position === undefined ? [] : [`${position}: ${detail}`];

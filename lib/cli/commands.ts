@@ -6,6 +6,7 @@ import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
+import { clientTokenCommand } from "./projects.ts";
 import { indexUsersCommand, rebuildCommand } from "./store.ts";
 import { enableCommand, webhookDeadLettersCommand, webhooksCommand } from "./webhooks.ts";
 
@@ -26,6 +27,7 @@ export const commands: readonly CommandSpec[] = [
   listCommand,
   rotateCommand,
   revokeCommand,
+  clientTokenCommand,
   deadLettersCommand,
   createExportCommand,
   listExportsCommand,

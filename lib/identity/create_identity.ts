@@ -22,12 +22,12 @@ import type { Mailer } from "../outbound/mailer.ts";
 import type { Limiter, Store } from "../storage/mod.ts";
 import { Audit } from "./audit/audit.ts";
 import { BackgroundWork } from "./background.ts";
+import { ClientTokens } from "./client_tokens.ts";
 import { codeCost, createCodes } from "./codes/codes.ts";
 import type { AccountMerge, IdentityContext } from "./context.ts";
 import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import type { AttemptLimits } from "./limits/policies.ts";
 import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
-import { createClientTokens } from "./sessions/identity_tokens.ts";
 import { SessionGuard } from "./sessions/session_guard.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
 import { Sessions } from "./sessions/sessions.ts";
@@ -107,7 +107,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     sessions,
     sessionGuard: new SessionGuard({ store, clock }),
     records: new SessionRecords(secret),
-    clientTokens: createClientTokens(tokens, issuer),
+    clientTokens: new ClientTokens({ store, tokens, clock, random, issuer }),
     tokens,
     issuers,
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),

@@ -6,6 +6,7 @@
 
 export type { Audit } from "./audit/audit.ts";
 export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
+export type { ClientToken, ClientTokens } from "./client_tokens.ts";
 export type { AccountMerge, IdentityContext } from "./context.ts";
 export {
   createIdentity,
@@ -21,10 +22,14 @@ export {
   type LimitedAction,
 } from "./limits/policies.ts";
 export { operatorRoutes } from "./operators/routes.ts";
+export type {
+  ClientTokenSchema as ClientTokenAnswer,
+  ClientTokensSchema as ClientTokensAnswer,
+  IssuedClientTokenSchema as IssuedClientTokenAnswer,
+} from "./operators/schema.ts";
 export { createPublicProfiles } from "./public_profiles.ts";
 export type { IdleUsers } from "./removal/idle_users.ts";
 export { identityRoutes } from "./routes.ts";
-export type { ClientTokens } from "./sessions/identity_tokens.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";

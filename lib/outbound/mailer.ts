@@ -20,6 +20,12 @@ export interface Mail {
   readonly subject: string;
   /** Plain text. */
   readonly text: string;
+  /** The one-time code of the text, for a template of your own. */
+  readonly code?: string;
+  /** The project of the user. */
+  readonly project?: { readonly id: string; readonly name: string };
+  /** The language that the client of the request prefers, a BCP 47 tag such as `es-ES`. */
+  readonly locale?: string;
 }
 
 /** Sends mail. */

@@ -41,7 +41,10 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
     identity: {
       name: "identity",
       family: "identity",
-      routes: [...identityRoutes(services), ...operatorRoutes({ ...services, ...userGuards(services) })],
+      routes: [
+        ...identityRoutes(services),
+        ...operatorRoutes({ ...services, ...userGuards(services), ...configGuards(services) }),
+      ],
     },
     location: { name: "location", family: "identity", routes: locationRoutes(services) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(services)] },
@@ -62,6 +65,13 @@ function userGuards({ apiKeys }: Services) {
     usersReader: apiKeyGuard({ apiKeys, permission: "users:read" }),
     usersWriter: apiKeyGuard({ apiKeys, permission: "users:write" }),
     rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
+  };
+}
+
+function configGuards({ apiKeys }: Services) {
+  return {
+    configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
+    configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
   };
 }
 
@@ -127,19 +137,13 @@ function audienceArea(services: Services, spaces: SpaceGuardOptions): Area {
   };
 }
 
-function controlRoutes({
-  directory,
-  apiKeys,
-  loyalty,
-  loyaltyVersions,
-  webhookKeyOf,
-}: Services): Area["routes"] {
+function controlRoutes(services: Services): Area["routes"] {
+  const { directory, loyalty, loyaltyVersions, webhookKeyOf } = services;
   return loyaltyControlRoutes({
+    ...configGuards(services),
     directory,
     versions: loyaltyVersions,
     webhooks: loyalty.webhooks,
-    configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
-    configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
     config: spaceId => chain(loyalty.config(spaceId), ({ config }) => config),
     keyOf: webhookKeyOf,
   });

@@ -138,7 +138,8 @@ export function demoWalk(demo: Demo): string {
   return [...lines, ...write].join("\n");
 }
 
-function demoVariables({ baseUrl, organisationId, spaceId, projectId, eventId, apiKey }: Demo): string {
+function demoVariables(demo: Demo): string {
+  const { baseUrl, organisationId, spaceId, projectId, eventId, apiKey, clientToken } = demo;
   const values = {
     GRANDSTAND_URL: baseUrl,
     GRANDSTAND_ORGANISATION: organisationId,
@@ -146,6 +147,7 @@ function demoVariables({ baseUrl, organisationId, spaceId, projectId, eventId, a
     ...(apiKey === null ? {} : { GRANDSTAND_API_KEY: apiKey.key, GRANDSTAND_API_SECRET: apiKey.secret }),
     PROJECT: projectId,
     EVENT: eventId,
+    ...(clientToken === null ? {} : { CLIENT_TOKEN: clientToken }),
   };
   return Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)

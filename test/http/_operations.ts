@@ -148,6 +148,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const fed = { leaderboardId: "goals" };
   const round = { leaderboardId: "round_2" };
   const list = { limit: "5", include: "somebody,nobody" };
+  const clientToken = await world.platform.clientTokens.create(ids.project);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
@@ -240,6 +241,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       "banUser",
       [{ params: { userId: operated.userId }, body: { reason: "Abuse in chat", until: 1_760_000_000 } }],
     ],
+    ["issueClientToken", [{ body: { name: "App 2.0" } }]],
+    ["endClientToken", [{ params: { tokenId: clientToken.id } }]],
     ["unbanUser", [{ params: { userId: operated.userId } }]],
     ["unlockUser", [{ params: { userId: operated.userId }, query: { address: "192.0.2.7" } }]],
     ["deleteUser", [{ params: { userId: operated.userId } }]],

@@ -36,6 +36,8 @@ export interface TokenContent {
   readonly subject: string;
   /** Life in whole seconds, from 1 to {@linkcode tokenTtlSecondsMax}. */
   readonly ttlSeconds: number;
+  /** The `jti`. @default a new UUID */
+  readonly id?: string;
   /** Further claims. Must not name a registered one. @default {} */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
@@ -77,7 +79,7 @@ export class Tokens {
     if (registered !== undefined) throw new TypeError(`Cannot set the registered claim ${registered}`);
     const pair = await this.#ring.signer();
     const iat = Math.floor(this.#clock() / 1_000);
-    const times = { iat, exp: iat + ttlSeconds, jti: uuid(this.#random) };
+    const times = { iat, exp: iat + ttlSeconds, jti: content.id ?? uuid(this.#random) };
     const payload = JSON.stringify({ ...claims, iss: issuer, aud: audience, sub: subject, ...times });
     const token = await signCompact(pair, { typ, payload });
     if (token.length > tokenCharsMax) {

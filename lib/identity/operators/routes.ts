@@ -5,16 +5,21 @@
  * @module
  */
 
-import type * as v from "valibot";
-import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Call, type Guard, identityEnvelope, route } from "../../http/mod.ts";
-import { recordAttempt } from "../audit/audit.ts";
+import { type AnyRoute, identityEnvelope, route } from "../../http/mod.ts";
 import type { AuditPage } from "../audit/entries.ts";
-import type { IdentityContext } from "../context.ts";
 import { removeUser } from "../removal/remove_user.ts";
 import type { Session } from "../sessions/session.ts";
-import type { User } from "../users.ts";
+import { clientTokenRoutes } from "./client_tokens.ts";
+import {
+  assertProject,
+  findUser,
+  type OperatorContext,
+  onUser,
+  operatorBase,
+  seconds,
+  unknownUser,
+} from "./common.ts";
 import {
   BanBodySchema,
   BanSchema,
@@ -29,20 +34,17 @@ import {
   UserParams,
 } from "./schema.ts";
 
-/** Services of {@linkcode operatorRoutes}. */
-export interface OperatorContext extends IdentityContext {
-  /** Demands an API key that may read users. */
-  readonly usersReader: Guard<ApiKeyPrincipal>;
-  /** Demands an API key that may change users. */
-  readonly usersWriter: Guard<ApiKeyPrincipal>;
-}
-
-const base = "/internal/identity/projects/:projectId";
-const ofUser: `/${string}` = `${base}/users/:userId`;
+const ofUser: `/${string}` = `${operatorBase}/users/:userId`;
 
 /** Builds the routes of operators. */
 export function operatorRoutes(context: OperatorContext): readonly AnyRoute[] {
-  return [...trailRoutes(context), ...sessionRoutes(context), ...banRoutes(context), ...userRoutes(context)];
+  return [
+    ...trailRoutes(context),
+    ...sessionRoutes(context),
+    ...banRoutes(context),
+    ...userRoutes(context),
+    ...clientTokenRoutes(context),
+  ];
 }
 
 function trailRoutes(context: OperatorContext): AnyRoute[] {
@@ -57,7 +59,7 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
   return [
     route({
       ...common,
-      path: `${base}/audit`,
+      path: `${operatorBase}/audit`,
       operation: "listProjectAudit",
       summary: "List the audit trail of a project",
       description: "Lists the attempts at identity operations of a project, newest first.",
@@ -231,57 +233,6 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
   ];
 }
 
-type UserPath = v.InferOutput<typeof UserParams> & { readonly sessionId?: string };
-
-type UserCall = Pick<
-  Call<ApiKeyPrincipal, UserPath, unknown, unknown>,
-  "principal" | "params" | "request" | "info" | "requestId"
->;
-
-/** Acts on a user and records it on the trail, with the API key of the operator. */
-async function onUser<R>(
-  context: OperatorContext,
-  call: UserCall,
-  event: string,
-  act: (user: User) => Promise<R>,
-): Promise<R> {
-  const { principal, params } = call;
-  const user = await findUser(context, principal, params);
-  const { userId, provider } = user;
-  const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
-  return await recordAttempt(context, { ...attempt, isProjectOnly: event === "operatorDelete" }, note => {
-    note({ userId, ...(params.sessionId === undefined ? {} : { sessionId: params.sessionId }) });
-    return act(user);
-  });
-}
-
-async function assertProject(
-  { directory }: OperatorContext,
-  { organisationId }: ApiKeyPrincipal,
-  projectId: string,
-): Promise<void> {
-  const project = await directory.project(projectId);
-  // A project of another organisation answers exactly like an unknown one.
-  if (project?.organisationId !== organisationId) {
-    throw new AppError("not_found", "Cannot serve the request as the organisation has no such project");
-  }
-}
-
-async function findUser(
-  context: OperatorContext,
-  principal: ApiKeyPrincipal,
-  { projectId, userId }: UserPath,
-): Promise<User> {
-  await assertProject(context, principal, projectId);
-  const user = await context.users.findById(projectId, userId);
-  if (user === null) throw unknownUser();
-  return user;
-}
-
-function unknownUser(): AppError {
-  return new AppError("not_found", "Cannot serve the request as the project has no such user");
-}
-
 function trailJson({ entries, cursor }: AuditPage): AuditPage {
   return { entries: entries.map(entry => ({ ...entry, at: seconds(entry.at) })), cursor };
 }
@@ -297,8 +248,4 @@ function sessionJson(session: Session) {
     userAgent,
     addressTag,
   };
-}
-
-function seconds(ms: number): number {
-  return Math.floor(ms / 1_000);
 }

@@ -9,15 +9,11 @@ import { UuidSchema } from "../operations.ts";
 
 const banReasonCharactersMax = 500;
 const idCharactersMax = 128;
+const nameCharactersMax = 100;
 
+const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const id = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.minLength(1),
-    v.maxLength(idCharactersMax),
-    v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
-  );
+  v.pipe(v.string(), v.description(description), v.minLength(1), v.maxLength(idCharactersMax), wellFormed);
 const seconds = (description: string) =>
   v.pipe(v.number(), v.integer(), v.description(`${description}, Unix seconds`));
 const projectId = v.pipe(UuidSchema, v.description("Id of the project"));
@@ -29,6 +25,23 @@ export const OperatorProjectParams = v.object({ projectId });
 export const UserParams = v.object({ projectId, userId });
 /** The path of a session. */
 export const SessionParams = v.object({ projectId, userId, sessionId: id("Id of the session") });
+
+/** The path of a client token. */
+export const ClientTokenParams = v.object({ projectId, tokenId: id("Id of the client token") });
+
+/** A client token to issue. */
+export const ClientTokenBodySchema = named(
+  "NewClientToken",
+  v.object({
+    name: v.pipe(
+      v.string(),
+      v.description("Purpose of the token"),
+      v.minLength(1),
+      v.maxLength(nameCharactersMax),
+      wellFormed,
+    ),
+  }),
+);
 
 /** The page of a trail. */
 export const PageQuerySchema = v.object({
@@ -126,4 +139,31 @@ export const SessionsSchema = named(
 export const RevokedSchema = named(
   "RevokedSessions",
   answerOf(v.object({ revoked: v.pipe(v.number(), v.integer()) })),
+);
+
+const clientTokenEntries = {
+  id: v.string(),
+  name: v.pipe(v.string(), v.description("Purpose of the token")),
+  createdAt: seconds("Time of issue"),
+  expiresAt: seconds("End of its life in any case"),
+  endedAt: v.nullable(seconds("Time at which it was ended")),
+};
+const ClientTokenItem = named("ClientToken", v.object(clientTokenEntries));
+
+/** The answer with a client token. */
+export const ClientTokenSchema = named("ClientTokenAnswer", answerOf(ClientTokenItem));
+/** The answer with the client tokens of a project. */
+export const ClientTokensSchema = named(
+  "ClientTokens",
+  answerOf(v.object({ clientTokens: v.array(ClientTokenItem) })),
+);
+/** The answer with a new client token. */
+export const IssuedClientTokenSchema = named(
+  "IssuedClientToken",
+  answerOf(
+    v.object({
+      ...clientTokenEntries,
+      token: v.pipe(v.string(), v.description("JWT for the app, the bearer of both steps of a recovery")),
+    }),
+  ),
 );

@@ -1,14 +1,13 @@
 /**
- * The tokens of sessions and of client apps. Each kind has a media type of its own, so that none is accepted as another.
+ * The tokens of sessions. Each kind has a media type of its own, so that none is accepted as another.
  * The audience names the project, so that tokens of other projects and of spaces are refused.
  *
  * @module
  */
 
-import { bearerToken, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
-import { type Claims, tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
+import { invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
+import type { Claims } from "../../auth/tokens/mod.ts";
 import type { Project } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import type { User } from "../users.ts";
 import type { Session } from "./session.ts";
 
@@ -112,50 +111,4 @@ function accessClaims(claims: Claims): SessionClaims {
 function sessionClaims({ sub: userId, sid }: Claims, counter: unknown): SessionClaims {
   if (typeof sid !== "string" || typeof counter !== "number") throw invalidToken("claims");
   return { userId, sid, counter };
-}
-
-/** The life of a client token, in seconds: as long as a token may live. */
-const clientTokenTtlSeconds: number = tokenTtlSecondsMax;
-
-/** Media types of the headers. */
-const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
-
-/**
- * Client tokens, which an app carries from the shop on, so that a user without a session can ask for a new password.
- *
- * One token serves all installations of a project's app. It names the project and no user, and proves only that the
- * request comes from the app.
- */
-export type ClientTokens = ReturnType<typeof createClientTokens>;
-
-/** Creates the client tokens of all projects. */
-export function createClientTokens(tokens: Tokens, issuer: string) {
-  return {
-    /** Issues a token for the app of a project. */
-    async issue(projectId: string): Promise<string> {
-      return await tokens.sign({
-        typ: tokenTypes.client,
-        issuer,
-        audience: projectAudience(projectId),
-        subject: projectId,
-        ttlSeconds: clientTokenTtlSeconds,
-      });
-    },
-    /**
-     * Demands a client token of the project, or an access token of one of its users, which may have expired: a user who
-     * forgot the password cannot renew it.
-     *
-     * @throws {AppError} `missing_token`, `invalid_token`; `token_expired` for a client token.
-     */
-    async check(request: Request, projectId: string): Promise<void> {
-      const token = bearerToken(request.headers.get("authorization"));
-      const expected = { issuer, audience: projectAudience(projectId) };
-      try {
-        await tokens.verify(token, { ...expected, typ: tokenTypes.client });
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "invalid_token") throw error;
-        await tokens.verify(token, { ...expected, typ: tokenTypes.access, acceptExpired: true });
-      }
-    },
-  };
 }

@@ -42,7 +42,7 @@ export function changePoolPassword(context: IdentityContext): Operation {
       await codes.revoke(project.id, "password", email);
       await limiter.clear(facts);
       background.run("mail_password_changed", info, () =>
-        mailer.send(passwordChangedMail({ to: email, from: project.name })),
+        mailer.send(passwordChangedMail({ to: email, call })),
       );
       return sessionReply(context, project.id, { ...opened, user });
     },

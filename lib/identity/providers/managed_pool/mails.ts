@@ -5,20 +5,28 @@
  */
 
 import type { Mail } from "../../../outbound/mailer.ts";
+import type { OperationCall } from "../../operations.ts";
 
-/** The recipient and the sender of a mail. */
+const acceptLanguageCharactersMax = 512;
+
+/** The recipient of a mail, and the request that caused it. */
 export interface MailParties {
   readonly to: string;
-  /** The name of the project. */
-  readonly from: string;
+  readonly call: Pick<OperationCall, "project" | "request">;
 }
 
 /** Writes the mail with the code for a new password. */
 export function passwordCodeMail(parties: MailParties, code: string, minutes: number): Mail {
-  return mail("passwordCode", parties, "Your code for a new password", [
-    `Your code is ${code}. It is valid for ${minutes} minutes and can be used once.`,
-    "If you did not ask for it, ignore this message: your password stays as it is. Never tell the code to anybody.",
-  ]);
+  return mail(
+    "passwordCode",
+    parties,
+    "Your code for a new password",
+    [
+      `Your code is ${code}. It is valid for ${minutes} minutes and can be used once.`,
+      "If you did not ask for it, ignore this message: your password stays as it is. Never tell the code to anybody.",
+    ],
+    { code },
+  );
 }
 
 /** Writes the mail to the holder of an address that somebody tried to register. */
@@ -47,9 +55,31 @@ export function emailChangedMail(parties: MailParties): Mail {
 
 function mail(
   kind: Mail["kind"],
-  { to, from }: MailParties,
+  { to, call: { project, request } }: MailParties,
   subject: string,
   lines: readonly string[],
+  more: Pick<Mail, "code"> = {},
 ): Mail {
-  return { to, kind, subject: `${from}: ${subject}`, text: `${[...lines, from].join("\n\n")}\n` };
+  const { id, name } = project;
+  const locale = preferredLanguage(request.headers.get("accept-language"));
+  return {
+    to,
+    kind,
+    subject: `${name}: ${subject}`,
+    text: `${[...lines, name].join("\n\n")}\n`,
+    project: { id, name },
+    ...(locale === undefined ? {} : { locale }),
+    ...more,
+  };
+}
+
+/** Returns the language of the greatest weight in an `Accept-Language` header. */
+function preferredLanguage(header: string | null): string | undefined {
+  const ranges = (header ?? "").slice(0, acceptLanguageCharactersMax).split(",");
+  const weighted = ranges.flatMap(range => {
+    const [, tag, weight = "1"] =
+      /^\s*([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,4})\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/.exec(range) ?? [];
+    return tag === undefined || Number(weight) === 0 ? [] : [{ tag, weight: Number(weight) }];
+  });
+  return weighted.toSorted((left, right) => right.weight - left.weight)[0]?.tag;
 }

@@ -44,7 +44,7 @@ export function forgotPoolPassword(context: IdentityContext): Operation {
         // The owner's spelling of the address decides where a code goes, not that of the request.
         const to = isSameEmail(account.email, email) ? account.email : email;
         background.run("mail_password_code", info, () =>
-          mailer.send(passwordCodeMail({ to, from: project.name }, code, codeMinutes)),
+          mailer.send(passwordCodeMail({ to, call }, code, codeMinutes)),
         );
       }
       return identityEnvelope({});
@@ -79,9 +79,7 @@ export function confirmPoolPassword(context: IdentityContext): Operation {
       await sessions.revokeAll(project.id, user.userId);
       await limiter.clear({ ...facts, userId: user.userId }, "account");
       const { email: to } = user.account;
-      background.run("mail_password_changed", info, () =>
-        mailer.send(passwordChangedMail({ to, from: project.name })),
-      );
+      background.run("mail_password_changed", info, () => mailer.send(passwordChangedMail({ to, call })));
       return identityEnvelope({});
     },
   });

@@ -97,15 +97,16 @@ function newAccount({ clock }: IdentityContext, data: RegisterData, passwordHash
 /** Mails the holder of the address, at a bounded rate, as strangers may register it again and again. */
 function mailHolder(
   { users, mailer, background, limiter }: IdentityContext,
-  { project, info }: OperationCall,
+  call: OperationCall,
   email: string,
 ): void {
+  const { project, info } = call;
   background.run("mail_already_registered", info, async () => {
     const facts = { projectId: project.id, address: info.address, email };
     if ((await limiter.attempt("registeredMail", facts)) === "silent") return;
     const holder = await users.findByKey(project.id, emailKey(email));
     if (holder?.account === undefined) return;
-    await mailer.send(alreadyRegisteredMail({ to: holder.account.email, from: project.name }));
+    await mailer.send(alreadyRegisteredMail({ to: holder.account.email, call }));
   });
 }
 

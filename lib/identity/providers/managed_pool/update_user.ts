@@ -112,11 +112,10 @@ function changed(account: Account, data: Changes, updatedAt: number): Account {
 /** Revokes the code of the old address, and mails its owner. */
 async function releaseOldEmail(
   { codes, background, mailer }: IdentityContext,
-  { project, info }: OperationCall,
+  call: OperationCall,
   before: string,
 ): Promise<void> {
+  const { project, info } = call;
   await codes.revoke(project.id, "password", before);
-  background.run("mail_email_changed", info, () =>
-    mailer.send(emailChangedMail({ to: before, from: project.name })),
-  );
+  background.run("mail_email_changed", info, () => mailer.send(emailChangedMail({ to: before, call })));
 }
