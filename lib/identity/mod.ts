@@ -14,6 +14,7 @@ export {
   type IdentityOptions,
   type IdentityServices,
 } from "./create_identity.ts";
+export { findUserIds, type RegisteredKey } from "./find_users.ts";
 export { clientNetworkBits } from "./limits/limits.ts";
 export {
   type AttemptLimits,

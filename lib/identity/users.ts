@@ -137,10 +137,14 @@ export class Users {
 
   /** Finds a user by a lookup key, or null. */
   async findByKey(projectId: string, key: LookupKey): Promise<User | null> {
+    const userId = await this.holderOf(projectId, key);
+    return userId === null ? null : await this.findById(projectId, userId);
+  }
+
+  /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
+  async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
     const [claim] = await this.#store.read(keyPartition(projectId, key), [userRead]);
-    return claim === null
-      ? null
-      : await this.findById(projectId, (JSON.parse(claim.value) as KeyClaim).userId);
+    return claim === null ? null : (JSON.parse(claim.value) as KeyClaim).userId;
   }
 
   /** Stores a new user and the key of its external id. An existing user stays as it is. */

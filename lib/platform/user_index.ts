@@ -88,7 +88,7 @@ async function* registeredUsers({ store, directory }: UserIndexOptions): AsyncGe
 }
 
 function recordOf(
-  { userId, provider, signUp, loginHistory }: User,
+  { userId, provider, username: name, signUp, loginHistory }: User,
   { projectId, organisationId }: { readonly projectId: string; readonly organisationId: string },
 ): RecordedUser {
   const last = Math.max(signUp, ...loginHistory);
@@ -96,7 +96,7 @@ function recordOf(
     ...{ organisationId, userId },
     cameAt: signUp * msPerSecond,
     lastActiveAt: last * msPerSecond,
-    account: { projectId, provider },
+    account: { projectId, provider, name },
   };
 }
 

@@ -21,6 +21,7 @@ import type { Store } from "../storage/mod.ts";
 import {
   buildDeclaredIndexes,
   buildMetricIndex,
+  buildNameIndex,
   createUserIndex,
   type IndexedScoreFeed,
   indexMetrics,
@@ -28,6 +29,7 @@ import {
   type MetricIndex,
   type MetricIndexSource,
   metricIndexesOf,
+  type NameSource,
 } from "../users/mod.ts";
 
 /** The users of a platform's organisations. */
@@ -86,8 +88,8 @@ class ListedUsers extends Users {
     const { directory, index } = this.#options;
     const project = await directory.project(projectId);
     if (project !== null) {
-      const { userId, provider } = user;
-      await index.add({ organisationId: project.organisationId, projectId, userId, provider });
+      const { userId, provider, username: name } = user;
+      await index.add({ organisationId: project.organisationId, projectId, userId, provider, name });
     }
     return await super.create(projectId, user);
   }
@@ -99,17 +101,17 @@ class ListedUsers extends Users {
   ): Promise<User | null> {
     const { index } = this.#options;
     let isSignIn = false;
-    let isOtherProvider = false;
+    let isOtherAccount = false;
     const user = await super.update(projectId, userId, before => {
       const after = change(before);
       isSignIn = after.loginHistory !== before.loginHistory;
-      isOtherProvider = after.provider !== before.provider;
+      isOtherAccount = after.provider !== before.provider || after.username !== before.username;
       return after;
     });
-    if (user !== null && isOtherProvider) {
-      const { provider } = user;
+    if (user !== null && isOtherAccount) {
+      const { provider, username: name } = user;
       await this.#note(projectId, organisationId =>
-        index.changed({ organisationId, projectId, userId, provider }),
+        index.changed({ organisationId, projectId, userId, provider, name }),
       );
     }
     if (user !== null && isSignIn) {
@@ -142,14 +144,19 @@ class ListedUsers extends Users {
 /** The search of users over their index. */
 export interface UserDirectory extends PlatformUsers {
   readonly finder: UserFinder;
-  /** Builds incomplete indexes that settings declare. */
+  /** Builds the index of names, and the indexes that settings declare, where they are incomplete. */
   work(): Promise<void>;
 }
 
 /** Creates the search of users. */
 export function userDirectory(options: UserFinderOptions): UserDirectory {
   const { store, directory, clock } = options;
+  const users = new Users(store);
   const finder = createUserFinder(options);
+  const names: NameSource = {
+    ...{ store, clock, partitionOf: spaceUserPartition },
+    nameOf: async (projectId, userId) => (await users.findById(projectId, userId))?.username ?? null,
+  };
   const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
   return {
     finder,
@@ -157,6 +164,7 @@ export function userDirectory(options: UserFinderOptions): UserDirectory {
     buildIndex: index => buildMetricIndex(source, index),
     async work() {
       for await (const organisationId of listedOrganisations(store)) {
+        await buildNameIndex(names, organisationId);
         const metricIds = await metricIndexesOf(directory, organisationId);
         if (metricIds.length > 0) await buildDeclaredIndexes(source, organisationId, metricIds);
       }

@@ -24,10 +24,17 @@ import {
   type Partition,
   readPageAfter,
   type Store,
-  tenantPartition,
+  storageLimits,
   type Write,
 } from "../storage/mod.ts";
-import { userBoards, userIndexPartition, userShardPartitions } from "./user_index.ts";
+import { readNamesBuilt } from "./name_index.ts";
+import {
+  indexPartition,
+  projectsKey,
+  userBoards,
+  userIndexPartition,
+  userShardPartitions,
+} from "./user_index.ts";
 
 /** Most metrics that an organisation may index. */
 export const metricIndexesMax = 8;
@@ -131,19 +138,35 @@ export async function buildMetricIndex(
   return examined;
 }
 
-/** Returns those of the metrics whose index is complete. */
-export async function builtIndexes(
+/** The indexes of an organisation that searches may use. */
+export interface UsableIndexes {
+  /** Metrics whose index is complete. */
+  readonly metrics: ReadonlySet<string>;
+  /** Whether the index of registered names is complete. */
+  readonly names: boolean;
+  /** Projects that have users, the oldest ones; more are not searched by keys. */
+  readonly projectIds: readonly string[];
+}
+
+/** Returns which indexes are complete, of these metrics, and which projects have users: one read. */
+export async function usableIndexes(
   store: Store,
   organisationId: string,
   metricIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (metricIds.length === 0) return new Set();
-  const marks = metricIds.map(metricId => builtMark({ organisationId, metricId }));
-  const found = await store.read(
-    indexPartition(organisationId),
-    marks.map(({ key }) => ({ type: "record", key }) as const),
+): Promise<UsableIndexes> {
+  const marks = metricIds.map(
+    metricId => ({ type: "record", key: builtMark({ organisationId, metricId }).key }) as const,
   );
-  return new Set(metricIds.filter((_, index) => found[index] !== null));
+  const [projects, names, ...found] = await store.read(indexPartition(organisationId), [
+    { type: "board", key: projectsKey, limit: storageLimits.rangeLimitMax } as const,
+    readNamesBuilt,
+    ...marks,
+  ]);
+  return {
+    metrics: new Set(metricIds.filter((_, index) => found[index] !== null)),
+    names: names !== null,
+    projectIds: projects.entries.map(({ member }) => member),
+  };
 }
 
 /**
@@ -155,7 +178,7 @@ export async function buildDeclaredIndexes(
   metricIds: readonly string[],
 ): Promise<number> {
   const { store, clock } = source;
-  const built = await builtIndexes(store, organisationId, metricIds);
+  const { metrics: built } = await usableIndexes(store, organisationId, metricIds);
   let count = 0;
   for (const metricId of metricIds) {
     if (built.has(metricId)) continue;
@@ -171,10 +194,6 @@ export async function buildDeclaredIndexes(
     count += 1;
   }
   return count;
-}
-
-function indexPartition(organisationId: string): Partition {
-  return tenantPartition({ organisation: organisationId }, "user_index");
 }
 
 function builtMark({ organisationId, metricId }: MetricIndex): {

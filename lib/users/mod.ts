@@ -8,7 +8,6 @@
 export {
   buildDeclaredIndexes,
   buildMetricIndex,
-  builtIndexes,
   declaredIndexes,
   type IndexedScoreFeed,
   indexMetrics,
@@ -18,7 +17,11 @@ export {
   type MetricIndexSource,
   metricIndexesMax,
   metricIndexesOf,
+  type UsableIndexes,
+  usableIndexes,
 } from "./metric_indexes.ts";
+export { buildNameIndex, type NameSource } from "./name_index.ts";
+export { foldName, nameScore } from "./names.ts";
 export {
   type OrderedUsers,
   sampleRanges,

@@ -24,6 +24,7 @@ import {
   type Write,
 } from "../storage/mod.ts";
 import { shardOf } from "../text/mod.ts";
+import { foldName, nameScore } from "./names.ts";
 
 /** Number of partitions over which the users of an organisation are spread. */
 export const userShards = 64;
@@ -34,6 +35,8 @@ export const userBoards = {
   created: "created",
   /** When a user was last active, in Unix ms, to the hour. */
   active: "active",
+  /** The digest of the registered name; see `names.ts`. */
+  name: "name",
   /** The values of a metric; ties are the times, in Unix ms, at which they were written. */
   metric: (metricId: string): string => keyName("metric", metricId),
 } as const;
@@ -79,6 +82,25 @@ export function activityWrites(userId: string, now: number): readonly Write[] {
   return [{ type: "score", op: "max", key: userBoards.active, member: userId, score: now }];
 }
 
+/** The time of a name that is read from records: every change that a server writes is later. */
+export const builtAsOf = 1;
+
+/** Returns the writes that list a user under a registered name, as of a time in Unix ms; late ones change nothing. */
+export function nameWrites(userId: string, name: string, asOf: number): readonly Write[] {
+  const folded = foldName(name);
+  if (folded === "") return [];
+  const score = nameScore(folded);
+  return [{ type: "score", op: "set", key: userBoards.name, member: userId, score, asOf }];
+}
+
+/** Returns the partition that says which indexes of an organisation are complete, and which projects have users. */
+export function indexPartition(organisationId: string): Partition {
+  return tenantPartition({ organisation: organisationId }, "user_index");
+}
+
+/** The board of an organisation's projects that have users. */
+export const projectsKey = "projects";
+
 /** Returns the writes that list an organisation with users; repeating them changes nothing. */
 export function organisationWrites(organisationId: string, now: number): readonly Write[] {
   return [{ type: "score", op: "min", key: organisationsKey, member: organisationId, score: now }];
@@ -94,6 +116,10 @@ export interface AccountNote {
   readonly provider: string;
   /** Unix ms; null while the user exists. */
   readonly removedAt: number | null;
+  /** The name under which the user registered; absent in notes of earlier versions. */
+  readonly name?: string;
+  /** When the user signed up, Unix ms; absent in notes of earlier versions. */
+  readonly createdAt?: number;
 }
 
 interface UserName {
@@ -102,7 +128,11 @@ interface UserName {
 }
 
 /** A user who signs up. */
-interface ListedAccount extends UserName, Omit<AccountNote, "removedAt"> {}
+interface ListedAccount extends UserName {
+  readonly projectId: string;
+  readonly provider: string;
+  readonly name: string;
+}
 
 /** Reads the account note. */
 export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
@@ -116,12 +146,12 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
 interface UserIndex {
   /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
   add(account: ListedAccount): Promise<void>;
-  /** Notes how a user signs in from now on, for example who was anonymous; changes nothing for a removed user. */
+  /** Notes how a user signs in, and is called, from now on; changes nothing for a removed user. */
   changed(account: ListedAccount): Promise<void>;
   /** Notes that a user has signed in; writes at most once an hour. */
   signedIn(user: UserName): Promise<void>;
   /** Removes a user. Call it before the user's records are removed, so that an interrupted removal is repeated. */
-  remove(account: Omit<ListedAccount, "provider">): Promise<void>;
+  remove(account: Omit<ListedAccount, "provider" | "name">): Promise<void>;
 }
 
 /** Dependencies of the index. */
@@ -135,31 +165,46 @@ interface UserIndexAccess {
 /** Creates the index of users. */
 export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess): UserIndex {
   const organisations = new Cache<true>({ entriesMax: 10_000 });
+  const projects = new Cache<true>({ entriesMax: 10_000 });
   const signedInUsers = new Cache<true>({ entriesMax: 100_000, maxAgeMs: activityMs, clock });
   async function listOrganisation(id: string, now: number): Promise<void> {
     if (organisations.get(id) === true) return;
     await store.commit(organisationsPartition(), { writes: organisationWrites(id, now) });
     organisations.set(id, true);
   }
-  async function note(account: ListedAccount, removedAt: number | null): Promise<void> {
-    const { projectId, provider } = account;
-    const value = JSON.stringify({ projectId, provider, removedAt } satisfies AccountNote);
-    await store.commit(partitionOf(account), { writes: [{ type: "put", key: readAccountNote.key, value }] });
+  async function listProject(organisationId: string, projectId: string, now: number): Promise<void> {
+    const name = nameOf({ organisationId, userId: projectId });
+    if (projects.get(name) === true) return;
+    await store.commit(indexPartition(organisationId), { writes: [projectWrite(projectId, now)] });
+    projects.set(name, true);
+  }
+  async function note(user: UserName, account: AccountNote): Promise<void> {
+    const value = JSON.stringify(account);
+    await store.commit(partitionOf(user), { writes: [{ type: "put", key: readAccountNote.key, value }] });
   }
   return {
     async add(account) {
-      const { organisationId, userId } = account;
+      const { organisationId, userId, projectId, provider, name } = account;
       const now = clock();
-      const writes = [...listingWrites(userId, now), ...activityWrites(userId, now)];
+      const writes = [
+        ...listingWrites(userId, now),
+        ...activityWrites(userId, now),
+        ...nameWrites(userId, name, now),
+      ];
       await Promise.all([
         listOrganisation(organisationId, now),
+        listProject(organisationId, projectId, now),
         store.commit(userIndexPartition(organisationId, userId), { writes }),
-        note(account, null),
+        note(account, { projectId, provider, removedAt: null, name, createdAt: now }),
       ]);
       signedInUsers.set(nameOf(account), true);
     },
     async changed(account) {
-      await noteAccount({ store, partitionOf }, account);
+      const { organisationId, userId, name } = account;
+      if (!(await noteAccount({ store, partitionOf }, account))) return;
+      await store.commit(userIndexPartition(organisationId, userId), {
+        writes: nameWrites(userId, name, clock()),
+      });
     },
     async signedIn({ organisationId, userId }) {
       const name = nameOf({ organisationId, userId });
@@ -171,14 +216,18 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess):
     },
     async remove(account) {
       const { organisationId, userId } = account;
-      await note({ ...account, provider: "" }, clock());
+      await note(account, { projectId: account.projectId, provider: "", removedAt: clock() });
       await store.commit(userIndexPartition(organisationId, userId), {
-        writes: [userBoards.created, userBoards.active].map(
+        writes: [userBoards.created, userBoards.active, userBoards.name].map(
           key => ({ type: "unscore", key, member: userId }) as const,
         ),
       });
     },
   };
+}
+
+function projectWrite(projectId: string, now: number): Write {
+  return { type: "score", op: "min", key: projectsKey, member: projectId, score: now };
 }
 
 /** Ids of organisations have no slash. */
@@ -205,7 +254,7 @@ export interface RecordedUser extends UserName {
   /** When the user was last active according to the records, Unix ms. */
   readonly lastActiveAt: number;
   /** Provider with which the user signed up; null where the user did not, or nothing is recorded. */
-  readonly account: Pick<AccountNote, "projectId" | "provider"> | null;
+  readonly account: (Pick<AccountNote, "projectId" | "provider"> & { readonly name: string }) | null;
 }
 
 /**
@@ -228,6 +277,15 @@ export async function listRecordedUsers(
   }
   const organisations = users.flatMap(user => organisationWrites(user.organisationId, user.cameAt));
   await store.commit(organisationsPartition(), { writes: organisations });
+  const projects = new Map<string, Write[]>();
+  for (const { organisationId, cameAt, account } of existing.flat()) {
+    if (account === null) continue;
+    const writes = projects.get(organisationId) ?? [];
+    projects.set(organisationId, [...writes, projectWrite(account.projectId, cameAt)]);
+  }
+  for (const [organisationId, writes] of projects) {
+    await store.commit(indexPartition(organisationId), { writes });
+  }
   const listed = await Promise.all(
     [...shards].map(([partition, shard]) => listAbsent(store, partition, shard)),
   );
@@ -245,23 +303,22 @@ async function exists(
   return (parseAccountNote(stored)?.removedAt ?? null) === null;
 }
 
-/** Notes how a user signs in unless the user is removed; returns whether the user exists. */
-async function noteAccount(
+/** Notes how a user signs in and is called unless the user is removed; returns whether the user exists. */
+export async function noteAccount(
   { store, partitionOf }: Pick<UserIndexAccess, "store" | "partitionOf">,
   account: ListedAccount,
 ): Promise<boolean> {
-  const { projectId, provider } = account;
-  const value = JSON.stringify({ projectId, provider, removedAt: null } satisfies AccountNote);
+  const { projectId, provider, name } = account;
   return await decide(store, partitionOf(account), {
     reads: [readAccountNote],
     idempotent: true,
     apply([stored]) {
-      if (stored?.value === value) return { writes: [], answer: true };
-      const isExisting = (parseAccountNote(stored)?.removedAt ?? null) === null;
-      return {
-        writes: isExisting ? [{ type: "put", key: readAccountNote.key, value }] : [],
-        answer: isExisting,
-      };
+      const before = parseAccountNote(stored);
+      if (before !== null && before.removedAt !== null) return { writes: [], answer: false };
+      const note: AccountNote = { ...before, projectId, provider, removedAt: null, name };
+      const value = JSON.stringify(note);
+      const isNew = stored?.value !== value;
+      return { writes: isNew ? [{ type: "put", key: readAccountNote.key, value }] : [], answer: true };
     },
   });
 }
@@ -275,10 +332,15 @@ async function listAbsent(
   const queries = users.map(({ userId }): ReadStanding => ({ type: "standing", key, member: userId }));
   const standings = await store.read(partition, queries);
   const absent = users.filter((_, index) => standings[index] === null);
-  const writes = absent.flatMap(({ userId, cameAt, lastActiveAt }) => [
-    ...listingWrites(userId, cameAt),
-    ...activityWrites(userId, lastActiveAt),
-  ]);
+  const writes = [
+    ...absent.flatMap(({ userId, cameAt, lastActiveAt }) => [
+      ...listingWrites(userId, cameAt),
+      ...activityWrites(userId, lastActiveAt),
+    ]),
+    ...users.flatMap(({ userId, account }) =>
+      account === null ? [] : nameWrites(userId, account.name, builtAsOf),
+    ),
+  ];
   if (writes.length > 0) await store.commit(partition, { writes });
   return new Set(absent.map(({ userId }) => userId)).size;
 }

@@ -14,6 +14,7 @@ import { isoTime, isoTimeOrNull } from "../../calendar/mod.ts";
 import { type Immutable, type JsonText, type JsonTextReply, jsonText, named } from "../../http/mod.ts";
 import { type LoyaltySummary, PropertiesSchema } from "../../loyalty/mod.ts";
 import type { Version } from "../../storage/mod.ts";
+import { parseAccountNote } from "../../users/mod.ts";
 import { challengeEntries, ProgressSchema, TimeSchema } from "../lists/documents.ts";
 import type { Profile } from "../profile/profiles.ts";
 import { ProfileMembers, type ProfileRecord } from "../profile/record.ts";
@@ -60,8 +61,9 @@ type ProfileDocument = v.InferOutput<typeof ProfileSchema>;
 export const ProfileReplySchema = replySchema("ProfileReply", { data: ProfileSchema });
 
 interface PrintedProfile {
-  /** The version of the record; null without one. */
+  /** The versions of profile and account; null without one. */
   readonly version: Version | null;
+  readonly accountVersion: Version | null;
   readonly text: JsonText<ProfileDocument>;
   /** Computed when it is first needed. */
   tag: string | null;
@@ -70,13 +72,15 @@ interface PrintedProfile {
 /** The last text of each summary: loyalty returns the same object as long as nothing changes. */
 const printedProfiles = new WeakMap<LoyaltySummary, PrintedProfile>();
 
-function printed(userId: string, { record, loyalty }: Profile): PrintedProfile {
-  const version = record?.version ?? null;
-  const cached = printedProfiles.get(loyalty);
-  if (cached?.version === version) return cached;
-  const profile = { version, text: printProfile(userId, { record, loyalty }), tag: null };
-  printedProfiles.set(loyalty, profile);
-  return profile;
+function printed(userId: string, profile: Profile): PrintedProfile {
+  const version = profile.record?.version ?? null;
+  const accountVersion = profile.account?.version ?? null;
+  const cached = printedProfiles.get(profile.loyalty);
+  if (cached?.version === version && cached.accountVersion === accountVersion) return cached;
+  const text = printProfile(userId, profile);
+  const latest: PrintedProfile = { version, accountVersion, text, tag: null };
+  printedProfiles.set(profile.loyalty, latest);
+  return latest;
 }
 
 /** Returns a profile as JSON. */
@@ -110,16 +114,20 @@ export function profileReply(
   return jsonText(text as JsonText<v.InferOutput<typeof ProfileReplySchema>>, { etag });
 }
 
-function printProfile(userId: string, { record, loyalty }: Profile): JsonText<ProfileDocument> {
+function printProfile(userId: string, { record, account, loyalty }: Profile): JsonText<ProfileDocument> {
   const members = new ProfileMembers(record);
+  const note = parseAccountNote(account);
+  const ownName = members.text("displayName");
+  const displayName = ownName === "null" ? JSON.stringify(note?.name || null) : ownName;
   const member = (name: keyof ProfileRecord): string => `"${name}":${members.text(name)}`;
   const time = (name: "createdAt" | "updatedAt"): string => {
-    const at = members.text(name);
+    const own = members.text(name);
+    const at = name === "createdAt" ? String(note?.createdAt ?? own) : own;
     return `"${name}":${at === "null" ? at : `"${isoTime(Number(at))}"`}`;
   };
   // In the order of the record, in which members are found fastest.
   const text =
-    `{"userId":${JSON.stringify(userId)},${member("displayName")},${member("preferences")},` +
+    `{"userId":${JSON.stringify(userId)},"displayName":${displayName},${member("preferences")},` +
     `${member("customFields")},${loyaltyMembers(loyalty)},${time("createdAt")},${time("updatedAt")},${member("version")}}`;
   return text as JsonText<ProfileDocument>;
 }

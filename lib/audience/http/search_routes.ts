@@ -55,6 +55,10 @@ const entries = {
     ),
     pageDefault,
   ),
+  includeTotal: v.optional(
+    v.pipe(v.boolean(), v.description("Whether the answer has the number of all users that match")),
+    false,
+  ),
   lastEvaluatedKey: v.exactOptional(
     v.pipe(
       v.string(),
@@ -76,6 +80,8 @@ const FoundUserSchema = named(
   v.object({
     userId: v.exactOptional(v.string()),
     displayName: optionalText,
+    username: optionalText,
+    usernameFolded: optionalText,
     provider: optionalText,
     projectId: optionalText,
     version: v.exactOptional(v.pipe(v.number(), v.integer())),
@@ -95,6 +101,14 @@ const FoundUserSchema = named(
 const FoundSchema = replySchema("FoundUsersReply", {
   data: v.pipe(v.array(FoundUserSchema), v.description("Each with the fields that were asked for")),
   lastEvaluatedKey: v.nullable(v.string()),
+  totalCount: v.exactOptional(
+    v.pipe(
+      v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+      v.description(
+        "With includeTotal: the number of users that match; null where counting would examine more than 20,000 users",
+      ),
+    ),
+  ),
   truncated: v.pipe(
     v.boolean(),
     v.description("Whether the page is short because it examined as many users as a page may: continue it"),
@@ -122,18 +136,20 @@ export function searchRoutes({ guards, cursors, users }: AudienceContext): reado
       },
       responses: { 200: { description: "A page of the users", schema: FoundSchema } },
       async handle({ principal, body }) {
-        const { filter, fields, limit, lastEvaluatedKey } = body;
+        const { filter, fields, limit, includeTotal, lastEvaluatedKey } = body;
         const [order] = body.sort ?? [];
         const { organisationId, id: spaceId } = principal.space;
         const scope = scopeOf(principal, filter, order);
-        const found = await users.find(
-          { organisationId, spaceId, filter, fields, sort: order },
-          { limit, position: cursors.open(scope, lastEvaluatedKey) },
-        );
+        const request = { organisationId, spaceId, filter, fields, sort: order };
+        const [found, totalCount] = await Promise.all([
+          users.find(request, { limit, position: cursors.open(scope, lastEvaluatedKey) }),
+          includeTotal ? users.count(request) : undefined,
+        ]);
         return json(200, {
           message: "OK",
           data: documentsOf(found),
           lastEvaluatedKey: cursors.seal(scope, found.position),
+          ...(totalCount === undefined ? {} : { totalCount }),
           truncated: found.isTruncated,
         });
       },

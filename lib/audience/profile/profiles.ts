@@ -14,6 +14,7 @@ import {
   spaceUserPartition,
 } from "../../loyalty/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
+import { parseAccountNote, readAccountNote } from "../../users/mod.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
 import { markReads, markWrites, parseMark, type UpdateId, type UpdateMark } from "./update_marks.ts";
@@ -22,6 +23,8 @@ import { markReads, markWrites, parseMark, type UpdateId, type UpdateMark } from
 export interface Profile {
   /** The stored profile; null if there is none. */
   readonly record: Stored | null;
+  /** How the user signed up; null for users who did not. */
+  readonly account: Stored | null;
   readonly loyalty: LoyaltySummary;
 }
 
@@ -69,14 +72,20 @@ export function createProfiles(
     });
   }
   async function read(user: SpaceUser): Promise<Profile & { readonly isKnown: boolean }> {
-    const { view, isKnown, extraRecord } = await loyalty.reader.summary(user, readProfileRecord);
-    return { record: extraRecord, loyalty: view, isKnown };
+    const { view, isKnown, extraRecords } = await loyalty.reader.summary(
+      user,
+      readProfileRecord,
+      readAccountNote,
+    );
+    const [record = null, account = null] = extraRecords;
+    return { record, account, loyalty: view, isKnown };
   }
   return {
     /** Returns a user's profile; null for an unknown user. */
     async get(user: SpaceUser): Promise<Profile | null> {
       const profile = await read(user);
-      return profile.isKnown || profile.record !== null ? profile : null;
+      const hasAccount = parseAccountNote(profile.account)?.removedAt === null;
+      return profile.isKnown || profile.record !== null || hasAccount ? profile : null;
     },
     /** Returns a user's profile, which is created if there is none. */
     async getOrCreate(user: SpaceUser): Promise<Profile> {

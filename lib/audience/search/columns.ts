@@ -7,6 +7,7 @@
 import { isoTimeOrNull } from "../../calendar/mod.ts";
 import type { Environment, Value, ValueType } from "../../expressions/mod.ts";
 import type { FactsReader } from "../../loyalty/mod.ts";
+import { type AccountNote, foldName } from "../../users/mod.ts";
 import type { CustomFields } from "../profile/custom_fields.ts";
 import type { ProfileRecord } from "../profile/record.ts";
 import type { FieldKind, FieldSpec } from "./types.ts";
@@ -52,6 +53,9 @@ export function environmentOf(find: FindColumn): Environment<SearchedUser> {
   };
 }
 
+/** The column of registered names in the form in which the index has them. */
+export const foldedName = "usernameFolded";
+
 const loyaltyRoots: ReadonlySet<string> = new Set(["metrics", "inventory", "challenges"]);
 
 /** Tells whether a column belongs to loyalty. */
@@ -67,7 +71,12 @@ export function variableName(path: string): string {
 function fixedColumns(space: FactsReader): readonly Column[] {
   return [
     scalar("userId", "string", ({ userId }) => userId),
-    scalar("displayName", "string", ({ profile }) => profile.displayName, storedJson("displayName")),
+    scalar("displayName", "string", displayName, user => {
+      const stored = user.profileJson("displayName");
+      return stored === "null" ? printJson(registeredName(user.account)) : stored;
+    }),
+    scalar("username", "string", ({ account }) => registeredName(account)),
+    scalar(foldedName, "string", ({ account }) => foldName(registeredName(account) ?? "")),
     scalar("provider", "string", ({ account }) => account?.provider ?? null),
     scalar("projectId", "string", ({ account }) => account?.projectId ?? null),
     scalar("version", "number", ({ profile }) => profile.version, storedJson("version")),
@@ -101,6 +110,15 @@ function namedColumn(name: string, customFields: CustomFields, space: FactsReade
   return scalar(name, field.type, ({ profile }) =>
     Object.hasOwn(profile.customFields, id) ? (profile.customFields[id] ?? null) : null,
   );
+}
+
+function displayName({ profile, account }: SearchedUser): string | null {
+  return profile.displayName ?? registeredName(account);
+}
+
+/** Returns the name under which a user registered; null where there is none. */
+function registeredName(account: AccountNote | null): string | null {
+  return account?.name || null;
 }
 
 function scalar(

@@ -6,11 +6,13 @@
 
 import type { Directory } from "../../directory/mod.ts";
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import { builtIndexes, metricIndexesOf } from "../../users/mod.ts";
+import { findUserIds, type Users } from "../../identity/mod.ts";
+import { metricIndexesOf, usableIndexes } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
 import type { PlanContext } from "./plan.ts";
+import { type FindHolders, keysOf } from "./short_form.ts";
 import type { SearchCriteria, SortOrder } from "./types.ts";
 import type { ReadDemand, UserReaderOptions } from "./user_reader.ts";
 
@@ -40,22 +42,36 @@ export interface CheckedSearch {
  * @throws {AppError} `validation_failed` with a pointer for every error.
  */
 export async function checkSearch(
-  options: UserReaderOptions & { readonly directory: Pick<Directory, "organisation"> },
+  options: UserReaderOptions & {
+    readonly directory: Pick<Directory, "organisation">;
+    readonly users: Users;
+  },
   request: SearchRequest,
 ): Promise<CheckedSearch> {
-  const { store, directory, facts } = options;
+  const { store, directory, facts, users } = options;
   const { organisationId, spaceId, sort = null } = request;
   const [organisation, space, declared] = await Promise.all([
     directory.organisation(organisationId),
     facts.of(spaceId),
     metricIndexesOf(directory, organisationId),
   ]);
-  const built = await builtIndexes(store, organisationId, declared);
+  const indexes = await usableIndexes(store, organisationId, declared);
+  const holders = new Map(
+    await Promise.all(
+      keysOf(request.filter).map(
+        async key => [key.kind, await findUserIds(users, indexes.projectIds, key)] as const,
+      ),
+    ),
+  );
   const find = columnsOf(customFieldsOf(organisation?.settings), space);
   const errors: FieldError[] = [];
-  const filter = compileOrCollect(request.filter, find, errors);
+  const filter = compileOrCollect(
+    request.filter,
+    { find, findHolders: ({ kind }) => holders.get(kind) ?? [] },
+    errors,
+  );
   const columns = findColumns(request.fields ?? defaultFields, find, errors);
-  const sortDetail = sort === null ? null : sortError(sort.field, declared, built);
+  const sortDetail = sort === null ? null : sortError(sort.field, declared, indexes.metrics);
   if (sortDetail !== null) errors.push({ pointer: "/sort/0/field", detail: sortDetail });
   if (filter === null || errors.length > 0) {
     throw new AppError("validation_failed", "Cannot search as the criteria are not valid", {
@@ -69,7 +85,7 @@ export async function checkSearch(
     filtered: { organisationId, space, ...filtered },
     // Users of whom nothing but loyalty is stored exist too.
     shown: { organisationId, space, ...shown, loyalty: true },
-    context: { store, organisationId, space, filter, built, sort },
+    context: { store, organisationId, space, filter, indexes, sort },
   };
 }
 
@@ -81,9 +97,13 @@ function demandOf(names: ReadonlySet<string>): Pick<ReadDemand, "createdAt" | "l
   };
 }
 
-function compileOrCollect(source: unknown, find: FindColumn, errors: FieldError[]): Filter | null {
+function compileOrCollect(
+  source: unknown,
+  { find, findHolders }: { readonly find: FindColumn; readonly findHolders: FindHolders },
+  errors: FieldError[],
+): Filter | null {
   try {
-    return compileFilter(source, find);
+    return compileFilter(source, find, findHolders);
   } catch (error) {
     if (!(error instanceof AppError) || error.fields === undefined) throw error;
     errors.push(...error.fields);

@@ -14,6 +14,7 @@ import { environmentOf, type FindColumn, variableName } from "./columns.ts";
 import { demandsOf, type FilterDemands } from "./filter_demands.ts";
 import {
   conditionsOf,
+  type FindHolders,
   type LocatedCondition,
   ShortFormSchema,
   splitFilter,
@@ -36,14 +37,16 @@ const base = "/filter";
  *
  * @throws {AppError} `validation_failed` with a pointer for every error.
  */
-export function compileFilter(source: unknown, find: FindColumn): Filter {
+export function compileFilter(source: unknown, find: FindColumn, findHolders: FindHolders): Filter {
   const errors: FieldError[] = [];
   const columns = new Set<string>();
   const findAndNote: FindColumn = name => {
     columns.add(name);
     return find(name);
   };
-  const compiled = conditionsIn(source, errors).flatMap(part => compilePart(part, findAndNote, errors));
+  const compiled = conditionsIn(source, findHolders, errors).flatMap(part =>
+    compilePart(part, findAndNote, errors),
+  );
   if (errors.length > 0) {
     throw new AppError("validation_failed", "Cannot search as the filter is not well formed", {
       fields: errors,
@@ -56,7 +59,11 @@ export function compileFilter(source: unknown, find: FindColumn): Filter {
   };
 }
 
-function conditionsIn(source: unknown, errors: FieldError[]): readonly LocatedCondition[] {
+function conditionsIn(
+  source: unknown,
+  findHolders: FindHolders,
+  errors: FieldError[],
+): readonly LocatedCondition[] {
   if (source === undefined) return [];
   if (!isJsonObject(source)) {
     errors.push({ pointer: base, detail: "Expected an object: a condition, or its short form" });
@@ -69,7 +76,7 @@ function conditionsIn(source: unknown, errors: FieldError[]): readonly LocatedCo
     errors.push({ pointer: base + jsonPointer(...path), detail: issueDetail(issue) });
   }
   const rest = Object.keys(condition).length === 0 ? [] : [{ pointer: "", condition }];
-  return [...(parsed.success ? conditionsOf(parsed.output) : []), ...rest];
+  return [...(parsed.success ? conditionsOf(parsed.output, findHolders) : []), ...rest];
 }
 
 function compilePart(

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { UserRange } from "../../users/mod.ts";
-import { variableName } from "./columns.ts";
+import { foldName, nameScore, type UserRange } from "../../users/mod.ts";
+import { foldedName, variableName } from "./columns.ts";
 
 /** Values from `min` to `max`, both included. */
 export type ValueRange = Omit<UserRange, "key">;
@@ -50,6 +50,12 @@ export function demandsOf(conditions: readonly unknown[]): FilterDemands {
     if (name === "userId") {
       if (operator === "eq" && typeof second === "string") keepUsers([second]);
       if (operator === "in" && Array.isArray(second)) keepUsers(second);
+      return;
+    }
+    if (name === "username" || name === foldedName) {
+      if (operator !== "eq" || typeof second !== "string") return;
+      const score = nameScore(foldName(second));
+      narrow(foldedName, { min: score, max: score });
       return;
     }
     const range = rangeOf(operator, second, third);

@@ -6,7 +6,8 @@
 
 import type { FactsReader } from "../../loyalty/mod.ts";
 import type { Store } from "../../storage/mod.ts";
-import { sampleRanges, userBoards } from "../../users/mod.ts";
+import { sampleRanges, type UsableIndexes, userBoards } from "../../users/mod.ts";
+import { foldedName } from "./columns.ts";
 import type { Filter } from "./filter.ts";
 import type { ValueRange } from "./filter_demands.ts";
 import { invalidSearchCursor, type PositionIn, printPosition, type SearchPosition } from "./search_cursor.ts";
@@ -25,8 +26,7 @@ export interface PlanContext {
   readonly organisationId: string;
   readonly space: FactsReader;
   readonly filter: Filter;
-  /** Metrics with a complete index. */
-  readonly built: ReadonlySet<string>;
+  readonly indexes: Pick<UsableIndexes, "metrics" | "names">;
   /** Null: in no particular order. */
   readonly sort: SortOrder | null;
   /** Options of tests. */
@@ -125,11 +125,12 @@ function boardOrderOf({ filter }: PlanContext, { field, order }: SortOrder): Boa
 
 /** Finds the column whose demanded range of an index is small enough to be walked; null if there is none. */
 async function findSmallRange(context: PlanContext): Promise<string | null> {
-  const { store, organisationId, filter, built, space } = context;
+  const { store, organisationId, filter, indexes, space } = context;
   const { ranges } = filter.demands;
   const usable = [...ranges].filter(([column, range]) => {
     if (column === "lastActiveAt") return true;
-    const isBuilt = column.startsWith(metricPrefix) && built.has(column.slice(metricPrefix.length));
+    if (column === foldedName) return indexes.names;
+    const isBuilt = column.startsWith(metricPrefix) && indexes.metrics.has(column.slice(metricPrefix.length));
     return isBuilt && !contains(range, defaultOf(space, column));
   });
   if (usable.length === 0) return null;
@@ -145,6 +146,7 @@ async function findSmallRange(context: PlanContext): Promise<string | null> {
 function boardOf(column: string): string {
   if (column === "createdAt") return userBoards.created;
   if (column === "lastActiveAt") return userBoards.active;
+  if (column === foldedName) return userBoards.name;
   return userBoards.metric(column.slice(metricPrefix.length));
 }
 

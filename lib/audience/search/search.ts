@@ -6,6 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
+import { Users } from "../../identity/mod.ts";
 import { createFactsSource, type Loyalty } from "../../loyalty/mod.ts";
 import { type Store, storageLimits } from "../../storage/mod.ts";
 import { userBoards, userShardPartitions } from "../../users/mod.ts";
@@ -44,10 +45,21 @@ export interface FoundUsers {
   readonly isTruncated: boolean;
 }
 
+/** Most users that counting examines, and longest time that it takes, in ms. */
+const countedUsersMax = 20_000;
+const countMsMax = 1_000;
+
 /** Finds users, optionally in an order. */
 export interface UserFinder extends UserSearch {
   /** @throws {AppError} `validation_failed` with a pointer for every error. */
   find(request: SearchRequest, options: FindOptions): Promise<FoundUsers>;
+  /**
+   * Counts the users that match: without a filter all users, as the index lists them. Null where that takes more than 20,000
+   * examined users or a second.
+   *
+   * @throws {AppError} `validation_failed` with a pointer for every error.
+   */
+  count(request: SearchRequest): Promise<number | null>;
 }
 
 /** The dependencies of the search. */
@@ -61,12 +73,12 @@ export interface UserFinderOptions {
 /** Creates the search of users. */
 export function createUserFinder({ store, directory, clock, loyalty }: UserFinderOptions): UserFinder {
   const facts = createFactsSource({ clock, configOf: loyalty.config });
-  const options = { store, directory, clock, facts };
+  const options = { store, directory, clock, facts, users: new Users(store) };
   return {
     async compile(organisationId, criteria) {
       const search = await checkSearch(options, { ...criteria, organisationId, sort: undefined });
-      // The index of a metric may lag behind; exports must not miss users, so they do not use it.
-      const context = { ...search.context, built: new Set<string>() };
+      // Indexes may lag behind; exports must not miss users, so they do not use them.
+      const context = { ...search.context, indexes: { metrics: new Set<string>(), names: false } };
       return compileSearch(options, { ...search, context });
     },
     async find(request, { position, limit }) {
@@ -94,7 +106,34 @@ export function createUserFinder({ store, directory, clock, loyalty }: UserFinde
         if (isTruncated) return { users, columns, position: part.position, isTruncated };
       }
     },
+    async count({ sort: _, ...request }) {
+      const search = await checkSearch(options, request);
+      if (search.context.filter.columns.size === 0) return await countUsers(store, request.organisationId);
+      const startedAt = clock();
+      const walk = await walkFrom(search.context, await firstPosition(search.context, startedAt));
+      const matcher = new Matcher(options, { ...search, shown: { ...search.filtered, loyalty: true } });
+      let count = 0;
+      for (let examined = 0; examined < countedUsersMax && clock() - startedAt < countMsMax; ) {
+        const part = await walk.next(readUsersMax);
+        count += (await matcher.filter(part.candidates)).length;
+        if (part.position === null) return count;
+        examined += part.candidates.length;
+      }
+      return null;
+    },
   };
+}
+
+/** Returns the number of users of an organisation: one small read per shard. */
+async function countUsers(store: Store, organisationId: string): Promise<number> {
+  const query = { type: "board", key: userBoards.created, limit: 0 } as const;
+  const sizes = await Promise.all(
+    userShardPartitions(organisationId).map(async partition => {
+      const [{ size }] = await store.read(partition, [query]);
+      return size;
+    }),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 function compileSearch(
@@ -121,16 +160,7 @@ function compileSearch(
       }
       return { rows, cursor: position, examined };
     },
-    async estimate() {
-      const query = { type: "board", key: userBoards.created, limit: 0 } as const;
-      const sizes = await Promise.all(
-        userShardPartitions(context.organisationId).map(async partition => {
-          const [{ size }] = await options.store.read(partition, [query]);
-          return size;
-        }),
-      );
-      return sizes.reduce((sum, size) => sum + size, 0);
-    },
+    estimate: () => countUsers(options.store, context.organisationId),
   };
 }
 

@@ -13,7 +13,10 @@
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../calendar/mod.ts";
 import { jsonPointer } from "../../errors/mod.ts";
-import { itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
+import type { RegisteredKey } from "../../identity/mod.ts";
+import { foldName } from "../../users/mod.ts";
+import { isJsonObject, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
+import { foldedName } from "./columns.ts";
 
 /** Describes a time in a filter, for people. */
 export const timeExpectation = "Expected a time such as 2026-05-01 or 2026-05-01T18:30:00Z";
@@ -34,6 +37,30 @@ const entries = {
   displayName: v.exactOptional(
     v.pipe(v.string(), v.minLength(1), v.maxLength(256), v.description("A part of the name")),
   ),
+  email: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(320),
+      v.description("The address of an account, in any case of its letters"),
+    ),
+  ),
+  externalId: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(itemIdCharactersMax),
+      v.description("The external id of a user"),
+    ),
+  ),
+  username: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(256),
+      v.description("The whole registered name, without regard to case, width and spaces"),
+    ),
+  ),
   createdAfter: v.exactOptional(v.pipe(time, v.description("Includes the time"))),
   createdBefore: v.exactOptional(v.pipe(time, v.description("Excludes the time"))),
   activeAfter: v.exactOptional(v.pipe(time, v.description("Includes the time"))),
@@ -50,7 +77,7 @@ type ShortForm = v.InferOutput<typeof ShortFormSchema>;
 export const FilterSchema = v.pipe(
   v.looseObject(entries),
   v.description(
-    "A condition of the language of rules over userId, displayName, provider, projectId, version, createdAt, updatedAt, lastActiveAt, customFields.<name>, metrics.<id>, inventory.<setId> and challenges.<id>; or these members, all of which must hold; or both. Times are ISO 8601.",
+    "A condition of the language of rules over userId, displayName, username, usernameFolded, provider, projectId, version, createdAt, updatedAt, lastActiveAt, customFields.<name>, metrics.<id>, inventory.<setId> and challenges.<id>; or these members, all of which must hold; or both. Times are ISO 8601.",
   ),
 );
 
@@ -72,11 +99,33 @@ export function splitFilter(filter: JsonObject): {
   };
 }
 
-type Comparison = readonly [name: Exclude<keyof ShortForm, "metrics">, operator: string, variable: string];
+type KeyName = RegisteredKey["kind"];
+type Comparison = readonly [
+  name: Exclude<keyof ShortForm, KeyName | "metrics">,
+  operator: string,
+  variable: string,
+];
+const keyNames: readonly KeyName[] = ["email", "externalId"];
+
+/** Returns the keys by which a filter names users. */
+export function keysOf(filter: unknown): readonly RegisteredKey[] {
+  if (!isJsonObject(filter)) return [];
+  const { short } = splitFilter(filter);
+  const parsed = v.safeParse(ShortFormSchema, short);
+  if (!parsed.success) return [];
+  return keyNames.flatMap(kind => {
+    const value = parsed.output[kind];
+    return value === undefined ? [] : [{ kind, value }];
+  });
+}
+
+/** The ids of the users who hold a key. */
+export type FindHolders = (key: RegisteredKey) => readonly string[];
 
 const comparisons: readonly Comparison[] = [
   ["userIds", "in", "userId"],
   ["displayName", "contains", "displayName"],
+  ["username", "eq", foldedName],
   ["createdAfter", "gte", "createdAt"],
   ["createdBefore", "lt", "createdAt"],
   ["activeAfter", "gte", "lastActiveAt"],
@@ -84,12 +133,20 @@ const comparisons: readonly Comparison[] = [
 ];
 
 /** Returns the conditions that a short form stands for. */
-export function conditionsOf(short: ShortForm): readonly LocatedCondition[] {
+export function conditionsOf(short: ShortForm, findHolders: FindHolders): readonly LocatedCondition[] {
+  const named = keyNames.flatMap((kind): LocatedCondition[] => {
+    const value = short[kind];
+    if (value === undefined) return [];
+    const condition = { in: [{ var: "userId" }, findHolders({ kind, value })] };
+    return [{ pointer: jsonPointer(kind), condition }];
+  });
   const compared = comparisons
     .filter(([name]) => short[name] !== undefined)
     .map(([name, operator, variable]) => ({
       pointer: jsonPointer(name),
-      condition: { [operator]: [{ var: variable }, short[name]] },
+      condition: {
+        [operator]: [{ var: variable }, name === "username" ? foldName(short[name] ?? "") : short[name]],
+      },
     }));
   const bounded = Object.entries(short.metrics ?? {}).flatMap(([id, { min, max }]): LocatedCondition[] => {
     const pointer = jsonPointer("metrics", id);
@@ -99,5 +156,5 @@ export function conditionsOf(short: ShortForm): readonly LocatedCondition[] {
       ...(max === undefined ? [] : [{ pointer, condition: { lte: [variable, max] } }]),
     ];
   });
-  return [...compared, ...bounded];
+  return [...named, ...compared, ...bounded];
 }

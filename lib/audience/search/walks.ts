@@ -15,6 +15,7 @@ import {
   userBoards,
   userIndexPartition,
   userShardPartition,
+  userShards,
   usersInRange,
   walkNamedUsers,
   walkUsers,
@@ -64,9 +65,17 @@ export function walkRange(
     idsByShard.set(shard, ids);
     return ids;
   }
+  // One value has few users, most shards have none: read together they take one round trip.
+  const isPoint = range.min === range.max;
+  async function loadRest(): Promise<void> {
+    await Promise.all(
+      Array.from({ length: userShards - from.shard }, (_, index) => loadIds(from.shard + index)),
+    );
+  }
   const begin = { shard: from.shard, after: from.after === "" ? null : from.after };
   return walkShards<string>(begin, {
     async load(shard, after, limit) {
+      if (isPoint && idsByShard.size === 0) await loadRest();
       const ids = idsByShard.get(shard) ?? (await loadIds(shard));
       const rest = after === null ? ids : ids.filter(id => compareUtf8(id, after) > 0);
       return { entries: rest.slice(0, limit), isEnd: rest.length <= limit };

@@ -37,13 +37,18 @@ export function createLoyaltyReader({ store, clock, configOf, states, policyOf }
   }
   return {
     /** Returns a user's summary: the same object for as long as it stays true and the process remembers it. */
-    async summary(user: SpaceUser, extraRead: ReadRecord): Promise<ReadView<LoyaltySummary>> {
+    async summary(
+      user: SpaceUser,
+      ...extraReads: readonly ReadRecord[]
+    ): Promise<
+      Omit<ReadView<LoyaltySummary>, "extraRecord"> & { readonly extraRecords: readonly (Stored | null)[] }
+    > {
       const partition = spaceUserPartition(user);
       const cachedState = states.peek(partition);
       // Records alone are far cheaper to read than records and a log at one instant, and a count may be of another one.
-      const [config, [stored, extraRecord, marks], early] = await Promise.all([
+      const [config, [stored, marks, ...extraRecords], early] = await Promise.all([
         configOf(user.spaceId),
-        store.read(partition, [states.query, extraRead, readMarks]),
+        store.read(partition, [states.query, readMarks, ...extraReads]),
         cachedState !== undefined && summaries.has(cachedState, clock())
           ? null
           : store.read(partition, [readEntries]),
@@ -51,7 +56,7 @@ export function createLoyaltyReader({ store, clock, configOf, states, policyOf }
       const found = stateIn(user, stored);
       const now = clock();
       const context = { config, marks: marks?.version ?? null, now };
-      const rest = { isKnown: stored !== null, extraRecord };
+      const rest = { isKnown: stored !== null, extraRecords };
       const cached = summaries.get(found, context);
       if (cached !== undefined) return { view: cached, ...rest };
       const [policy, [entries]] = await Promise.all([

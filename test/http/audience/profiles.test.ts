@@ -16,7 +16,6 @@ describeOnStores("profiles", open => {
   let world: TestPlatform;
   let store: WatchedStore;
   let crm: BackEndCall;
-  let fans = 0;
 
   before(async () => {
     world = await openPlatform(
@@ -28,7 +27,7 @@ describeOnStores("profiles", open => {
   });
   after(() => world.dispose());
 
-  const newFan = (): Promise<Fan> => world.fan(`Fan ${fans++}`);
+  const newFan = (): Promise<Fan> => world.fan("Sam");
   const get = (fan: Fan, headers: Record<string, string> = {}): Promise<Answer> =>
     world.call(path, { token: fan.token, headers: { ...named, ...headers } });
   const patch = (fan: Fan, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
@@ -48,7 +47,7 @@ describeOnStores("profiles", open => {
       message: "OK",
       data: {
         userId: fan.userId,
-        displayName: null,
+        displayName: "Sam",
         preferences: {},
         customFields: {},
         loyalty: {
@@ -119,7 +118,7 @@ describeOnStores("profiles", open => {
     const cleared = await patch(fan, { displayName: null, preferences: null, customFields: { shirt: null } });
     assert.deepEqual(
       [cleared.json.data.displayName, cleared.json.data.preferences, cleared.json.data.customFields],
-      [null, {}, {}],
+      ["Sam", {}, {}],
     );
   });
 
@@ -200,7 +199,7 @@ describeOnStores("profiles", open => {
         user.error?.code,
       ]),
       [
-        [b.userId, null, 7, undefined],
+        [b.userId, "Sam", 7, undefined],
         ["nobody", undefined, undefined, "not_found"],
         [a.userId, "A", 5, undefined],
       ],
@@ -337,7 +336,7 @@ describeOnStores("profiles", open => {
       "/4",
       "/5/metrics/points/value",
     ]);
-    assert.equal((await get(fan)).json.data.displayName, null);
+    assert.equal((await get(fan)).json.data.displayName, "Sam");
     const many = Array.from({ length: 1_001 }, (_, n) => ({ userId: `m${n}`, displayName: "x" }));
     assertProblem(await update(many), 400, "validation_failed");
     assert.equal((await update(many.slice(1))).json.data.summary.succeeded, 1_000);

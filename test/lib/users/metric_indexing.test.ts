@@ -6,11 +6,11 @@ import {
   activityWrites,
   buildDeclaredIndexes,
   buildMetricIndex,
-  builtIndexes,
   type IndexedScoreFeed,
   indexMetrics,
   listingWrites,
   type MetricIndexSource,
+  usableIndexes,
   userBoards,
   userIndexPartition,
   userShardOf,
@@ -210,9 +210,12 @@ describeOnStores("an index that is declared later", open => {
         return userId === "u9" ? null : { revision: 1, metrics: { points: value } };
       },
     };
-    assert.equal((await builtIndexes(store, organisationId, ["points"])).size, 0);
+    assert.equal((await usableIndexes(store, organisationId, ["points"])).metrics.size, 0);
     assert.equal(await buildMetricIndex(source, { organisationId, metricId: "points" }), values.size);
-    assert.deepEqual([...(await builtIndexes(store, organisationId, ["points", "a/b"]))], ["points"]);
+    assert.deepEqual(
+      [...(await usableIndexes(store, organisationId, ["points", "a/b"])).metrics],
+      ["points"],
+    );
     for (const [userId, value] of values) {
       const expected = userId === "u9" ? null : userId === "u7" ? 1_007 : value;
       const found = (await shownValue(store, userId)) as readonly number[] | null;

@@ -1,0 +1,173 @@
+/** Finding a known person: by e-mail, external id and name, at the surface. */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { it } from "node:test";
+import type { Read, Results } from "../../../lib/storage/mod.ts";
+import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
+import { WatchedStore } from "../../support/watched_store.ts";
+import { type BackEndCall, backEnd } from "./_back_end.ts";
+import { searchPath } from "./_searched.ts";
+
+const noLogin = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+const pool = { projectId: ids.project, strategy: "email", provider: "managedPool" };
+const profilePath = "/v1/api/audience/internal/profiles/update-batch";
+
+/** Counts the reads that wait for each other: those of one round trip begin while another one is under way. */
+class TripStore extends WatchedStore {
+  trips = 0;
+  #running = 0;
+
+  override async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
+    if (this.#running === 0) this.trips += 1;
+    this.#running += 1;
+    try {
+      return await super.read(partition, queries);
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+interface World extends TestPlatform {
+  readonly crm: BackEndCall;
+  readonly stores: readonly TripStore[];
+}
+
+async function openWorld(open: OpenStore): Promise<World> {
+  const stores: TripStore[] = [];
+  const world = await openPlatform(async clock => {
+    const store = new TripStore(await open(clock));
+    stores.push(store);
+    return store;
+  });
+  return { ...world, stores, crm: await backEnd(world, ["users:read", "users:write"]) };
+}
+
+async function register(world: TestPlatform, username: string): Promise<Answer["json"]> {
+  const { status, json } = await world.call("/v1/user", { body: { ...noLogin, data: { username } } });
+  assert.equal(status, 200);
+  return json.data;
+}
+
+async function found({ crm }: World, filter: object, more: object = {}): Promise<Answer["json"]> {
+  const { status, text, json } = await crm(searchPath, { body: { filter, ...more } });
+  assert.equal(status, 200, text);
+  return json;
+}
+
+async function foundIds(world: World, filter: object): Promise<readonly string[]> {
+  const { data } = await found(world, filter);
+  return data.map(({ userId }: { userId: string }) => userId).toSorted();
+}
+
+describeOnEveryStore("a back end that looks for a known person", open => {
+  it("finds an account by its e-mail in any case, in three round trips, and by the new one after a change", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const data = { email: "sam@example.com", password: "correct horse battery", nickname: "Sam" };
+    await world.call("/v1/user", { body: { ...pool, data } });
+    await world.call("/v1/user", { body: { ...pool, data: { ...data, email: "kim@example.com" } } });
+    const login = await world.call("/v1/user/login", { method: "PUT", body: { ...pool, data } });
+    const { userId, accessToken } = login.json.data;
+    assert.deepEqual(await foundIds(world, { email: "Sam@Example.com" }), [userId]);
+    const [store] = world.stores;
+    assert.ok(store !== undefined);
+    store.trips = 0;
+    assert.deepEqual(await foundIds(world, { email: "sam@example.com" }), [userId]);
+    assert.ok(store.trips <= 3, `${store.trips} round trips`);
+    const change = { email: "sam@example.org", currentPassword: data.password };
+    const changed = await world.call("/v1/user", {
+      method: "PUT",
+      body: { ...pool, data: change },
+      token: accessToken,
+    });
+    assert.equal(changed.status, 200, changed.text);
+    assert.deepEqual(await foundIds(world, { email: "sam@example.com" }), []);
+    assert.deepEqual(await foundIds(world, { email: "sam@example.org" }), [userId]);
+  });
+
+  it("finds a user by the external id, and by no part of it", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const { userId, externalId } = await register(world, "Sam");
+    assert.deepEqual(await foundIds(world, { externalId }), [userId]);
+    assert.deepEqual(await foundIds(world, { externalId: externalId.slice(1) }), []);
+    assert.deepEqual(await foundIds(world, { externalId, username: "Kim" }), []);
+    assert.deepEqual(await foundIds(world, { externalId, userIds: [randomUUID()] }), []);
+  });
+
+  it("finds users by the whole registered name, however it is spelt, with and without the index", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const samanthas = [await register(world, "Samantha  Ｋerr"), await register(world, "samantha kerr")];
+    await register(world, "Samantha");
+    const expected = samanthas.map(({ userId }) => userId).toSorted();
+    for (let round = 0; round < 2; round++) {
+      assert.deepEqual(await foundIds(world, { username: "SAMANTHA KERR" }), expected);
+      const exact = { eq: [{ var: "username" }, "samantha kerr"] };
+      assert.deepEqual(await foundIds(world, exact), [samanthas[1]?.userId]);
+      await world.platform.work();
+    }
+  });
+
+  it("reads few users for a rare name among many once the index is complete", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const { userId } = await register(world, "Rare");
+    for (let n = 0; n < 40; n++) await register(world, `Fan ${n % 3}`);
+    await world.platform.work();
+    await foundIds(world, { username: "rare" });
+    const [store] = world.stores;
+    assert.ok(store !== undefined);
+    const before = store.reads.length;
+    assert.deepEqual(await foundIds(world, { username: "rare" }), [userId]);
+    const users = store.reads.slice(before).filter(partition => partition.includes(":member:"));
+    assert.equal(users.length, 1);
+  });
+
+  it("shows the registered name of users without a display name, and one time of creation everywhere", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const { userId } = await register(world, "Sam");
+    world.clock.advance(86_400_000);
+    const profile = async (): Promise<Answer["json"]> =>
+      (await world.crm(`/v1/api/audience/internal/profiles?user_ids=${userId}`)).json.users[0].data;
+    const searched = async (): Promise<Answer["json"]> => (await found(world, { userIds: [userId] })).data[0];
+    assert.deepEqual([(await profile()).displayName, (await searched()).displayName], ["Sam", "Sam"]);
+    const updates = [{ userId, customFields: { shirt: "M" } }];
+    const { json } = await world.crm(profilePath, { body: { updates } });
+    assert.equal(json.data.summary.failed, 0);
+    const [shown, listed] = [await profile(), await searched()];
+    assert.deepEqual([shown.displayName, listed.displayName], ["Sam", "Sam"]);
+    assert.equal(shown.createdAt, listed.createdAt);
+    await world.crm(profilePath, { body: { updates: [{ userId, displayName: "Sammy" }] } });
+    assert.deepEqual([(await profile()).displayName, (await searched()).displayName], ["Sammy", "Sammy"]);
+    assert.deepEqual((await found(world, { displayName: "amm" })).data.length, 1);
+  });
+
+  it("never finds users of another organisation", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const { externalId } = await register(world, "Sam");
+    const other = await backEnd(world, ["users:read"], ids.otherOrganisation);
+    for (const filter of [{ externalId }, { username: "Sam" }]) {
+      const { status, json } = await other(searchPath, {
+        body: { filter },
+        headers: { host: "other.example" },
+      });
+      assert.deepEqual([status, json.data], [200, []]);
+    }
+  });
+
+  it("counts the users that match if asked to", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    for (let n = 0; n < 12; n++) await register(world, `Fan ${n % 3}`);
+    assert.equal((await found(world, {}, { includeTotal: true, limit: 5 })).totalCount, 12);
+    const page = await found(world, { username: "fan 1" }, { includeTotal: true, limit: 1 });
+    assert.deepEqual([page.data.length, page.totalCount], [1, 4]);
+    assert.equal("totalCount" in (await found(world, {})), false);
+  });
+});
