@@ -23,6 +23,7 @@ export type {
   ScoreFeed,
   ScoreTarget,
   ScoreUpdate,
+  TargetQuery,
   UserEarnings,
 } from "./scores/score_feed.ts";
 export {

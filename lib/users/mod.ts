@@ -47,6 +47,7 @@ export {
   type RecordedUser,
   readAccountNote,
   recordedUsersMax,
+  signUpProjectOf,
   userBoards,
   userIndexPartition,
   userShardOf,

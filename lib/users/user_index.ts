@@ -142,6 +142,12 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
   return stored === null ? null : (JSON.parse(stored.value) as AccountNote);
 }
 
+/** Returns the project in which a user signed up; null for one who did not, or is removed. */
+export function signUpProjectOf(stored: Stored | null): string | null {
+  const note = parseAccountNote(stored);
+  return note === null || note.removedAt !== null ? null : note.projectId;
+}
+
 /** Writes the index of users. Every call may be repeated. */
 interface UserIndex {
   /** Lists a user. Call it before the user is stored, so that every stored user is listed. */

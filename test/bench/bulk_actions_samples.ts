@@ -6,6 +6,7 @@ import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.
 import { createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
 import { checkActions } from "../../lib/audience/actions/check_actions.ts";
 import { createQueueIntake } from "../../lib/audience/actions/intake.ts";
+import { NamedProjects } from "../../lib/audience/batch/named_projects.ts";
 import { actionShards, encodeAction, shardOfUser, topicOf } from "../../lib/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
@@ -67,13 +68,14 @@ async function parseAndValidate(): Promise<number> {
   const bodies = Array.from({ length: 50 }, (_, round) => bodyOf(round));
   let count = 0;
   let startedAt = performance.now();
+  const projects = new NamedProjects();
   for (let round = 0; round < 2 * requests; round++) {
     if (round === requests) {
       startedAt = performance.now();
       count = 0;
     }
     const parsed: unknown = JSON.parse(bodies[round % bodies.length] ?? "");
-    count += checkActions(parsed, { now: Date.now(), userId: null }).length;
+    count += checkActions(parsed, { now: Date.now(), userId: null, projects }).length;
   }
   return count / ((performance.now() - startedAt) / 1_000);
 }

@@ -20,6 +20,7 @@ import {
   readUserId,
   refuseUnknownMembers,
 } from "../batch/items.ts";
+import type { NamedProjects } from "../batch/named_projects.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 
 const nameCharactersMax = 64;
@@ -31,7 +32,10 @@ const leadMsMax = 60_000;
 const metadataCharactersMax = 4_096;
 
 /** A checked action. */
-export type ReportedAction = Pick<QueuedAction, "userId" | "action" | "data" | "at" | "metadata"> & {
+export type ReportedAction = Pick<
+  QueuedAction,
+  "userId" | "action" | "data" | "at" | "metadata" | "projectId"
+> & {
   /** Null if the request has none. */
   readonly actionId: string | null;
 };
@@ -45,6 +49,8 @@ export interface ActionCheck {
    * days and evade limits.
    */
   readonly userId: string | null;
+  /** Receives the projects that the actions name, which the caller checks afterwards. */
+  readonly projects: NamedProjects;
 }
 
 /** Counts the actions of an unchecked body, for rate limits. */
@@ -70,26 +76,40 @@ export function checkActions(body: unknown, check: ActionCheck): readonly Report
  *
  * @throws {AppError} `validation_failed` with every error.
  */
-export function checkAction(body: unknown, now: number): ReportedAction {
+export function checkAction(body: unknown, check: ActionCheck): ReportedAction {
   const errors = new BodyErrors();
   if (!isJsonObject(body)) errors.add("Expected an object");
   errors.throwIfAny();
   const item = body as BulkItem["item"];
   const placed = { item, path: [], content: item, contentPath: [], userKey: "userId" } as const;
-  const action = checkItem(placed, { now, userId: null }, errors);
+  const action = checkItem(placed, check, errors);
   errors.throwIfAny();
   return action;
 }
 
-const actionMembers: ReadonlySet<string> = new Set(["action", "actionId", "timestamp", "data", "metadata"]);
+const actionMembers: ReadonlySet<string> = new Set([
+  "action",
+  "actionId",
+  "projectId",
+  "timestamp",
+  "data",
+  "metadata",
+]);
 
-function checkItem(item: BulkItem, { now, userId }: ActionCheck, errors: BodyErrors): ReportedAction {
+function checkItem(
+  item: BulkItem,
+  { now, userId, projects }: ActionCheck,
+  errors: BodyErrors,
+): ReportedAction {
   refuseUnknownMembers(item, actionMembers, errors);
   const { content, contentPath, userKey } = item;
   const { action, metadata } = content;
   if (!isText(action, nameCharactersMax) || action === "") {
     const detail = action === undefined ? "Is required" : `Expected 1 to ${nameCharactersMax} characters`;
     errors.add(detail, ...contentPath, "action");
+  }
+  if (userId !== null && content.projectId !== undefined) {
+    errors.add("Only back ends may set it", ...contentPath, "projectId");
   }
   const isOwn = userId !== null && item.item[userKey] === undefined;
   const checked = {
@@ -98,13 +118,14 @@ function checkItem(item: BulkItem, { now, userId }: ActionCheck, errors: BodyErr
     data: readData(item, errors),
     at: readTime(item, { now, userId }, errors),
     actionId: readOptionalId(item, "actionId", errors),
+    projectId: userId === null ? projects.read(item) : undefined,
   };
   return metadata === undefined ? checked : { ...checked, metadata: readMetadata(item, errors) };
 }
 
 function readTime(
   { content, contentPath }: BulkItem,
-  { now, userId }: ActionCheck,
+  { now, userId }: Pick<ActionCheck, "now" | "userId">,
   errors: BodyErrors,
 ): number {
   const { timestamp } = content;

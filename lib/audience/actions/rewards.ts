@@ -25,6 +25,7 @@ import {
   readUserId,
   refuseUnknownMembers,
 } from "../batch/items.ts";
+import type { NamedProjects } from "../batch/named_projects.ts";
 import { applyPerUser, type ItemResult, type ItemServices } from "../batch/results.ts";
 
 const amountMax = 1_000_000_000;
@@ -40,6 +41,9 @@ const time = v.pipe(
 /** Members of every reward. */
 const common = {
   rewardId: v.exactOptional(id),
+  projectId: v.exactOptional(
+    v.pipe(v.string(), v.description("The user's project (a UUID), for users who did not sign up")),
+  ),
   reason: v.optional(shortText, ""),
   metadata: v.optional(
     propertiesSchema({
@@ -104,15 +108,26 @@ export interface RewardOrder {
   readonly userId: string;
   /** The id under which it is granted once; null if the request has none. */
   readonly rewardId: string | null;
+  /** The user's project as the back end names it. */
+  readonly projectId: string | undefined;
   readonly input: RewardInput;
 }
 
+/** The context of a check. */
+export interface RewardCheck {
+  readonly config: CompiledConfig;
+  /** Unix ms. */
+  readonly now: number;
+  /** Receives the projects that the rewards name, which the caller checks afterwards. */
+  readonly projects: NamedProjects;
+}
+
 /**
- * Checks the rewards of a body at `now` (Unix ms): one, a list, or an object with the list as `rewards`.
+ * Checks the rewards of a body: one, a list, or an object with the list as `rewards`.
  *
  * @throws {AppError} `validation_failed` with every error, among them rewards that the space does not have.
  */
-export function checkRewards(body: unknown, config: CompiledConfig, now: number): readonly RewardOrder[] {
+export function checkRewards(body: unknown, { config, now, projects }: RewardCheck): readonly RewardOrder[] {
   const errors = new BodyErrors();
   const orders = readBulkItems(body, "rewards", errors).flatMap((item): readonly RewardOrder[] => {
     const { content, contentPath } = item;
@@ -125,7 +140,9 @@ export function checkRewards(body: unknown, config: CompiledConfig, now: number)
       const path = (issue.path ?? []).map(({ key }) => String(key));
       errors.add(issueDetail(issue), ...contentPath, ...path);
     }
-    return parsed.success ? [{ userId, rewardId: parsed.output.rewardId ?? null, input: parsed.output }] : [];
+    const projectId = projects.read(item);
+    if (!parsed.success) return [];
+    return [{ userId, rewardId: parsed.output.rewardId ?? null, projectId, input: parsed.output }];
   });
   errors.throwIfAny();
   return orders;
@@ -199,7 +216,7 @@ export async function grantRewards(
   return await applyPerUser(
     identified,
     ({ rewardId }) => rewardId,
-    async ({ userId, rewardId, input }) => {
+    async ({ userId, rewardId, projectId, input }) => {
       const user = { organisationId: space.organisationId, spaceId: space.id, userId, projectId: null };
       const reward = grantedReward(input);
       const { reason, metadata, notify } = input;
@@ -207,6 +224,7 @@ export async function grantRewards(
         rewards: [reward],
         reason,
         id: rewardId,
+        projectId,
         metadata: Object.keys(metadata).length === 0 ? undefined : metadata,
         notification: notify,
       });

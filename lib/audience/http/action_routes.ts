@@ -19,6 +19,7 @@ import {
 } from "../../http/mod.ts";
 import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
+import { NamedProjects } from "../batch/named_projects.ts";
 import { type BulkResult, bulkResult, ItemErrors, type ItemResult } from "../batch/results.ts";
 import type { QueuedAction } from "../worker/queued_action.ts";
 import type { AudienceContext } from "./context.ts";
@@ -35,6 +36,13 @@ const DataSchema: v.GenericSchema<Properties> = v.record(
 const entries = {
   action: v.pipe(v.string(), v.description("Name of an action of the space's configuration")),
   actionId: v.exactOptional(v.pipe(v.string(), v.description("The action takes effect once under this id"))),
+  projectId: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.uuid(),
+      v.description("The user's project, for users who did not sign up; only back ends may set it"),
+    ),
+  ),
   timestamp: v.exactOptional(
     v.pipe(v.string(), v.isoTimestamp(), v.description("A time of the last 7 days; default now")),
   ),
@@ -157,11 +165,13 @@ function batchRoute({ guards, batches }: AudienceContext): AnyRoute {
 }
 
 async function queueOne(
-  { clock, random, intake }: AudienceContext,
+  { clock, random, intake, directory }: AudienceContext,
   { space }: BackEnd,
   body: unknown,
 ): Promise<JsonReply<202, v.InferOutput<typeof QueuedSchema>>> {
-  const reported = checkAction(body, clock());
+  const projects = new NamedProjects();
+  const reported = checkAction(body, { now: clock(), userId: null, projects });
+  await projects.check(directory, space);
   const eventId = `evt_${uuid(random)}`;
   const actionId = reported.actionId ?? eventId;
   const action = { organisationId: space.organisationId, spaceId: space.id, ...reported, actionId };
@@ -178,8 +188,10 @@ async function queueMany(
   { space }: BackEnd,
   body: unknown,
 ): Promise<BulkReply<202>> {
-  const { clock, random, intake, batches, logger } = context;
-  const reported = checkActions(body, { now: clock(), userId: null });
+  const { clock, random, intake, batches, directory, logger } = context;
+  const projects = new NamedProjects();
+  const reported = checkActions(body, { now: clock(), userId: null, projects });
+  await projects.check(directory, space);
   const { batchId, actions, results } = identify(random, space, reported);
   // A batch that could not be stored is accepted all the same: only its state cannot be read later.
   const save = (): Promise<void> =>
@@ -211,12 +223,15 @@ function identify(
   const seen = new Set<string>();
   const actions: QueuedAction[] = [];
   const results: ItemResult[] = [];
-  for (const [index, { userId, action, data, at, metadata, actionId: given }] of reported.entries()) {
+  for (const [
+    index,
+    { userId, action, data, at, metadata, projectId, actionId: given },
+  ] of reported.entries()) {
     const actionId = given ?? generatedActionId(batchId, index);
     const key = `${actionId} ${userId}`;
     const isRepeated = given !== null && seen.has(key);
     if (given !== null) seen.add(key);
-    const queued = { organisationId, spaceId, userId, action, data, actionId, at };
+    const queued = { organisationId, spaceId, userId, action, data, actionId, at, projectId };
     actions.push(metadata === undefined ? queued : { ...queued, metadata });
     results.push({ index, id: actionId, userId, status: isRepeated ? "duplicate" : "queued" });
   }
@@ -229,7 +244,8 @@ async function applyOwn(
   { user }: AudienceUser,
   body: unknown,
 ): Promise<BulkReply<200>> {
-  const reported = checkActions(body, { now: clock(), userId: user.userId });
+  const projects = new NamedProjects();
+  const reported = checkActions(body, { now: clock(), userId: user.userId, projects });
   if (reported.some(({ userId }) => userId !== user.userId)) {
     throw new AppError("forbidden", "Cannot act for another user with a user's token");
   }

@@ -13,7 +13,7 @@ import type { AudienceGuards } from "./guards.ts";
 /** The services that the routes of the audience API call. */
 export interface AudienceContext {
   readonly guards: AudienceGuards;
-  readonly directory: Pick<Directory, "organisation">;
+  readonly directory: Pick<Directory, "organisation" | "project">;
   readonly loyalty: Loyalty;
   readonly profiles: Profiles;
   readonly cursors: Cursors;

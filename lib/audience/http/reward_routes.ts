@@ -9,6 +9,7 @@ import { uuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, envelope, type JsonReply, named, route } from "../../http/mod.ts";
 import { BulkRewardSchema, checkRewards, grantRewards } from "../actions/rewards.ts";
+import { NamedProjects } from "../batch/named_projects.ts";
 import { type BulkResult, bulkResult } from "../batch/results.ts";
 import { bulkBytesMax } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
@@ -69,8 +70,11 @@ async function grant(
   { space }: BackEnd,
   body: unknown,
 ): Promise<JsonReply<200, { readonly message: string; readonly data: BulkResult }>> {
-  const { loyalty, random, clock } = context;
-  const orders = checkRewards(body, await loyalty.config(space.id), clock());
+  const { loyalty, random, clock, directory } = context;
+  const config = await loyalty.config(space.id);
+  const projects = new NamedProjects();
+  const orders = checkRewards(body, { config, now: clock(), projects });
+  await projects.check(directory, space);
   const requestId = uuid(random);
   const results = await grantRewards(context, space, requestId, orders);
   return envelope(bulkResult(`bat_${requestId}`, results, "succeeded"));

@@ -17,6 +17,8 @@ export interface QueuedAction {
   readonly userId: string;
   readonly action: string;
   readonly data: ActionData;
+  /** The user's project as the back end names it. */
+  readonly projectId?: string | undefined;
   /** The id under which the action takes effect once. */
   readonly actionId: string;
   /** The time of the action, Unix ms. */

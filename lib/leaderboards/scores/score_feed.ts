@@ -28,12 +28,13 @@ export interface Gain extends ScoredAction {
 export type ScoreTarget =
   /** Shows the value of a metric. */
   | { readonly id: string; readonly kind: "total"; readonly metricId: string }
-  /** Sums an amount per action. The sum is kept until `keepUntil` (Unix ms), and for good without it. */
+  /** Sums an amount per action. The sum is kept until `keepUntil`, scores are taken until `closesAt` (Unix ms); both for good without it. */
   | {
       readonly id: string;
       readonly kind: "sum";
       readonly amount: (gain: Gain) => number;
       readonly keepUntil?: number;
+      readonly closesAt?: number;
     };
 
 /** An action whose targets are asked for. */

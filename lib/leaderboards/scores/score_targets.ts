@@ -107,8 +107,8 @@ function sourceOf(board: BoardDeclaration, projectId: string, eventId: string | 
     if (last !== null && last.startsAt <= at && at < last.endsAt) return last.target;
     const period = seasons.type === "none" ? eventDay(at) : seasonPeriod(board, at);
     if (period === null) return null;
-    const { suffix, keepUntil } = period;
-    last = { ...period, target: { id: `${id}${suffix}`, kind: "sum", amount, keepUntil } };
+    const { suffix, ...life } = period.sum;
+    last = { ...period, target: { id: `${id}${suffix}`, kind: "sum", amount, ...life } };
     return last.target;
   }
   return [{ action, targetAt }];
@@ -119,23 +119,27 @@ interface SumPeriod {
   readonly startsAt: number;
   /** Exclusive. */
   readonly endsAt: number;
-  /** Of the target's id. */
-  readonly suffix: string;
-  readonly keepUntil: number;
+  readonly sum: {
+    /** Of the target's id. */
+    readonly suffix: string;
+    readonly keepUntil: number;
+    readonly closesAt?: number;
+  };
 }
 
 function seasonPeriod(board: BoardDeclaration, at: number): SumPeriod | null {
   const season = seasonAt(board, at);
   if (season === null) return null;
   const { id, startsAt, endsAt } = season;
-  return { startsAt, endsAt, suffix: `/${id}`, keepUntil: closesAt(board, season) + sumMarginMs };
+  const closes = closesAt(board, season);
+  return { startsAt, endsAt, sum: { suffix: `/${id}`, keepUntil: closes + sumMarginMs, closesAt: closes } };
 }
 
 /** The number of events grows without end, so each change prolongs the life of a running sum by a fixed time. */
 function eventDay(at: number): SumPeriod {
   const startsAt = Math.floor(at / sumMarginMs) * sumMarginMs;
   const endsAt = startsAt + sumMarginMs;
-  return { startsAt, endsAt, suffix: "", keepUntil: endsAt + eventSumMs };
+  return { startsAt, endsAt, sum: { suffix: "", keepUntil: endsAt + eventSumMs } };
 }
 
 /**

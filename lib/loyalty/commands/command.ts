@@ -4,6 +4,7 @@
  * @module
  */
 
+import { AppError } from "../../errors/mod.ts";
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { Partition, Read, RecordCache, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
@@ -17,7 +18,7 @@ import { copyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_state.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
-import { type ChangedSum, changedSums, scoreUpdates, totalScores, withChangedSums } from "./scores.ts";
+import { type ChangedSum, changedSums, scoreUpdates, withChangedSums } from "./scores.ts";
 
 /** Most records that a user's history keeps; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -26,6 +27,8 @@ export const historyMax = 10_000;
 export interface Command {
   /** Only advances the user's time: to the next instant at which something is due, or to now in one step. */
   readonly advanceTime?: "nextInstant" | "toNow";
+  /** The project that a back end names; a user of another one refuses the command. @default none */
+  readonly projectId?: string | undefined;
   /** Unix ms that select the season of each board. @default now */
   readonly at?: number;
   /** The id under which the command takes effect once. */
@@ -72,6 +75,8 @@ export interface CommandDecision {
   readonly diagnostics: readonly Diagnostic[];
   /** Rules whose limited uses must be claimed first; where there are any, nothing is written. */
   readonly missingUses: readonly string[];
+  /** True where the history must be replayed for the boards of the project first, and nothing is written. */
+  readonly mustJoin: boolean;
   /** The instant (Unix ms) to which a command of its own must advance time first, and nothing is written; else null. */
   readonly advanceTo: number | null;
 }
@@ -89,6 +94,10 @@ export interface CommandContext {
   /** Unix ms. */
   readonly now: number;
   readonly cachedUser: CachedUser;
+  /** True where the user's project is not known, so that the decision reads where the user signed up. */
+  readonly readsAccount: boolean;
+  /** The project that a decision found which did so. */
+  readonly foundProject: string | null;
   readonly uses: LimitUses;
 }
 
@@ -97,6 +106,8 @@ export interface CommandReads {
   readonly before: UserState;
   /** True where the command's id is marked already. */
   readonly isRepeated: boolean;
+  /** The project in which the user signed up; null where none is known. */
+  readonly signUpProject: string | null;
   /** Results of the command's extra reads. */
   readonly results: readonly unknown[];
 }
@@ -117,14 +128,16 @@ const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 export function applyCommand(
   context: CommandContext,
   command: Command,
-  { before, isRepeated, results }: CommandReads,
+  { before, isRepeated, signUpProject, results }: CommandReads,
 ): AppliedCommand {
   const { config, user, now, uses, cachedUser } = context;
   // A caller may repeat a command because the answer was lost, and with it the delivery.
   if (isRepeated)
     return unchanged(before, context.projectId, { updates: cachedUser.undelivered(before.undelivered) });
-  const projectId = before.projectId ?? user.projectId;
-  if (projectId !== context.projectId) return unchanged(before, projectId);
+  const projectId = before.projectId ?? signUpProject ?? user.projectId ?? command.projectId ?? null;
+  if (command.projectId !== undefined && command.projectId !== projectId) throw otherProject();
+  const mustJoin = before.projectId !== projectId && before.records > 0;
+  if (mustJoin || projectId !== context.projectId) return unchanged(before, projectId, { mustJoin });
   const due = dueInstant(before, now);
   if (due !== null && !advancesPast(command, due, now))
     return unchanged(before, projectId, { advanceTo: due });
@@ -161,12 +174,20 @@ function unchanged(
   {
     updates = [],
     missingUses = [],
+    mustJoin = false,
     advanceTo = null,
-  }: Partial<Pick<CommandDecision, "updates" | "missingUses" | "advanceTo">> = {},
+  }: Partial<Pick<CommandDecision, "updates" | "missingUses" | "mustJoin" | "advanceTo">> = {},
 ): AppliedCommand {
   const nothing = { result: null, recordId: null, diagnostics: [] };
-  const decision = { projectId, updates, state, ...nothing, missingUses, advanceTo };
+  const decision = { projectId, updates, state, ...nothing, missingUses, mustJoin, advanceTo };
   return { decision, isChanged: false, writes: noWrites, recordCount: 0 };
+}
+
+/** Creates the error for a command that names another project than the user's. */
+function otherProject(): AppError {
+  return new AppError("validation_failed", "Cannot count it for the project as the user is one of another", {
+    fields: [{ pointer: "/projectId", detail: "Expected the project of the user" }],
+  });
 }
 
 interface Change {
@@ -187,9 +208,8 @@ function changed(
   const gained = addGains(passed.gained, result?.gained ?? {});
   const { action, data } = scoring;
   const sums: readonly ChangedSum[] = changedSums(targets, before.sums, { action, data, metrics: gained });
-  const firstTotals = before.projectId === null && projectId !== null ? totalScores(before, targets) : [];
   const current = scoreUpdates(state, targets, { totals: sums, gained });
-  const updates = notReplaced(waiting, current).concat(notReplaced(firstTotals, current), current);
+  const updates = notReplaced(waiting, current).concat(current);
   state.projectId = projectId;
   state.undelivered = updates;
   state.sums = withChangedSums(before.sums, sums, now);
@@ -206,6 +226,7 @@ function changed(
       recordId: null,
       diagnostics,
       missingUses: [],
+      mustJoin: false,
       advanceTo: null,
     },
     isChanged: true,

@@ -5,6 +5,7 @@
  */
 
 import type { Decision, Read, Rule, Stored, Write } from "../../storage/mod.ts";
+import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
 import { onceMarkReads } from "../user/once_marks.ts";
 import { emptyState, type UserState, withoutFutureTime } from "../user/state.ts";
 import { beginProgress } from "../webhooks/progress.ts";
@@ -31,6 +32,7 @@ export interface BatchDecision {
 const batchWritesMax = 500;
 const noReads: readonly Read[] = [];
 const noWrites: readonly Write[] = [];
+const accountReads: readonly Read[] = [readAccountNote];
 
 /** Makes the rule that decides one command. */
 export function commandRule(
@@ -38,21 +40,27 @@ export function commandRule(
   command: Command,
 ): Rule<readonly Read[], CommandDecision> {
   const { once, refused, extraReads = noReads } = command;
+  const account = context.readsAccount ? accountReads : noReads;
   const marks = once === undefined ? noReads : onceMarkReads(once, context.now);
-  const extraFrom = 1 + marks.length;
+  const accountAt = 1 + marks.length;
+  const extraFrom = accountAt + account.length;
   return {
     // Joined, not spread: an array that is spread is made larger than needed, and this is made for every action.
-    reads: [context.states.query as Read].concat(marks, extraReads, progressReads(context)),
+    reads: [context.states.query as Read].concat(marks, account, extraReads, progressReads(context)),
     // A repeated id changes nothing, so a command with one may be decided again when its outcome is unknown.
     idempotent: once !== undefined || command.isIdempotent === true,
     apply(found) {
       const before = stateIn(context, found[0] as Stored | null);
       const isRepeated = hasMark(found, 1, marks.length);
+      const signUpProject = context.readsAccount
+        ? signUpProjectOf(found[accountAt] as Stored | null)
+        : context.foundProject;
       const results =
         extraReads.length === 0 ? extraReads : found.slice(extraFrom, extraFrom + extraReads.length);
       const { decision, isChanged, writes, recordCount } = applyCommand(context, command, {
         before,
         isRepeated,
+        signUpProject,
         results,
       });
       if (!isChanged) return { writes: noWrites, answer: decision };
@@ -100,6 +108,7 @@ export function batchRule(
           applied = applyCommand({ ...context, targets }, command, {
             before: state,
             isRepeated,
+            signUpProject: null,
             results: [],
           });
         } catch (error) {
@@ -129,10 +138,10 @@ export function batchRule(
 
 /** True where the decision stands, false where something must be done before the command can be decided. */
 export function isDecided(
-  { projectId, missingUses, advanceTo }: CommandDecision,
+  { projectId, missingUses, mustJoin, advanceTo }: CommandDecision,
   context: Pick<CommandContext, "projectId">,
 ): boolean {
-  return projectId === context.projectId && missingUses.length === 0 && advanceTo === null;
+  return projectId === context.projectId && missingUses.length === 0 && !mustJoin && advanceTo === null;
 }
 
 function stateIn(

@@ -6,12 +6,12 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { ScoreFeed, ScoreTarget, ScoreUpdate, TargetQuery } from "../../leaderboards/mod.ts";
 import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import type { Coupons } from "../coupons/mod.ts";
-import type { DueUserQueue } from "../due_users/mod.ts";
+import { type DueUserQueue, registrationMs } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
 import type { CachedUser, SpaceUser, UserCache } from "../user/space_user.ts";
@@ -25,7 +25,9 @@ import {
   commandRule,
   isDecided,
 } from "./command_rules.ts";
+import { joinProject } from "./join_project.ts";
 import { decideWithinLimits, type LimitUses, noLimits } from "./limit_uses.ts";
+import { targetQueryOf } from "./scores.ts";
 
 /** Services that commands need. */
 export interface CommandServices {
@@ -120,7 +122,7 @@ async function runCommand(
 
 /**
  * Decides a command, after a decision for each instant at which time alone has changed something. Boards depend on the user's
- * project, which only the user's record names for certain: where the guess was wrong, it decides again.
+ * project, which only the user's records name for certain: where the guess was wrong, it decides again.
  */
 async function decideCommand(services: CommandServices, run: Run, uses: LimitUses): Promise<CommandDecision> {
   const { store, feed } = services;
@@ -128,10 +130,12 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
   const { partition } = cachedUser;
   const query = targetQuery(run);
   const ready = registerDue(services, run);
+  let foundProject: string | null = null;
   for (let instants = 0, projectId = user.projectId ?? cachedUser.projectId; ; ) {
     const loading = feed.targets(projectId, query);
     const targets: readonly ScoreTarget[] = loading instanceof Promise ? await loading : loading;
     const { states } = services;
+    const readsAccount = needsProject(user, cachedUser, now);
     const { progress } = services.webhooks;
     const context: CommandContext = {
       config,
@@ -143,19 +147,32 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
       targets,
       now,
       cachedUser,
+      readsAccount,
+      foundProject,
       uses,
     };
     const rule = commandRule(context, command);
     const decision = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
     cachedUser.projectId = decision.projectId;
+    if (readsAccount) foundProject = decision.projectId;
+    if (readsAccount && decision.projectId === null) cachedUser.hasNoProjectUntil = now + registrationMs;
     if (isDecided(decision, context) || decision.missingUses.length > 0) return decision;
-    if (decision.projectId !== projectId) {
+    if (decision.mustJoin) {
+      projectId = decision.projectId;
+      await ready;
+      deliverScores(services, cachedUser, (await joinProject(services, cachedUser, projectId)).updates);
+    } else if (decision.projectId !== projectId) {
       projectId = decision.projectId;
     } else {
       instants += 1;
       await advanceUserTime(services, run, instants <= settledInstantsMax ? decision.advanceTo : null);
     }
   }
+}
+
+/** Tells whether it is unknown in which project the user signed up. User ids are made at sign-up, so it hardly changes. */
+function needsProject(user: SpaceUser, cachedUser: CachedUser, now: number): boolean {
+  return user.projectId === null && cachedUser.projectId === null && cachedUser.hasNoProjectUntil <= now;
 }
 
 /** Decides what time alone does at an instant, or all that it does until now where none is given. */
@@ -191,7 +208,10 @@ async function runBatches(
     try {
       const config = await services.configOf(user.spaceId);
       const batch = commands.slice(applied, applied + batchMax);
-      const isAlone = batch.length === 1 || config.limitedRules.size > 0;
+      const isAlone =
+        batch.length === 1 ||
+        config.limitedRules.size > 0 ||
+        needsProject(user, services.users.get(user), services.clock());
       const { decisions, error } = isAlone
         ? nothingDecided
         : await decideBatch(services, { config, user, batch });
@@ -244,7 +264,12 @@ async function decideBatch(
   const ready = registerDue(services, { cachedUser, command: first.command });
   const { partition } = cachedUser;
   const { progress } = services.webhooks;
-  const context = { config, user, partition, states, progress, projectId, now, cachedUser, uses: noLimits };
+  const context = {
+    ...{ config, user, partition, states, progress, projectId, now, cachedUser },
+    readsAccount: false,
+    foundProject: null,
+    uses: noLimits,
+  };
   const rule = batchRule(context, made);
   const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
   const run = { config, user, cachedUser, now, command: timeCommand };
@@ -322,20 +347,14 @@ function hasNewCoupon({ result }: CommandDecision): boolean {
   return result?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
 }
 
+function targetQuery({ user, command, now }: Run): TargetQuery {
+  const scoring = command.scoring ?? { action: "", data: {} };
+  return targetQueryOf(user, scoring, command.at ?? now);
+}
+
 /** Returns whom uses of limited rules are counted for; a repeated command finds the claim of its id. */
 function claimantOf({ user, config, now, command: { once } }: Run): Claimant {
   const { organisationId, spaceId, userId } = user;
   const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
   return { organisationId, spaceId, userId, at: now, timeZone: config.config.timeZone, ...actionId };
-}
-
-function targetQuery({ user, command, now }: Run): Parameters<ScoreFeed["targets"]>[1] {
-  const { action, data } = command.scoring ?? { action: "", data: {} };
-  const eventId = Object.hasOwn(data, "eventId") ? data.eventId : undefined;
-  return {
-    organisationId: user.organisationId,
-    action,
-    eventId: typeof eventId === "string" ? eventId : null,
-    at: command.at ?? now,
-  };
 }

@@ -22,6 +22,8 @@ export interface GrantOrder {
   readonly metadata?: ActionData | undefined;
   /** The notification that the user gets. @default none */
   readonly notification?: NotificationSetting | undefined;
+  /** The user's project as a back end names it; a user of another one refuses the grant. @default unnamed */
+  readonly projectId?: string | undefined;
   /** Grants of one user with the same id take effect once; ids are remembered for 7 to 14 days. */
   readonly id?: string;
 }
@@ -50,8 +52,9 @@ export function requireRewards(config: CompiledConfig, rewards: readonly Granted
 
 /** Makes the command of a grant. */
 export function grantCommand(config: CompiledConfig, order: GrantOrder, now: number): Command {
-  const { id } = order;
+  const { projectId, id } = order;
   return {
+    projectId,
     once: id === undefined ? undefined : { of: "grant", id },
     decide: (state, _, { isReached }) =>
       applyGrant(config, state, { ...order, at: now }, { globalLimitReached: isReached }),

@@ -6,8 +6,9 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { Gain, ScoreTarget, ScoreUpdate, TargetQuery } from "../../leaderboards/mod.ts";
 import { ownValue } from "../config/scope.ts";
+import type { SpaceUser } from "../user/space_user.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
 
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
@@ -51,14 +52,18 @@ export function withChangedSums(
 ): UserState["sums"] {
   if (totals.length === 0) return sums;
   const isNew = totals.some(({ key }) => !Object.hasOwn(sums, key));
-  const after = isNew ? Object.fromEntries(Object.entries(sums).filter(isKept)) : { ...sums };
+  const after: Record<string, RunningSum> = { ...(isNew ? keptSums(sums, now) : sums) };
   for (const { key, total, keepUntil } of totals) {
     after[key] = keepUntil === undefined ? [total] : [total, keepUntil];
   }
   return after;
-  function isKept([, [, keepUntil = Number.POSITIVE_INFINITY]]: [string, RunningSum]): boolean {
-    return keepUntil > now;
-  }
+}
+
+/** Leaves out the sums to which nothing is added any more. */
+export function keptSums(sums: UserState["sums"], now: number): UserState["sums"] {
+  return Object.fromEntries(
+    Object.entries(sums).filter(([, [, keepUntil = Number.POSITIVE_INFINITY]]) => keepUntil > now),
+  );
 }
 
 function sumKey(target: SumTarget): string {
@@ -89,7 +94,12 @@ export function scoreUpdates(
   return updates;
 }
 
-/** Makes updates for all boards that show a metric, of a user whose project has just become known. */
-export function totalScores(state: UserState, targets: readonly ScoreTarget[]): readonly ScoreUpdate[] {
-  return scoreUpdates(state, targets, { totals: [], gained: state.metrics });
+/** Returns the query for the targets of an action that counts at a time (Unix ms). */
+export function targetQueryOf(
+  { organisationId }: Pick<SpaceUser, "organisationId">,
+  { action, data }: Omit<Gain, "metrics">,
+  at: number,
+): TargetQuery {
+  const eventId = ownValue(data, "eventId");
+  return { organisationId, action, eventId: typeof eventId === "string" ? eventId : null, at };
 }

@@ -118,6 +118,8 @@ export interface ActionReport {
   readonly actionId?: string;
   /** True for reports of a fan's own device, which the action must allow. */
   readonly isClientReport: boolean;
+  /** The user's project as a back end names it; a user of another one refuses the action. @default unnamed */
+  readonly projectId?: string | undefined;
   /** When the action happened, Unix ms; no later than now. @default now */
   readonly at?: number;
 }
@@ -147,11 +149,12 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
 
 /** Makes the command of a report. */
 function reportCommand(config: CompiledConfig, report: ActionReport, now: number): Command {
-  const { action: name, data, actionId: id } = report;
+  const { action: name, data, actionId: id, projectId } = report;
   const at = Math.min(report.at ?? now, now);
   const action: Action = id === undefined ? { name, data, at } : { name, data, at, id };
   return {
     at,
+    projectId,
     once: id === undefined ? undefined : { of: "action", id },
     scoring: { action: name, data },
     decide: (state, _, { isReached }) =>

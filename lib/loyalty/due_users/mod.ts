@@ -4,6 +4,6 @@
  * @module
  */
 
-export { createDueUserQueue, type DueUserQueue } from "./queue.ts";
+export { createDueUserQueue, type DueUserQueue, registrationMs } from "./queue.ts";
 export { sweepDueUsers } from "./sweep.ts";
 export { type DueUser, listUsersOf } from "./users.ts";

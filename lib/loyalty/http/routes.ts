@@ -135,7 +135,12 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext):
     handle: async ({ principal, query, body }) => {
       const isClientReport = principal.caller.kind === "user";
       const user = await authorizeUser(directory, principal, query, "actions:write");
-      await loyalty.report(user, { ...body, isClientReport });
+      if (isClientReport) await loyalty.report(user, { ...body, isClientReport });
+      else
+        await loyalty.report(
+          { ...user, projectId: null },
+          { ...body, isClientReport, projectId: user.projectId ?? undefined },
+        );
       return empty(200);
     },
   });

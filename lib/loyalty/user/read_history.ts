@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Earning } from "../../leaderboards/mod.ts";
 import {
   type LogEntry,
   type Partition,
@@ -39,6 +40,19 @@ export async function readTransactions(
       return found.slice(0, historyPageMax);
     }
   }
+}
+
+/** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */
+export function earningOf({ at, action, transactions }: HistoryEntry): Earning {
+  const metrics = new Map<string, number>();
+  for (const { payload } of transactions) {
+    for (const [id, { oldValue, newValue }] of Object.entries(payload.metricChanges)) {
+      metrics.set(id, (metrics.get(id) ?? 0) + newValue - oldValue);
+    }
+  }
+  const changed = [...metrics].filter(([, by]) => by !== 0);
+  const { name, data } = action ?? { name: "", data: {} };
+  return { at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
 }
 
 /** Passes all records that are left to `take`, oldest first, and returns the state that they led to; null: there is none. */

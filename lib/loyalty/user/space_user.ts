@@ -13,7 +13,7 @@ export interface SpaceUser {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly userId: string;
-  /** The project that the user signed in to; null where a back end acts without naming one. */
+  /** The project that the user signed in to; null where a back end acts. */
   readonly projectId: string | null;
 }
 
@@ -43,6 +43,8 @@ export class CachedUser implements UserKey {
   activeUntil = 0;
   /** The project in the user's record. A command that was decided for another one is decided again. */
   projectId: string | null = null;
+  /** Unix ms until which the user, who has no project, counts as one who did not sign up in any. */
+  hasNoProjectUntil = 0;
   /** Revision of the newest delivered score. */
   #delivered = -1;
 

@@ -15,7 +15,7 @@ import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
-import { readWholeHistory } from "../user/read_history.ts";
+import { earningOf, readWholeHistory } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 
@@ -97,19 +97,6 @@ export function createUserVerification(
 /** Looks up default values of metrics, which are known of the version of the configuration alone. */
 function defaultsOf({ version, metrics }: CompiledConfig): Parameters<typeof reconcile>[2] {
   return (metricId, recorded) => (recorded === version ? (metrics.get(metricId)?.defaultValue ?? 0) : null);
-}
-
-/** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */
-function earningOf({ at, action, transactions }: HistoryEntry): Earning {
-  const metrics = new Map<string, number>();
-  for (const { payload } of transactions) {
-    for (const [id, { oldValue, newValue }] of Object.entries(payload.metricChanges)) {
-      metrics.set(id, (metrics.get(id) ?? 0) + newValue - oldValue);
-    }
-  }
-  const changed = [...metrics].filter(([, by]) => by !== 0);
-  const { name, data } = action ?? { name: "", data: {} };
-  return { at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
 }
 
 function unknownUser(task: string): AppError {

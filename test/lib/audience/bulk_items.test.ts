@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { checkActions } from "../../../lib/audience/actions/check_actions.ts";
 import { checkRewards } from "../../../lib/audience/actions/rewards.ts";
+import { NamedProjects } from "../../../lib/audience/batch/named_projects.ts";
 import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
 import { compileConfig } from "../../../lib/loyalty/mod.ts";
 
@@ -32,10 +33,11 @@ function errorsOf(check: () => unknown): readonly FieldError[] {
   }
 }
 
+const projects = new NamedProjects();
 const actionErrors = (body: unknown): readonly FieldError[] =>
-  errorsOf(() => checkActions(body, { now, userId: null }));
+  errorsOf(() => checkActions(body, { now, userId: null, projects }));
 const rewardErrors = (body: unknown): readonly FieldError[] =>
-  errorsOf(() => checkRewards(body, config, now));
+  errorsOf(() => checkRewards(body, { config, now, projects }));
 const pointersOf = (errors: readonly FieldError[]): string[] => errors.map(({ pointer }) => pointer);
 
 type Bound = [member: string, most: object, beyond: object, pointer: string];
@@ -70,7 +72,10 @@ describe("an action of a bulk request", () => {
   }
 
   it("counts as of now if its clock is ahead", () => {
-    const [checked] = checkActions({ ...action, timestamp: timeAt(now + 60_000) }, { now, userId: null });
+    const [checked] = checkActions(
+      { ...action, timestamp: timeAt(now + 60_000) },
+      { now, userId: null, projects },
+    );
     assert.equal(checked?.at, now);
   });
 });
