@@ -233,6 +233,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       ],
     ],
     ["listProjectAudit", [{ query: { limit: "2", cursor: "1750000000000-0.3" } }]],
+    ["findUsersByEmail", [{ query: { email: robin.email } }]],
     ["listUserAudit", [{ params: { userId: operated.userId }, query: { limit: "2" } }]],
     ["listUserSessions", [{ params: { userId: operated.userId } }]],
     ["revokeUserSessions", [{ params: { userId: operated.userId } }]],

@@ -356,4 +356,24 @@ describeOnStores("operators", open => {
     // Sign-up and logins of users without credentials are in their records.
     assert.deepEqual(await trailOf(`/users/${userId}/audit`), []);
   });
+
+  it("find a user by e-mail address", async () => {
+    const { userId } = await members.member("Fan@Example.com", { nickname: "Fan" });
+    const find = (email: string): Promise<Answer["json"]> =>
+      read(`/users?${new URLSearchParams({ email })}`).then(({ users }) => users);
+    const [found] = await find("fan@EXAMPLE.com");
+    const { signUp, lastLogin, ...rest } = found;
+    assert.ok(signUp > 0 && lastLogin >= signUp);
+    assert.deepEqual(rest, {
+      userId,
+      provider: "managedPool",
+      username: "Fan",
+      email: "Fan@Example.com",
+      isEmailVerified: false,
+      ban: null,
+    });
+    assert.deepEqual(await find("nobody@example.com"), []);
+    const path = under("/users?email=fan@example.com", ids.otherProject);
+    assert.equal((await world.call(path, { headers: reader })).status, 404);
+  });
 });

@@ -1,8 +1,9 @@
 /**
  * Password hashing: scrypt by default, Argon2id by choice of a deployment, both verified everywhere.
  *
- * Every verification runs exactly one key derivation, also for a malformed or unbounded stored text, so that its
- * duration reveals nothing of the store.
+ * Passwords are hashed in Unicode's form NFKC, because keyboards spell one character in several ways. The number of key
+ * derivations of a failed verification depends on the password alone, also for a malformed stored text, so that its duration
+ * reveals nothing of the store.
  *
  * @module
  */
@@ -33,14 +34,17 @@ export interface PasswordHasher {
    * @throws {TypeError} The password has a lone surrogate.
    */
   hash(password: string): Promise<string>;
-  /** Verifies a password, with exactly one key derivation for any stored string. */
+  /**
+   * Verifies a password with one key derivation for any stored string. One that NFKC changes may cost a second, since its
+   * hash may be of a time when passwords were hashed as typed.
+   */
   verify(phc: string, password: string): Promise<PasswordVerification>;
 }
 
 /** The outcome of a verification. */
 export interface PasswordVerification {
   readonly ok: boolean;
-  /** Set if the password is right and its hash has another algorithm or cost than new ones. */
+  /** Set if the password is right and its hash has another algorithm, cost or Unicode form than new ones. */
   readonly needsRehash: boolean;
 }
 
@@ -93,18 +97,22 @@ class KdfHasher implements PasswordHasher {
   async hash(password: string): Promise<string> {
     if (!password.isWellFormed()) throw new TypeError("Cannot hash a password with a lone surrogate");
     const salt = this.#random(saltBytes);
-    const key = await this.#derive(password, { cost: this.#cost, salt, length: keyBytes });
+    const key = await this.#derive(password.normalize("NFKC"), { cost: this.#cost, salt, length: keyBytes });
     return formatPhc(this.id, { salt, key });
   }
 
   async verify(phc: string, password: string): Promise<PasswordVerification> {
     const stored = parsePhc(phc);
     const { cost, salt, key } = stored ?? this.#dummy();
-    const derived = await this.#derive(password, { cost, salt, length: key.length });
-    const isEqual = constantTimeEqual(derived, key);
+    const isKeyOf = async (text: string): Promise<boolean> =>
+      constantTimeEqual(await this.#derive(text, { cost, salt, length: key.length }), key);
+    const normal = password.normalize("NFKC");
+    const isNormal = await isKeyOf(normal);
+    const isEqual = isNormal || (normal !== password && (await isKeyOf(password)));
     // UTF-8 has one replacement for every lone surrogate, so that several such texts give the same bytes.
     const ok = isEqual && stored !== undefined && password.isWellFormed();
-    const isCurrent = phcPrefix(cost) === this.id && salt.length >= saltBytes && key.length >= keyBytes;
+    const isCurrent =
+      isNormal && phcPrefix(cost) === this.id && salt.length >= saltBytes && key.length >= keyBytes;
     return { ok, needsRehash: ok && !isCurrent };
   }
 

@@ -1,6 +1,6 @@
 /**
  * The policy for new passwords. Length and commonness decide, never kinds of characters (NIST SP 800-63B-4, 3.1.1.2;
- * OWASP ASVS 5.0, 6.2). A password is taken as typed: nothing is trimmed, case-folded or normalised.
+ * OWASP ASVS 5.0, 6.2). Nothing is trimmed or case-folded, and passwords that NFKC makes one are one.
  *
  * @module
  */
@@ -33,21 +33,32 @@ const details: Readonly<Record<string, string>> = {
   too_long: `at most ${passwordUnitsMax} characters`,
   ill_formed: "well-formed Unicode",
   common: "a password that fewer people use",
+  repeated: "more than one character",
+  same_as_email: "another password than the e-mail address",
 };
 
+/** The surroundings of a new password. */
+export interface PasswordFacts {
+  /** The user's address, which is no password. @default unknown */
+  readonly email?: string;
+  /** The place of the password in the body, for the error. @default "/data/password" */
+  readonly pointer?: string;
+}
+
 /**
- * Checks a new password. `pointer` is its place in the body, for the error.
+ * Checks a new password.
  *
- * @throws {AppError} `weak_password` with the reason `too_short`, `too_long`, `ill_formed`, `common` or that of the policy;
+ * @throws {AppError} `weak_password` with the reason `too_short`, `too_long`, `ill_formed`, `repeated`, `same_as_email`,
+ *   `common` or that of the policy;
  *   `busy` if the check of the policy failed and the policy refuses then.
  */
 export async function checkPassword(
   password: string,
   policy: PasswordPolicy = {},
-  pointer = "/data/password",
+  { email = "", pointer = "/data/password" }: PasswordFacts = {},
 ): Promise<void> {
   const reason =
-    lengthFault(password) ?? (isCommonPassword(password) ? "common" : await customFault(password, policy));
+    lengthFault(password) ?? guessFault(password, email) ?? (await customFault(password, policy));
   if (reason === null) return;
   const detail = details[reason] ?? "another password";
   throw new AppError(
@@ -63,6 +74,13 @@ function lengthFault(password: string): string | null {
   if (password.length < passwordUnitsMin) return "too_short";
   if (password.length > passwordUnitsMax) return "too_long";
   return password.isWellFormed() ? null : "ill_formed";
+}
+
+function guessFault(password: string, email: string): string | null {
+  const normal = password.normalize("NFKC");
+  if (new Set(normal).size === 1) return "repeated";
+  if (normal.toLowerCase() === email.normalize("NFKC").toLowerCase()) return "same_as_email";
+  return isCommonPassword(normal) ? "common" : null;
 }
 
 async function customFault(password: string, policy: PasswordPolicy): Promise<string | null> {

@@ -8,8 +8,10 @@
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, identityEnvelope, route } from "../../http/mod.ts";
 import type { AuditPage } from "../audit/entries.ts";
+import { emailKey } from "../providers/managed_pool/email_keys.ts";
 import { removeUser } from "../removal/remove_user.ts";
 import type { Session } from "../sessions/session.ts";
+import type { User } from "../users.ts";
 import { clientTokenRoutes } from "./client_tokens.ts";
 import {
   assertProject,
@@ -24,6 +26,8 @@ import {
   BanBodySchema,
   BanSchema,
   DoneSchema,
+  EmailQuerySchema,
+  FoundUsersSchema,
   OperatorProjectParams,
   PageQuerySchema,
   RevokedSchema,
@@ -193,8 +197,25 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
 }
 
 function userRoutes(context: OperatorContext): AnyRoute[] {
-  const { limiter, usersWriter } = context;
+  const { limiter, users, usersReader, usersWriter } = context;
   return [
+    route({
+      method: "GET",
+      path: `${operatorBase}/users`,
+      operation: "findUsersByEmail",
+      summary: "Find a user by e-mail address",
+      description: "Finds the user of the managed pool who has the address, in any spelling of its letters.",
+      auth: usersReader,
+      params: OperatorProjectParams,
+      query: EmailQuerySchema,
+      responses: { 200: { description: "The user, or an empty list", schema: FoundUsersSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params: { projectId }, query: { email } }) => {
+        await assertProject(context, principal, projectId);
+        const user = await users.findByKey(projectId, emailKey(email));
+        return identityEnvelope({ users: user === null ? [] : [userJson(user)] });
+      },
+    }),
     route({
       method: "POST",
       path: `${ofUser}/unlock`,
@@ -235,6 +256,19 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
 
 function trailJson({ entries, cursor }: AuditPage): AuditPage {
   return { entries: entries.map(entry => ({ ...entry, at: seconds(entry.at) })), cursor };
+}
+
+function userJson({ userId, provider, username, signUp, loginHistory, account, ban }: User) {
+  return {
+    userId,
+    provider,
+    username,
+    signUp,
+    lastLogin: loginHistory.at(-1) ?? null,
+    email: account?.email ?? "",
+    isEmailVerified: account?.isEmailVerified ?? false,
+    ban: ban ?? null,
+  };
 }
 
 function sessionJson(session: Session) {

@@ -6,6 +6,7 @@ import { integerParameter, named } from "../../http/mod.ts";
 import { answerOf, EmptyAnswer } from "../answers.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/entries.ts";
 import { UuidSchema } from "../operations.ts";
+import { EmailSchema } from "../providers/fields.ts";
 
 const banReasonCharactersMax = 500;
 const idCharactersMax = 128;
@@ -42,6 +43,11 @@ export const ClientTokenBodySchema = named(
     ),
   }),
 );
+
+/** The address of a user to find. */
+export const EmailQuerySchema = v.object({
+  email: v.pipe(EmailSchema, v.description("E-mail address of the user")),
+});
 
 /** The page of a trail. */
 export const PageQuerySchema = v.object({
@@ -87,6 +93,27 @@ export const BanSchema = named(
   "UserBan",
   answerOf(
     v.object({ userId: v.string(), reason: v.string(), until: v.nullable(seconds("End of the ban")) }),
+  ),
+);
+
+/** The answer with the users of an address. */
+export const FoundUsersSchema = named(
+  "FoundUsers",
+  answerOf(
+    v.object({
+      users: v.array(
+        v.object({
+          userId: v.string(),
+          provider: v.string(),
+          username: v.string(),
+          signUp: seconds("Time of sign-up"),
+          lastLogin: v.nullable(seconds("Last login")),
+          email: v.pipe(v.string(), v.description("As the user wrote it")),
+          isEmailVerified: v.boolean(),
+          ban: v.nullable(v.object({ reason: v.string(), until: v.nullable(seconds("End of the ban")) })),
+        }),
+      ),
+    }),
   ),
 );
 

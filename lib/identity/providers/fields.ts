@@ -42,6 +42,18 @@ export const EmailSchema = v.pipe(
   v.check(isEmail, "Expected an e-mail address"),
 );
 
+/**
+ * An address of a new account or of a change. Characters that programs take for quotes, comments, lists or names
+ * (RFC 5322, section 3.2.3) are refused: no mail could be sent there.
+ */
+export const NewEmailSchema = v.pipe(
+  EmailSchema,
+  v.check(
+    email => !/[<>()[\]\\,;:"]/.test(email),
+    'Expected an e-mail address without any of < > ( ) [ ] \\ , ; : "',
+  ),
+);
+
 /** Checks that a value is an object of bounded depth. {@linkcode assertAppProfileFits} checks its size. */
 export const AppProfileSchema = v.pipe(
   appProfile,

@@ -82,23 +82,41 @@ describeOnStores("login with a password", open => {
     assert.deepEqual(loginHistory, [1_750_000_000, 1_750_000_005, 1_750_000_010]);
   });
 
-  it("takes passwords as they were typed: spaces, case, accents and emoji", async () => {
+  it("takes passwords as they were typed: spaces, case and emoji", async () => {
     const passwords = [
       " leading and trailing ",
-      "\ttabs\tand\u00a0such",
+      "\ttabs\tand such",
       "Ünïcödé 密码 😀",
-      "x".repeat(64),
+      "xy".repeat(32),
       `${"y".repeat(1_023)}😀`.slice(1),
     ];
     for (const [index, one] of passwords.entries()) {
       const address = `fan${index}@example.com`;
       assert.equal((await pool.register(address, { password: one })).status, 201, one);
       assert.equal((await pool.login(address, { password: one })).status, 200, one);
-      const near = [one.trim(), one.toUpperCase(), one.normalize("NFD"), `${one} `, one.slice(0, -1)];
+      const near = [one.trim(), one.toUpperCase(), `${one} `, one.slice(0, -1)];
       for (const other of near.filter(text => text !== one && text.length <= 1_024)) {
         assert.notEqual((await pool.login(address, { password: other })).status, 200, other);
       }
     }
+  });
+
+  it("takes the spellings of a password that NFKC makes one for one, and renews a hash of the password as typed", async () => {
+    const typed = "Ünïcödé ① ﬁn";
+    const spellings = [typed, typed.normalize("NFD"), typed.normalize("NFKC"), "Ünïcödé 1 fin"];
+    await pool.register("accents@example.com", { password: typed.normalize("NFD") });
+    for (const spelling of spellings) {
+      assert.equal((await pool.login("accents@example.com", { password: spelling })).status, 200, spelling);
+    }
+    const input = { password: new TextEncoder().encode(typed), salt: new Uint8Array(16).fill(7), length: 32 };
+    const derived = await pool.kernels.scrypt?.(input, { logN: 15, r: 8, p: 3 });
+    assert.ok(derived !== undefined);
+    const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64").replace(/=+$/, "");
+    await setHash(`$scrypt$ln=15,r=8,p=3$${base64(input.salt)}$${base64(derived)}`);
+    assert.equal((await pool.login(email, { password: spellings[3] })).status, 401);
+    assert.equal((await pool.login(email, { password: typed })).status, 200);
+    await pool.world.platform.idle();
+    assert.equal((await pool.login(email, { password: spellings[3] })).status, 200);
   });
 
   it("renews a hash of another cost, once the password was right, and never waits for it", async () => {

@@ -129,7 +129,7 @@ describeOnStores("the profile of a user with a password", open => {
     try {
       const { accessToken } = await broken.member(email);
       const { status, json } = await broken.check(accessToken);
-      assert.deepEqual([status, json.data.code], [500, "internal_error"]);
+      assert.deepEqual([status, json.data.code], [503, "provider_unavailable"]);
       assert.equal(json.message.includes("sometimes"), false);
     } finally {
       await broken.dispose();

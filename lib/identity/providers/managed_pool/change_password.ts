@@ -30,12 +30,12 @@ export function changePoolPassword(context: IdentityContext): Operation {
       const { project, info } = call;
       const caller = await authenticatePoolUser(context, call);
       const { email, passwordHash } = caller.account;
-      await checkPassword(password, passwordPolicy);
+      await checkPassword(password, passwordPolicy, { email });
       const facts = { projectId: project.id, address: info.address, email, sessionId: caller.session.sid };
       await limiter.attempt("passwordChange", facts);
       const { ok } = await hasher.verify(passwordHash, previousPassword);
       if (!ok) throw wrongPassword();
-      if (password === previousPassword) throw samePassword();
+      if (password.normalize("NFKC") === previousPassword.normalize("NFKC")) throw samePassword();
       const user = await replaceHash(context, call, caller, await hasher.hash(password));
       const opened = await sessions.open(project, user, deviceOf(caller.session.deviceId, call));
       await sessions.revokeAll(project.id, user.userId, { except: opened.session.sid });

@@ -67,7 +67,7 @@ export function confirmPoolPassword(context: IdentityContext): Operation {
     async run({ data: { email, confirmationCode, password } }, call) {
       const { project, info } = call;
       await requireRecoveryToken(context, call);
-      await checkPassword(password, passwordPolicy);
+      await checkPassword(password, passwordPolicy, { email });
       const facts = { projectId: project.id, address: info.address, email };
       await limiter.attempt("confirm", facts);
       // Hashed first: a busy process must not have spent the code by then.

@@ -17,14 +17,14 @@ import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
 import { identitySetting } from "../../settings.ts";
 import { type Account, type User, type UserIds, unixSeconds } from "../../users.ts";
-import { EmailSchema } from "../fields.ts";
+import { NewEmailSchema } from "../fields.ts";
 import { findProvenAnonymous, promoteAnonymous } from "./anonymous_pair.ts";
 import { claimEmail, emailKey } from "./email_keys.ts";
 import { anonymousPairEntries, managedPool, NewPasswordSchema, profileEntries } from "./fields.ts";
 import { alreadyRegisteredMail } from "./mails.ts";
 
 const DataSchema = v.object({
-  email: EmailSchema,
+  email: NewEmailSchema,
   password: NewPasswordSchema,
   ...profileEntries,
   ...anonymousPairEntries,
@@ -50,7 +50,7 @@ export function registerPoolUser(context: IdentityContext): Operation {
       const { project, info } = call;
       await limiter.attempt("register", { projectId: project.id, address: info.address, email: data.email });
       if (identitySetting(project, "registration") === "closed") throw registrationDisabled();
-      await checkPassword(data.password, passwordPolicy);
+      await checkPassword(data.password, passwordPolicy, { email: data.email });
       const anonymous = await findProvenAnonymous(context, project, data);
       const account = newAccount(context, data, await hasher.hash(data.password));
       const promoted =

@@ -12,7 +12,7 @@ import { answerOf } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, objectOnly, operation } from "../../operations.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
-import { EmailSchema } from "../fields.ts";
+import { NewEmailSchema } from "../fields.ts";
 import { claimEmail, switchEmailKey } from "./email_keys.ts";
 import { managedPool, profileEntries } from "./fields.ts";
 import { emailChangedMail } from "./mails.ts";
@@ -21,7 +21,7 @@ import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
 /** Age of the last login from which its session cannot change the e-mail address any more. */
 const reauthenticationMsMax = 900_000;
 
-const DataSchema = objectOnly("PoolChanges", { email: v.exactOptional(EmailSchema), ...profileEntries });
+const DataSchema = objectOnly("PoolChanges", { email: v.exactOptional(NewEmailSchema), ...profileEntries });
 
 type Changes = v.InferOutput<typeof DataSchema>;
 

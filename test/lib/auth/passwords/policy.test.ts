@@ -24,11 +24,22 @@ describe("the choice of a password", () => {
   it("allows 8 to 1,024 UTF-16 units, whatever they are", async () => {
     assert.equal(await reasonOf("q7#kZ!w"), "too_short");
     assert.equal(await reasonOf("q7#kZ!w."), undefined);
-    assert.equal(await reasonOf("        "), undefined);
-    assert.equal(await reasonOf("🏟🏟🏟🏟"), undefined);
-    assert.equal(await reasonOf("x".repeat(64)), undefined);
-    assert.equal(await reasonOf("x".repeat(1_024)), undefined);
+    assert.equal(await reasonOf("       x"), undefined);
+    assert.equal(await reasonOf("🏟🏟🏟🎯"), undefined);
+    assert.equal(await reasonOf("xy".repeat(32)), undefined);
+    assert.equal(await reasonOf("xy".repeat(512)), undefined);
     assert.equal(await reasonOf("x".repeat(1_025)), "too_long");
+  });
+
+  it("refuses one character again and again, and the e-mail address of the user", async () => {
+    for (const one of ["xxxxxxxx", "        ", "🏟🏟🏟🏟", "Ａ".repeat(9), "ＡAＡAＡAＡA"]) {
+      assert.equal(await reasonOf(one), "repeated", one);
+    }
+    for (const same of ["Sam@example.org", "sam@EXAMPLE.org", "ｓam@example.org"]) {
+      const error = await checkPassword(same, {}, { email: "sam@example.org" }).catch(thrown => thrown);
+      assert.equal(error.fields?.[0]?.reason, "same_as_email", same);
+    }
+    await checkPassword("sam@example.org!", {}, { email: "sam@example.org" });
   });
 
   it("refuses text that UTF-8 cannot carry", async () => {
@@ -45,7 +56,7 @@ describe("the choice of a password", () => {
   });
 
   it("says which field is at fault", async () => {
-    const error = await checkPassword("short", {}, "/data/newPassword").catch(thrown => thrown);
+    const error = await checkPassword("short", {}, { pointer: "/data/newPassword" }).catch(thrown => thrown);
     assert.ok(error instanceof AppError);
     assert.deepEqual(error.fields, [
       { pointer: "/data/newPassword", detail: "Expected at least 8 characters", reason: "too_short" },
