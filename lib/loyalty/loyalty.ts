@@ -130,7 +130,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const commands = createCommandRunner({ ...shared, limits, coupons, dueUsers, webhooks });
   const products = createProducts({ ...shared, commands, pools });
   const reader = createLoyaltyReader(shared);
-  const settled = <T>(user: SpaceUser, read: () => Promise<T>) => readSettled(shared, commands, user, read);
+  const { finishInterrupted } = products;
+  const settled = <T>(user: SpaceUser, read: () => Promise<T>) =>
+    readSettled({ ...shared, finishInterrupted }, commands, user, read);
   const dueWork = (user: SpaceUser) => processDueUser(clock, user, { commands, coupons, products, webhooks });
   const inbox = new Inbox(shared, settled);
   return {
@@ -144,7 +146,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     coupon: coupons.find,
     async profile(user) {
       const config = await configOf(user.spaceId);
-      const { state, updates } = await loadOrCreateState(shared, dueUsers, user);
+      const loaded = await loadOrCreateState(shared, dueUsers, user);
+      const isFinished = await finishInterrupted(user, loaded.state);
+      const { state, updates } = isFinished ? await loadOrCreateState(shared, dueUsers, user) : loaded;
       commands.deliverScores(user, updates);
       return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },

@@ -8,6 +8,7 @@ import type { DueUserQueue } from "../due_users/mod.ts";
 import { isDue } from "../engine/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
+import type { UserState } from "../user/state.ts";
 import type { CommandDecision } from "./command.ts";
 import type { CommandRunner } from "./command_runner.ts";
 import { joinProject } from "./join_project.ts";
@@ -34,19 +35,27 @@ export async function loadOrCreateState(
   return await joinProject(services, cachedUser, user.projectId);
 }
 
+/** Services of {@linkcode readSettled}. */
+interface ReadSettledServices extends LoyaltyServices {
+  /** Finishes redemptions that a stopped process left; false where there are none. */
+  readonly finishInterrupted: (user: SpaceUser, state: UserState) => Promise<boolean>;
+}
+
 /**
- * Reads something of a user, after what time alone has changed is stored: lists then agree with balances. Where nothing is due, the
- * check costs no further round trip.
+ * Reads something of a user, after what time alone has changed is stored and interrupted redemptions are finished: lists then agree
+ * with balances. Where there is nothing to do, the check costs no further round trip.
  */
 export async function readSettled<T>(
-  { store, clock, states }: LoyaltyServices,
+  { store, clock, states, finishInterrupted }: ReadSettledServices,
   commands: CommandRunner,
   user: SpaceUser,
   read: () => Promise<T>,
 ): Promise<T> {
   const partition = spaceUserPartition(user);
   const [[stored], found] = await Promise.all([store.read(partition, [states.query]), read()]);
-  if (stored === null || !isDue(states.valueOf(partition, stored), clock())) return found;
-  await commands.run(user, () => ({}));
-  return await read();
+  if (stored === null) return found;
+  const state = states.valueOf(partition, stored);
+  const isTimeDue = isDue(state, clock());
+  if (isTimeDue) await commands.run(user, () => ({}));
+  return (await finishInterrupted(user, state)) || isTimeDue ? await read() : found;
 }

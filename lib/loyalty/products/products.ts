@@ -58,6 +58,9 @@ export interface RedemptionView {
   readonly changedAt: number;
 }
 
+/** Time after which an undecided redemption counts as interrupted, in ms: longer than a request waits for the store. */
+const redemptionMsMax = 5_000;
+
 /** The products of all spaces: they are listed and sold. */
 export type Products = ReturnType<typeof createProducts>;
 
@@ -77,6 +80,13 @@ export function createProducts(shared: Omit<RedemptionServices, "stocks">) {
     complete: viewed(redemptions.complete),
     refund: viewed(redemptions.refund),
     finish: redemptions.finish,
+    /** Continues redemptions that a process began and did not get to the end of; false where there are none. */
+    async finishInterrupted(user: SpaceUser, state: UserState): Promise<boolean> {
+      const now = services.clock();
+      if (!state.redemptions.some(({ changedAt }) => now - changedAt > redemptionMsMax)) return false;
+      await redemptions.finish(user, state);
+      return true;
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  *
  * Balance and stock are in different partitions, and nothing commits to both. So a redemption is a chain of decisions that each take
  * effect once: take the price, take stock and a code under the redemption's id, then give the product or the price back. A caller
- * who repeats the order continues an interrupted chain, and so does the sweep.
+ * who repeats the order or looks at the redemption continues an interrupted chain, and so does the sweep.
  *
  * @module
  */
@@ -77,13 +77,13 @@ export function createRedemptions(services: RedemptionServices) {
       const transactionId = begun.transactionId ?? (await findPayment(services, user, redemption));
       return { redemption, state, transactionId };
     },
-    /** Returns a redemption by its id. Throws `not_found`. */
+    /** Returns a redemption by its id, after finishing it where it was interrupted. Throws `not_found`. */
     async find(user: SpaceUser, id: string): Promise<RedemptionResult> {
-      return await withPayment(services, user, await findRedemption(services, user, id));
+      return await withPayment(services, user, await findDecided(services, user, id));
     },
     /** Marks a product as handed over. Throws `not_found` or `conflict`. */
     async complete(user: SpaceUser, id: string): Promise<RedemptionResult> {
-      await findRedemption(services, user, id);
+      await findDecided(services, user, id);
       const decision = await commands.run(user, (config, now) => completeCommand({ id, config, now }));
       return await afterOperator(services, user, id, decision);
     },
@@ -93,7 +93,7 @@ export function createRedemptions(services: RedemptionServices) {
       id: string,
       { restocks }: { readonly restocks: boolean },
     ): Promise<RedemptionResult> {
-      await findRedemption(services, user, id);
+      await findDecided(services, user, id);
       const decision = await commands.run(user, (config, now) =>
         refundCommand({ id, config, now }, restocks),
       );
@@ -207,6 +207,19 @@ async function findRedemption(
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
   }
   return { redemption, state, transactionId: null };
+}
+
+/**
+ * Finds a redemption and decides it where the process that began it did not get to that: nobody is shown as the owner of a product
+ * for which no stock was taken.
+ */
+async function findDecided(
+  services: RedemptionServices,
+  user: SpaceUser,
+  id: string,
+): Promise<RedemptionResult> {
+  const found = await findRedemption(services, user, id);
+  return found.redemption.status === "reserved" ? await settle(services, user, found.redemption) : found;
 }
 
 async function withPayment(
