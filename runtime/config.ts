@@ -283,6 +283,14 @@ const definitions = {
     otherwise: "inline",
     schema: v.picklist(["inline", "off"], "inline or off"),
   }),
+  exports: variable({
+    name: "GRANDSTAND_EXPORTS",
+    flag: "exports",
+    value: "inline|off",
+    description: "Builds files of exports in this server, or leaves them to `grandstand worker`",
+    otherwise: "inline",
+    schema: v.picklist(["inline", "off"], "inline or off"),
+  }),
   exportInterval: variable({
     name: "GRANDSTAND_EXPORT_INTERVAL",
     flag: "export-interval",

@@ -42,6 +42,8 @@ export interface ExportOptions {
   readonly ttlMs?: number;
   /** Most users of an export. @default 1_000_000 */
   readonly usersMax?: number;
+  /** Where exports are built: in this process, or in others that share store and files only. @default "inline" */
+  readonly workers?: "inline" | "off";
   /** Most unfinished exports of an organisation. @default 5 */
   readonly openMax?: number;
   /** Native functions: `nativeExportKernels()` of `grandstand/native`. @default portable code, which is slower */
@@ -182,8 +184,9 @@ export class Exports {
     return `${origin}${downloadPath}${this.capabilities.grant(ref, until)}`;
   }
 
-  /** Starts to process due exports, unless this process already does. */
+  /** Starts to process due exports, unless this process already does or leaves them to others. */
   start(): void {
+    if (this.#options.workers === "off") return;
     this.#isRequestedAgain = true;
     if (this.#stopping.signal.aborted || this.#running !== null) return;
     this.#running = this.#run().finally(() => {
@@ -227,12 +230,18 @@ export class Exports {
     spaceId,
     filter,
     fields,
+    format,
   }: NewExportRequest): Promise<{ readonly fields: readonly string[]; readonly total: number }> {
     const { blobs, search, usersMax = exportUsersMax } = this.#options;
     if (blobs === undefined) {
       throw new AppError("not_available", "Cannot export users as the platform has no storage for files");
     }
-    const compiled = await search.compile(organisationId, { spaceId, filter, fields });
+    const compiled = await search.compile(organisationId, {
+      spaceId,
+      filter,
+      fields,
+      isFlat: format === "csv",
+    });
     const total = await compiled.estimate();
     // A filter may leave fewer users, which is known only after they are counted.
     if (filter === undefined && total > usersMax) {

@@ -173,9 +173,10 @@ export async function platformOptions(
   };
 }
 
-function exportOptions({ exportInterval, exportTtl }: Config): ExportOptions {
+function exportOptions({ exports: workers, exportInterval, exportTtl }: Config): ExportOptions {
   return {
     kernels: nativeExportKernels(),
+    ...(workers === undefined ? {} : { workers }),
     ...(exportInterval === undefined ? {} : { intervalMs: exportInterval * 1_000 }),
     ...(exportTtl === undefined ? {} : { ttlMs: exportTtl * 1_000 }),
   };

@@ -17,7 +17,9 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
   const services = { storage, logger, geo: null, mail, ids: null };
   try {
     const baseUrl = baseUrlOf(config, publicUrlDefault);
-    const platform = await createPlatform(await platformOptions(config, { ...services, baseUrl }));
+    const platform = await createPlatform(
+      await platformOptions({ ...config, exports: "inline" }, { ...services, baseUrl }),
+    );
     const workers = startWorkers(platform, { ...config, workers: "inline" }, logger);
     return {
       announcement: `Grandstand ${version} works on queued actions (${storage.description})`,

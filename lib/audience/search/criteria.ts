@@ -7,6 +7,7 @@
 import type { Directory } from "../../directory/mod.ts";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { findUserIds, type Users } from "../../identity/mod.ts";
+import type { FactsReader } from "../../loyalty/mod.ts";
 import { metricIndexesOf, usableIndexes } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";
@@ -63,14 +64,16 @@ export async function checkSearch(
       ),
     ),
   );
-  const find = columnsOf(customFieldsOf(organisation?.settings), space);
+  const customFields = customFieldsOf(organisation?.settings);
+  const find = columnsOf(customFields, space);
   const errors: FieldError[] = [];
   const filter = compileOrCollect(
     request.filter,
     { find, findHolders: ({ kind }) => holders.get(kind) ?? [] },
     errors,
   );
-  const columns = findColumns(request.fields ?? defaultFields, find, errors);
+  const named = findColumns(request.fields ?? defaultFields, find, errors);
+  const columns = request.isFlat === true ? flattened(named, [...customFields.keys()], space, find) : named;
   const sortDetail = sort === null ? null : sortError(sort.field, declared, indexes.metrics);
   if (sortDetail !== null) errors.push({ pointer: "/sort/0/field", detail: sortDetail });
   if (filter === null || errors.length > 0) {
@@ -123,6 +126,26 @@ function findColumns(names: readonly string[], find: FindColumn, errors: FieldEr
     if (names.indexOf(name) < index) errors.push({ pointer, detail: "Expected each field once" });
     return column === null ? [] : [column];
   });
+}
+
+/** Puts one column for each declared name in place of the objects of custom fields and metrics, unless there are too many. */
+function flattened(
+  columns: readonly Column[],
+  customFields: readonly string[],
+  { metrics }: FactsReader,
+  find: FindColumn,
+): readonly Column[] {
+  const ids = new Map([
+    ["customFields", customFields],
+    ["metrics", [...metrics.keys()]],
+  ]);
+  const flat = columns.flatMap(column =>
+    (ids.get(column.name)?.map(id => `${column.name}.${id}`) ?? [column.name]).map(
+      name => columns.find(one => one.name === name) ?? find(name),
+    ),
+  );
+  const distinct = [...new Set(flat.filter(column => column !== null))];
+  return distinct.length > fieldsMax ? columns : distinct;
 }
 
 /** Returns why users cannot be sorted by a field, or null. Only an index gives an order. */

@@ -22,6 +22,8 @@ export interface SearchCriteria {
   readonly filter?: unknown;
   /** Names of fields. @default the fields of a search page */
   readonly fields?: readonly string[] | undefined;
+  /** Shows custom fields and metrics as a column each, as files for spreadsheets do. @default false */
+  readonly isFlat?: boolean;
 }
 
 /** The order of a search. */

@@ -153,9 +153,10 @@ export function acceptedDocument(job: ExportJob, now: number): v.InferOutput<typ
 /** Describes an export without link and password. */
 export function exportDocument(job: ExportJob, now: number): v.InferOutput<typeof ExportSchema> {
   const { progress, total, result, request, error } = job;
+  const processed = Math.max(job.examined ?? 0, progress.examined);
   return {
     ...acceptedDocument(job, now),
-    progress: { processed: progress.examined, total: Math.max(total, progress.examined) },
+    progress: { processed, total: Math.max(total, processed) },
     rowCount: result?.rowCount ?? null,
     fileSize: result?.fileSize ?? null,
     sha256: result?.sha256 ?? null,

@@ -46,7 +46,7 @@ export class ProcessStopping extends Error {
 
 type StepOptions = BuildOptions & {
   /** Called between two steps: lets requests run, renews the lease, and throws if the process is about to end. */
-  readonly between: () => Promise<void>;
+  readonly between: (examined?: number) => Promise<void>;
 };
 
 /**
@@ -74,12 +74,12 @@ export async function buildFile(
   return { rowCount: lease.job.progress.rows, fileSize: sizeOf(parts), sha256 };
 }
 
-function betweenSteps(lease: ExportLease, { kernels, stopping }: BuildOptions): () => Promise<void> {
+function betweenSteps(lease: ExportLease, { kernels, stopping }: BuildOptions): StepOptions["between"] {
   const pause = createPause(kernels?.nextTurn);
-  return async () => {
+  return async examined => {
     if (stopping.aborted) throw new ProcessStopping();
     await pause();
-    await lease.renew();
+    await lease.renew(examined);
   };
 }
 
@@ -147,7 +147,7 @@ async function walkUsers(
     }
     if (cursor === null) break;
     if (writer.isFull) await writer.endPart({ cursor, rows, examined });
-    await between();
+    await between(examined);
   }
   await writer.write(encoder.tail());
   await writer.end({ cursor, rows, examined });

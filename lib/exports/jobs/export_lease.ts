@@ -27,6 +27,8 @@ import { appendEntry, type TrailEntry } from "./trail.ts";
 
 /** Time for which other processes leave a job alone after its last renewal, in ms. */
 const leaseMs = 60_000;
+/** Time between two writes of the progress, in ms. */
+const progressMs = 2_000;
 
 /** Options of {@linkcode acquireExport}. */
 export interface ExportLeaseOptions {
@@ -69,11 +71,12 @@ export class ExportLease {
     this.#job = next;
   }
 
-  /** Renews the lease once a third of it is over. */
-  async renew(): Promise<void> {
+  /** Renews the lease once a third of it is over, and every two seconds if more users were examined, to show the progress. */
+  async renew(examined: number = this.#job.examined ?? 0): Promise<void> {
     const left = (this.#job.lease?.until ?? 0) - this.#options.clock();
-    if (left > (leaseMs * 2) / 3) return;
-    await this.save({});
+    const isProgress = examined > (this.#job.examined ?? 0) && left <= leaseMs - progressMs;
+    if (left > (leaseMs * 2) / 3 && !isProgress) return;
+    await this.save({ examined });
     await postpone(this.#options.store, this.#job);
   }
 

@@ -95,6 +95,8 @@ export interface ExportJob extends ExportRef {
   /** Number of users at the time of the request. */
   readonly total: number;
   readonly progress: ExportProgress;
+  /** Users examined when the lease was renewed last, beyond the stored parts; absent before that. */
+  readonly examined?: number;
   /** The part that holds the header of an encrypted file. */
   readonly head: PartRef | null;
   /** Names of parts that do not belong to the file but may be stored. */

@@ -155,6 +155,40 @@ describeOnEveryStore("an export of users", open => {
     await world.dispose();
   });
 
+  it("has a column for each custom field and metric as CSV, and objects as JSON", async () => {
+    const world = await openWorld(open);
+    const api = await backEnd(world, ["users:export", "users:read"]);
+    const texts: string[] = [];
+    for (const format of ["csv", "json"]) {
+      const accepted = await api(`${base}/users/export`, { body: { format, encrypt: false } });
+      world.clock.advance(exportIntervalMsDefault);
+      await work(world);
+      const { data } = (await api(`${base}/exports/${accepted.json.data.exportId}`)).json;
+      const { pathname } = new URL(data.downloadUrl);
+      const response = await world.platform.fetch(new Request(`http://club.example${pathname}`));
+      texts.push(await response.text());
+    }
+    const [csv = "", json = ""] = texts;
+    const rows = parse(csv, { columns: true, record_delimiter: "\r\n" }) as Record<string, string>[];
+    const users = JSON.parse(json) as {
+      displayName: string | null;
+      metrics: Record<string, number>;
+      customFields: Record<string, unknown>;
+    }[];
+    assert.equal(rows.length, users.length);
+    for (const [index, user] of users.entries()) {
+      const row = rows[index] ?? {};
+      for (const [id, value] of Object.entries(user.metrics)) {
+        assert.equal(row[`metrics.${id}`], String(value));
+      }
+      for (const name of ["shirt", "goals", "member"]) {
+        assert.equal(row[`customFields.${name}`], String(user.customFields[name] ?? ""));
+      }
+      assert.equal("metrics" in row || "customFields" in row, false);
+    }
+    await world.dispose();
+  });
+
   it("has up to 200 fields", async () => {
     const customFields = Object.fromEntries(
       Array.from({ length: 64 }, (_, n) => [`field${n}`, { type: "number" }]),

@@ -86,6 +86,37 @@ describeOnEveryStore("an export", open => {
     assert.equal(JSON.parse((await fetchFile(process, exportId)).toString()).length, 10);
   });
 
+  it("shows its progress while rows are read", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(1_200));
+    const process = world.process({ intervalMs: 0 });
+    const shown: Promise<number>[] = [];
+    let exportId = "";
+    world.onPage = () => {
+      world.clock.advance(3_000);
+      if (exportId !== "")
+        shown.push(getExport(process, exportId).then(({ progress }) => progress.processed));
+    };
+    exportId = await requestExport(process);
+    await process.exports.idle();
+    const processed = await Promise.all(shown);
+    assert.deepEqual(
+      processed,
+      processed.toSorted((a, b) => a - b),
+    );
+    const between = processed.filter(count => count > 0 && count < 1_200);
+    assert.ok(new Set(between).size >= 2, `${processed}`);
+  });
+
+  it("is left to other processes where a process builds none", async () => {
+    await using world = await ExportWorld.open(open, manyUsers(3));
+    const api = world.process({ intervalMs: 0, workers: "off" });
+    const exportId = await requestExport(api);
+    await api.work();
+    assert.equal((await getExport(api, exportId)).status, "processing");
+    await world.process().work();
+    assert.equal((await getExport(api, exportId)).status, "completed");
+  });
+
   it("returns the accepted request", async () => {
     await using world = await ExportWorld.open(open, manyUsers(3));
     const process = world.process();
