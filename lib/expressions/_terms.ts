@@ -91,7 +91,7 @@ export interface Term<S> {
   readonly constant?: Constant;
 }
 
-const aggregateKinds: readonly string[] = ["count", "sum", "streak"] satisfies AggregateKind[];
+const aggregateKinds: readonly string[] = ["count", "sum", "streak", "distinct"] satisfies AggregateKind[];
 const operandExpectation =
   'Give a string, a number, a boolean, {"var": path}, arithmetic such as {"add": [a, b]}, or an aggregate';
 

@@ -19,7 +19,7 @@ export interface VariableDeclaration<S> {
 }
 
 /** Operands that look back over a user's actions, which only areas that keep such counts can resolve. */
-export type AggregateKind = "count" | "sum" | "streak";
+export type AggregateKind = "count" | "sum" | "streak" | "distinct";
 
 /** Variables and functions that expressions of an area can name. */
 export interface Environment<S> {

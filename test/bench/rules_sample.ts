@@ -79,6 +79,7 @@ function plans(document: object): Evaluate {
     items: () => [],
     challenge: () => "none",
     milestone: () => "",
+    distinctValues: () => 0,
     counterValue: () => 0,
   };
   return ({ name, data }) => {

@@ -29,7 +29,7 @@ export interface Command {
   readonly advanceTime?: "nextInstant" | "toNow";
   /** The project that a back end names; a user of another one refuses the command. @default none */
   readonly projectId?: string | undefined;
-  /** Unix ms that select the season of each board. @default now */
+  /** When it happened, Unix ms: selects the season of each board and the windows of limits. @default now */
   readonly at?: number;
   /** The id under which the command takes effect once. */
   readonly once?: OnceId | undefined;

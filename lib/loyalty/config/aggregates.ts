@@ -1,5 +1,5 @@
 /**
- * Compilation of counts, sums and streaks over the actions of a user into counters.
+ * Compilation of counts, sums, streaks and distinct values over the actions of a user into counters.
  *
  * @module
  */
@@ -16,6 +16,7 @@ import {
   type Environment,
   type VariableDeclaration,
 } from "../../expressions/mod.ts";
+import type { ActionValue } from "./compiled.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
 import { fieldErrors } from "./fields.ts";
@@ -28,6 +29,8 @@ export interface CompiledAggregate {
   readonly window: CounterWindow;
   readonly when: Condition<Scope>;
   readonly amount: (scope: Scope) => number;
+  /** Counts the actions of each value for themselves. @default counts all together */
+  readonly by?: ActionValue;
 }
 
 const keyCharacters = 12;
@@ -60,7 +63,10 @@ export class AggregateCompiler {
     const compiled = this.#compile(kind, definition, pointer);
     const key = counterKey({ kind, definition });
     if (!this.#compiled.has(key)) this.#compiled.set(key, { ...compiled, key });
-    const { window } = compiled;
+    const { window, by } = compiled;
+    if (by !== undefined) {
+      return { type: "number", read: ({ user }) => user.distinctValues(key, window) };
+    }
     return { type: "number", read: ({ user }) => user.counterValue(key, window) };
   }
 
@@ -76,6 +82,16 @@ export class AggregateCompiler {
     if (kind === "count") {
       const count = parse(aggregateSchemas.count, source, pointer);
       return { ...this.#selection(count, pointer), window: toCounterWindow(count.window), amount: one };
+    }
+    if (kind === "distinct") {
+      const distinct = parse(aggregateSchemas.distinct, source, pointer);
+      const { action, of } = distinct;
+      return {
+        ...this.#selection(distinct, pointer),
+        window: toCounterWindow(distinct.window),
+        amount: one,
+        by: compileValue(this.#actions.get(action), of.var, `${pointer}/of`),
+      };
     }
     const sum = parse(aggregateSchemas.sum, source, pointer);
     return {
@@ -101,6 +117,27 @@ export class AggregateCompiler {
     const definition = this.#actions.get(action) ?? { name: action, clientReportable: false };
     return { variable: dataVariables(definition) };
   }
+}
+
+/**
+ * Compiles a property of an action to the keys of its values. `1` and `"1"` are different values.
+ *
+ * @throws {AppError} `validation_failed` where the action declares no such property.
+ */
+export function compileValue(
+  action: ActionDefinition | undefined,
+  path: string,
+  pointer: string,
+): ActionValue {
+  const variable = action === undefined ? null : dataVariables(action)(path);
+  if (variable === null) {
+    const detail = "Expected a property of the action, such as data.matchId";
+    throw invalid([{ pointer: `${pointer}/var`, detail }]);
+  }
+  return scope => {
+    const value = variable.read(scope);
+    return value === undefined ? null : counterKey(value);
+  };
 }
 
 function one(): number {

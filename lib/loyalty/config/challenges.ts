@@ -11,6 +11,7 @@ import {
   ActionNameSchema,
   calendarUnitField,
   choiceOf,
+  dataVariableField,
   durationField,
   hasMember,
   idField,
@@ -27,6 +28,8 @@ import {
 import { RewardSchema } from "./rewards.ts";
 
 const missionCountMax = 1_000_000;
+/** The run of a user keeps each value. */
+const distinctCountMax = 1_000;
 
 const when = v.exactOptional(conditionField);
 
@@ -37,6 +40,13 @@ const actionRule = v.strictObject({
   count: v.optional(integerBetween(1, missionCountMax), 1),
   amount: v.exactOptional(numberField),
 });
+const distinctRule = v.strictObject({
+  action: ActionNameSchema,
+  when,
+  /** The mission is complete once the actions had this many different values. */
+  count: v.optional(integerBetween(1, distinctCountMax), 1),
+  distinct: dataVariableField,
+});
 const metricRule = v.strictObject({ metric: idField, atLeast: metricValue });
 
 const mission = v.strictObject({
@@ -44,8 +54,8 @@ const mission = v.strictObject({
   title: textField,
   type: v.optional(textField, "action"),
   notification: notificationField,
-  rule: choiceOf("MissionRule", [actionRule, metricRule], input =>
-    hasMember(input, "metric") ? metricRule : actionRule,
+  rule: choiceOf("MissionRule", [actionRule, distinctRule, metricRule], input =>
+    hasMember(input, "metric") ? metricRule : hasMember(input, "distinct") ? distinctRule : actionRule,
   ),
 });
 

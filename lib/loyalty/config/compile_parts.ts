@@ -13,8 +13,9 @@ import {
   compileNumber,
   type Environment,
 } from "../../expressions/mod.ts";
-import { AggregateCompiler, counterKey } from "./aggregates.ts";
+import { AggregateCompiler, compileValue, counterKey } from "./aggregates.ts";
 import type {
+  ActionValue,
   CompiledChallenge,
   CompiledEffect,
   CompiledFailure,
@@ -79,7 +80,7 @@ export class ConfigPartsCompiler {
 
   rule(rule: LoyaltyRule, pointer: string): CompiledRule {
     const environment = this.#environment("action" in rule.trigger ? rule.trigger.action : null);
-    const limits = limitsOf(rule, pointer);
+    const limits = this.#limits(rule, pointer);
     const caps = rule.caps.map((cap, index) => ({
       metricId: cap.metricId,
       cap: capOf({ kind: "cap", rule: rule.id, metric: cap.metricId }, cap, `${pointer}/caps/${index}`),
@@ -114,15 +115,21 @@ export class ConfigPartsCompiler {
   missions(of: CompiledChallenge, pointer: string): CompiledMission[] {
     return of.challenge.missions.flatMap((mission, m) => {
       if ("metric" in mission.rule) return [];
-      const { action, when, count, amount } = mission.rule;
+      const { action, when, count } = mission.rule;
+      const amount = "amount" in mission.rule ? mission.rule.amount : undefined;
       const at = `${pointer}/missions/${m}/rule`;
       const environment = this.#environment(action);
+      const value =
+        "distinct" in mission.rule
+          ? { by: this.#value(action, mission.rule.distinct.var, `${at}/distinct`) }
+          : {};
       return [
         {
           of,
           mission,
           count,
           amount: amount === undefined ? one : this.#number(amount, environment, `${at}/amount`),
+          ...value,
           ...this.#conditional(when, environment, {
             condition: `${at}/when`,
             part: `${pointer}/missions/${m}`,
@@ -212,6 +219,27 @@ export class ConfigPartsCompiler {
     };
   }
 
+  /** Compiles the limits for each user. Of limits with the same counter the lowest counts. */
+  #limits({ id, limits, trigger }: LoyaltyRule, pointer: string): readonly CompiledLimit[] {
+    const lowest = new Map<string, CompiledLimit>();
+    for (const [index, limit] of limits.entries()) {
+      if (limit.per === "global") continue;
+      const { max, window, by } = limit;
+      const key = counterKey({ kind: "limit", rule: id, window, by });
+      if (max >= (lowest.get(key)?.max ?? Number.POSITIVE_INFINITY)) continue;
+      const at = `${pointer}/limits/${index}`;
+      const action = "action" in trigger ? trigger.action : null;
+      const value = by === undefined ? {} : { by: this.#value(action, by.var, `${at}/by`) };
+      lowest.set(key, { key, max, window: toCounterWindow(window), pointer: at, ...value });
+    }
+    return [...lowest.values()];
+  }
+
+  #value(action: string | null, path: string, pointer: string): ActionValue {
+    const definition = action === null ? undefined : this.#actions.get(action);
+    return this.#collect(noValue, () => compileValue(definition, path, pointer));
+  }
+
   #number(source: unknown, environment: Environment<Scope>, pointer: string): (scope: Scope) => number {
     return this.#collect(one, () => compileNumber(source, environment, pointer));
   }
@@ -246,20 +274,11 @@ function capOf(
   return { key: counterKey({ ...of, window }), max, window: toCounterWindow(window), pointer };
 }
 
-/** Compiles the limits for each user. Of limits with the same window, which share a counter, the lowest counts. */
-function limitsOf({ id, limits }: LoyaltyRule, pointer: string): readonly CompiledLimit[] {
-  const lowest = new Map<string, CompiledLimit>();
-  for (const [index, limit] of limits.entries()) {
-    if (limit.per === "global") continue;
-    const { max, window } = limit;
-    const key = counterKey({ kind: "limit", rule: id, window });
-    if (max >= (lowest.get(key)?.max ?? Number.POSITIVE_INFINITY)) continue;
-    lowest.set(key, { key, max, window: toCounterWindow(window), pointer: `${pointer}/limits/${index}` });
-  }
-  return [...lowest.values()];
-}
-
 const always: Condition<Scope> = () => true;
+
+function noValue(): null {
+  return null;
+}
 
 function one(): number {
   return 1;

@@ -48,7 +48,12 @@ export interface CompiledLimit {
   readonly max: number;
   readonly window: CounterWindow;
   readonly pointer: string;
+  /** Counts the actions of each value for themselves. @default counts all together */
+  readonly by?: ActionValue;
 }
+
+/** Returns the key of a value of an action; null: the action has none. */
+export type ActionValue = (scope: Scope) => string | null;
 
 /** A rule with its condition, effects and limits per user. */
 export interface CompiledRule extends ConditionalPart {
@@ -76,6 +81,8 @@ export interface CompiledMission extends ConditionalPart {
   readonly mission: Mission;
   readonly count: number;
   readonly amount: (scope: Scope) => number;
+  /** Counts each value once. @default counts every action */
+  readonly by?: ActionValue;
 }
 
 /** A mission that depends on the value of a metric. */

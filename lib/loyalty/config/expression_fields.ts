@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import { expressionShapes } from "../../expressions/mod.ts";
 import { named } from "../../http/mod.ts";
-import { ActionNameSchema, windowField } from "./fields.ts";
+import { ActionNameSchema, dataVariableField, windowField } from "./fields.ts";
 
 const shapes = expressionShapes(({ condition, calculation }) =>
   aggregatesWith(condition, v.union([v.number(), calculation])),
@@ -26,7 +26,7 @@ export const calculationField: v.GenericSchema = describedBy(calculationShape);
 /** A number or a calculated amount. */
 export const numberField: v.GenericSchema = describedBy(numberShape);
 
-/** Schemas of counts, sums and streaks over the actions of a user. The expressions in them are left to the compiler. */
+/** Schemas of counts, sums, streaks and distinct values over the actions of a user. The expressions in them are left to the compiler. */
 export const aggregateSchemas = aggregatesWith(conditionField, numberField);
 
 /** Returns a schema that accepts everything and is described as another: converters to JSON Schema pass no input. */
@@ -45,5 +45,6 @@ function aggregatesWith(condition: v.GenericSchema, number: v.GenericSchema) {
       where,
       unit: v.picklist(["day", "week", "month"]),
     }),
+    distinct: v.strictObject({ action: ActionNameSchema, of: dataVariableField, where, window }),
   };
 }

@@ -148,6 +148,14 @@ export const capFields = {
   window: v.exactOptional(windowField),
 };
 
+/** A variable of the data of an action, such as `{"var": "data.matchId"}`. */
+export const dataVariableField = v.strictObject({
+  var: v.pipe(
+    v.string(),
+    v.startsWith("data.", "Expected the path of a property of the action, such as data.matchId"),
+  ),
+});
+
 /** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
 export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {
   return issues.map(issue => ({

@@ -12,6 +12,7 @@ import {
   calendarWindowField,
   capFields,
   choiceOf,
+  dataVariableField,
   idField,
   integerBetween,
   integerField,
@@ -100,7 +101,13 @@ const max = integerBetween(1, ruleLimitMax);
 
 /** A limit of the firings of a rule, for one user or for all users of the space together. */
 const limitField = v.variant("per", [
-  v.strictObject({ per: v.literal("user"), max, window: v.exactOptional(windowField) }),
+  v.strictObject({
+    per: v.literal("user"),
+    /** Counts each value of the action's data for itself. */
+    by: v.exactOptional(dataVariableField),
+    max,
+    window: v.exactOptional(windowField),
+  }),
   v.strictObject({ per: v.literal("global"), max, window: v.exactOptional(calendarWindowField) }),
 ]);
 

@@ -56,6 +56,8 @@ export interface UserView {
   /** Returns the id of the highest milestone reached; empty before the first. */
   milestone(setId: string): string;
   counterValue(key: string, window: CounterWindow): number;
+  /** Returns the number of different values in the window of a counter. */
+  distinctValues(key: string, window: CounterWindow): number;
 }
 
 /** The input of conditions: the data of an action, and the user before it. Counters include the action already. */

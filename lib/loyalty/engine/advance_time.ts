@@ -136,7 +136,8 @@ function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
     }
     if (progress.endsAt !== null && progress.endsAt <= draft.at) {
       const over = { status: "none", endsAt: null, counts: {}, missionsCompleted: [] } as const;
-      draft.setChallenge(id, { ...progress, ...over });
+      const { values: _, ...rest } = progress;
+      draft.setChallenge(id, { ...rest, ...over });
     }
   }
 }

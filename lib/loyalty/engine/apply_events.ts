@@ -3,7 +3,7 @@
  * the state after it and one history record.
  *
  * The state must be advanced to the time of the event before, see `advanceTime`; otherwise they throw a `RangeError`. An event
- * before the last change of the state counts at the time of that change.
+ * before the last change of the state changes balances at the time of that change. Counters count an action when it happened.
  *
  * @module
  */
@@ -31,6 +31,8 @@ export interface Action {
   readonly data: ActionData;
   /** Unix ms. */
   readonly at: number;
+  /** When it happened and counts, in Unix ms. @default `at` */
+  readonly happenedAt?: number;
   /** Given by the caller. */
   readonly id?: string;
 }
@@ -42,15 +44,16 @@ export function applyAction(
   action: Action,
   { globalLimitReached, onRound }: EventOptions & { readonly onRound?: OnRound } = {},
 ): Outcome {
-  const { name, data, id } = action;
-  const draft = new StateDraft(compiled, state, action.at, globalLimitReached);
+  const { name, data, id, happenedAt = action.at } = action;
+  const draft = new StateDraft(compiled, state, action.at, globalLimitReached, happenedAt);
   const plan = compiled.actions.get(name);
   if (plan !== undefined) {
     const scope = { data, user: draft };
     draft.countAction(plan.aggregates, scope);
     runRounds(draft, plan, scope, onRound);
   }
-  const reported = id === undefined ? { name, data } : { name, data, id };
+  const named = id === undefined ? { name, data } : { name, data, id };
+  const reported = happenedAt === draft.at ? named : { ...named, at: happenedAt };
   const { limited } = draft.limitedFirings;
   return draft.finish({
     kind: "action",

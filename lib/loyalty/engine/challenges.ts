@@ -21,6 +21,22 @@ export function openRun(draft: StateDraft, of: CompiledChallenge): ChallengeProg
   return of.challenge.start === "auto" ? nextRun(draft, of, stored) : null;
 }
 
+/**
+ * Checks that an action happened within the time and the running period of a challenge, and not before a rule started it. One that
+ * arrives after the end of its period counts for no other.
+ */
+export function takesAction(draft: StateDraft, of: CompiledChallenge): boolean {
+  const { at, happenedAt, timeZone } = draft;
+  if (happenedAt >= at) return true;
+  if (happenedAt < of.from || happenedAt >= of.to) return false;
+  const { id, start, period } = of.challenge;
+  const startedAt = start === "rule" ? draft.challengeProgress(id)?.startedAt : undefined;
+  if (startedAt !== undefined && happenedAt < startedAt) return false;
+  return (
+    period === undefined || periodOf(period, timeZone, happenedAt).id === periodOf(period, timeZone, at).id
+  );
+}
+
 /** Starts a challenge by a rule if it may start. */
 export function startChallenge(draft: StateDraft, of: CompiledChallenge): void {
   const { id } = of.challenge;
@@ -41,16 +57,22 @@ export function advanceMission(
     readonly run: string;
     readonly amount: number;
     readonly needed: number;
+    /** Key of a value, which counts once. */
+    readonly value: string | undefined;
   },
 ): void {
-  const { mission, run, amount, needed } = step;
+  const { mission, run, amount, needed, value } = step;
   const progress = runOf(draft, of, run);
   if (progress === null || amount === 0 || progress.missionsCompleted.includes(mission.id)) return;
+  const counted = value === undefined ? [] : (ownValue(progress.values ?? {}, mission.id) ?? []);
+  if (value !== undefined && counted.includes(value)) return;
+  const values =
+    value === undefined ? {} : { values: { ...progress.values, [mission.id]: [...counted, value] } };
   const count = Math.min(
     Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) + amount),
     Number.MAX_SAFE_INTEGER,
   );
-  store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count } });
+  store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count }, ...values });
   if (count >= needed) completeMission(draft, of, { mission, run });
 }
 

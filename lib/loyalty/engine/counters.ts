@@ -1,18 +1,25 @@
 /**
- * Counters of a user's actions. Steps that left the window of a counter are dropped when something is added.
+ * Counters of a user's actions. An action that arrives late counts in the step in which it happened, so counters do not depend on
+ * the order of arrival. Steps in which no late action can count any more are dropped when something is added.
  *
  * @module
  */
 
-import { bucketOf } from "../../calendar/mod.ts";
+import { type BucketUnit, bucketOf } from "../../calendar/mod.ts";
 import { type CounterWindow, ownValue } from "../config/scope.ts";
-import type { Counter, UserState } from "../user/state.ts";
+import type { Counter, CounterBuckets, UserState } from "../user/state.ts";
 
 /** The time at which something counts. */
-interface CountingTime {
+export interface CountingTime {
   /** Unix ms. */
   readonly at: number;
   readonly timeZone: string;
+}
+
+/** The part of a counter that is meant, where it counts for each value of an action. */
+interface OfValue {
+  /** Key of the value. */
+  readonly value?: string | undefined;
 }
 
 /** Larger amounts have no exact JSON, and would change when they are read again. */
@@ -20,55 +27,81 @@ const amountMax: number = Number.MAX_SAFE_INTEGER;
 /** Longer than the longest period of the calendar. */
 const orphanedCountersKeptMs: number = 400 * 24 * 60 * 60 * 1_000;
 const orphanedStepsMax = 1_000;
+/** Most steps of values that a counter remembers, in any order of use. */
+export const valueStepsMax = 1_000;
+/** An action may arrive a week after it happened, and counts in windows of minutes for a day. */
+const lateSteps: Readonly<Record<BucketUnit, number>> = {
+  minute: 1_440,
+  hour: 7 * 24,
+  day: 7,
+  week: 1,
+  month: 1,
+  year: 1,
+};
 
 /** Returns a counter after an amount was added. A streak takes any amount as a sign of activity. */
 export function addToCounter(
   counter: Counter | undefined,
   window: CounterWindow,
-  { at, timeZone, amount }: CountingTime & { readonly amount: number },
+  { at, timeZone, amount, value }: CountingTime & OfValue & { readonly amount: number },
 ): Counter {
-  if (window.kind === "total") return { total: boundedSum(totalOf(counter), amount) };
-  const bucket = bucketOf(window.unit, timeZone, at);
-  if (window.kind === "streak") return streakAfter(counter, bucket);
-  const first = bucket - window.last + 1;
-  const buckets = bucketsOf(counter).filter(([index]) => index >= first);
-  const newest = buckets.at(-1);
-  if (newest === undefined || newest[0] < bucket) {
-    return { buckets: [...buckets, [bucket, boundedSum(0, amount)]] };
-  }
-  return { buckets: buckets.with(-1, [newest[0], boundedSum(newest[1], amount)]) };
+  if (window.kind === "streak") return streakAfter(counter, window.unit, bucketOf(window.unit, timeZone, at));
+  const step = window.kind === "total" ? null : bucketOf(window.unit, timeZone, at);
+  if (value !== undefined) return withValue(valuesOf(counter), window, { value, step, amount });
+  if (window.kind === "total" || step === null) return { total: boundedSum(totalOf(counter), amount) };
+  return { buckets: withBucket(bucketsOf(counter), window, { step, amount }) };
 }
 
 /** Returns a counter as if an amount had not been added at a time. A time that left the window changes nothing. */
 export function subtractFromCounter(
   counter: Counter,
   window: CounterWindow,
-  { at, timeZone, amount }: CountingTime & { readonly amount: number },
+  { at, timeZone, amount, value }: CountingTime & OfValue & { readonly amount: number },
 ): Counter {
   if (window.kind === "streak") return counter;
-  if (window.kind === "total") return { total: Math.max(0, totalOf(counter) - amount) };
-  const bucket = bucketOf(window.unit, timeZone, at);
-  return {
-    buckets: bucketsOf(counter).map(entry =>
-      entry[0] === bucket ? ([bucket, Math.max(0, entry[1] - amount)] as const) : entry,
-    ),
-  };
+  const step = window.kind === "total" ? null : bucketOf(window.unit, timeZone, at);
+  if (value !== undefined) {
+    const { [value]: before, ...others } = valuesOf(counter);
+    const after = before === undefined ? null : lessened(before, step, amount);
+    return { values: after === null ? others : { ...valuesOf(counter), [value]: after } };
+  }
+  if (step === null) return { total: Math.max(0, totalOf(counter) - amount) };
+  return { buckets: withoutAmount(bucketsOf(counter), step, amount) };
 }
 
-/** Returns the value of a counter at a time. */
+/**
+ * Returns the value of a counter for an action at a time: that of the fullest window with this time. It differs from the window that
+ * ends then only where later actions arrived before.
+ */
 export function readCounter(
+  counter: Counter | undefined,
+  window: CounterWindow,
+  { at, timeZone, value }: CountingTime & OfValue,
+): number {
+  if (counter === undefined) return 0;
+  if (window.kind === "streak") return streakAt(counter, bucketOf(window.unit, timeZone, at));
+  const counted = value === undefined ? undefined : ownValue(valuesOf(counter), value);
+  if (window.kind === "total") return value === undefined ? totalOf(counter) : totalIn(counted);
+  const buckets = value === undefined ? bucketsOf(counter) : bucketsIn(counted);
+  return fullest(buckets, bucketOf(window.unit, timeZone, at), window.last);
+}
+
+/** Returns the number of values in the window of a counter, in the fullest one with this time. */
+export function countValues(
   counter: Counter | undefined,
   window: CounterWindow,
   { at, timeZone }: CountingTime,
 ): number {
   if (counter === undefined) return 0;
-  if (window.kind === "total") return totalOf(counter);
-  const bucket = bucketOf(window.unit, timeZone, at);
-  if (window.kind === "streak") {
-    return "length" in counter && bucket - counter.last <= 1 ? counter.length : 0;
-  }
-  const first = bucket - window.last + 1;
-  return bucketsOf(counter).reduce((sum, [index, amount]) => (index >= first ? sum + amount : sum), 0);
+  const counted = Object.values(valuesOf(counter));
+  if (window.kind !== "buckets") return counted.filter(value => totalIn(value) > 0).length;
+  const { unit, last } = window;
+  const step = bucketOf(unit, timeZone, at);
+  const steps = new Set(counted.flatMap(value => bucketsIn(value).map(([index]) => index)));
+  const ends = [step, ...[...steps].filter(index => index > step && index < step + last)];
+  return Math.max(
+    ...ends.map(end => counted.filter(value => sumUpTo(bucketsIn(value), end, last) > 0).length),
+  );
 }
 
 /** The counters of a state, and since when some have had no definition. */
@@ -89,12 +122,17 @@ export function retainCounters(
   const retained = new Map<string, number>();
   let steps = 0;
   for (const [key, counter] of orphans) {
-    steps += "buckets" in counter ? Math.max(1, counter.buckets.length) : 1;
+    steps += Math.max(1, stepsIn(counter));
     if (steps > orphanedStepsMax) break;
     retained.set(key, orphanedAt(key));
   }
   const entries = Object.entries(counters).filter(([key]) => named.has(key) || retained.has(key));
   return { counters: Object.fromEntries(entries), orphanedCounters: Object.fromEntries(retained) };
+}
+
+function stepsIn(counter: Counter): number {
+  if ("values" in counter) return valueSteps(counter.values);
+  return "buckets" in counter ? counter.buckets.length : 1;
 }
 
 function boundedSum(value: number, amount: number): number {
@@ -105,13 +143,144 @@ function totalOf(counter: Counter | undefined): number {
   return counter !== undefined && "total" in counter ? counter.total : 0;
 }
 
-function bucketsOf(counter: Counter | undefined): readonly (readonly [bucket: number, amount: number])[] {
+function bucketsOf(counter: Counter | undefined): CounterBuckets {
   return counter !== undefined && "buckets" in counter ? counter.buckets : [];
 }
 
-/** A bucket before the last one, as after a change of the time zone, counts as the last one. */
-function streakAfter(counter: Counter | undefined, bucket: number): Counter {
-  if (counter === undefined || !("length" in counter)) return { last: bucket, length: 1 };
-  if (bucket <= counter.last) return counter;
-  return { last: bucket, length: bucket === counter.last + 1 ? counter.length + 1 : 1 };
+type BucketWindow = Extract<CounterWindow, { readonly kind: "buckets" }>;
+
+/** Adds to a bucket, or to the oldest one in which an action may count. */
+function withBucket(
+  buckets: CounterBuckets,
+  { unit, last }: BucketWindow,
+  { step, amount }: { readonly step: number; readonly amount: number },
+): CounterBuckets {
+  const newest = buckets.at(-1)?.[0] ?? step;
+  if (step >= newest) {
+    const first = step - last - lateSteps[unit] + 1;
+    const kept = (buckets[0]?.[0] ?? first) < first ? buckets.filter(([index]) => index >= first) : buckets;
+    const current = kept.at(-1);
+    if (current === undefined || current[0] < step) return [...kept, [step, boundedSum(0, amount)]];
+    return kept.with(-1, [step, boundedSum(current[1], amount)]);
+  }
+  const counted = Math.max(step, newest - lateSteps[unit]);
+  const index = buckets.findIndex(([bucket]) => bucket >= counted);
+  const found = buckets[index];
+  if (found?.[0] === counted) return buckets.with(index, [counted, boundedSum(found[1], amount)]);
+  return buckets.toSpliced(index, 0, [counted, boundedSum(0, amount)]);
+}
+
+function withoutAmount(buckets: CounterBuckets, step: number, amount: number): CounterBuckets {
+  return buckets.flatMap(([bucket, before]): CounterBuckets => {
+    const after = bucket === step ? Math.max(0, before - amount) : before;
+    return after === 0 && bucket === step ? [] : [[bucket, after]];
+  });
+}
+
+function sumUpTo(buckets: CounterBuckets, end: number, last: number): number {
+  return buckets.reduce(
+    (sum, [index, amount]) => (index <= end && index > end - last ? sum + amount : sum),
+    0,
+  );
+}
+
+function fullest(buckets: CounterBuckets, step: number, last: number): number {
+  let most = sumUpTo(buckets, step, last);
+  for (const [end] of buckets) {
+    if (end > step && end < step + last) most = Math.max(most, sumUpTo(buckets, end, last));
+  }
+  return most;
+}
+
+type CountedValue = number | CounterBuckets;
+type CountedValues = Readonly<Record<string, CountedValue>>;
+
+function valuesOf(counter: Counter | undefined): CountedValues {
+  return counter !== undefined && "values" in counter ? counter.values : {};
+}
+
+function totalIn(counted: CountedValue | undefined): number {
+  return typeof counted === "number" ? counted : 0;
+}
+
+function bucketsIn(counted: CountedValue | undefined): CounterBuckets {
+  return typeof counted === "object" ? counted : [];
+}
+
+function withValue(
+  values: CountedValues,
+  window: Exclude<CounterWindow, { readonly kind: "streak" }>,
+  { value, step, amount }: { readonly value: string; readonly step: number | null; readonly amount: number },
+): Counter {
+  const before = ownValue(values, value);
+  const after =
+    window.kind === "total" || step === null
+      ? boundedSum(totalIn(before), amount)
+      : withBucket(bucketsIn(before), window, { step, amount });
+  const all = { ...values, [value]: after };
+  if (valueSteps(all) <= valueStepsMax) return { values: all };
+  return { values: withinSteps(window, all, step) };
+}
+
+function valueSteps(values: CountedValues): number {
+  let steps = 0;
+  for (const value in values) steps += bucketsIn(values[value]).length || 1;
+  return steps;
+}
+
+/** Drops steps that are too old for late actions, and then the values that were used first. */
+function withinSteps(window: CounterWindow, values: CountedValues, step: number | null): CountedValues {
+  const kept = new Map<string, CountedValue>();
+  for (const [value, counted] of Object.entries(values)) {
+    if (typeof counted === "number" || window.kind !== "buckets" || step === null) kept.set(value, counted);
+    else {
+      const first = step - window.last - lateSteps[window.unit] + 1;
+      const recent = counted.filter(([index]) => index >= first);
+      if (recent.length > 0) kept.set(value, recent);
+    }
+  }
+  let steps = valueSteps(Object.fromEntries(kept));
+  for (const [value, counted] of kept) {
+    if (steps <= valueStepsMax) break;
+    steps -= bucketsIn(counted).length || 1;
+    kept.delete(value);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** Returns what remains of a value; null: nothing. */
+function lessened(counted: CountedValue, step: number | null, amount: number): CountedValue | null {
+  if (typeof counted === "number" || step === null)
+    return totalIn(counted) > amount ? totalIn(counted) - amount : null;
+  const left = withoutAmount(counted, step, amount);
+  return left.length === 0 ? null : left;
+}
+
+type Run = readonly [last: number, length: number];
+
+function runsOf(counter: Counter | undefined): readonly Run[] {
+  if (counter === undefined || !("length" in counter)) return [];
+  return [[counter.last, counter.length], ...(counter.earlier ?? [])];
+}
+
+/** Adds a bucket to the run that it continues, or that it joins with the next one. */
+function streakAfter(counter: Counter | undefined, unit: BucketUnit, bucket: number): Counter {
+  const runs = runsOf(counter);
+  const newest = runs[0]?.[0] ?? bucket;
+  const isKnown = runs.some(([last, length]) => bucket <= last && bucket > last - length);
+  if (counter !== undefined && (isKnown || bucket < newest - lateSteps[unit])) return counter;
+  const next = runs.find(([last, length]) => last - length === bucket);
+  const previous = runs.find(([last]) => last === bucket - 1);
+  const joined: Run = [next?.[0] ?? bucket, 1 + (next?.[1] ?? 0) + (previous?.[1] ?? 0)];
+  const others = runs.filter(run => run !== next && run !== previous);
+  const [[last, length], ...earlier] = [...others, joined].sort(([a], [b]) => b - a) as [Run, ...Run[]];
+  const joinable = earlier.filter(([end]) => end >= last - lateSteps[unit] - 1);
+  return joinable.length === 0 ? { last, length } : { last, length, earlier: joinable };
+}
+
+/** Returns the length of the run with a bucket, or of the one that ends before it. */
+function streakAt(counter: Counter, bucket: number): number {
+  const runs = runsOf(counter);
+  const own = runs.find(([last, length]) => bucket <= last && bucket > last - length);
+  return (own ?? runs.find(([last]) => last === bucket - 1))?.[1] ?? 0;
 }

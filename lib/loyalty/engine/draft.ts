@@ -24,7 +24,7 @@ import {
   type UserCoupon,
   type UserState,
 } from "../user/state.ts";
-import { addToCounter, readCounter, retainCounters, subtractFromCounter } from "./counters.ts";
+import { addToCounter, countValues, readCounter, retainCounters, subtractFromCounter } from "./counters.ts";
 import type { TransactionBuilder } from "./transaction_builder.ts";
 
 /** An event is one record and one commit, so it ends after this many transactions, ledger entries and notifications. */
@@ -68,6 +68,8 @@ export class StateDraft implements UserView {
   readonly compiled: CompiledConfig;
   /** Unix ms; never before the last change of the state. */
   readonly at: number;
+  /** When the event happened and counts, in Unix ms: before `at` where it arrived late. */
+  readonly happenedAt: number;
   readonly timeZone: string;
   readonly diagnostics: Diagnostic[] = [];
   readonly fired: string[] = [];
@@ -87,9 +89,11 @@ export class StateDraft implements UserView {
     before: UserState,
     at: number,
     globalLimitReached: GlobalLimitReached = () => false,
+    happenedAt?: number,
   ) {
     this.compiled = compiled;
     this.at = Math.max(at, before.changedAt);
+    this.happenedAt = happenedAt ?? this.at;
     this.timeZone = compiled.config.timeZone;
     this.#before = before;
     this.#state = copyState(before);
@@ -119,15 +123,21 @@ export class StateDraft implements UserView {
     return this.milestoneProgress(setId)?.milestoneId ?? "";
   }
 
-  counterValue(key: string, window: CounterWindow): number {
-    return readCounter(ownValue(this.#state.counters, key), window, this);
+  counterValue(key: string, window: CounterWindow, value?: string): number {
+    const { happenedAt: at, timeZone } = this;
+    return readCounter(ownValue(this.#state.counters, key), window, { at, timeZone, value });
   }
 
-  /** Adds to a counter. */
-  count(key: string, window: CounterWindow, amount: number): void {
-    const { at, timeZone } = this;
+  distinctValues(key: string, window: CounterWindow): number {
+    const { happenedAt: at, timeZone } = this;
+    return countValues(ownValue(this.#state.counters, key), window, { at, timeZone });
+  }
+
+  /** Adds to a counter, or to that of a value of it. */
+  count(key: string, window: CounterWindow, amount: number, value?: string): void {
+    const { happenedAt: at, timeZone } = this;
     const counter = ownValue(this.#state.counters, key);
-    this.#put("counters", key, addToCounter(counter, window, { at, timeZone, amount }));
+    this.#put("counters", key, addToCounter(counter, window, { at, timeZone, amount, value }));
   }
 
   /** Subtracts from a counter what was added at an earlier time (Unix ms), if its window still covers that time. */
@@ -144,8 +154,10 @@ export class StateDraft implements UserView {
 
   /** Adds an action to the counters of its aggregates. */
   countAction(aggregates: readonly CompiledAggregate[], scope: Scope): void {
-    for (const { key, window, when, amount } of aggregates) {
-      if (when(scope)) this.count(key, window, amount(scope));
+    for (const { key, window, when, amount, by } of aggregates) {
+      if (!when(scope)) continue;
+      const value = by?.(scope);
+      if (value !== null) this.count(key, window, amount(scope), value);
     }
   }
 

@@ -102,15 +102,19 @@ function ruleFailures(
   reached: ReachedLimits,
 ): readonly Failure[] {
   const failures = [...explain()(scope)];
-  const outside = timeFault?.(draft.at) ?? null;
+  const outside = timeFault?.(draft.happenedAt) ?? null;
   if (outside !== null) {
     const { member, expected } = outside;
-    failures.push({ path: `${pointer}/${member}`, expected, actual: isoTime(draft.at) });
+    failures.push({ path: `${pointer}/${member}`, expected, actual: isoTime(draft.happenedAt) });
   }
-  for (const { key, window, max, pointer: path } of limits) {
-    const actual = draft.counterValue(key, window);
+  for (const { key, window, max, pointer: path, by } of limits) {
+    const value = by?.(scope);
+    if (value === null)
+      failures.push({ path: `${path}/by`, expected: "an action with this value", actual: null });
+    const actual = value === null ? 0 : draft.counterValue(key, window, value);
     if (actual < max) continue;
-    failures.push({ path, expected: `fired fewer than ${max} times for the user`, actual });
+    const whom = by === undefined ? "for the user" : "for the user and this value";
+    failures.push({ path, expected: `fired fewer than ${max} times ${whom}`, actual });
   }
   for (const { index, max, used: actual } of reached.get(rule.id) ?? []) {
     const path = `${pointer}/limits/${index}`;

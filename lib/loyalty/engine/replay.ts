@@ -66,8 +66,13 @@ export class Replay {
   #apply(record: HistoryEntry): Outcome | null {
     const { at, action, grant, adjustment, reversalOf, redemption } = record;
     if (action !== undefined) {
-      const { limited, ...reported } = action;
-      return applyAction(this.#compiled, this.state, { ...reported, at }, recordedLimits(limited));
+      const { limited, at: happenedAt = at, ...reported } = action;
+      return applyAction(
+        this.#compiled,
+        this.state,
+        { ...reported, at, happenedAt },
+        recordedLimits(limited),
+      );
     }
     if (grant !== undefined) {
       const { limited, ...given } = grant;

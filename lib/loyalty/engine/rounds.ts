@@ -29,6 +29,7 @@ import {
   failChallenge,
   openRun,
   startChallenge,
+  takesAction,
 } from "./challenges.ts";
 import type { StateDraft } from "./draft.ts";
 import { giveMetric, type MetricAddition } from "./metric_changes.ts";
@@ -87,17 +88,19 @@ function runRound(draft: StateDraft, plan: TriggerPlan, scope: Scope, onRound?: 
   const firing = findFiringRules(draft, rules, scope);
   if (rules.length > 0) onRound?.({ draft, scope, rules, firing });
   const applied = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, scope) }));
-  const failing = failures.filter(({ of, when }) => when(scope) && openRun(draft, of) !== null);
+  const failing = failures.filter(
+    ({ of, when }) => when(scope) && takesAction(draft, of) && openRun(draft, of) !== null,
+  );
   const advances = findAdvances(draft, missions, scope);
   const reachedMissions = findReachedMissions(draft, metricMissions);
   const reachedMilestones = milestoneSets.map(set => ({ set, indexes: findReachedMilestones(draft, set) }));
 
-  for (const rule of applied) if (draft.hasRoom()) applyRule(draft, rule);
+  for (const rule of applied) if (draft.hasRoom()) applyRule(draft, rule, scope);
   for (const { of } of failing) if (draft.hasRoom()) failChallenge(draft, of);
-  for (const { compiled, run, amount } of advances) {
+  for (const { compiled, run, amount, value } of advances) {
     if (!draft.hasRoom()) break;
     const { of, mission, count } = compiled;
-    advanceMission(draft, of, { mission, run, amount, needed: count });
+    advanceMission(draft, of, { mission, run, amount, needed: count, value });
   }
   for (const { of, mission, run } of reachedMissions) {
     if (draft.hasRoom()) completeMission(draft, of, { mission, run });
@@ -115,18 +118,22 @@ function findFiringRules(
   for (const compiled of rules) {
     const { rule, when, limits, hasGlobalLimit, timeFault } = compiled;
     const { group } = rule;
-    if (timeFault !== null && timeFault(draft.at) !== null) continue;
+    if (timeFault !== null && timeFault(draft.happenedAt) !== null) continue;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
     if (!when(scope)) continue;
-    if (limits.length > 0 && hasReachedLimit(draft, compiled)) continue;
+    if (limits.length > 0 && hasReachedLimit(draft, compiled, scope)) continue;
     if (hasGlobalLimit && draft.isLimited(rule.id)) continue;
     firing.push(compiled);
   }
   return firing;
 }
 
-function hasReachedLimit(draft: StateDraft, { limits }: CompiledRule): boolean {
-  return limits.some(({ key, window, max }) => draft.counterValue(key, window) >= max);
+/** Checks the limits for the user. One for each value leaves no room to an action without a value. */
+function hasReachedLimit(draft: StateDraft, { limits }: CompiledRule, scope: Scope): boolean {
+  return limits.some(({ key, window, max, by }) => {
+    const value = by?.(scope);
+    return value === null || draft.counterValue(key, window, value) >= max;
+  });
 }
 
 function amountsOf({ effects }: CompiledRule, scope: Scope): readonly number[] {
@@ -137,6 +144,8 @@ interface MissionAdvance {
   readonly compiled: CompiledMission;
   readonly run: string;
   readonly amount: number;
+  /** Key of the value that a distinct mission counts. */
+  readonly value: string | undefined;
 }
 
 /** Finds the missions that an action counts for. Those of one challenge follow each other, so its run is found once. */
@@ -151,10 +160,11 @@ function findAdvances(
   for (const compiled of missions) {
     if (!compiled.when(scope)) continue;
     const { of, mission } = compiled;
-    if (challenge !== of) run = openRun(draft, of);
+    if (challenge !== of) run = takesAction(draft, of) ? openRun(draft, of) : null;
     challenge = of;
     if (run === null || run.missionsCompleted.includes(mission.id)) continue;
-    advances.push({ compiled, run: run.run, amount: compiled.amount(scope) });
+    const value = compiled.by?.(scope);
+    if (value !== null) advances.push({ compiled, run: run.run, amount: compiled.amount(scope), value });
   }
   return advances;
 }
@@ -208,9 +218,9 @@ interface FiringRule {
 }
 
 /** Applies a rule. */
-function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule): void {
+function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule, scope: Scope): void {
   const { rule, effects, limits } = compiled;
-  for (const { key, window } of limits) draft.count(key, window, 1);
+  for (const { key, window, by } of limits) draft.count(key, window, 1, by?.(scope) ?? undefined);
   draft.fired.push(rule.id);
   const transaction = new TransactionBuilder();
   let index = 0;

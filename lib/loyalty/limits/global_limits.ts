@@ -24,8 +24,8 @@ import type { LoyaltyRule } from "../config/document.ts";
 
 /** Claims of actions with an id are kept as long as the id. */
 const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
-/** The current window, and the one before for processes whose clock is behind. */
-const windowsKept = 2;
+/** Windows of a unit that take uses: of days, those in which an action may have happened that arrives a week late. */
+const windowsKept = 9;
 
 /** The limits of a rule. */
 export type LimitedRule = Pick<LoyaltyRule, "id" | "limits">;

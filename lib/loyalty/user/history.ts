@@ -61,6 +61,8 @@ export interface HistoryRecord {
     readonly name: string;
     readonly data: ActionData;
     readonly id?: string;
+    /** When it happened, Unix ms. @default the time of the record */
+    readonly at?: number;
   };
   readonly grant?: LimitedFirings & {
     readonly rewards: readonly GrantedReward[];

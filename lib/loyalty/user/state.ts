@@ -23,6 +23,8 @@ export interface ChallengeProgress {
   readonly endedAt: number | null;
   /** The counts of missions by id. */
   readonly counts: Readonly<Record<string, number>>;
+  /** The keys of the values that distinct missions have counted, by mission. */
+  readonly values?: Readonly<Record<string, readonly string[]>>;
   readonly missionsCompleted: readonly string[];
   /** Number of completed runs, this one included. */
   readonly completions: number;
@@ -51,10 +53,19 @@ export interface UserCoupon {
 export type Counter =
   /** A count or sum over all time. */
   | { readonly total: number }
-  /** Ascending; buckets that left the window are dropped. */
-  | { readonly buckets: readonly (readonly [bucket: number, amount: number])[] }
-  /** The number of consecutive buckets up to the last one. */
-  | { readonly last: number; readonly length: number };
+  /** Buckets too old for late actions are dropped. */
+  | { readonly buckets: CounterBuckets }
+  /** The number of consecutive buckets up to the last one, and the earlier runs that late actions may join, newest first. */
+  | {
+      readonly last: number;
+      readonly length: number;
+      readonly earlier?: readonly (readonly [last: number, length: number])[];
+    }
+  /** By the keys of values, those used first come first: a count over all time, or buckets. */
+  | { readonly values: Readonly<Record<string, number | CounterBuckets>> };
+
+/** The amounts of calendar steps, ascending. */
+export type CounterBuckets = readonly (readonly [bucket: number, amount: number])[];
 
 /**
  * Points ever earned and spent. Points taken back by a reversal or correction count as never earned, so that earned minus spent
