@@ -48,7 +48,7 @@ const entries = {
   ),
   data: v.exactOptional(DataSchema),
   metadata: v.exactOptional(
-    v.pipe(v.looseObject({}), v.description("Shown with a dead letter, not stored otherwise")),
+    v.pipe(v.looseObject({}), v.description("Shown with transactions of the action and with a dead letter")),
   ),
 };
 const ActionSchema = named("AudienceAction", v.object({ userId: v.string(), ...entries }));

@@ -13,7 +13,6 @@ import {
   EarnedRewardSchema,
   type InboxItem,
   type LedgerEntryView,
-  PropertiesSchema,
 } from "../../loyalty/mod.ts";
 
 const text = v.string();
@@ -44,7 +43,15 @@ export const TransactionSchema = named(
     availableAt: timeOrNull,
     expiresAt: timeOrNull,
     createdAt: TimeSchema,
-    metadata: PropertiesSchema,
+    happenedAt: v.pipe(
+      TimeSchema,
+      v.description("When the action happened; createdAt where no action caused the transaction"),
+    ),
+    actionId: v.nullable(v.pipe(text, v.description("Id of the action; null where none caused it"))),
+    metadata: v.pipe(
+      v.record(text, v.unknown()),
+      v.description("Metadata given with the action, reward or redemption, else the data of the action"),
+    ),
   }),
 );
 
@@ -118,7 +125,8 @@ export const notificationsPageEntries = { ...pageEntries, unreadCount: count };
 export function transactionDocument(item: LedgerEntryView): TransactionDocument {
   const { id, at, entry, transaction, record, isReversed } = item;
   const { metricId, type, amount, balanceAfter, status, lot } = entry;
-  const { reason = null, metadata } = transaction.payload;
+  const { reason = null } = transaction.payload;
+  const { happenedAt = at, actionId = null, metadata } = transaction;
   const reported = transaction.type === "actionRewarded" ? record.action?.data : undefined;
   return {
     transactionId: id,
@@ -134,6 +142,8 @@ export function transactionDocument(item: LedgerEntryView): TransactionDocument 
     availableAt: status === "pending" && lot !== undefined ? isoTime(lot.activatesAt) : null,
     expiresAt: isoTimeOrNull(lot?.expiresAt ?? null),
     createdAt: isoTime(at),
+    happenedAt: isoTime(happenedAt),
+    actionId,
     metadata: metadata ?? reported ?? {},
   };
 }

@@ -59,8 +59,8 @@ export async function applyActions(
   const [first] = actions;
   if (first === undefined) return { applied: 0 };
   const { organisationId, spaceId, userId } = first;
-  const reports = actions.map(({ action, data, actionId, at, projectId }) => {
-    return { action, data, actionId, at, projectId, isClientReport: false };
+  const reports = actions.map(({ action, data, actionId, at, projectId, metadata }) => {
+    return { action, data, actionId, at, projectId, metadata, isClientReport: false };
   });
   return await sink.reportAll({ organisationId, spaceId, userId, projectId: null }, reports);
 }

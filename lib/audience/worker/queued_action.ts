@@ -23,7 +23,7 @@ export interface QueuedAction {
   readonly actionId: string;
   /** The time of the action, Unix ms. */
   readonly at: number;
-  /** Notes of the back end, shown with a dead letter and not stored otherwise. */
+  /** Notes of the back end, shown with transactions and dead letters. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 

@@ -88,8 +88,17 @@ export function createUserCommands(store: Store, { run, runAll }: CommandRunner)
 }
 
 /** Shows a transaction of the history. */
-export function transactionView({ id, at, type, payload }: HistoryTransaction): TransactionView {
-  return { id, timestamp: Math.floor(at / 1_000), type, payload };
+export function transactionView(transaction: HistoryTransaction): TransactionView {
+  const { id, at, type, payload, happenedAt, actionId, metadata } = transaction;
+  return {
+    id,
+    timestamp: Math.floor(at / 1_000),
+    type,
+    payload,
+    ...(happenedAt === undefined ? {} : { happenedAt: Math.floor(happenedAt / 1_000) }),
+    ...(actionId === undefined ? {} : { actionId }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
 }
 
 /** Checks that the action may be reported, then makes its command. */
@@ -107,7 +116,12 @@ function hasTakenEffect({ result }: CommandDecision): boolean {
 function firstTransaction({ result, recordId }: CommandDecision): TransactionView | null {
   const [first] = result?.record.transactions ?? [];
   if (result === null || first === undefined || recordId === null) return null;
-  return transactionView({ ...first, id: recordId, at: result.record.at });
+  return transactionView({
+    ...first,
+    id: recordId,
+    at: result.record.at,
+    metadata: first.payload.metadata,
+  });
 }
 
 /** An action that a fan or a back end reports. */
@@ -122,6 +136,8 @@ export interface ActionReport {
   readonly projectId?: string | undefined;
   /** When the action happened, Unix ms; no later than now. @default now */
   readonly at?: number;
+  /** Notes that its transactions show. @default none */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -149,9 +165,9 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
 
 /** Makes the command of a report. */
 function reportCommand(config: CompiledConfig, report: ActionReport, now: number): Command {
-  const { action: name, data, actionId: id, projectId } = report;
+  const { action: name, data, actionId: id, metadata, projectId } = report;
   const at = Math.min(report.at ?? now, now);
-  const action: Action = id === undefined ? { name, data, at } : { name, data, at, id };
+  const action: Action = { name, data, at, id, metadata };
   return {
     at,
     projectId,

@@ -34,7 +34,9 @@ export interface Action {
   /** When it happened and counts, in Unix ms. @default `at` */
   readonly happenedAt?: number;
   /** Given by the caller. */
-  readonly id?: string;
+  readonly id?: string | undefined;
+  /** Given by the caller. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Applies an action. One that the configuration does not name has no effects but its record. */
@@ -44,7 +46,7 @@ export function applyAction(
   action: Action,
   { globalLimitReached, onRound }: EventOptions & { readonly onRound?: OnRound } = {},
 ): Outcome {
-  const { name, data, id, happenedAt = action.at } = action;
+  const { name, data, id, metadata, happenedAt = action.at } = action;
   const draft = new StateDraft(compiled, state, action.at, globalLimitReached, happenedAt);
   const plan = compiled.actions.get(name);
   if (plan !== undefined) {
@@ -53,7 +55,8 @@ export function applyAction(
     runRounds(draft, plan, scope, onRound);
   }
   const named = id === undefined ? { name, data } : { name, data, id };
-  const reported = happenedAt === draft.at ? named : { ...named, at: happenedAt };
+  const timed = happenedAt === draft.at ? named : { ...named, at: happenedAt };
+  const reported = metadata === undefined ? timed : { ...timed, metadata };
   const { limited } = draft.limitedFirings;
   return draft.finish({
     kind: "action",

@@ -83,7 +83,7 @@ export function readCounter(
   const counted = value === undefined ? undefined : ownValue(valuesOf(counter), value);
   if (window.kind === "total") return value === undefined ? totalOf(counter) : totalIn(counted);
   const buckets = value === undefined ? bucketsOf(counter) : bucketsIn(counted);
-  return fullest(buckets, bucketOf(window.unit, timeZone, at), window.last);
+  return fullest(buckets, countingStep(buckets, window, bucketOf(window.unit, timeZone, at)), window.last);
 }
 
 /** Returns the number of values in the window of a counter, in the fullest one with this time. */
@@ -149,21 +149,26 @@ function bucketsOf(counter: Counter | undefined): CounterBuckets {
 
 type BucketWindow = Extract<CounterWindow, { readonly kind: "buckets" }>;
 
-/** Adds to a bucket, or to the oldest one in which an action may count. */
+/** Returns the step in which an action counts: its own, or the oldest one in which late actions count. */
+function countingStep(buckets: CounterBuckets, { unit }: Pick<BucketWindow, "unit">, step: number): number {
+  return Math.max(step, (buckets.at(-1)?.[0] ?? step) - lateSteps[unit]);
+}
+
+/** Adds to the bucket of a step. */
 function withBucket(
   buckets: CounterBuckets,
-  { unit, last }: BucketWindow,
+  window: BucketWindow,
   { step, amount }: { readonly step: number; readonly amount: number },
 ): CounterBuckets {
   const newest = buckets.at(-1)?.[0] ?? step;
   if (step >= newest) {
-    const first = step - last - lateSteps[unit] + 1;
+    const first = step - window.last - lateSteps[window.unit] + 1;
     const kept = (buckets[0]?.[0] ?? first) < first ? buckets.filter(([index]) => index >= first) : buckets;
     const current = kept.at(-1);
     if (current === undefined || current[0] < step) return [...kept, [step, boundedSum(0, amount)]];
     return kept.with(-1, [step, boundedSum(current[1], amount)]);
   }
-  const counted = Math.max(step, newest - lateSteps[unit]);
+  const counted = countingStep(buckets, window, step);
   const index = buckets.findIndex(([bucket]) => bucket >= counted);
   const found = buckets[index];
   if (found?.[0] === counted) return buckets.with(index, [counted, boundedSum(found[1], amount)]);

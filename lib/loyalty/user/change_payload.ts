@@ -50,7 +50,22 @@ const seconds = v.pipe(number, v.integer(), v.description("Unix time in seconds"
 /** A transaction of a user. */
 export const TransactionSchema = named(
   "LoyaltyTransaction",
-  v.object({ id: text, timestamp: seconds, type: text, payload: ChangePayloadSchema }),
+  v.object({
+    id: text,
+    timestamp: seconds,
+    type: text,
+    payload: ChangePayloadSchema,
+    happenedAt: v.exactOptional(
+      v.pipe(seconds, v.description("When the action of the transaction happened, Unix time in seconds")),
+    ),
+    actionId: v.exactOptional(v.pipe(text, v.description("Id under which the action was reported"))),
+    metadata: v.exactOptional(
+      v.pipe(
+        v.record(text, v.unknown()),
+        v.description("Metadata given with the action, reward or redemption"),
+      ),
+    ),
+  }),
 );
 
 /** The texts of a notification. */

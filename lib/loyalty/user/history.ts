@@ -63,6 +63,8 @@ export interface HistoryRecord {
     readonly id?: string;
     /** When it happened, Unix ms. @default the time of the record */
     readonly at?: number;
+    /** Notes of the back end that reported it. */
+    readonly metadata?: Readonly<Record<string, unknown>>;
   };
   readonly grant?: LimitedFirings & {
     readonly rewards: readonly GrantedReward[];
@@ -128,19 +130,30 @@ export interface Notification extends NotificationSetting {
   readonly payload: ChangePayload;
 }
 
-/** A transaction with its id and time in the history. */
+/** A transaction with its id and time in the history, and what is known of the action that caused it. */
 export interface HistoryTransaction extends Transaction {
   /** The id of its record for the first, `<id of the record>.<n>` for the others. */
   readonly id: string;
   /** Unix ms. */
   readonly at: number;
+  /** When its action happened, Unix ms. */
+  readonly happenedAt?: number | undefined;
+  readonly actionId?: string | undefined;
+  /** Of its action, or of a grant or redemption. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Returns the transactions of a record with their ids and times. */
-export function transactionsOf({ id, at, transactions }: HistoryEntry): readonly HistoryTransaction[] {
+export function transactionsOf(record: HistoryEntry): readonly HistoryTransaction[] {
+  const { id, at, action, transactions } = record;
+  const caused =
+    action === undefined
+      ? undefined
+      : { happenedAt: action.at ?? at, actionId: action.id, metadata: action.metadata };
   return transactions.map((transaction, n) => ({
     ...transaction,
     id: n === 0 ? id : `${id}.${n}`,
     at: transaction.at ?? at,
+    ...(caused ?? { metadata: transaction.payload.metadata }),
   }));
 }

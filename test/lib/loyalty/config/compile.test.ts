@@ -171,6 +171,30 @@ describe("compiling a loyalty configuration", () => {
         "/challenges/0/visibility",
       ],
     ];
+    const by = { per: "user", by: { var: "data.m" }, max: 1 };
+    const when = { gte: [{ var: "user.metrics.points" }, 1] };
+    const pointsTrigger = { trigger: { metric: "points" } };
+    const distinct = { action: "prediction", count: 1_000, distinct: { var: "data.m" } };
+    const limited = { when, limits: [by] };
+    table.push(
+      [withRule(limited), withRule({ ...limited, ...pointsTrigger }), "/rules/0/limits/0/by/var"],
+      [
+        withRule(limited),
+        withRule({ limits: [{ ...by, by: { var: "user.metrics.points" } }] }),
+        "/rules/0/limits/0/by/var",
+      ],
+      [withRule(limited), withRule({ limits: [{ ...by, per: "global" }] }), "/rules/0/limits/0/by"],
+      [
+        withMission({ rule: distinct }),
+        withMission({ rule: { ...distinct, count: 1_001 } }),
+        "/challenges/0/missions/0/rule/count",
+      ],
+      [
+        withRule({ when: { gte: [{ distinct: { action: "prediction", of: { var: "data.m" } } }, 1] } }),
+        withRule({ when: { gte: [{ distinct: { action: "prediction", of: { var: "points" } } }, 1] } }),
+        "/rules/0/when/gte/0/distinct/of/var",
+      ],
+    );
     for (const [accepted, refused, pointer] of table) {
       assert.deepEqual(errorsOf(accepted), [], pointer);
       assert.deepEqual(errorsOf(refused), [pointer]);
