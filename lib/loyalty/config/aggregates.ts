@@ -16,11 +16,10 @@ import {
   type Environment,
   type VariableDeclaration,
 } from "../../expressions/mod.ts";
-import type { ActionValue } from "./compiled.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
 import { fieldErrors } from "./fields.ts";
-import { type CounterWindow, dataVariables, type Scope, toCounterWindow } from "./scope.ts";
+import { type ActionValue, type CounterWindow, dataVariables, type Scope, toCounterWindow } from "./scope.ts";
 
 /** A counter that an action adds to. */
 export interface CompiledAggregate {

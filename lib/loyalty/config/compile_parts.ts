@@ -15,7 +15,6 @@ import {
 } from "../../expressions/mod.ts";
 import { AggregateCompiler, compileValue, counterKey } from "./aggregates.ts";
 import type {
-  ActionValue,
   CompiledChallenge,
   CompiledEffect,
   CompiledFailure,
@@ -40,7 +39,14 @@ import type {
 import type { CountWindow } from "./fields.ts";
 import type { SingleReward } from "./rewards.ts";
 import { compileTimes } from "./rule_times.ts";
-import { dataVariables, type FindVariable, type Scope, toCounterWindow, userVariables } from "./scope.ts";
+import {
+  type ActionValue,
+  dataVariables,
+  type FindVariable,
+  type Scope,
+  toCounterWindow,
+  userVariables,
+} from "./scope.ts";
 
 /** Compiles the parts of one configuration. */
 export class ConfigPartsCompiler {

@@ -20,7 +20,7 @@ import type {
 } from "./document.ts";
 import type { SingleReward } from "./rewards.ts";
 import type { TimeFault } from "./rule_times.ts";
-import type { CounterWindow, Scope } from "./scope.ts";
+import type { ActionValue, CounterWindow, Scope } from "./scope.ts";
 
 /** A part that depends on a condition. */
 export interface ConditionalPart {
@@ -51,9 +51,6 @@ export interface CompiledLimit {
   /** Counts the actions of each value for themselves. @default counts all together */
   readonly by?: ActionValue;
 }
-
-/** Returns the key of a value of an action; null: the action has none. */
-export type ActionValue = (scope: Scope) => string | null;
 
 /** A rule with its condition, effects and limits per user. */
 export interface CompiledRule extends ConditionalPart {

@@ -66,6 +66,9 @@ export interface Scope {
   readonly user: UserView;
 }
 
+/** Returns the key of a value of an action; null: the action has none. */
+export type ActionValue = (scope: Scope) => string | null;
+
 /** Resolves the path of a variable; null where there is none. */
 export type FindVariable = Environment<Scope>["variable"];
 
