@@ -54,8 +54,8 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   let stopped: Promise<boolean> | null = null;
   return {
     url: baseUrl(host, server.port),
-    stop() {
-      stopped ??= stop(server, gate, graceMsMax);
+    stop({ drainMs = 0 } = {}) {
+      stopped ??= gate.drain(drainMs, () => stop(server, gate, graceMsMax));
       return stopped;
     },
   };
@@ -64,7 +64,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
 async function stop(server: BunServer, gate: Gate, graceMsMax: number): Promise<boolean> {
   const closed = server.stop();
   const cut = setTimeout(() => server.stop(true), graceMsMax);
-  const finished = await gate.drain(graceMsMax);
+  const finished = await gate.finish(graceMsMax);
   // Slow connections may still be receiving their answers.
   await closed;
   clearTimeout(cut);

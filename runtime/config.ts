@@ -16,6 +16,9 @@ import { logLevels } from "../lib/http/mod.ts";
 import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
 import { hostDefault, portDefault } from "./server/gate.ts";
 
+/** Time for which a stopping server goes on answering, in seconds. */
+export const drainSecondsDefault = 5;
+
 /** A setting of a deployment. */
 export interface Variable<S extends v.GenericSchema<string, unknown>> {
   /** Name in the environment. */
@@ -290,6 +293,15 @@ const definitions = {
     description: "Builds files of exports in this server, or leaves them to `grandstand worker`",
     otherwise: "inline",
     schema: v.picklist(["inline", "off"], "inline or off"),
+  }),
+  drain: variable({
+    name: "GRANDSTAND_DRAIN",
+    flag: "drain",
+    value: "seconds",
+    description:
+      "Time for which a stopping server fails /readyz and goes on answering, so that load balancers take note",
+    otherwise: `${drainSecondsDefault}; in a demo 0`,
+    schema: wholeSeconds(0, 300),
   }),
   exportInterval: variable({
     name: "GRANDSTAND_EXPORT_INTERVAL",

@@ -50,8 +50,8 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   let stopped: Promise<boolean> | null = null;
   return {
     url: baseUrl(host, server.addr.port),
-    stop() {
-      stopped ??= stop(server, gate, graceMsMax);
+    stop({ drainMs = 0 } = {}) {
+      stopped ??= gate.drain(drainMs, () => stop(server, gate, graceMsMax));
       return stopped;
     },
   };
@@ -59,7 +59,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
 
 async function stop(server: DenoServer, gate: Gate, graceMsMax: number): Promise<boolean> {
   const closed = server.shutdown();
-  const finished = await gate.drain(graceMsMax);
+  const finished = await gate.finish(graceMsMax);
   // Deno cannot abort a request once it shuts down: the rest ends with the process.
   if (finished) await closed;
   return finished;

@@ -80,8 +80,8 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   let stopped: Promise<boolean> | null = null;
   return {
     url: baseUrl(host, address.port),
-    stop() {
-      stopped ??= stop(server, gate, graceMsMax);
+    stop({ drainMs = 0 } = {}) {
+      stopped ??= gate.drain(drainMs, () => stop(server, gate, graceMsMax));
       return stopped;
     },
   };
@@ -110,6 +110,7 @@ function listener(handler: Handler, gate: Gate): NodeListener {
   }
   return (incoming, outgoing) => {
     if (!gate.enter()) {
+      if (gate.draining) outgoing.shouldKeepAlive = false;
       const { status, headers, body } = overloaded();
       outgoing.writeHead(status, headers).end(body);
       return;
@@ -153,7 +154,7 @@ function listen(server: HttpServer, host: string, port: number): Promise<void> {
 async function stop(server: HttpServer, gate: Gate, graceMsMax: number): Promise<boolean> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()));
   const cut = setTimeout(() => server.closeAllConnections(), graceMsMax);
-  const finished = await gate.drain(graceMsMax);
+  const finished = await gate.finish(graceMsMax);
   // Slow connections may still be receiving their answers; the others are idle now.
   server.closeIdleConnections();
   await closed;

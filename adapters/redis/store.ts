@@ -1,4 +1,13 @@
-import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
+import type {
+  Batch,
+  Commit,
+  Partition,
+  Read,
+  Results,
+  Store,
+  StoreWarning,
+  Traits,
+} from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
@@ -16,6 +25,7 @@ import { commitScript } from "./scripts.ts";
 import { ServerClock } from "./server_clock.ts";
 import { StandingReader } from "./standing_reader.ts";
 import { decodeRecord, VersionSource } from "./stored.ts";
+import { readWarnings } from "./warnings.ts";
 
 /**
  * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects automatically.
@@ -104,6 +114,10 @@ class RedisStore implements Store, PartitionLister {
 
   async ping(): Promise<void> {
     await (this.#serverClock?.requireReady() ?? this.#connection.ask("ping", []));
+  }
+
+  async warnings(): Promise<readonly StoreWarning[]> {
+    return await readWarnings(this.#connection);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

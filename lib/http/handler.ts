@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Limiter } from "../storage/mod.ts";
+import type { Limiter, StoreWarning } from "../storage/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
 import { requestIds } from "./dispatch/exchange.ts";
@@ -40,8 +40,8 @@ export interface HandlerOptions {
   readonly idempotency?: IdempotencyOptions;
   /** Cross-origin access; `false` leaves it to a proxy. @default {} */
   readonly cors?: CorsOptions | false;
-  /** Resolves when the store answers, for `GET /readyz`. @default resolves */
-  readonly ready?: () => Promise<void>;
+  /** Resolves with warnings where requests can be served, rejects where not, for `GET /readyz`. @default no warnings */
+  readonly ready?: () => Promise<readonly StoreWarning[]>;
   /** Title of the OpenAPI document. @default "Grandstand" */
   readonly title?: string;
   /** Version of the OpenAPI document. @default "0" */
@@ -104,7 +104,7 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
   }
   const meters = options.metrics === true ? new Meters() : null;
   const system = systemArea({
-    ready: options.ready ?? (() => Promise.resolve()),
+    ready: options.ready ?? (async () => []),
     document: async () => {
       // A quarter of the code behind the platform writes this document, and most processes are never asked for it.
       const { openapiDocument } = await import("./openapi/document.ts");

@@ -5,18 +5,22 @@
  */
 
 import {
+  array,
   boolean,
   description,
+  exactOptional,
   integer,
   literal,
   number,
   object,
+  picklist,
   pipe,
   record,
   string,
   unknown,
 } from "valibot";
 import { AppError, type ErrorCode } from "../errors/mod.ts";
+import type { StoreWarning } from "../storage/mod.ts";
 import { errorFacts } from "./errors/status.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
 import { named } from "./named.ts";
@@ -25,8 +29,8 @@ import { type AnyRoute, type Area, type JsonText, open, route } from "./route.ts
 
 /** Sources of the area's answers. */
 export interface SystemOptions {
-  /** Resolves when requests can be served, rejects when they cannot. */
-  readonly ready: () => Promise<void>;
+  /** Resolves with warnings when requests can be served, rejects when they cannot. */
+  readonly ready: () => Promise<readonly StoreWarning[]>;
   /** The OpenAPI document; built on the first request for it. */
   readonly document: () => Promise<unknown>;
   /** The meters behind `GET /metrics`; null leaves the route out. */
@@ -34,6 +38,26 @@ export interface SystemOptions {
 }
 
 const HealthSchema = named("Health", object({ status: literal("ok") }));
+const ReadinessSchema = named(
+  "Readiness",
+  object({
+    status: literal("ok"),
+    warnings: exactOptional(
+      pipe(
+        array(
+          object({
+            code: pipe(
+              picklist(["keys_are_evicted", "not_persistent"]),
+              description("What endangers the data of the store"),
+            ),
+            detail: pipe(string(), description("What the operator should do")),
+          }),
+        ),
+        description("Absent where there is nothing to warn of"),
+      ),
+    ),
+  }),
+);
 const ProblemCodeSchema = named(
   "ProblemCode",
   object({
@@ -68,25 +92,24 @@ function healthRoute(): AnyRoute {
   });
 }
 
-function readyRoute(ready: () => Promise<void>): AnyRoute {
+function readyRoute(ready: SystemOptions["ready"]): AnyRoute {
   return route({
     method: "GET",
     path: "/readyz",
     operation: "getReadiness",
     summary: "Check the store",
-    description: "Answers 200 where the store is reachable and takes writes, for load balancers.",
+    description:
+      "Answers 200 where the store is reachable and takes writes, for load balancers, and 503 from the moment that the server " +
+      "begins to stop.",
     auth: open,
-    responses: { 200: { description: "The store answers", schema: HealthSchema } },
-    errors: ["storage_unavailable"],
+    responses: { 200: { description: "Requests can be served", schema: ReadinessSchema } },
+    errors: ["storage_unavailable", "outcome_unknown", "busy"],
     handle: async () => {
-      try {
-        await ready();
-      } catch (cause) {
-        throw new AppError("storage_unavailable", "Cannot serve requests: the store does not answer", {
-          cause,
-        });
-      }
-      return json(200, { status: "ok" });
+      const warnings = await ready().catch((cause: unknown) => {
+        if (cause instanceof AppError) throw cause;
+        throw new AppError("storage_unavailable", "Cannot serve requests", { cause });
+      });
+      return json(200, { status: "ok", ...(warnings.length === 0 ? {} : { warnings }) });
     },
   });
 }

@@ -24,6 +24,7 @@ import type { SpaceTokens } from "../space_tokens/mod.ts";
 import { type AreaName, areaNames, createAreas } from "./areas.ts";
 import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { createFailureLimit } from "./rate_limits.ts";
+import { Readiness } from "./readiness.ts";
 import { createServices, type Services } from "./services.ts";
 import { type PlatformUsers, rebuildFromLoyalty } from "./users.ts";
 import { version } from "./version.ts";
@@ -100,6 +101,8 @@ export interface Platform {
   startActionWorker(options?: Parameters<ActionService["startWorker"]>[0]): ActionWorker;
   /** Resolves when the background work of past requests is done, boards included. */
   idle(): Promise<void>;
+  /** Makes `GET /readyz` fail, so that load balancers send requests elsewhere. Call it a few seconds before the server stops. */
+  drain(): void;
   /** Ends live boards and finishes the background work. The store stays open: its creator closes it. */
   close(): Promise<void>;
 }
@@ -131,7 +134,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const { keyRing, issuer } = authority;
   const services = createServices(resolved, authority);
   const areas = createAreas(services);
-  const http = handlerOptions(resolved, services);
+  const readiness = new Readiness(resolved);
+  const http = handlerOptions(resolved, services, readiness);
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, idleUsers, actions } = services;
   async function idle(): Promise<void> {
@@ -171,10 +175,12 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await leaderboards.prune();
       await idleUsers.sweepDue();
       await apiKeys.flushUses();
+      await readiness.warnings();
     },
     rebuildBoard: (path, users) => rebuildFromLoyalty(services, path, users),
     startActionWorker: actions.startWorker,
     idle,
+    drain: () => readiness.drain(),
     async close() {
       leaderboards.live.close();
       await exports.close();
@@ -213,14 +219,18 @@ async function openKeyRing(options: ResolvedOptions): Promise<KeyRing> {
   });
 }
 
-function handlerOptions(options: ResolvedOptions, { quotas }: Services): HandlerOptions {
+function handlerOptions(
+  options: ResolvedOptions,
+  { quotas }: Services,
+  readiness: Readiness,
+): HandlerOptions {
   const { store, secret, clock, timer, logger, limiter, localLimiter, publicUrl, basePath } = options;
   return {
     ...options.http,
     ...{ timer, logger, publicUrl, basePath, version },
     ...(limiter === "off" ? {} : { limiter }),
     ...(localLimiter === undefined ? {} : { localLimiter }),
-    ready: () => store.ping(),
+    ready: () => readiness.check(),
     failureLimit: createFailureLimit(quotas, secret),
     idempotency: { store, clock },
   };

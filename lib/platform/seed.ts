@@ -15,6 +15,16 @@ import type { Store } from "../storage/mod.ts";
  * a domain of the document.
  */
 export async function seedPlatform(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
+  checkPlatformSeed(document);
+  await seedDirectory(store, document, options);
+}
+
+/**
+ * Checks a document as far as that goes without the store.
+ *
+ * @throws {AppError} `validation_failed` with the pointer of every fault.
+ */
+export function checkPlatformSeed(document: Seed): void {
   // The checks below rely on the shape of the document.
   checkSeed(document);
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
@@ -22,7 +32,6 @@ export async function seedPlatform(store: Store, document: Seed, options: SeedOp
   checkCustomFields(document);
   checkExports(document);
   checkIdentity(document);
-  await seedDirectory(store, document, options);
 }
 
 function checkBoards({ projects, events }: Seed): void {

@@ -283,6 +283,13 @@ export interface Traits {
   readonly maxValueBytes: number;
 }
 
+/** Something about a store that endangers its data. */
+export interface StoreWarning {
+  readonly code: "keys_are_evicted" | "not_persistent";
+  /** What to do, for operators. */
+  readonly detail: string;
+}
+
 /**
  * Storage for every area.
  *
@@ -301,4 +308,6 @@ export interface Store extends AsyncDisposable {
    * process and that of the store differ too much for it to serve requests.
    */
   ping(): Promise<void>;
+  /** Returns what endangers the data, as far as the store says so. @default nothing */
+  warnings?(): Promise<readonly StoreWarning[]>;
 }

@@ -31,6 +31,7 @@ export type {
   Standing,
   Store,
   Stored,
+  StoreWarning,
   Traits,
   Unscore,
   Version,

@@ -15,14 +15,13 @@ import {
   seedDemo,
   version,
 } from "../../lib/mod.ts";
-import type { Store } from "../../lib/storage/mod.ts";
-import type { Config } from "../config.ts";
-import { overloaded, type Server } from "../server/gate.ts";
+import { type Config, drainSecondsDefault } from "../config.ts";
+import { type Server, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
-import { demoSecret, reportDemo } from "../services/demo.ts";
+import { demoSecret, reportDemo, requireWritable } from "../services/demo.ts";
 import { type MailService, openMail, outboxArea } from "../services/mail.ts";
 import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
-import { loyaltyFromFile, seedFromFile } from "../services/seed_files.ts";
+import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
 
 /** Options of {@linkcode runServe}. */
@@ -39,32 +38,37 @@ export interface Running {
   stop(): Promise<boolean>;
 }
 
-type Ids = DemoIds & { readonly isNew: boolean };
-
-/** Starts a server: opens the storage, listens, and creates the platform under the resulting address. */
+/**
+ * Starts a server. Everything that can refuse the start comes before the seed is written, so that a refused start changes no
+ * settings.
+ */
 export async function runServe(config: Config, options: ServeCommandOptions): Promise<Running> {
-  const storage = await openStorage(config, options.logger);
+  const { logger } = options;
+  const files = await readSeedFiles({ ...config, spaceId: config.defaultSpaceId });
+  const storage = await openStorage(config, logger);
   const { store } = storage;
-  let handler: Handler = starting;
+  let handler: Handler = answerStarting;
   const running: RunningParts = { storage, server: null, platform: null, workers: [], geo: null, mail: null };
   try {
-    const geo = await openGeo(config, options.logger);
+    const geo = await openGeo(config, logger);
     running.geo = geo;
     const mail = await openMail(config, options);
     running.mail = mail;
+    if (config.demoFile !== undefined) await requireWritable(config.demoFile);
     const server = await serveHere((request, info) => handler(request, info), {
       host: config.host,
       port: config.port,
-      onError: error => options.logger.log("error", "background_work_failed", { error: String(error) }),
+      onError: error => logger.log("error", "background_work_failed", { error: String(error) }),
     });
     running.server = server;
-    const ids = await fillStore(store, config, options);
+    const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
     const baseUrl = baseUrlOf(config, server.url);
     const platform = await createPlatform(
-      await platformOptions(config, { storage, geo, mail, baseUrl, ids, ...options }),
+      await platformOptions(config, { storage, geo, mail, baseUrl, ids, logger }),
     );
     running.platform = platform;
-    running.workers = startWorkers(platform, config, options.logger);
+    await files.write(store, systemClock, ids?.spaceId);
+    running.workers = startWorkers(platform, config, logger);
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
     const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
     const demo =
@@ -72,12 +76,17 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
       (await reportDemo(platform, { ids, baseUrl, hasOutbox: mail.outbox !== null, file: config.demoFile }));
     return {
       announcement: demo === null ? address : `${address}\n${demo}`,
-      stop: () => stopAll(running),
+      stop: () => stopAll(running, secondsOfDrain(config, options) * 1_000),
     };
   } catch (error) {
-    await stopAll(running);
+    await stopAll(running, 0);
     throw error;
   }
+}
+
+/** Returns the time for which a stopping server still answers: a demo has no load balancer that could take note. */
+function secondsOfDrain({ drain }: Config, { demo }: ServeCommandOptions): number {
+  return drain ?? (demo ? 0 : drainSecondsDefault);
 }
 
 /** Starts the background work of a process, and its worker for queued actions unless other processes do that. */
@@ -89,24 +98,9 @@ export function startWorkers(platform: Platform, { workers }: Config, logger: Lo
   return workers === "off" ? [rounds] : [rounds, platform.startActionWorker()];
 }
 
-/** Writes the records that the settings demand. Returns the ids of the demo. */
-async function fillStore(store: Store, config: Config, { demo }: ServeCommandOptions): Promise<Ids | null> {
-  const clock = systemClock;
-  if (config.seed !== undefined) {
-    const configuredElsewhere = config.loyalty === undefined ? undefined : config.defaultSpaceId;
-    await seedFromFile(store, config.seed, { configuredElsewhere });
-  }
-  const ids = demo ? await seedDemo({ store, random: systemRandom, clock }) : null;
-  if (config.loyalty !== undefined) {
-    const spaceId = config.defaultSpaceId ?? ids?.spaceId;
-    await loyaltyFromFile(store, { path: config.loyalty, spaceId, clock });
-  }
-  return ids;
-}
-
 /** Answers requests before the platform is created. */
-const starting: Handler = async () => {
-  const { body, ...init } = overloaded();
+const answerStarting: Handler = async () => {
+  const { body, ...init } = starting();
   return new Response(body, init);
 };
 
@@ -223,8 +217,12 @@ async function openGeo({ geoip }: Config, logger: Logger): Promise<GeoFile | nul
   });
 }
 
-async function stopAll({ server, platform, workers, geo, mail, storage }: RunningParts): Promise<boolean> {
-  const finished = (await server?.stop()) ?? true;
+async function stopAll(
+  { server, platform, workers, geo, mail, storage }: RunningParts,
+  drainMs: number,
+): Promise<boolean> {
+  platform?.drain();
+  const finished = (await server?.stop({ drainMs })) ?? true;
   await Promise.all(workers.map(worker => worker.stop()));
   await platform?.close();
   await geo?.[Symbol.asyncDispose]();

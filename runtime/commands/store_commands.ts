@@ -88,8 +88,13 @@ export const indexUsers: CliContext["indexUsers"] = async (flags, onProgress) =>
  * @throws {CliError} The settings name no durable store, there is no such board, or back ends write to it.
  */
 export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
-  inStore("leaderboards rebuild", flags, async ({ store }, { secret = "" }) => {
-    const platform = await createPlatform({ store, secret: new MasterSecret(secret) });
+  inStore("leaderboards rebuild", flags, async ({ store }, { secret = "", publicUrl, basePath }) => {
+    const platform = await createPlatform({
+      store,
+      secret: new MasterSecret(secret),
+      ...(publicUrl === undefined ? {} : { publicUrl }),
+      ...(basePath === undefined ? {} : { basePath }),
+    });
     try {
       return await platform.rebuildBoard(board);
     } catch (error) {

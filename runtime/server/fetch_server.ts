@@ -32,6 +32,7 @@ export function fetchServer<Peer>(
   }
   function leave(response: Response): Response {
     gate.leave();
+    if (gate.draining) response.headers.set("connection", "close");
     return response;
   }
   function fail(error: unknown): never {

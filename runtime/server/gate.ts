@@ -5,6 +5,7 @@
  */
 
 import type { ErrorCode } from "../../lib/errors/mod.ts";
+import { errorFacts } from "../../lib/http/errors/status.ts";
 
 /** Default for the most requests in flight; the next is answered 503 immediately. */
 const concurrentDefault = 4_096;
@@ -27,15 +28,22 @@ export interface ServeOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+/** Options of a stop. */
+export interface StopOptions {
+  /** Time in ms for which requests are still answered, so that clients move to other servers. @default 0 */
+  readonly drainMs?: number;
+}
+
 /** A listening server. */
 export interface Server {
   /** URL without a slash at its end. */
   readonly url: string;
   /**
-   * Stops accepting, waits for requests in flight and background work, then closes every connection. Resolves with true if
-   * all finished within the grace time. A second call returns the same promise.
+   * Goes on answering for `drainMs`, with `Connection: close`. Then stops accepting, waits for requests in flight and background
+   * work, and closes every connection. Resolves with true if all finished within the grace time. A second call returns the
+   * same promise.
    */
-  stop(): Promise<boolean>;
+  stop(options?: StopOptions): Promise<boolean>;
 }
 
 /** Default host. */
@@ -71,6 +79,12 @@ export class Gate {
     return this.#stopping.signal;
   }
 
+  /** Asks clients to close their connections, with each answer, for a time in ms. Then closes the server. */
+  drain(ms: number, close: () => Promise<boolean>): Promise<boolean> {
+    this.#draining = true;
+    return ms === 0 ? close() : new Promise(resolve => setTimeout(resolve, ms)).then(close);
+  }
+
   /** True while the server stops and connections should not be kept. */
   get draining(): boolean {
     return this.#draining;
@@ -91,9 +105,8 @@ export class Gate {
     });
   };
 
-  /** Starts to drain. Resolves with true once nothing is in flight or pending, or with false after `msMax`. */
-  drain(msMax: number): Promise<boolean> {
-    this.#draining = true;
+  /** Ends live streams. Resolves with true once nothing is in flight or pending, or with false after `msMax`. */
+  finish(msMax: number): Promise<boolean> {
     this.#stopping.abort();
     if (this.#isIdle()) return Promise.resolve(true);
     return new Promise(resolve => {
@@ -121,15 +134,19 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** Creates the answer to a request that is not admitted: the problem document of `busy`. */
+/** Creates the answer to a request that is not admitted. */
 export function overloaded(): Refusal {
-  return refusal({
-    status: 503,
-    code: "busy",
-    title: "Service Unavailable",
-    message: "Cannot take the request: too many are in flight; retry later",
-    headers: { "retry-after": String(retrySeconds) },
-  });
+  return busy("Cannot take the request: too many are in flight; retry later");
+}
+
+/** Creates the answer to a request that comes before the platform is ready. */
+export function starting(): Refusal {
+  return busy("Cannot take the request: the server is starting; retry later");
+}
+
+function busy(message: string): Refusal {
+  const { status, title } = errorFacts.busy;
+  return refusal({ status, code: "busy", title, message, headers: { "retry-after": String(retrySeconds) } });
 }
 
 /** Creates the answer to a request whose `Host` is invalid (RFC 9112, section 3.2). */

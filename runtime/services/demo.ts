@@ -23,6 +23,11 @@ export async function demoSecret(store: Store): Promise<string> {
   return stored.value;
 }
 
+/** Creates the file of the report unless it exists. @throws {Error} It cannot be written. */
+export async function requireWritable(path: string): Promise<void> {
+  await writeFile(path, "", { flag: "a", mode: 0o600 });
+}
+
 /** Options of {@linkcode reportDemo}. */
 export interface DemoReport {
   readonly ids: DemoIds & { readonly isNew: boolean };

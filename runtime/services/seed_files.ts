@@ -1,5 +1,5 @@
 /**
- * Files that fill the store at the start of a server.
+ * Files that fill the store, at the start of a server or by a command.
  *
  * @module
  */
@@ -9,27 +9,68 @@ import type { Clock } from "../../lib/auth/mod.ts";
 import { createDirectory, createLoyaltyVersions } from "../../lib/directory/mod.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";
 import { AppError, type Seed, seedPlatform } from "../../lib/mod.ts";
+import { checkPlatformSeed } from "../../lib/platform/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 
-/** Options of {@linkcode seedFromFile}. */
-export interface SeedFileOptions {
-  /** A space whose loyalty configuration comes from another file, so that this one adds no version. */
-  readonly configuredElsewhere?: string | undefined;
+/** Names of the files. */
+export interface SeedFilesOptions {
+  /** A seed document. */
+  readonly seed?: string | undefined;
+  /** A loyalty configuration, in place of that of the seed for the same space. */
+  readonly loyalty?: string | undefined;
+  /** The space that `loyalty` configures. */
+  readonly spaceId?: string | undefined;
+}
+
+/** Files whose documents are valid. */
+export interface SeedFiles {
+  /**
+   * Creates or replaces the records of the documents. An equal loyalty configuration creates no version.
+   *
+   * @param spaceId The space that the loyalty file configures where the options name none.
+   *
+   * @throws {Error} A domain is another space's, or there is no space to configure; nothing is written.
+   */
+  write(store: Store, clock: Clock, spaceId?: string): Promise<void>;
 }
 
 /**
- * Creates or replaces the records that a JSON file describes.
+ * Reads and checks the files, so that a start which they would prevent changes nothing.
  *
- * @throws {Error} The file cannot be read, is not JSON, or is invalid; the message names every fault.
+ * @throws {Error} A file cannot be read or is invalid; the message names every fault.
  */
-export async function seedFromFile(
-  store: Store,
-  path: string,
-  { configuredElsewhere }: SeedFileOptions = {},
-): Promise<void> {
-  try {
+export async function readSeedFiles(options: SeedFilesOptions): Promise<SeedFiles> {
+  const configured = options.loyalty === undefined ? undefined : options.spaceId;
+  const seed = options.seed === undefined ? null : await readSeed(options.seed, configured);
+  const loyalty = options.loyalty === undefined ? null : await readLoyalty(options.loyalty);
+  return {
+    async write(store, clock, spaceId = options.spaceId) {
+      const target = loyalty === null ? null : await spaceOf(loyalty, spaceId, { store, clock, seed });
+      if (seed !== null) await withPath(seed.path, () => seedPlatform(store, seed.document, { clock }));
+      if (loyalty === null || target === null) return;
+      await createLoyaltyVersions({ store, clock }).put(target, { document: loyalty.document, by: "file" });
+    },
+  };
+}
+
+interface ReadFile<T> {
+  readonly path: string;
+  readonly document: T;
+}
+
+async function readSeed(path: string, configuredElsewhere: string | undefined): Promise<ReadFile<Seed>> {
+  return await withPath(path, async () => {
     const seed = JSON.parse(await readFile(path, "utf8")) as Seed;
-    await seedPlatform(store, configuredElsewhere === undefined ? seed : without(seed, configuredElsewhere));
+    const document = configuredElsewhere === undefined ? seed : without(seed, configuredElsewhere);
+    checkPlatformSeed(document);
+    return { path, document };
+  });
+}
+
+/** Names the file and every fault in the message of an error. */
+async function withPath<T>(path: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
   } catch (cause) {
     const faults = cause instanceof AppError ? (cause.fields ?? []) : [];
     const lines = faults.map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`).join("");
@@ -47,39 +88,34 @@ function without(seed: Seed, spaceId: string): Seed {
   return { ...seed, loyalty: Object.fromEntries(others) };
 }
 
-/** Options of {@linkcode loyaltyFromFile}. */
-export interface LoyaltyFileOptions {
-  readonly path: string;
-  /** The space to configure. */
-  readonly spaceId: string | undefined;
-  readonly clock: Clock;
-}
-
-/**
- * Stores the document of a file as the newest version of a space's loyalty configuration, unless it is the current one.
- *
- * @throws {Error} The file or its document is invalid, or there is no such space; nothing is written. The message names
- * every fault with its line and column.
- */
-export async function loyaltyFromFile(
-  store: Store,
-  { path, spaceId, clock }: LoyaltyFileOptions,
-): Promise<void> {
-  if (spaceId === undefined) {
-    throw new Error(`Cannot use ${path}: GRANDSTAND_DEFAULT_SPACE must name the space that it configures`);
-  }
+async function readLoyalty(path: string): Promise<ReadFile<unknown>> {
   const { readDocumentFile } = await import("./document_file.ts");
   const { document, locate } = await readDocumentFile(path);
   const faults = loyaltyFaults(document);
-  if (faults.length > 0) {
-    const lines = faults.map(({ pointer, detail }) => `\n  ${locate(pointer)} ${pointer}: ${detail}`);
-    throw new Error(`Cannot use the loyalty configuration in ${path}:${lines.join("")}`);
+  if (faults.length === 0) return { path, document };
+  const lines = faults.map(({ pointer, detail }) => `\n  ${locate(pointer)} ${pointer}: ${detail}`);
+  throw new Error(`Cannot use the loyalty configuration in ${path}:${lines.join("")}`);
+}
+
+interface SpaceSources {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly seed: ReadFile<Seed> | null;
+}
+
+/** Returns the id of the space that a loyalty file configures, which is in the store or in the seed. */
+async function spaceOf(
+  { path }: ReadFile<unknown>,
+  spaceId: string | undefined,
+  { store, clock, seed }: SpaceSources,
+): Promise<string> {
+  if (spaceId === undefined) {
+    throw new Error(`Cannot use ${path}: GRANDSTAND_DEFAULT_SPACE must name the space that it configures`);
   }
   const id = spaceId.toLowerCase();
-  if ((await createDirectory({ store, clock }).space(id)) === null) {
-    throw new Error(`Cannot configure the loyalty of space ${id} from ${path}: there is no such space`);
-  }
-  await createLoyaltyVersions({ store, clock }).put(id, { document, by: "file" });
+  if (seed?.document.spaces.some(space => space.id.toLowerCase() === id)) return id;
+  if ((await createDirectory({ store, clock }).space(id)) !== null) return id;
+  throw new Error(`Cannot configure the loyalty of space ${id} from ${path}: there is no such space`);
 }
 
 /** Lists the faults of a loyalty configuration. */

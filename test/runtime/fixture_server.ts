@@ -82,7 +82,7 @@ const server = await serveHere(handler, {
   graceMsMax: Number(process.env.GRACE_MS_MAX ?? 30_000),
 });
 process.on("SIGTERM", async () => {
-  const stopping = server.stop();
+  const stopping = server.stop({ drainMs: Number(process.env.DRAIN_MS ?? 0) });
   console.log("stopping");
   console.log(`stopped ${await stopping}`);
   process.exit();

@@ -28,7 +28,7 @@ function addTransportTests(target: () => Target): void {
       const response = await get(path);
       assert.equal(response.status, 200);
       assert.match(response.headers.get("x-request-id") ?? "", /^[\w.-]{8,64}$/);
-      assert.deepEqual(await response.json(), { status: "ok" });
+      assert.equal(((await response.json()) as { status: string }).status, "ok");
     }
   });
 

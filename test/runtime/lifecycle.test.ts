@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { Agent, get } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { type Program, start } from "./processes.ts";
@@ -42,6 +43,21 @@ function addTests(runtime: Runtime): void {
     await assert.rejects(fetch(`${url}/address`, { headers: { connection: "close" } }));
     program.stdin.write("release\n");
     assert.equal(await held, "held");
+    assert.equal(await program.ended, 0);
+    assert.match(program.stdout(), /stopped true/);
+  });
+
+  it("lets the clients of kept connections go before it stops: none is reset", async context => {
+    const { program, url } = await open(context, { DRAIN_MS: "1000" });
+    const clients = Array.from({ length: 32 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const first = await Promise.all(clients.map(agent => connectionOf(`${url}/address`, agent)));
+    assert.ok(first.every(connection => connection !== "close"));
+    program.signal("SIGTERM");
+    await program.match(/stopping/);
+    // Sent over the connections that were kept; each answer then says that its connection ends.
+    const later = await Promise.all(clients.map(agent => connectionOf(`${url}/address`, agent)));
+    assert.deepEqual(new Set(later), new Set(["close"]));
+    assert.match(String(await connectionOf(`${url}/address`, new Agent())), /close/);
     assert.equal(await program.ended, 0);
     assert.match(program.stdout(), /stopped true/);
   });
@@ -137,6 +153,15 @@ function addTests(runtime: Runtime): void {
     const bytes = new Uint8Array(await (await fetch(`${url}/stream`)).arrayBuffer());
     assert.equal(bytes.byteLength, 1_048_576);
     assert.deepEqual([bytes[0], bytes[65_536], bytes.at(-1)], [0, 1, 15]);
+  });
+}
+
+/** Returns the header field `Connection` of the answer to a request. Rejects where the connection is reset. */
+function connectionOf(url: string, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, response => {
+      response.resume().on("end", () => resolve(response.headers.connection));
+    }).on("error", reject);
   });
 }
 

@@ -6,8 +6,9 @@ import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createLoyaltyVersions, seedDirectory } from "../../lib/directory/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
 import { parseDocumentText, readDocumentFile } from "../../runtime/services/document_file.ts";
-import { loyaltyFromFile } from "../../runtime/services/seed_files.ts";
+import { readSeedFiles } from "../../runtime/services/seed_files.ts";
 import { createTestClock } from "../support/clock.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";
 import { start } from "./processes.ts";
@@ -76,12 +77,16 @@ describe("a document file", () => {
 
 describe("the loyalty file of a server", () => {
   const clock = createTestClock();
+  const loyaltyFromFile = async (
+    store: Store,
+    { path, spaceId }: { readonly path: string; readonly spaceId: string | undefined },
+  ): Promise<void> => (await readSeedFiles({ loyalty: path, spaceId })).write(store, clock.now);
 
   it("becomes the newest version where it differs from the current one", async () => {
     const store = createMemoryStore();
     await seedDirectory(store, seed, { clock: clock.now });
     const versions = createLoyaltyVersions({ store, clock: clock.now });
-    const options = { spaceId: ids.space.toUpperCase(), clock: clock.now };
+    const options = { spaceId: ids.space.toUpperCase() };
     await loyaltyFromFile(store, { ...options, path: file("same.json", JSON.stringify(loyalty)) });
     assert.equal((await versions.current(ids.space))?.number, 1);
     const yaml = file("other.yaml", "metrics: [{id: gems, title: Gems}]");
@@ -97,7 +102,7 @@ describe("the loyalty file of a server", () => {
     await seedDirectory(store, seed, { clock: clock.now });
     const wrong = 'metrics:\n  - id: "not an id"\n    title: 5\nrules: {}\n';
     const path = file("wrong.yaml", wrong);
-    const options = { path, spaceId: ids.space, clock: clock.now };
+    const options = { path, spaceId: ids.space };
     await assert.rejects(loyaltyFromFile(store, options), (error: Error) => {
       assert.match(error.message, /wrong\.yaml:2:9 \/metrics\/0\/id: /);
       assert.match(error.message, /wrong\.yaml:3:12 \/metrics\/0\/title: /);

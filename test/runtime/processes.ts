@@ -33,7 +33,8 @@ export function start(
 ): Program {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("GRANDSTAND_"));
   const child = spawn(file, args, {
-    env: { ...Object.fromEntries(inherited), NO_COLOR: "1", ...environment },
+    // No client of a test needs time to move to another server.
+    env: { ...Object.fromEntries(inherited), NO_COLOR: "1", GRANDSTAND_DRAIN: "0", ...environment },
     stdio: "pipe",
   });
   running.add(child);

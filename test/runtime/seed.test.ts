@@ -5,8 +5,12 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
-import { seedFromFile } from "../../runtime/services/seed_files.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { readSeedFiles } from "../../runtime/services/seed_files.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";
+
+const seedFromFile = async (store: Store, path: string): Promise<void> =>
+  (await readSeedFiles({ seed: path })).write(store, Date.now);
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-seed-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -14,8 +14,9 @@ describe("health", () => {
 
   it("is ready while the store answers", async () => {
     let asked = 0;
-    const ready = async (): Promise<void> => {
+    const ready = async (): Promise<readonly []> => {
       asked++;
+      return [];
     };
     assert.equal((await call(handlerOf([], { ready }), "/readyz")).status, 200);
     assert.equal(asked, 1);
@@ -23,7 +24,7 @@ describe("health", () => {
 
   it("is 503 with Retry-After when it does not, without saying why", async () => {
     const logger = keptLog();
-    const ready = (): Promise<void> => Promise.reject(new Error("redis at 10.0.0.7 refused"));
+    const ready = (): Promise<never> => Promise.reject(new Error("redis at 10.0.0.7 refused"));
     const answer = await call(handlerOf([], { ready, logger }), "/readyz");
     assert.equal(answer.status, 503);
     assert.equal(answer.headers.get("retry-after"), "1");

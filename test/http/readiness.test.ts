@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createRedisStore } from "../../adapters/redis/mod.ts";
+import { createJsonLogger } from "../../lib/http/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { openPlatform, type TestPlatform } from "../support/platform.ts";
+import { redisAvailable, startRedis } from "../support/redis.ts";
+import { WatchedStore } from "../support/watched_store.ts";
+import { assertProblem } from "./_problem.ts";
+
+describe("readiness", () => {
+  it("ends when the server is about to stop, while requests are answered", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    t.after(() => world.dispose());
+    assert.deepEqual((await world.call("/readyz")).json, { status: "ok" });
+    world.platform.drain();
+    assertProblem(await world.call("/readyz"), 503, "busy");
+    assert.equal((await world.call("/healthz")).status, 200);
+    assert.equal((await world.call("/api/loyalty/config")).status, 200);
+  });
+
+  it("costs the store one write a second, however many ask", async t => {
+    let store: WatchedStore | undefined;
+    const world = await openPlatform(async clock => {
+      store = new WatchedStore(createMemoryStore({ clock }));
+      return store;
+    });
+    t.after(() => world.dispose());
+    const written = (): number => store?.commits.length ?? 0;
+    const before = written();
+    await Promise.all(Array.from({ length: 20 }, () => world.call("/readyz")));
+    await world.call("/readyz");
+    assert.equal(written() - before, 1);
+    world.clock.advance(1_000);
+    await world.call("/readyz");
+    assert.equal(written() - before, 2);
+  });
+});
+
+describe("readiness on Redis", { skip: redisAvailable() }, () => {
+  it("needs a store that takes writes, and warns of one that may lose data", async t => {
+    const server = await startRedis();
+    t.after(() => server.kill());
+    const lines: string[] = [];
+    const open = async (clock: () => number): Promise<Store> =>
+      createRedisStore({ server: server.url, clock });
+    const logger = createJsonLogger({ write: line => lines.push(line) });
+    const world = await openPlatform(open, { logger });
+    t.after(() => world.dispose());
+    const codes = async (): Promise<readonly string[]> => {
+      world.clock.advance(60_000);
+      const { status, json } = await world.call("/readyz");
+      assert.equal(status, 200);
+      return (json.warnings ?? []).map(({ code }: { code: string }) => code);
+    };
+    await world.platform.work();
+    assert.deepEqual(warningsIn(lines), ["not_persistent"]);
+    assert.deepEqual(await codes(), ["not_persistent"]);
+    await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    assert.deepEqual(await codes(), ["keys_are_evicted", "not_persistent"]);
+    assert.deepEqual(await codes(), ["keys_are_evicted", "not_persistent"]);
+    assert.deepEqual(warningsIn(lines), ["not_persistent", "keys_are_evicted"]);
+    await server.command("CONFIG", "SET", "appendonly", "yes");
+    await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    assert.deepEqual(await codes(), []);
+
+    await server.command("CONFIG", "SET", "maxmemory", "1");
+    await assertUnready(world);
+    await server.command("CONFIG", "SET", "maxmemory", "0");
+    assert.deepEqual(await codes(), []);
+    await server.command("REPLICAOF", "127.0.0.1", "1");
+    await assertUnready(world);
+  });
+});
+
+async function assertUnready(world: TestPlatform): Promise<void> {
+  world.clock.advance(1_000);
+  assertProblem(await world.call("/readyz"), 503, "storage_unavailable");
+}
+
+function warningsIn(lines: readonly string[]): readonly string[] {
+  return lines
+    .map(line => JSON.parse(line))
+    .flatMap(({ event, code }) => (event === "store_warning" ? [code] : []));
+}

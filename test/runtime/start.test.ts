@@ -1,0 +1,142 @@
+/** Starts and stops of `grandstand serve`. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it, type TestContext } from "node:test";
+import { openFileStore } from "../../adapters/file/mod.ts";
+import { createDirectory } from "../../lib/directory/mod.ts";
+import type { Seed } from "../../lib/mod.ts";
+import { ids, seed } from "../support/platform.ts";
+import { redisAvailable, startRedis } from "../support/redis.ts";
+import { until } from "../support/until.ts";
+import { type Program, start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
+const folder = mkdtempSync(join(tmpdir(), "grandstand-start-"));
+after(() => rmSync(folder, { recursive: true }));
+const [runtime] = runtimes.filter(({ form, skip }) => form === "built" && skip === false);
+
+async function serve(t: TestContext, environment: Readonly<Record<string, string>>): Promise<Program> {
+  assert.ok(runtime !== undefined);
+  const settings = { GRANDSTAND_SECRET: secret, GRANDSTAND_PORT: "0", ...environment };
+  const program = start([...(await cliCommand(runtime)), "serve"], settings);
+  t.after(() => program.signal("SIGKILL"));
+  return program;
+}
+
+async function urlOf(program: Program): Promise<string> {
+  const [, url = ""] = await program.match(/listens on (\S+)/);
+  return url;
+}
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function seedNamed(name: string, more: Partial<Seed> = {}): string {
+  const organisations = seed.organisations.map(one => ({ ...one, name }));
+  return file(`${name}.json`, JSON.stringify({ ...seed, organisations, ...more }));
+}
+
+describe("a start that is refused", () => {
+  it("changes nothing in the store, whatever refuses it", async t => {
+    const data = join(folder, "data");
+    const common = { GRANDSTAND_DATA: data, GRANDSTAND_FSYNC: "never" };
+    const running = await serve(t, { ...common, GRANDSTAND_SEED: seedNamed("first") });
+    await urlOf(running);
+    running.signal("SIGTERM");
+    assert.equal(await running.ended, 0);
+
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise(resolve => taken.once("listening", resolve));
+    t.after(() => taken.close());
+    const { port } = taken.address() as { port: number };
+    const second = { ...common, GRANDSTAND_SEED: seedNamed("second") };
+    const refusals: Record<string, Record<string, string>> = {
+      port: { GRANDSTAND_PORT: String(port) },
+      "country database": { GRANDSTAND_GEOIP: file("none.mmdb", "no database") },
+      "master secret": { GRANDSTAND_SECRET: `${secret}${secret}` },
+      "loyalty file": {
+        GRANDSTAND_LOYALTY: file("loyalty.yaml", "metrics: 5"),
+        GRANDSTAND_DEFAULT_SPACE: ids.space,
+      },
+      "space of the loyalty file": {
+        GRANDSTAND_LOYALTY: file("right.json", "{}"),
+        GRANDSTAND_DEFAULT_SPACE: ids.event,
+      },
+      "event of the seed": { GRANDSTAND_SEED: seedNamed("third", { events: [{ id: "x" } as never] }) },
+    };
+    for (const [what, environment] of Object.entries(refusals)) {
+      const program = await serve(t, { ...second, ...environment });
+      assert.equal(await program.ended, 1, `${what}: ${program.stdout()}`);
+      assert.match(program.stderr(), /Cannot serve: /, what);
+      assert.equal(await organisationIn(data), "first", what);
+    }
+    const program = await serve(t, second);
+    await urlOf(program);
+    program.signal("SIGTERM");
+    await program.ended;
+    assert.equal(await organisationIn(data), "second");
+  });
+});
+
+async function organisationIn(data: string): Promise<string | undefined> {
+  const store = await openFileStore(data, { fsync: "never" });
+  try {
+    return (await createDirectory({ store, clock: Date.now }).organisation(ids.organisation))?.name;
+  } finally {
+    await store[Symbol.asyncDispose]();
+  }
+}
+
+describe("a server that starts", { skip: redisAvailable() }, () => {
+  it("says so until it can serve", async t => {
+    const redis = await startRedis();
+    t.after(() => redis.kill());
+    // Longer than the server waits for an answer: it listens, and then gives up.
+    await redis.command("CLIENT", "PAUSE", "30000", "ALL");
+    const port = String(await freePort());
+    const program = await serve(t, { GRANDSTAND_REDIS: redis.url, GRANDSTAND_PORT: port });
+    let answer: { status: number; message: string } | undefined;
+    await until("the port answers", async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+      if (response === null) return false;
+      const { message } = (await response.json()) as { message: string };
+      answer = { status: response.status, message };
+      return true;
+    });
+    assert.deepEqual(answer, {
+      status: 503,
+      message: "Cannot take the request: the server is starting; retry later",
+    });
+    program.signal("SIGKILL");
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise(resolve => server.once("listening", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}
+
+describe("a server that stops", () => {
+  it("is not ready and answers for the time of GRANDSTAND_DRAIN", async t => {
+    const program = await serve(t, { GRANDSTAND_DRAIN: "2" });
+    const url = await urlOf(program);
+    assert.equal((await fetch(`${url}/readyz`)).status, 200);
+    program.signal("SIGTERM");
+    await until("it is not ready", async () => (await fetch(`${url}/readyz`)).status === 503);
+    const answer = await fetch(`${url}/healthz`);
+    assert.deepEqual([answer.status, answer.headers.get("connection")], [200, "close"]);
+    assert.equal(await program.ended, 0);
+    await assert.rejects(fetch(`${url}/healthz`));
+  });
+});
