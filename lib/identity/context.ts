@@ -8,6 +8,7 @@ import type { BackgroundWork } from "./background.ts";
 import type { ClientTokens } from "./client_tokens.ts";
 import type { Codes } from "./codes/codes.ts";
 import type { AttemptLimiter } from "./limits/limits.ts";
+import type { AccountMerge, AccountMerges } from "./merges.ts";
 import type { IdleUsers } from "./removal/idle_users.ts";
 import type { OnRemove } from "./removal/remove_user.ts";
 import type { SessionGuard } from "./sessions/session_guard.ts";
@@ -39,14 +40,8 @@ export interface IdentityContext {
   readonly idleUsers: IdleUsers;
   readonly mailer: Mailer;
   readonly background: BackgroundWork;
-  /** Called once for every anonymous user who logs in to an account. */
+  readonly merges: AccountMerges;
+  /** Called once for every anonymous user who was merged into an account. */
   readonly onMerge: (merge: AccountMerge) => Promise<void> | void;
   readonly onRemove: OnRemove;
-}
-
-/** An anonymous user who logged in to an existing account. Ids of users. */
-export interface AccountMerge {
-  readonly projectId: string;
-  readonly from: string;
-  readonly into: string;
 }

@@ -1,3 +1,4 @@
+import { uuid } from "../auth/crypto/mod.ts";
 import type { Clock, MasterSecret, RandomBytes, Tokens } from "../auth/mod.ts";
 import {
   concurrentHashesDefault,
@@ -24,9 +25,10 @@ import { Audit } from "./audit/audit.ts";
 import { BackgroundWork } from "./background.ts";
 import { ClientTokens } from "./client_tokens.ts";
 import { codeCost, createCodes } from "./codes/codes.ts";
-import type { AccountMerge, IdentityContext } from "./context.ts";
+import type { IdentityContext } from "./context.ts";
 import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import type { AttemptLimits } from "./limits/policies.ts";
+import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
 import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
 import { SessionGuard } from "./sessions/session_guard.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
@@ -47,7 +49,10 @@ export interface IdentityOptions {
   readonly limits?: AttemptLimits | "off";
   /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
   readonly remote?: RemoteFetchOptions;
-  /** Called once for every anonymous user who logs in to an account. @default nothing */
+  /**
+   * Called for every anonymous user who was merged into an account, with points, items and scores; once, and not at all if the
+   * process stops just before. @default nothing
+   */
   readonly onMerge?: (merge: AccountMerge) => Promise<void> | void;
 }
 
@@ -75,6 +80,7 @@ export interface IdentityServices {
   readonly timer?: Timer | undefined;
   readonly onRemove: IdleUsersOptions["onRemove"];
   readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
+  readonly mergeUsers: AccountMergesOptions["mergeUsers"];
   /** @default {} */
   readonly options?: IdentityOptions | undefined;
 }
@@ -117,6 +123,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     limiter: attemptLimiter(services),
     audit: new Audit(store, secret, logger),
     idleUsers: new IdleUsers({ ...services, sessions }),
+    merges: new AccountMerges({ ...services, sessions, holder: uuid(random) }),
     mailer: services.mailer ?? createNoMailer(logger),
     background: new BackgroundWork(logger),
     onMerge: options.onMerge ?? (() => {}),

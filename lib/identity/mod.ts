@@ -7,7 +7,7 @@
 export type { Audit } from "./audit/audit.ts";
 export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
 export type { ClientToken, ClientTokens } from "./client_tokens.ts";
-export type { AccountMerge, IdentityContext } from "./context.ts";
+export type { IdentityContext } from "./context.ts";
 export {
   createIdentity,
   createNoMailer,
@@ -22,6 +22,7 @@ export {
   attemptPolicies,
   type LimitedAction,
 } from "./limits/policies.ts";
+export type { AccountMerge, AccountMerges } from "./merges.ts";
 export { operatorRoutes } from "./operators/routes.ts";
 export type {
   ClientTokenSchema as ClientTokenAnswer,

@@ -16,6 +16,7 @@ import { RecordCache } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
 import { type CommandRunner, createCommandRunner } from "./commands/command_runner.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
+import { mergeUsers } from "./commands/merge_users.ts";
 import {
   createUserCommands,
   type TransactionView,
@@ -87,6 +88,11 @@ export interface Loyalty extends UserCommands, UserVerification {
    * repeatedly; calls may overlap, in one process or several.
    */
   sweep(): ReturnType<typeof sweepDueUsers>;
+  /**
+   * Merges a user into another of the same project, once: points, items, progress, coupons and scores. Commands about the merged
+   * user are refused from then on. It may be repeated after an interruption.
+   */
+  merge(from: SpaceUser, into: SpaceUser): Promise<void>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
   register(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
@@ -173,6 +179,12 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
         processUser: user => dueWork({ ...user, projectId: null }),
         onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
       });
+    },
+    async merge(from, into) {
+      await dueUsers.register(from);
+      await mergeUsers(shared, commands, { from, into });
+      // Delivers the last scores, so that none brings the user back to a board later.
+      await dueWork(from);
     },
     register: async user => await dueUsers.register(user),
     users: organisationId => listUsersOf(store, organisationId),

@@ -137,7 +137,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const readiness = new Readiness(resolved);
   const http = handlerOptions(resolved, services, readiness);
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
-  const { apiKeys, leaderboards, loyalty, exports, userDirectory, idleUsers, actions } = services;
+  const { apiKeys, leaderboards, loyalty, exports, userDirectory, merges, idleUsers, actions } = services;
   async function idle(): Promise<void> {
     const { background, audit, scoreFeed } = services;
     await Promise.all(
@@ -173,6 +173,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await loyalty.sweep();
       await userDirectory.work();
       await leaderboards.prune();
+      await merges.work();
       await idleUsers.sweepDue();
       await apiKeys.flushUses();
       await readiness.warnings();

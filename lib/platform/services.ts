@@ -24,7 +24,13 @@ import {
 import { Exports } from "../exports/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
-import { createIdentity, createNoMailer, type ExchangeContext, type User } from "../identity/mod.ts";
+import {
+  type AccountMerge,
+  createIdentity,
+  createNoMailer,
+  type ExchangeContext,
+  type User,
+} from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
 import { createLocation, type Location } from "../location/mod.ts";
 import { createLoyalty, type Loyalty, type WebhookKeys } from "../loyalty/mod.ts";
@@ -102,6 +108,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     passwordKernels: options.passwordKernels,
     onRemove: leaderboards.removeUser,
     isWorthKeeping: hasTransactions({ directory, loyalty }),
+    mergeUsers: mergeLoyalty({ directory, loyalty }),
     options: options.identity,
   });
   const found = userDirectory({ store, directory, clock, loyalty });
@@ -132,6 +139,20 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     webhookKeyOf,
     cursorKey: deriveKey(secret, "cursor"),
     quotas,
+  };
+}
+
+/** Merges what anonymous users have earned into their accounts. */
+function mergeLoyalty({
+  directory,
+  loyalty,
+}: Pick<Services, "directory" | "loyalty">): (merge: AccountMerge) => Promise<void> {
+  return async ({ projectId, from, into }) => {
+    const project = await directory.project(projectId);
+    if (project === null) return;
+    const { organisationId, spaceId } = project;
+    const common = { organisationId, spaceId, projectId };
+    await loyalty.merge({ ...common, userId: from }, { ...common, userId: into });
   };
 }
 

@@ -18,7 +18,7 @@ import { copyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_state.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
-import { type ChangedSum, changedSums, scoreUpdates, withChangedSums } from "./scores.ts";
+import { type ChangedSum, changedSums, scoreUpdates, withChangedSums, withSumsBefore } from "./scores.ts";
 
 /** Most records that a user's history keeps; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -37,6 +37,8 @@ export interface Command {
   readonly isIdempotent?: boolean;
   /** The action that boards count it for. @default none */
   readonly scoring?: Omit<Gain, "metrics">;
+  /** Sums of boards to add, in place of those that `scoring` adds. @default none */
+  readonly addedSums?: readonly ChangedSum[];
   /** Further reads of the user's partition. @default none */
   readonly extraReads?: readonly Read[];
   /** Makes further writes from the results of `extraReads`. @default none */
@@ -201,13 +203,16 @@ interface Change {
 
 function changed(
   { projectId, targets, now }: CommandContext,
-  { once, scoring = noScoring }: Command,
+  { once, scoring = noScoring, addedSums }: Command,
   { before, passed, result, waiting, extra }: Change,
 ): AppliedCommand {
   const state = result?.state ?? copyState(passed.state);
   const gained = addGains(passed.gained, result?.gained ?? {});
   const { action, data } = scoring;
-  const sums: readonly ChangedSum[] = changedSums(targets, before.sums, { action, data, metrics: gained });
+  const sums: readonly ChangedSum[] =
+    addedSums === undefined || result === null
+      ? changedSums(targets, before.sums, { action, data, metrics: gained })
+      : withSumsBefore(before.sums, addedSums);
   const current = scoreUpdates(state, targets, { totals: sums, gained });
   const updates = notReplaced(waiting, current).concat(current);
   state.projectId = projectId;

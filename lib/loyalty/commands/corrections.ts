@@ -13,6 +13,7 @@ import { type HistoryTransaction, type MetricChange, transactionsOf } from "../u
 import { parseEntry } from "../user/read_history.ts";
 import { reversalMarkReads, reversalMarkWrites } from "../user/reversal_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
+import { requireUnmerged } from "../user/state.ts";
 import type { Command } from "./command.ts";
 
 /** Changes of a user's metrics. */
@@ -58,10 +59,12 @@ export function adjustmentCommand(
     isIdempotent: wasApplied !== undefined,
     extraReads: reads,
     extraWrites: results => (isRepeated(results) ? [] : (writes?.(results as StoredRecords) ?? [])),
-    decide: (state, results, { isReached }) =>
-      isRepeated(results)
-        ? null
-        : applyAdjustment(config, state, { changes, reason, id, at: now }, { globalLimitReached: isReached }),
+    decide: (state, results, { isReached }) => {
+      if (isRepeated(results)) return null;
+      requireUnmerged(state);
+      const adjustment = { changes, reason, id, at: now };
+      return applyAdjustment(config, state, adjustment, { globalLimitReached: isReached });
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import { rewardCountError } from "../config/semantic_errors.ts";
 import { activationTime } from "../engine/metric_changes.ts";
 import { applyGrant } from "../engine/mod.ts";
 import { type GrantedReward, type PointDates, pointDateErrors } from "../user/history.ts";
+import { requireUnmerged } from "../user/state.ts";
 import type { Command } from "./command.ts";
 
 /** Rewards to give to a user. */
@@ -56,8 +57,10 @@ export function grantCommand(config: CompiledConfig, order: GrantOrder, now: num
   return {
     projectId,
     once: id === undefined ? undefined : { of: "grant", id },
-    decide: (state, _, { isReached }) =>
-      applyGrant(config, state, { ...order, at: now }, { globalLimitReached: isReached }),
+    decide: (state, _, { isReached }) => {
+      requireUnmerged(state);
+      return applyGrant(config, state, { ...order, at: now }, { globalLimitReached: isReached });
+    },
   };
 }
 

@@ -66,7 +66,13 @@ export function keptSums(sums: UserState["sums"], now: number): UserState["sums"
   );
 }
 
-function sumKey(target: SumTarget): string {
+/** Adds the user's own sums to those that were added up elsewhere. */
+export function withSumsBefore(sums: UserState["sums"], added: readonly ChangedSum[]): readonly ChangedSum[] {
+  return added.map(sum => ({ ...sum, total: sum.total + (ownValue(sums, sum.key)?.[0] ?? 0) }));
+}
+
+/** Returns the key of a sum in a user's state. */
+export function sumKey(target: SumTarget): string {
   const cached = keys.get(target);
   if (cached !== undefined) return cached;
   const key = bytesToHex(sha256(utf8ToBytes(target.id))).slice(0, keyCharacters);

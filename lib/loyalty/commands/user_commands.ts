@@ -15,6 +15,7 @@ import { type Action, applyAction } from "../engine/mod.ts";
 import type { TransactionSchema } from "../user/change_payload.ts";
 import type { HistoryTransaction } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
+import { requireUnmerged } from "../user/state.ts";
 import type { Command, CommandDecision } from "./command.ts";
 import type { BatchOutcome, CommandRunner, MakeCommand } from "./command_runner.ts";
 import {
@@ -173,8 +174,10 @@ function reportCommand(config: CompiledConfig, report: ActionReport, now: number
     projectId,
     once: id === undefined ? undefined : { of: "action", id },
     scoring: { action: name, data },
-    decide: (state, _, { isReached }) =>
-      applyAction(config, state, action, { globalLimitReached: isReached }),
+    decide: (state, _, { isReached }) => {
+      requireUnmerged(state);
+      return applyAction(config, state, action, { globalLimitReached: isReached });
+    },
   };
 }
 

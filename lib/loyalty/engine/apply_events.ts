@@ -11,11 +11,11 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, NotificationSetting } from "../config/document.ts";
 import { isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
-import type { GrantedReward, HistoryTransaction, MetricChange } from "../user/history.ts";
+import type { GrantedReward, HistoryTransaction, Inheritance, MetricChange } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
 import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
-import { type GrantedSingleReward, giveRewards } from "./rewards.ts";
+import { type GrantedSingleReward, giveRewards, inherit } from "./rewards.ts";
 import { type OnRound, runRounds, runTriggered } from "./rounds.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 
@@ -75,13 +75,15 @@ export interface Grant {
   readonly at: number;
   /** Given by the caller. */
   readonly id?: string;
+  /** Of a merged user. @default none */
+  readonly inheritance?: Inheritance;
 }
 
 /** Gives rewards. Those that the configuration does not name give nothing. */
 export function applyGrant(
   compiled: CompiledConfig,
   state: UserState,
-  { rewards, reason, metadata, notification, at, id }: Grant,
+  { rewards, reason, metadata, notification, at, id, inheritance }: Grant,
   { globalLimitReached }: EventOptions = {},
 ): Outcome {
   const draft = new StateDraft(compiled, state, at, globalLimitReached);
@@ -89,6 +91,7 @@ export function applyGrant(
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
   const subject = metadata === undefined ? { reason } : { reason, metadata };
+  if (inheritance !== undefined) inherit(draft, inheritance);
   giveRewards(draft, single, { type: "rewardGranted", subject });
   runTriggered(draft);
   const [granted] = draft.transactions;
@@ -96,7 +99,11 @@ export function applyGrant(
   if (notification !== undefined && granted !== undefined) {
     draft.notify({ type: "rewardGranted", ...notification, payload: granted.payload });
   }
-  const given = id === undefined ? { rewards, reason } : { rewards, reason, id };
+  const given = {
+    ...{ rewards, reason },
+    ...(id === undefined ? {} : { id }),
+    ...(inheritance === undefined ? {} : { inheritance }),
+  };
   return draft.finish({ kind: "grant", grant: { ...given, ...draft.limitedFirings } });
 }
 

@@ -6,8 +6,8 @@
 
 import { addDuration } from "../../calendar/mod.ts";
 import type { NotificationSetting } from "../config/document.ts";
-import type { GrantedReward, TransactionType } from "../user/history.ts";
-import type { UserCoupon } from "../user/state.ts";
+import type { GrantedReward, Inheritance, TransactionType } from "../user/history.ts";
+import type { ChallengeProgress, UserCoupon } from "../user/state.ts";
 import type { StateDraft } from "./draft.ts";
 import { giveMetric } from "./metric_changes.ts";
 import { TransactionBuilder, type TransactionSubject } from "./transaction_builder.ts";
@@ -82,6 +82,40 @@ export function giveCoupon(
     draft.notify({ type: "couponReceived", ...setting, payload: transaction.payload });
   }
   return id;
+}
+
+/**
+ * Takes over progress and coupons of a merged user: milestones that are higher, challenges that are further, and coupons that
+ * are still valid. Rewards that either user had for them are not given again.
+ */
+export function inherit(draft: StateDraft, { milestones, challenges, coupons }: Inheritance): void {
+  for (const [setId, progress] of Object.entries(milestones)) {
+    const own = draft.milestoneProgress(setId)?.threshold ?? Number.NEGATIVE_INFINITY;
+    if (progress.threshold > own) draft.setMilestone(setId, progress);
+  }
+  for (const [id, progress] of Object.entries(challenges)) {
+    const own = draft.challengeProgress(id);
+    if (own !== undefined && !isFurther(progress, own)) continue;
+    draft.setChallenge(id, progress);
+    draft.scheduleDue(progress.endsAt);
+  }
+  const isOwned = ({ couponId }: UserCoupon): boolean =>
+    draft.compiled.coupons.get(couponId)?.type === "shared" &&
+    draft.coupons.some(owned => owned.couponId === couponId && isCouponValid(owned, draft.at));
+  const taken = coupons.filter(coupon => isCouponValid(coupon, draft.at) && !isOwned(coupon));
+  if (taken.length === 0) return;
+  const all = [...draft.coupons, ...taken.map(coupon => ({ ...coupon, id: draft.newId() }))];
+  draft.setCoupons(all.slice(-couponsMax));
+}
+
+/** Checks whether a user is further in the same run of a challenge than another one. */
+function isFurther(one: ChallengeProgress, other: ChallengeProgress): boolean {
+  return other.status === "none" || (one.run === other.run && stepsOf(one) > stepsOf(other));
+}
+
+function stepsOf({ status, counts }: ChallengeProgress): number {
+  if (status === "completed") return Number.POSITIVE_INFINITY;
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Checks whether a coupon has not expired at a time (Unix ms). */

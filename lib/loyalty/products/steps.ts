@@ -11,7 +11,13 @@ import type { LimitUses } from "../commands/limit_uses.ts";
 import type { Reward } from "../config/document.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
 import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
-import type { Redemption, RedemptionFault, RedemptionStatus, UserState } from "../user/state.ts";
+import {
+  type Redemption,
+  type RedemptionFault,
+  type RedemptionStatus,
+  requireUnmerged,
+  type UserState,
+} from "../user/state.ts";
 import { acceptOrder, isOwned, type OrderContext, type RedemptionOrder } from "./orders.ts";
 
 /** Time for which a redemption stays on record after its last step, in ms: 366 days. */
@@ -60,6 +66,7 @@ export function beginCommand(context: OrderContext, order: RedemptionOrder): Com
     extraReads: [onceMark(mark.key, mark.field)],
     decide: (settled, [marks], uses) => {
       if ((marks as ReadonlyMap<string, number>).size > 0) return null;
+      requireUnmerged(settled);
       const redemption = acceptOrder(context, settled, order);
       const needsReservation = redemption.takesStock || redemption.poolId !== undefined;
       const step = needsReservation ? "reserved" : "sold";

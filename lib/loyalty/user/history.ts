@@ -8,6 +8,7 @@ import type { ActionData, MetricReward, NotificationSetting, Price, Reward } fro
 import type { transactionTypes } from "../config/webhooks.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload } from "./change_payload.ts";
+import type { UserState } from "./state.ts";
 
 /** A correction of a metric by a back end. */
 export interface MetricChange {
@@ -45,6 +46,12 @@ export function pointDateErrors({ availableAt, expiresAt }: PointDates, now: num
 /** A reward that a back end grants, with dates of its own where it has points. */
 export type GrantedReward = Exclude<Reward, { readonly type: "metric" }> | (MetricReward & PointDates);
 
+/** What a user takes over from a merged one beside points and items. */
+export interface Inheritance extends Pick<UserState, "milestones" | "challenges" | "coupons"> {
+  /** Id of the merged user. */
+  readonly from: string;
+}
+
 /** The rules that a global limit kept from firing, with the number of times that they had fired before in the same event. */
 export interface LimitedFirings {
   readonly limited?: Readonly<Record<string, number>>;
@@ -70,6 +77,7 @@ export interface HistoryRecord {
     readonly rewards: readonly GrantedReward[];
     readonly reason: string;
     readonly id?: string;
+    readonly inheritance?: Inheritance;
   };
   readonly adjustment?: LimitedFirings & {
     readonly changes: readonly MetricChange[];

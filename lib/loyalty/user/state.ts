@@ -4,6 +4,7 @@
  * @module
  */
 
+import { AppError } from "../../errors/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { LedgerEntry, Lot } from "../ledger/mod.ts";
@@ -165,6 +166,8 @@ export interface UserState {
   readonly sums: Readonly<Record<string, RunningSum>>;
   /** The newest generation of once marks, and its number of marks. */
   readonly onceMarks: { readonly generation: number; readonly count: number };
+  /** The user that this one was merged into; null: none. */
+  readonly mergedInto: string | null;
 }
 
 /** Returns the state of a new user. */
@@ -190,6 +193,7 @@ export function emptyState(projectId: string | null): UserState {
     undelivered: [],
     sums: {},
     onceMarks: { generation: 0, count: 0 },
+    mergedInto: null,
   };
 }
 
@@ -202,6 +206,16 @@ const aheadMsMax = 300_000;
  */
 export function withoutFutureTime(state: UserState, now: number): UserState {
   return state.changedAt > now + aheadMsMax ? { ...state, changedAt: now } : state;
+}
+
+/**
+ * Refuses commands about a user who was merged: nothing would bring their effects to the other user.
+ *
+ * @throws {AppError} `forbidden`.
+ */
+export function requireUnmerged({ mergedInto }: UserState): void {
+  if (mergedInto === null) return;
+  throw new AppError("forbidden", `Cannot change a user who was merged: use the user ${mergedInto} instead`);
 }
 
 /** A state whose members can be replaced. */
@@ -230,5 +244,6 @@ export function copyState(state: UserState): MutableState {
     undelivered: state.undelivered,
     sums: state.sums,
     onceMarks: state.onceMarks,
+    mergedInto: state.mergedInto,
   };
 }

@@ -29,6 +29,21 @@ export function createUserVerification(
 ) {
   const wholeHistory = (user: SpaceUser, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
     readWholeHistory(store, spaceUserPartition(user), states, take);
+  /** Reads earnings, those of merged users at the times at which these earned them. */
+  async function earningsOf(
+    user: SpaceUser,
+  ): Promise<{ readonly state: UserState | null; readonly earnings: readonly Earning[] }> {
+    const own: Earning[] = [];
+    const merged: string[] = [];
+    const state = await wholeHistory(user, record => {
+      const { inheritance } = record.grant ?? {};
+      if (inheritance === undefined) own.push(earningOf(record));
+      else merged.push(inheritance.from);
+    });
+    const others = await Promise.all(merged.map(userId => earningsOf({ ...user, userId })));
+    const earnings = [...own, ...others.flatMap(other => other.earnings)];
+    return { state, earnings: merged.length === 0 ? own : earnings.sort((a, b) => a.at - b.at) };
+  }
   return {
     /**
      * Computes what an action would do now, and why it would not do more.
@@ -85,9 +100,8 @@ export function createUserVerification(
     },
     /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
     async earnings(user: SpaceUser): Promise<UserEarnings | null> {
-      const earnings: Earning[] = [];
-      const state = await wholeHistory(user, record => earnings.push(earningOf(record)));
-      if (state === null) return null;
+      const { state, earnings } = await earningsOf(user);
+      if (state === null || state.mergedInto !== null) return null;
       const { projectId, revision, changedAt, metrics } = state;
       return { projectId, revision, changedAt, metrics, earnings };
     },

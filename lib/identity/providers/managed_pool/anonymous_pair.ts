@@ -60,25 +60,24 @@ export async function promoteAnonymous(
   return null;
 }
 
-/** Merges an anonymous user into the account that it logged in to: once, however often it logs in. */
-export function mergeAnonymous(
+/**
+ * Merges an anonymous user into the account that it logged in to: once, however often it logs in. What the user has is there
+ * when the promise resolves; the boards follow.
+ */
+export async function mergeAnonymous(
   context: IdentityContext,
   { project, info }: OperationCall,
   { pair, into }: { readonly pair: AnonymousPair; readonly into: string },
-): void {
+): Promise<void> {
   if (!isComplete(pair)) return;
-  context.background.run("merge", info, async () => {
-    const from = await userOf(context, project, pair);
-    if (from === null || !isAnonymous(from)) return;
-    let isMerged = false;
-    await context.users.update(project.id, from.userId, old => {
-      isMerged = isAnonymous(old);
-      return isMerged ? { ...old, mergedInto: into } : old;
-    });
-    if (!isMerged) return;
-    // Session records of the anonymous user must not be accepted any more.
-    await context.sessions.revokeAll(project.id, from.userId);
-    await context.onMerge({ projectId: project.id, from: from.userId, into });
+  const { merges, background, onMerge, onRemove } = context;
+  const from = await userOf(context, project, pair);
+  if (from === null || !isAnonymous(from)) return;
+  const merge = { projectId: project.id, from: from.userId, into };
+  if (!(await merges.begin(merge))) return;
+  background.run("merge", info, async () => {
+    await onRemove(project.id, from.userId);
+    await onMerge(merge);
   });
 }
 

@@ -62,7 +62,7 @@ export function logInPoolUser(context: IdentityContext): Operation {
       const { user, session } = opened;
       call.note({ sessionId: session.sid, deviceId: session.deviceId });
       await limiter.clear({ ...facts, userId: user.userId });
-      mergeAnonymous(context, call, { pair: data, into: user.userId });
+      await mergeAnonymous(context, call, { pair: data, into: user.userId });
       repairEmailKey(context, call, { user, before: email });
       return sessionReply(context, project.id, opened);
     },
