@@ -19,7 +19,7 @@ import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import type { Command } from "./command.ts";
 import type { CommandRunner } from "./command_runner.ts";
-import { type ChangedSum, sumKey } from "./scores.ts";
+import { type ChangedSum, sumKey, targetQueryOf } from "./scores.ts";
 
 type MergeServices = Pick<LoyaltyServices, "store" | "clock" | "states" | "feed">;
 
@@ -70,14 +70,8 @@ async function readClosed(
   const state = found ?? emptyState(from.projectId);
   const now = clock();
   const sums = new Map<string, ChangedSum>();
-  for (const { at, action: { name, data } = { name: "", data: {} } } of entries) {
-    const eventId = ownValue(data, "eventId");
-    const targets = await feed.targets(state.projectId, {
-      organisationId: from.organisationId,
-      action: name,
-      eventId: typeof eventId === "string" ? eventId : null,
-      at,
-    });
+  for (const { at, action: { name: action, data } = { name: "", data: {} } } of entries) {
+    const targets = await feed.targets(state.projectId, targetQueryOf(from, { action, data }, at));
     for (const target of targets) {
       if (target.kind !== "sum" || sums.has(target.id)) continue;
       const key = sumKey(target);
