@@ -13,6 +13,7 @@ import {
   storageLimits,
 } from "../../storage/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "./history.ts";
+import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
 import type { UserState } from "./state.ts";
 import { parseRecord } from "./stored_state.ts";
 
@@ -74,4 +75,23 @@ export async function readWholeHistory(
     if (entries.length < storageLimits.rangeLimitMax)
       return stored === null ? null : states.valueOf(partition, stored);
   }
+}
+
+/** Reads the state of a user and all recorded earnings, oldest first, those of merged users at the times at which these earned them. */
+export async function readEarnings(
+  store: Store,
+  states: RecordCache<UserState>,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+): Promise<{ readonly state: UserState | null; readonly earnings: readonly Earning[] }> {
+  const own: Earning[] = [];
+  const merged: string[] = [];
+  const state = await readWholeHistory(store, spaceUserPartition(user), states, record => {
+    const { inheritance } = record.grant ?? {};
+    if (inheritance === undefined) own.push(earningOf(record));
+    else merged.push(inheritance.from);
+  });
+  if (merged.length === 0) return { state, earnings: own };
+  const others = await Promise.all(merged.map(userId => readEarnings(store, states, { ...user, userId })));
+  const earnings = [...own, ...others.flatMap(other => other.earnings)];
+  return { state, earnings: earnings.sort((a, b) => a.at - b.at) };
 }

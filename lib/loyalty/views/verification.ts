@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { Earning, UserEarnings } from "../../leaderboards/mod.ts";
+import type { UserEarnings } from "../../leaderboards/mod.ts";
 import { type ActionReport, requireReportable } from "../commands/user_commands.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
@@ -15,7 +15,7 @@ import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
-import { earningOf, readWholeHistory } from "../user/read_history.ts";
+import { readEarnings, readWholeHistory } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 
@@ -29,21 +29,6 @@ export function createUserVerification(
 ) {
   const wholeHistory = (user: SpaceUser, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
     readWholeHistory(store, spaceUserPartition(user), states, take);
-  /** Reads earnings, those of merged users at the times at which these earned them. */
-  async function earningsOf(
-    user: SpaceUser,
-  ): Promise<{ readonly state: UserState | null; readonly earnings: readonly Earning[] }> {
-    const own: Earning[] = [];
-    const merged: string[] = [];
-    const state = await wholeHistory(user, record => {
-      const { inheritance } = record.grant ?? {};
-      if (inheritance === undefined) own.push(earningOf(record));
-      else merged.push(inheritance.from);
-    });
-    const others = await Promise.all(merged.map(userId => earningsOf({ ...user, userId })));
-    const earnings = [...own, ...others.flatMap(other => other.earnings)];
-    return { state, earnings: merged.length === 0 ? own : earnings.sort((a, b) => a.at - b.at) };
-  }
   return {
     /**
      * Computes what an action would do now, and why it would not do more.
@@ -100,7 +85,7 @@ export function createUserVerification(
     },
     /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
     async earnings(user: SpaceUser): Promise<UserEarnings | null> {
-      const { state, earnings } = await earningsOf(user);
+      const { state, earnings } = await readEarnings(store, states, user);
       if (state === null || state.mergedInto !== null) return null;
       const { projectId, revision, changedAt, metrics } = state;
       return { projectId, revision, changedAt, metrics, earnings };
