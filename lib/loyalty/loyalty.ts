@@ -180,12 +180,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
         onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
       });
     },
-    async merge(from, into) {
-      await dueUsers.register(from);
-      await mergeUsers(shared, commands, { from, into });
-      // Delivers the last scores, so that none brings the user back to a board later.
-      await dueWork(from);
-    },
+    merge: (from, into) => mergeUsers({ ...shared, commands, dueUsers, dueWork }, from, into),
     register: async user => await dueUsers.register(user),
     users: organisationId => listUsersOf(store, organisationId),
     idle: webhooks.idle,

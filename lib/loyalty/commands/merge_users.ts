@@ -11,6 +11,7 @@
 import { decide, keyName } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { ownValue } from "../config/scope.ts";
+import type { DueUserQueue } from "../due_users/mod.ts";
 import { applyAdjustment, applyGrant } from "../engine/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { GrantedReward, HistoryEntry, Inheritance } from "../user/history.ts";
@@ -28,12 +29,18 @@ type MergeServices = Pick<LoyaltyServices, "store" | "clock" | "states" | "feed"
  * repeated after an interruption. The caller takes the merged user off boards.
  */
 export async function mergeUsers(
-  services: MergeServices,
-  commands: CommandRunner,
-  { from, into }: { readonly from: SpaceUser; readonly into: SpaceUser },
+  services: MergeServices & {
+    readonly commands: CommandRunner;
+    readonly dueUsers: DueUserQueue;
+    /** Runs due work of a user now. */
+    readonly dueWork: (user: SpaceUser) => Promise<unknown>;
+  },
+  from: SpaceUser,
+  into: SpaceUser,
 ): Promise<void> {
-  const target = await closeUser(services, from, into.userId);
-  if (target !== into.userId) return;
+  const { commands, dueUsers, dueWork } = services;
+  await dueUsers.register(from);
+  if ((await closeUser(services, from, into.userId)) !== into.userId) return;
   const { state, sums } = await readClosed(services, from);
   await commands.run(into, (config, now) =>
     receiveCommand(
@@ -43,6 +50,8 @@ export async function mergeUsers(
     ),
   );
   await commands.run(from, (config, now) => emptyCommand(config, now));
+  // Delivers the last scores, so that none brings the user back to a board later.
+  await dueWork(from);
 }
 
 /** Closes a user for further commands. Returns the user that it was merged into, now or before. */
