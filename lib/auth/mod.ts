@@ -13,7 +13,7 @@ export {
   createApiKeys,
   type IssuedApiKey,
 } from "./api_keys/api_keys.ts";
-export { apiKeyGuard } from "./api_keys/guard.ts";
+export { type ApiKeyGuardOptions, apiKeyGuard } from "./api_keys/guard.ts";
 export { type Permission, permissions } from "./api_keys/record.ts";
 export { type ApiKeysAnswer, apiKeyRoutes, type IssuedApiKeyAnswer } from "./api_keys/routes.ts";
 export { createClientAddress } from "./client_address.ts";

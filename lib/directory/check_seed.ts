@@ -67,6 +67,10 @@ function foreignParents({ organisations, spaces, projects, events, loyalty }: Ch
   function expect(isMet: boolean, pointer: string, parent: string): void {
     if (!isMet) faults.push({ pointer, detail: `Expected the id of ${parent} in this document` });
   }
+  organisations.forEach(({ id, defaultSpaceId }, index) => {
+    const isOwn = defaultSpaceId === undefined || owners.get(defaultSpaceId) === id;
+    expect(isOwn, `/organisations/${index}/defaultSpaceId`, "a space of the organisation");
+  });
   spaces.forEach(({ organisationId }, index) => {
     expect(organisationIds.has(organisationId), `/spaces/${index}/organisationId`, "an organisation");
   });

@@ -19,6 +19,7 @@ import {
   type Organisation,
   type Project,
   type Space,
+  spacesKey,
 } from "./records.ts";
 
 /** Age in ms from which a record is read again: below a second, so that changes are seen within one. */
@@ -35,6 +36,11 @@ export interface Directory {
   space(id: string): Space | null | Promise<Space | null>;
   /** Finds the space whose `domain` is this Host (case ignored), or else the default space. */
   spaceOfHost(host: string): Space | null | Promise<Space | null>;
+  /**
+   * Finds the space that an API key of the organisation means at a Host: the one whose `domain` it is, the organisation's own
+   * default, the default space of the deployment, or its first one, whichever belongs to the organisation.
+   */
+  spaceOfOrganisation(organisationId: string, host: string): Space | null | Promise<Space | null>;
   project(id: string): Project | null | Promise<Project | null>;
   /**
    * Finds an event of the project by its id, by `current` (the running event that started last) or by `latest` (the finished
@@ -85,12 +91,26 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
     const { number, document } = parseRevision(stored.value);
     return { version: stored.version, value: Object.freeze({ version: String(number), document }) };
   });
+  const firstSpaces = cached(async (organisationId): Promise<Loaded<string | null>> => {
+    const partition = directoryPartition("organisation", organisationId);
+    const [stored] = await store.read(partition, [{ type: "record", key: spacesKey }]);
+    if (stored === null) return { version: null, value: null };
+    for (const id of JSON.parse(stored.value) as readonly string[]) {
+      if ((await spaces(id))?.organisationId === organisationId) return { value: id };
+    }
+    return { value: null };
+  });
   const events = cached(async (path): Promise<Loaded<Event | null>> => {
     const [projectId = "", id = ""] = path.split("/");
     return isAlias(id)
       ? await readAliasedEvent(store, projectId, id)
       : await readRecord<Event>(store, directoryPartition("project", projectId), `event:${id}`);
   });
+
+  const spaceAt = (host: string): Space | null | Promise<Space | null> =>
+    host.length > domainCharactersMax ? null : chain(domains(host.toLowerCase()), spaceOrNull);
+  const spaceOrNull = (id: string | null | undefined): Space | null | Promise<Space | null> =>
+    typeof id === "string" ? spaces(id) : null;
 
   return {
     organisation: organisations,
@@ -101,11 +121,19 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
       return isUuid(idOrAlias) ? events(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
     },
     loyalty,
-    spaceOfHost(host) {
-      const claimed = host.length > domainCharactersMax ? null : domains(host.toLowerCase());
-      return chain(claimed, found => {
-        const id = found ?? defaultSpaceId;
-        return id === undefined ? null : spaces(id);
+    spaceOfHost: host => chain(spaceAt(host), space => space ?? spaceOrNull(defaultSpaceId)),
+    spaceOfOrganisation(organisationId, host) {
+      const isOwn = (space: Space | null): boolean => space?.organisationId === organisationId;
+      return chain(spaceAt(host), named => {
+        if (isOwn(named)) return named;
+        return chain(organisations(organisationId), organisation =>
+          chain(spaceOrNull(organisation?.defaultSpaceId), own => {
+            if (isOwn(own)) return own;
+            return chain(spaceOrNull(defaultSpaceId), common =>
+              isOwn(common) ? common : chain(firstSpaces(organisationId), spaceOrNull),
+            );
+          }),
+        );
       });
     },
   };

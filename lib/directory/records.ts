@@ -30,6 +30,8 @@ const unixSeconds = v.pipe(v.number(), v.finite(), v.minValue(0));
 export const OrganisationSchema = v.object({
   id: uuid,
   name,
+  /** The space that its API keys mean where neither Host nor query names one. */
+  defaultSpaceId: v.exactOptional(uuid),
   settings: v.exactOptional(v.record(v.string(), v.unknown())),
 });
 
@@ -100,6 +102,9 @@ export function directoryPartition(kind: "organisation" | "space" | "project", i
       return tenantPartition({ project: id }, "directory");
   }
 }
+
+/** The record of an organisation that lists the ids of its spaces, the first one first. */
+export const spacesKey = "spaces";
 
 /** Returns the partition of a space's claim to a domain. */
 export function domainPartition(domain: string): Partition {

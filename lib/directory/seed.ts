@@ -6,10 +6,10 @@
 
 import { type Clock, systemClock } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import type { Store, Write } from "../storage/mod.ts";
+import { decide, type Store, type Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
-import { directoryPartition, domainPartition, type Space } from "./records.ts";
+import { directoryPartition, domainPartition, type Space, spacesKey } from "./records.ts";
 
 /** Options of seeding. */
 export interface SeedOptions {
@@ -31,6 +31,13 @@ export async function seedDirectory(store: Store, document: Seed, options: SeedO
     await put(store, directoryPartition("organisation", organisation.id), [["organisation", organisation]]);
   }
   for (const space of seed.spaces) await putSpace(store, space);
+  for (const { id } of seed.organisations) {
+    await addSpaces(
+      store,
+      id,
+      seed.spaces.filter(({ organisationId }) => organisationId === id).map(space => space.id),
+    );
+  }
   const versions = createLoyaltyVersions({ store, clock: options.clock ?? systemClock });
   for (const [spaceId, loyalty] of Object.entries(seed.loyalty)) {
     await versions.put(spaceId, { document: loyalty, by: "seed" });
@@ -55,6 +62,23 @@ async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promis
     const [holder] = await store.read(domainPartition(domain), [{ type: "record", key: "space" }]);
     if (holder !== null && holder.value !== JSON.stringify(id)) throw taken(domain);
   }
+}
+
+/** Adds spaces to the list of an organisation, behind those that it has. */
+async function addSpaces(store: Store, organisationId: string, ids: readonly string[]): Promise<void> {
+  await decide(store, directoryPartition("organisation", organisationId), {
+    reads: [{ type: "record", key: spacesKey }],
+    idempotent: true,
+    apply: ([stored]) => {
+      const listed = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+      const added = ids.filter(id => !listed.includes(id));
+      const value = JSON.stringify([...listed, ...added]);
+      return {
+        writes: added.length === 0 ? [] : [{ type: "put", key: spacesKey, value }],
+        answer: undefined,
+      };
+    },
+  });
 }
 
 /** Claims the domain first and gives an earlier one up last, so that the space can be reached all the time. */

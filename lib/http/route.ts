@@ -120,8 +120,8 @@ export interface SecurityOption {
   readonly requires?: readonly string[];
 }
 
-/** A header field that a guard demands. */
-export interface GuardHeader {
+/** A header field that a guard demands, or a query parameter that it reads. */
+export interface GuardParameter {
   readonly name: string;
   readonly description: string;
 }
@@ -133,7 +133,9 @@ export interface Guard<A> {
   /** Serves calls without credentials too. @default false */
   readonly optional?: boolean;
   /** Header fields that every request must carry beside its credentials. */
-  readonly headers?: readonly GuardHeader[];
+  readonly headers?: readonly GuardParameter[];
+  /** Query parameters that it reads. None is required. */
+  readonly query?: readonly GuardParameter[];
   /** Codes that it throws beside those of its schemes. */
   readonly errors?: readonly ErrorCode[];
   readonly authenticate: (input: GuardInput) => Promise<A> | A;

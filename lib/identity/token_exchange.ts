@@ -11,8 +11,16 @@ import { idTokenTypes } from "../auth/remote_issuers/mod.ts";
 import { tokenCharsMax, unverifiedClaim } from "../auth/tokens/mod.ts";
 import type { Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, envelope, named, open, route } from "../http/mod.ts";
-import { type SpaceCaller, type SpaceTokens, spaceOfRequest, type UserCaller } from "../space_tokens/mod.ts";
+import { type AnyRoute, type Call, envelope, named, open, route } from "../http/mod.ts";
+import {
+  type SpaceCaller,
+  SpaceQuerySchema,
+  type SpaceTokens,
+  type SpaceVisit,
+  spaceOfHost,
+  spaceOfKey,
+  type UserCaller,
+} from "../space_tokens/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import { UuidSchema } from "./operations.ts";
 import { issuerUser } from "./providers/vouched_users.ts";
@@ -84,8 +92,9 @@ export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
     operation: "issueSpaceToken",
     summary: "Issue an access token of the space",
     description:
-      "Exchanges an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space.",
+      "Exchanges an access token, a signed session record, an ID token of the space's issuer or the API key of a back end for an access token of the space. The space is that of the user's project; for ID tokens that of the Host, for API keys one of the organisation.",
     auth: open,
+    query: SpaceQuerySchema,
     body: { schema: ProofSchema, example: { type: "service", key: "gsk_example", secret: "gss_example" } },
     responses: { 200: { description: "The token", schema: IssuedSchema } },
     errors: [
@@ -99,65 +108,66 @@ export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
       "provider_error",
       "provider_unavailable",
     ],
-    handle: async ({ request, body }) => {
-      const space = await spaceOfRequest(context.directory, request);
-      return envelope(await context.spaceTokens.issue(space, await callerOf(context, space, body)));
+    handle: async call => {
+      const { space, caller } = await visitOf(context, call);
+      return envelope(await context.spaceTokens.issue(space, caller));
     },
   });
 }
 
-/** Verifies a proof and returns its caller. */
-function callerOf(
-  context: ExchangeContext,
-  space: Space,
-  proof: v.InferOutput<typeof ProofSchema>,
-): Promise<SpaceCaller> {
-  switch (proof.type) {
-    case "accessToken":
-      return tokenUser(context, space, proof.token);
-    case "sessionRecord":
-      return recordUser(context, space, proof);
-    case "idToken":
-      return issuerCaller(context, space, proof.token);
-    case "service":
-      return backEnd(context, space, proof);
+type ExchangeCall = Call<
+  unknown,
+  unknown,
+  v.InferOutput<typeof SpaceQuerySchema>,
+  v.InferOutput<typeof ProofSchema>
+>;
+
+/** Verifies a proof, and returns its caller with the space. */
+async function visitOf(context: ExchangeContext, call: ExchangeCall): Promise<SpaceVisit> {
+  const { body: proof, request, query } = call;
+  const { directory } = context;
+  if (proof.type === "accessToken" || proof.type === "sessionRecord") {
+    const proved =
+      proof.type === "accessToken" ? await tokenUser(context, proof.token) : await recordUser(context, proof);
+    const space = await directory.space(proved.spaceId);
+    if (space === null) throw rejected(proof.type === "accessToken" ? "access token" : "session record");
+    return { space, caller: proved };
   }
+  if (proof.type === "idToken") {
+    const space = await spaceOfHost(directory, { request, query });
+    return { space, caller: await issuerCaller(context, space, proof.token) };
+  }
+  const { keyId, organisationId, permissions } = await context.apiKeys.verify(proof.key, proof.secret);
+  const space = await spaceOfKey(directory, organisationId, { request, query });
+  return { space, caller: { kind: "service", keyId, organisationId, spaceId: space.id, permissions } };
 }
 
-async function tokenUser(
-  { directory, sessions }: ExchangeContext,
-  space: Space,
-  token: string,
-): Promise<SpaceCaller> {
+async function tokenUser({ directory, sessions }: ExchangeContext, token: string): Promise<UserCaller> {
   // An unverified claim only chooses the project whose tokens the verification then expects.
   const projectId = unverifiedClaim(token, "projectId");
   const project =
     typeof projectId === "string" && isUuid(projectId) ? await directory.project(projectId) : null;
-  if (project?.spaceId !== space.id) throw rejected("access token");
+  if (project === null) throw rejected("access token");
   const { user, session } = await sessions.authenticateToken(token, project);
-  const { id: spaceId, organisationId } = space;
+  const { spaceId, organisationId } = project;
   const { userId } = user;
   return { kind: "user", userId, organisationId, spaceId, projectId: project.id, sessionId: session.sid };
 }
 
-async function recordUser(
-  context: ExchangeContext,
-  space: Space,
-  proof: SessionRecordProofInput,
-): Promise<SpaceCaller> {
+async function recordUser(context: ExchangeContext, proof: SessionRecordProofInput): Promise<UserCaller> {
   const { projectId, record } = proof;
   const { signup = 0, signUp = signup, ...facts } = record;
   const { users, records, directory } = context;
   if (!records.verify(projectId, { ...facts, signUp })) throw rejected("session record");
   const project = await directory.project(projectId);
-  if (project?.spaceId !== space.id) throw rejected("session record");
+  if (project === null) throw rejected("session record");
   const user = await users.findById(projectId, record.userId);
   if (user?.externalId !== record.externalId || isWithdrawn(user)) throw rejected("session record");
   if (isBanned(user, context.clock())) throw accountBanned(user);
   const session = hasSessions(user)
     ? await sessionOfRecord(context, projectId, record)
     : await checkAge(context, projectId, record);
-  const { id: spaceId, organisationId } = space;
+  const { spaceId, organisationId } = project;
   return { kind: "user", userId: user.userId, organisationId, spaceId, projectId, ...session };
 }
 
@@ -203,20 +213,7 @@ async function issuerCaller(context: ExchangeContext, space: Space, token: strin
   return { kind: "user", userId, organisationId, spaceId, projectId };
 }
 
-async function backEnd(
-  { apiKeys }: ExchangeContext,
-  space: Space,
-  { key, secret }: v.InferOutput<typeof ServiceProof>,
-): Promise<SpaceCaller> {
-  const { keyId, organisationId, permissions } = await apiKeys.verify(key, secret);
-  // A key of another organisation answers like an unknown one.
-  if (organisationId !== space.organisationId) {
-    throw new AppError("invalid_api_key", "The API key or its secret is not valid");
-  }
-  return { kind: "service", keyId, organisationId, spaceId: space.id, permissions };
-}
-
 /** Creates the one error for an unacceptable proof, so that it does not reveal users. */
 function rejected(proof: "access token" | "session record"): AppError {
-  return new AppError("invalid_credentials", `Cannot accept the ${proof} as it is not valid in this space`);
+  return new AppError("invalid_credentials", `Cannot accept the ${proof} as it is not valid`);
 }

@@ -13,7 +13,12 @@ import { createPublicProfiles, identityRoutes, operatorRoutes, tokenExchangeRout
 import { createHiddenUsers, leaderboardRoutes } from "../leaderboards/mod.ts";
 import { locationRoutes } from "../location/mod.ts";
 import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../loyalty/mod.ts";
-import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../space_tokens/mod.ts";
+import {
+  optionalSpaceGuard,
+  type SpaceGuardOptions,
+  spaceGuard,
+  spaceKeyGuard,
+} from "../space_tokens/mod.ts";
 import { withAudienceLimits, withIdempotency, withLoyaltyLimits } from "./rate_limits.ts";
 import type { Services } from "./services.ts";
 
@@ -104,15 +109,18 @@ function leaderboardArea(services: Services): Area {
 }
 
 function loyaltyArea(services: Services, spaces: SpaceGuardOptions): Area {
-  const { directory, loyalty, quotas } = services;
-  const guards = userGuards(services);
+  const { apiKeys, directory, loyalty, quotas } = services;
   const users = loyaltyRoutes({
     directory,
     loyalty,
     tokenHolder: spaceGuard(spaces),
     visitor: optionalSpaceGuard(spaces),
   });
-  const operators = loyaltyOperatorRoutes({ directory, loyalty, ...guards });
+  const operators = loyaltyOperatorRoutes({
+    loyalty,
+    usersReader: spaceKeyGuard({ apiKeys, directory, permission: "users:read" }),
+    rewardsWriter: spaceKeyGuard({ apiKeys, directory, permission: "rewards:write" }),
+  });
   return {
     name: "loyalty",
     family: "problem",

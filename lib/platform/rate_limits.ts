@@ -85,13 +85,11 @@ export function createFailureLimit(quotas: Quotas, secret: MasterSecret): Failur
 
 function callerOf({ principal }: Authorized<unknown>): Caller {
   const typed = principal as Principal;
-  if (!("space" in typed)) return keyOf(typed.organisationId, typed.keyId);
-  const { id: spaceId, organisationId } = typed.space;
-  if (!("caller" in typed)) {
-    return typed.kind === "backEnd"
-      ? keyOf(organisationId, typed.keyId)
-      : userOf(organisationId, spaceId, typed.user.userId);
+  if ("keyId" in typed) {
+    return keyOf("space" in typed ? typed.space.organisationId : typed.organisationId, typed.keyId);
   }
+  const { id: spaceId, organisationId } = typed.space;
+  if (!("caller" in typed)) return userOf(organisationId, spaceId, typed.user.userId);
   return typed.caller.kind === "service"
     ? keyOf(organisationId, typed.caller.keyId)
     : userOf(organisationId, spaceId, typed.caller.userId);

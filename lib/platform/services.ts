@@ -118,7 +118,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     ...{ logger, timer },
     keyRing,
     apiKeys: createApiKeys({ store, secret, clock, random }),
-    spaceTokens: createSpaceTokens({ tokens, issuer }),
+    spaceTokens: createSpaceTokens({ tokens, directory, issuer }),
     leaderboards,
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,

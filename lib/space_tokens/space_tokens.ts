@@ -4,16 +4,25 @@
  * A user token implies its user. A service token belongs to a trusted back end: it reaches all users of the space, and its
  * requests name them. The tokens are no part of lib/auth, as they need the spaces of lib/directory, which builds on it.
  *
- * The Host header names the space; a token of another space is invalid there.
+ * A token names its space, whatever the Host. An API key is of its organisation: Host or query choose among its spaces.
  *
  * @module
  */
 
-import { bearerToken, invalidToken, type Tokens } from "../auth/mod.ts";
+import * as v from "valibot";
+import { isUuid } from "../auth/crypto/mod.ts";
+import {
+  type ApiKeyGuardOptions,
+  type ApiKeyPrincipal,
+  apiKeyGuard,
+  bearerToken,
+  invalidToken,
+  type Tokens,
+} from "../auth/mod.ts";
 import type { Claims } from "../auth/tokens/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { chain, type Guard, type GuardInput, hostOf } from "../http/mod.ts";
+import { AppError, invalidField } from "../errors/mod.ts";
+import { chain, type Guard, type GuardInput, type GuardParameter, hostOf } from "../http/mod.ts";
 
 /** The life of a space token, in seconds. */
 export const spaceTokenTtlSeconds = 3_600;
@@ -66,16 +75,17 @@ export interface IssuedToken {
 export interface SpaceTokens {
   issue(space: Space, caller: SpaceCaller): Promise<IssuedToken>;
   /**
-   * Verifies a token of the space and returns its caller, without a promise if the token was verified before.
+   * Verifies a token and returns its caller and space, without a promise if the token was verified before.
    *
    * @throws {AppError} `invalid_token` or `token_expired`.
    */
-  verify(space: Space, token: string): SpaceCaller | Promise<SpaceCaller>;
+  verify(token: string): SpaceVisit | Promise<SpaceVisit>;
 }
 
 /** Options of {@linkcode createSpaceTokens}. */
 export interface SpaceTokensOptions {
   readonly tokens: Tokens;
+  readonly directory: Pick<Directory, "space">;
   /** Issuer of the deployment. */
   readonly issuer: string;
 }
@@ -87,15 +97,21 @@ export function spaceIssuer(space: Space, issuer: string): string {
 }
 
 /** Creates the tokens of all spaces. */
-export function createSpaceTokens({ tokens, issuer: ofDeployment }: SpaceTokensOptions): SpaceTokens {
+export function createSpaceTokens({
+  tokens,
+  directory,
+  issuer: ofDeployment,
+}: SpaceTokensOptions): SpaceTokens {
   const callers = new WeakMap<Claims, SpaceCaller>();
-  function callerOf(claims: Claims, space: Space): SpaceCaller {
+  function visitOf(claims: Claims): SpaceVisit | Promise<SpaceVisit> {
     const caller = callers.get(claims) ?? decodeCaller(claims);
     callers.set(claims, caller);
-    // Spaces without a domain share an issuer, so the claims are checked at every use.
-    if (caller.spaceId !== space.id || caller.organisationId !== space.organisationId)
-      throw invalidToken("space");
-    return caller;
+    return chain(directory.space(caller.spaceId), space => {
+      const isValid =
+        space?.organisationId === caller.organisationId && spaceIssuer(space, ofDeployment) === claims.iss;
+      if (!isValid) throw invalidToken("space");
+      return { space, caller };
+    });
   }
   return {
     async issue(space, caller) {
@@ -110,12 +126,10 @@ export function createSpaceTokens({ tokens, issuer: ofDeployment }: SpaceTokensO
       });
       return { accessToken, tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds };
     },
-    verify(space, token) {
-      const issuer = spaceIssuer(space, ofDeployment);
-      const claims = tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer });
-      return claims instanceof Promise
-        ? claims.then(verified => callerOf(verified, space))
-        : callerOf(claims, space);
+    verify(token) {
+      const issuer = tokens.issuerOf(token);
+      if (issuer === undefined) throw invalidToken("iss");
+      return chain(tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer }), visitOf);
     },
   };
 }
@@ -180,54 +194,110 @@ const security: Guard<unknown>["security"] = [
   },
 ];
 
-/** Demands a token of the space. */
+const spaceParameter: GuardParameter = {
+  name: "space_id",
+  description: "Id of the space; by default that of the Host, else the organisation's default or first one",
+};
+
+/** The query of routes that are about a space. */
+export const SpaceQuerySchema = v.object({
+  space_id: v.exactOptional(v.pipe(v.string(), v.description(spaceParameter.description))),
+});
+
+/** A request that may name a space in its query. */
+type SpaceRequest = Pick<GuardInput, "request"> & { readonly query: { readonly space_id?: string } };
+
+/** Demands a token of a space. */
 export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
-  return {
-    security,
-    authenticate: input =>
-      chain(spaceOfRequest(options.directory, input.request), space => visit(options, input, space)),
-  };
+  return { security, authenticate: input => visit(options, input) };
 }
 
-/** Accepts calls without an Authorization header; a bad token is refused. */
+/** Accepts calls without an Authorization header, about the space of query or Host; a bad token is refused. */
 export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<SpaceCaller | null>> {
   return {
     security,
     optional: true,
+    query: [spaceParameter],
+    errors: ["validation_failed", "not_found"],
+    authenticate: (input): SpaceVisit<SpaceCaller | null> | Promise<SpaceVisit<SpaceCaller | null>> =>
+      input.request.headers.get("authorization") === null
+        ? chain(spaceOfHost(options.directory, input), space => ({ space, caller: null }))
+        : visit(options, input),
+  };
+}
+
+/** A back end that an API key proves, with the space that it means. */
+export type SpaceKey = ApiKeyPrincipal & { readonly space: Space };
+
+/** Demands an API key, and finds the space of its organisation that the request means. */
+export function spaceKeyGuard({
+  directory,
+  ...options
+}: ApiKeyGuardOptions & { readonly directory: Directory }): Guard<SpaceKey> {
+  const key = apiKeyGuard(options);
+  return {
+    ...key,
+    query: [spaceParameter],
+    errors: ["validation_failed", "not_found"],
     authenticate: input =>
-      chain(
-        spaceOfRequest(options.directory, input.request),
-        (space): SpaceVisit<SpaceCaller | null> | Promise<SpaceVisit> =>
-          input.request.headers.get("authorization") === null
-            ? { space, caller: null }
-            : visit(options, input, space),
+      chain(key.authenticate(input), principal =>
+        chain(spaceOfKey(directory, principal.organisationId, input), space => ({ ...principal, space })),
       ),
   };
 }
 
 /**
- * Finds the space of a request.
+ * Finds the space that the query names, else that of the Host.
  *
- * @throws {AppError} `not_found`: no space has this Host.
+ * @throws {AppError} `not_found`: there is no such space; `validation_failed`: the query names none.
  */
-export function spaceOfRequest(directory: Directory, request: Request): Space | Promise<Space> {
-  return chain(directory.spaceOfHost(hostOf(request)), space => {
-    if (space === null)
-      throw new AppError("not_found", "Cannot serve the request as no space has this host name");
-    return space;
+export function spaceOfHost(directory: Directory, { request, query }: SpaceRequest): Space | Promise<Space> {
+  const named = namedSpace(query);
+  const found = named === undefined ? directory.spaceOfHost(hostOf(request)) : directory.space(named);
+  return chain(found, space => {
+    if (space !== null) return space;
+    const which = named === undefined ? "no space has this host name" : "there is no such space";
+    throw new AppError("not_found", `Cannot serve the request as ${which}`);
   });
+}
+
+/**
+ * Finds the space that an API key of the organisation means: the one that the query names, else by the Host.
+ *
+ * @throws {AppError} `not_found`: the organisation has no such space; `validation_failed`: the query names none.
+ */
+export function spaceOfKey(
+  directory: Directory,
+  organisationId: string,
+  { request, query }: SpaceRequest,
+): Space | Promise<Space> {
+  const named = namedSpace(query);
+  const found =
+    named === undefined
+      ? directory.spaceOfOrganisation(organisationId, hostOf(request))
+      : directory.space(named);
+  return chain(found, space => {
+    if (space?.organisationId === organisationId) return space;
+    const which = named === undefined ? "no space" : "no such space";
+    throw new AppError("not_found", `Cannot serve the request as the organisation has ${which}`);
+  });
+}
+
+function namedSpace({ space_id: id }: SpaceRequest["query"]): string | undefined {
+  if (id === undefined || isUuid(id)) return id?.toLowerCase();
+  throw invalidField("Cannot find the space", spaceParameter.name, "Expected a UUID");
 }
 
 function visit(
   { spaceTokens, checkSession, checkKey }: SpaceGuardOptions,
   { request }: GuardInput,
-  space: Space,
 ): SpaceVisit | Promise<SpaceVisit> {
   const token = bearerToken(request.headers.get("authorization"));
-  return chain(spaceTokens.verify(space, token), caller => {
-    if (caller.kind === "service") return chain(checkKey(caller), () => ({ space, caller }));
-    if (caller.sessionId === undefined) return { space, caller };
+  return chain(spaceTokens.verify(token), visited => {
+    const { caller } = visited;
+    if (caller.kind === "service") return chain(checkKey(caller), () => visited);
+    if (caller.sessionId === undefined) return visited;
     const { sessionId } = caller;
-    return chain(checkSession({ ...caller, sessionId }), () => ({ space, caller }));
+    return chain(checkSession({ ...caller, sessionId }), () => visited);
   });
 }

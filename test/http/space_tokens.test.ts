@@ -128,16 +128,20 @@ describeOnStores("the exchange for a space token", open => {
       exchange({ ...record, signature: "0".repeat(64) }),
       exchange(record, { projectId: ids.otherProject }),
       exchange(record, { projectId: deviceId }),
-      exchange(record, {}, otherHost),
       exchange(foreign),
-      exchange(foreign, { projectId: ids.otherProject }),
       exchange({ ...record, userId: foreign.userId }),
     ]);
     for (const answer of answers) {
       assertProblem(answer, 401, "invalid_credentials");
       assert.deepEqual(refusalOf(answer), refusalOf(answers[0] ?? answer));
     }
-    assert.equal((await exchange(foreign, { projectId: ids.otherProject }, otherHost)).status, 200);
+    // A record names its project, and with it the space, whatever the Host.
+    for (const host of ["club.example", otherHost]) {
+      const spaceOf = async (proof: object, projectId: string): Promise<unknown> =>
+        payloadOf((await exchange(proof, { projectId }, host)).json.data.accessToken).spaceId;
+      assert.equal(await spaceOf(record, ids.project), ids.space);
+      assert.equal(await spaceOf(foreign, ids.otherProject), ids.otherSpace);
+    }
   });
 
   it("refuses a well-signed record of a user who is gone or has another external id", async () => {
@@ -243,7 +247,7 @@ describeOnStores("the exchange for a space token", open => {
       assertProblem(await world.call(path, { token, headers }), 401, "session_revoked");
   });
 
-  it("refuses wrong, unknown, revoked and other organisations' API keys with one answer", async () => {
+  it("refuses wrong, unknown and revoked API keys with one answer", async () => {
     const of = (organisationId: string) =>
       world.platform.apiKeys.create({ organisationId, name: "Back end", permissions: ["users:read"] });
     const [mine, revoked, foreign] = [
@@ -264,25 +268,23 @@ describeOnStores("the exchange for a space token", open => {
       service(mine.secret, mine.key),
       service(`gsk_${"a".repeat(26)}`, mine.secret),
       service(revoked.key, revoked.secret),
-      service(foreign.key, foreign.secret),
-      service(mine.key, mine.secret, otherHost),
     ]);
     for (const answer of answers) {
       assertProblem(answer, 401, "invalid_api_key");
       assert.ok(answer.headers.get("www-authenticate")?.startsWith("ApiKey"));
       assert.deepEqual(refusalOf(answer), refusalOf(answers[0] ?? answer));
     }
-    assert.equal((await service(foreign.key, foreign.secret, otherHost)).status, 200);
+    for (const host of [undefined, otherHost]) {
+      const issued = await service(foreign.key, foreign.secret, host);
+      assert.equal(payloadOf(issued.json.data.accessToken).spaceId, ids.otherSpace);
+    }
   });
 
   it("finds no space under an unknown host without a default space", async t => {
     const alone = await openPlatform(open, { defaultSpaceId: ids.event });
     t.after(() => alone.dispose());
-    assertProblem(
-      await alone.call("/api/auth/token", { body: { type: "service", key: "", secret: "" } }),
-      404,
-      "not_found",
-    );
+    const proof = { type: "idToken", token: "a.b.c" };
+    assertProblem(await alone.call("/api/auth/token", { body: proof }), 404, "not_found");
     assertProblem(await alone.call("/api/loyalty/config"), 404, "not_found");
     assert.equal((await alone.call("/api/loyalty/config", { host: otherHost.toUpperCase() })).status, 200);
   });
@@ -380,11 +382,23 @@ describeOnStores("a space token", open => {
     }
   });
 
-  it("opens no other space, neither before nor after it was used in its own", async () => {
+  it("opens its own space at every host, and no other", async () => {
     const fresh = await signed({});
-    assertProblem(await use(fresh, otherHost), 401, "invalid_token");
-    assert.equal((await use(fresh)).status, 200);
-    assertProblem(await use(fresh, otherHost), 401, "invalid_token");
+    for (const host of [otherHost, "club.example"]) {
+      assert.deepEqual(Object.keys((await use(fresh, host)).json.data.metrics), ["points", "energy"]);
+    }
+    for (const claims of [
+      { orgId: ids.otherOrganisation, spaceId: ids.space },
+      { orgId: ids.organisation, spaceId: ids.otherSpace },
+      // The tokens of a space with a domain have its issuer.
+      { orgId: ids.otherOrganisation, spaceId: ids.otherSpace },
+      { orgId: ids.organisation, spaceId: ids.event },
+    ]) {
+      const token = await signed({ claims: { kind: "user", projectId: ids.project, ...claims } });
+      for (const host of [otherHost, "club.example"]) {
+        assertProblem(await use(token, host), 401, "invalid_token");
+      }
+    }
   });
 
   it("expires", async () => {
@@ -402,8 +416,8 @@ describeOnStores("a space token", open => {
   });
 });
 
-describeOnStores("two spaces at one address", open => {
-  it("do not open for each other's tokens, also once a token has been used in its own space", async t => {
+describeOnStores("two spaces with one issuer", open => {
+  it("are each opened by their own tokens alone", async t => {
     const [, rival] = seed.spaces;
     assert.ok(rival !== undefined);
     // The rival claims the host of the public address, which is where a space without a domain has its issuer.
@@ -414,8 +428,18 @@ describeOnStores("two spaces at one address", open => {
     t.after(() => world.dispose());
     const { token } = await world.fan("Sam");
     const other = { token, host: domain };
-    assertProblem(await world.call("/api/loyalty/profile", other), 401, "invalid_token");
-    assert.equal((await world.call("/api/loyalty/profile", { token })).status, 200);
-    assertProblem(await world.call("/api/loyalty/profile", other), 401, "invalid_token");
+    const metrics = { points: 0, energy: 5 };
+    assert.deepEqual((await world.call("/api/loyalty/profile", other)).json.data.metrics, metrics);
+    assert.deepEqual((await world.call("/api/loyalty/profile", { token })).json.data.metrics, metrics);
+    const caller = { organisationId: rival.organisationId, spaceId: rival.id, projectId: ids.otherProject };
+    const space = await world.platform.directory.space(rival.id);
+    assert.ok(space !== null);
+    const { accessToken } = await world.platform.spaceTokens.issue(space, {
+      kind: "user",
+      userId: "u",
+      ...caller,
+    });
+    const rivals = await world.call("/api/loyalty/profile", { token: accessToken });
+    assert.deepEqual([rivals.status, rivals.json.data.metrics], [200, {}]);
   });
 });

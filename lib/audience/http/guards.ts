@@ -7,17 +7,12 @@
  * @module
  */
 
-import { type ApiKeyPrincipal, type ApiKeys, apiKeyGuard, type Permission } from "../../auth/mod.ts";
+import type { ApiKeys, Permission } from "../../auth/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { chain, type Guard, type GuardHeader } from "../../http/mod.ts";
+import { chain, type Guard, type GuardParameter } from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
-import {
-  type SpaceGuardOptions,
-  spaceGuard,
-  spaceOfRequest,
-  type UserScope,
-} from "../../space_tokens/mod.ts";
+import { type SpaceGuardOptions, spaceGuard, spaceKeyGuard, type UserScope } from "../../space_tokens/mod.ts";
 
 /** The header that names the organisation. */
 const organisationHeader = "x-platform-org-id";
@@ -41,7 +36,7 @@ export interface BackEnd {
 export interface AudienceGuards {
   /** Admits users whose token has the scope. Refuses service tokens. */
   publicAudience(scope: UserScope): Guard<AudienceUser>;
-  /** Admits back ends whose API key has the permission, at the host of a space of their organisation. */
+  /** Admits back ends whose API key has the permission, for a space of their organisation. */
   privateAudience(permission: Permission): Guard<BackEnd>;
   /** Admits back ends with the permission, by service token or API key, and users whose token has the scope. */
   batchAudience(permission: Permission, scope: UserScope): Guard<AudienceUser | BackEnd>;
@@ -50,7 +45,7 @@ export interface AudienceGuards {
 /** The dependencies of the guards. */
 export type AudienceGuardOptions = SpaceGuardOptions & { readonly apiKeys: Pick<ApiKeys, "verify"> };
 
-const headers: readonly GuardHeader[] = [
+const headers: readonly GuardParameter[] = [
   { name: "X-Platform-Org-ID", description: "Id of the organisation that the credentials belong to" },
 ];
 const common = { headers, errors: ["validation_failed", "org_mismatch", "not_found"] } as const;
@@ -60,16 +55,15 @@ const forUsers = { ...common, errors: [...common.errors, "session_revoked", "for
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   const bearer = spaceGuard(options);
   function keyGuard(permission: Permission): Guard<BackEnd> {
-    const key = apiKeyGuard({ apiKeys: options.apiKeys, permission });
+    const { apiKeys, directory } = options;
+    const key = spaceKeyGuard({ apiKeys, directory, permission });
     return {
       ...key,
       ...common,
       authenticate: input =>
-        chain(key.authenticate(input), (principal): BackEnd | Promise<BackEnd> => {
-          requireOrganisation(input.request, principal.organisationId);
-          return chain(spaceOfRequest(options.directory, input.request), space =>
-            backEndAt(space, principal),
-          );
+        chain(key.authenticate(input), ({ organisationId, space, keyId }): BackEnd => {
+          requireOrganisation(input.request, organisationId);
+          return { kind: "backEnd", space, keyId };
         }),
     };
   }
@@ -102,6 +96,7 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
       const [token, key] = [tokenGuard(permission, scope), keyGuard(permission)];
       return {
         ...token,
+        ...(key.query === undefined ? {} : { query: key.query }),
         security: [...token.security, ...key.security],
         authenticate: input =>
           input.request.headers.has("x-api-key") ? key.authenticate(input) : token.authenticate(input),
@@ -129,9 +124,4 @@ function requireOrganisation(request: Request, organisationId: string): void {
 function requireScope(granted: readonly string[], scope: string): void {
   if (granted.includes(scope)) return;
   throw new AppError("insufficient_scope", `The token lacks the scope ${scope}`);
-}
-
-function backEndAt(space: Space, { organisationId, keyId }: ApiKeyPrincipal): BackEnd {
-  if (space.organisationId === organisationId) return { kind: "backEnd", space, keyId };
-  throw new AppError("not_found", "Cannot serve the request as no space has this host name");
 }

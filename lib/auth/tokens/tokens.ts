@@ -15,6 +15,7 @@ import {
   invalidToken,
   type TokenExpectation,
   tokenCharsMax,
+  unverifiedClaim,
 } from "./claims.ts";
 import { isSignedBy, type KeyPair, signCompact } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";
@@ -104,6 +105,13 @@ export class Tokens {
       return acceptClaims(cached, expected, now);
     }
     return this.#verifyNew(token, expected);
+  }
+
+  /** Returns the issuer that a token names, for choosing what its verification expects; undefined where there is none. */
+  issuerOf(token: string): string | undefined {
+    const cached = this.#cache.get(token, this.#clock());
+    const issuer = cached === undefined ? unverifiedClaim(token, "iss") : cached.claims.iss;
+    return typeof issuer === "string" ? issuer : undefined;
   }
 
   /** Tests if a token names a key of this ring: no proof, but a reason to send it to no other server. */

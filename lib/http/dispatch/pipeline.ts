@@ -117,6 +117,8 @@ function authorise(endpoint: Endpoint, exchange: Exchange, services: PipelineSer
 
 function checkParameters({ route, readPath }: Endpoint, { target }: Exchange): ParsedParameters {
   const raw = readPath(target.path);
+  // A guard may have had no reason to read the parameters that it documents.
+  if (route.query === undefined && route.auth.query !== undefined) parseQuery(target.query);
   return {
     params: route.params === undefined ? raw : validate(route.params, raw, "parameters"),
     query:

@@ -25,7 +25,7 @@ const keyCodes = ["missing_api_key", "invalid_api_key"] as const;
 /** Builds the OpenAPI operation object of an endpoint. */
 export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
   const { route, body } = endpoint;
-  const { headers = [] } = route.auth;
+  const { headers = [], query = [] } = route.auth;
   return {
     tags: [endpoint.area],
     operationId: route.operation,
@@ -36,6 +36,7 @@ export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
       ...parameters(route.params, "path", book),
       ...parameters(route.query, "query", book),
       ...(route.idempotent === undefined ? [] : [idempotencyParameter]),
+      ...query.map(each => ({ ...each, in: "query", required: false, schema: { type: "string" } })),
       ...headers.map(header => ({ ...header, in: "header", required: true, schema: { type: "string" } })),
     ],
     ...(body === null ? {} : { requestBody: requestBody(endpoint, book) }),

@@ -1,6 +1,6 @@
 /**
  * The routes for operators about users, with an API key of the space's organisation. They are an addition to the specification,
- * under `/internal/loyalty` and the host of the space.
+ * under `/internal/loyalty`.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { type AnyRoute, envelope, type Immutable, named, route } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import { rewardsProfile } from "../views/profile.ts";
-import { type LoyaltyOperatorContext, userOfRequest } from "./operator_context.ts";
+import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
 import { poolRoutes } from "./pool_routes.ts";
 import { redemptionRoutes } from "./redemption_routes.ts";
 import { DryRunBodySchema, UserIdSchema } from "./requests.ts";
@@ -49,7 +49,7 @@ export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly
   ];
 }
 
-function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
+function dryRunRoute({ loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
   return route({
     method: "POST",
     path: "/internal/loyalty/dry-run",
@@ -63,7 +63,7 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
     errors: ["not_found", "forbidden"],
     handle: async call => {
       const { userId, ...action } = call.body;
-      const user = await userOfRequest(directory, call, userId);
+      const user = userOf(call.principal, userId);
       const tried = await loyalty.dryRun(user, { ...action, isClientReport: false });
       const profile = rewardsProfile(await loyalty.config(user.spaceId), tried.state);
       return envelope({ ...dryRunDocument(tried), profile });
@@ -71,7 +71,7 @@ function dryRunRoute({ directory, loyalty, usersReader }: LoyaltyOperatorContext
   });
 }
 
-function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
+function reversalRoute({ loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
   return route({
     method: "POST",
     path: `${usersPath}/reversals`,
@@ -84,13 +84,13 @@ function reversalRoute({ directory, loyalty, rewardsWriter }: LoyaltyOperatorCon
     responses: { 200: { description: "The transaction that reversed it", schema: TransactionResponse } },
     errors: ["not_found", "conflict"],
     handle: async call => {
-      const user = await userOfRequest(directory, call, call.params.userId);
+      const user = userOf(call.principal, call.params.userId);
       return envelope(await loyalty.reverse(user, call.body.transactionId));
     },
   });
 }
 
-function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
+function verificationRoutes({ loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
   return [
     route({
       method: "GET",
@@ -104,7 +104,7 @@ function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperator
       responses: { 200: { description: "The proof, or every fault", schema: ReconciliationResponse } },
       errors: ["not_found"],
       handle: async call => {
-        const user = await userOfRequest(directory, call, call.params.userId);
+        const user = userOf(call.principal, call.params.userId);
         return envelope(await loyalty.reconcile(user));
       },
     }),
@@ -126,7 +126,7 @@ function verificationRoutes({ directory, loyalty, usersReader }: LoyaltyOperator
       },
       errors: ["not_found"],
       handle: async call => {
-        const user = await userOfRequest(directory, call, call.params.userId);
+        const user = userOf(call.principal, call.params.userId);
         return envelope(await loyalty.replay(user, call.body.document));
       },
     }),

@@ -1,14 +1,13 @@
 /**
- * The routes for operators about code pools. The Host header names the space.
+ * The routes for operators about code pools of a space.
  *
  * @module
  */
 
 import * as v from "valibot";
-import type { ApiKeyPrincipal } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Call, envelope, named, route } from "../../http/mod.ts";
-import { spaceOfRequest } from "../../space_tokens/mod.ts";
+import type { SpaceKey } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";
 import type { LoyaltyOperatorContext } from "./operator_context.ts";
 import { AddedCodesResponse, CodePoolResponse, RedeemedCodeResponse } from "./responses.ts";
@@ -87,18 +86,17 @@ export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[]
   ];
 }
 
-/** Returns the pool of a call. A space of another organisation has no pools, like one that does not exist. */
+/** Returns the pool of a call. */
 async function addressOf(
-  { directory, loyalty }: LoyaltyOperatorContext,
+  { loyalty }: LoyaltyOperatorContext,
   {
-    request,
-    principal,
+    principal: { space },
     params: { poolId },
-  }: Call<ApiKeyPrincipal, v.InferOutput<typeof PoolParams>, unknown, unknown>,
+  }: Call<SpaceKey, v.InferOutput<typeof PoolParams>, unknown, unknown>,
 ): Promise<PoolAddress> {
-  const { id: spaceId, organisationId } = await spaceOfRequest(directory, request);
+  const { id: spaceId, organisationId } = space;
   const { config } = await loyalty.config(spaceId);
-  if (organisationId !== principal.organisationId || !config.codePools.some(({ id }) => id === poolId)) {
+  if (!config.codePools.some(({ id }) => id === poolId)) {
     throw new AppError("not_found", "Cannot serve the request as the space has no such code pool");
   }
   return { organisationId, spaceId, poolId };

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type AnyRoute, envelope, type Immutable, type JsonReply, named, route } from "../../http/mod.ts";
 import type { RedemptionView } from "../products/mod.ts";
-import { type LoyaltyOperatorContext, userOfRequest } from "./operator_context.ts";
+import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
 import { UserIdSchema } from "./requests.ts";
 import { RedemptionResponse } from "./responses.ts";
 
@@ -34,7 +34,7 @@ const responses = { 200: { description: "The redemption", schema: RedemptionResp
 
 /** Creates the routes of redemptions. */
 export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
-  const { directory, usersReader, rewardsWriter } = context;
+  const { usersReader, rewardsWriter } = context;
   const { products } = context.loyalty;
   return [
     route({
@@ -48,7 +48,7 @@ export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyR
       responses,
       errors: ["not_found"],
       handle: async call => {
-        const user = await userOfRequest(directory, call, call.params.userId);
+        const user = userOf(call.principal, call.params.userId);
         return redemptionReply(await products.find(user, call.params.redemptionId));
       },
     }),
@@ -63,7 +63,7 @@ export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyR
       responses,
       errors: ["not_found", "conflict"],
       handle: async call => {
-        const user = await userOfRequest(directory, call, call.params.userId);
+        const user = userOf(call.principal, call.params.userId);
         return redemptionReply(await products.complete(user, call.params.redemptionId));
       },
     }),
@@ -80,7 +80,7 @@ export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyR
       responses,
       errors: ["not_found", "conflict"],
       handle: async call => {
-        const user = await userOfRequest(directory, call, call.params.userId);
+        const user = userOf(call.principal, call.params.userId);
         const restocks = call.body.restock;
         return redemptionReply(await products.refund(user, call.params.redemptionId, { restocks }));
       },

@@ -117,6 +117,7 @@ describe("a location check", () => {
     organisation: nobody,
     space: nobody,
     spaceOfHost: nobody,
+    spaceOfOrganisation: nobody,
     loyalty: nobody,
     project: (id: string) => (id === projectInGermany.id ? projectInGermany : null),
     event: () => null,

@@ -91,7 +91,11 @@ describe("the tokens of a session", () => {
 
   it("pass for nothing but their own kind, nor for another project, nor do space tokens", async () => {
     const space = { id: project.spaceId, organisationId: project.organisationId, name: "", settings: {} };
-    const spaceTokens = createSpaceTokens({ tokens: world.first.tokens, issuer });
+    const spaceTokens = createSpaceTokens({
+      tokens: world.first.tokens,
+      directory: { space: id => (id === space.id ? space : null) },
+      issuer,
+    });
     const { sub, sid } = claimsOf(client.tokens.accessToken);
     const caller = {
       kind: "user",
@@ -128,7 +132,7 @@ describe("the tokens of a session", () => {
     }
     await assert.rejects(sessions.authenticate(asking(accessToken), otherProject), withCode("invalid_token"));
     for (const token of [accessToken, profileToken, refreshToken]) {
-      await assert.rejects(async () => await spaceTokens.verify(space, token), withCode("invalid_token"));
+      await assert.rejects(async () => await spaceTokens.verify(token), withCode("invalid_token"));
     }
     await client.use();
     assert.equal(await client.copy().refresh(), 1);
