@@ -107,8 +107,15 @@ export async function describeDemo(
 
 /** Returns curl commands for a POSIX shell that show the main features. */
 export function demoWalk(demo: Demo): string {
-  const { baseUrl, spaceId, projectId, eventId, apiKey } = demo;
+  const { baseUrl, spaceId, projectId, eventId, apiKey, serviceToken } = demo;
   const selector = `"projectId":"${projectId}","strategy":"simplified","provider":"noLogin"`;
+  const outcome =
+    serviceToken === null
+      ? []
+      : [
+          `USER_ID=$(echo "$FAN" | sed 's/.*"userId":"\\([^"]*\\)".*/\\1/')`,
+          `curl -s -w '%{http_code}\\n' "${baseUrl}/api/loyalty/action?user_id=$USER_ID" -H 'authorization: Bearer ${serviceToken}' -H 'content-type: application/json' -d '{"action":"outcome","actionId":"outcome-1","data":{"eventId":"${eventId}","matchId":"1","outcome":"exact"}}'`,
+        ];
   const lines = [
     "# 0. Names that the commands and the examples of the README use",
     `export ${demoVariables(demo)}`,
@@ -117,8 +124,9 @@ export function demoWalk(demo: Demo): string {
     "# 2. and enters the space with the signed session record",
     `RECORD=$(echo "$FAN" | sed 's/.*"data":\\({[^}]*}\\).*/\\1/')`,
     `TOKEN=$(curl -s ${baseUrl}/api/auth/token -H 'content-type: application/json' -d "{\\"type\\":\\"sessionRecord\\",\\"projectId\\":\\"${projectId}\\",\\"record\\":$RECORD}" | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')`,
-    "# 3. acts, and earns",
-    `curl -s -w '%{http_code}\\n' ${baseUrl}/api/loyalty/action -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"action":"prediction","actionId":"match-1","data":{"eventId":"${eventId}","outcome":"exact"}}'`,
+    "# 3. predicts a match; a back end knows later what came of it, and the fan earns",
+    `curl -s -w '%{http_code}\\n' ${baseUrl}/api/loyalty/action -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"action":"prediction","actionId":"match-1","data":{"eventId":"${eventId}","matchId":"1","home":2,"away":1}}'`,
+    ...outcome,
     `curl -s -w '\\n' ${baseUrl}/api/loyalty/profile -H "authorization: Bearer $TOKEN"`,
     `curl -s -w '\\n' ${baseUrl}/api/loyalty/notifications -H "authorization: Bearer $TOKEN"`,
     `curl -s -w '\\n' ${baseUrl}/api/loyalty/history -H "authorization: Bearer $TOKEN"`,

@@ -58,20 +58,27 @@ export const demoLoyalty: unknown = {
     },
   ],
   actions: [
-    { name: "prediction", clientReportable: true, data: { eventId: "string", outcome: "string" } },
+    {
+      name: "prediction",
+      clientReportable: true,
+      data: { eventId: "string", matchId: "string", home: "number", away: "number" },
+    },
+    { name: "outcome", data: { eventId: "string", matchId: "string", outcome: "string" } },
     { name: "share", clientReportable: true },
   ],
   rules: [
     {
       id: "exact-score",
-      trigger: { action: "prediction" },
+      trigger: { action: "outcome" },
       when: { eq: [{ var: "data.outcome" }, "exact"] },
+      limits: [{ per: "user", by: { var: "data.matchId" }, max: 1 }],
       effects: [{ type: "metric", metricId: "points", metricQuantity: 3 }],
     },
     {
       id: "right-outcome",
-      trigger: { action: "prediction" },
+      trigger: { action: "outcome" },
       when: { eq: [{ var: "data.outcome" }, "right"] },
+      limits: [{ per: "user", by: { var: "data.matchId" }, max: 1 }],
       effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
     },
     {
@@ -104,7 +111,7 @@ export const demoLoyalty: unknown = {
         {
           id: "0c2d8a36-51f7-4d0a-8a7e-94b3f2a1c6d2",
           title: "Predict one exact score",
-          rule: { action: "prediction", when: { eq: [{ var: "data.outcome" }, "exact"] } },
+          rule: { action: "outcome", when: { eq: [{ var: "data.outcome" }, "exact"] } },
         },
       ],
       rewards: [
@@ -120,8 +127,8 @@ export const demoLoyalty: unknown = {
       missions: [
         {
           id: "4a6c0f9b-d813-4e57-b2a0-1d9f5e7c3b84",
-          title: "Predict three times",
-          rule: { action: "prediction", count: 3 },
+          title: "Predict three matches",
+          rule: { action: "prediction", distinct: { var: "data.matchId" }, count: 3 },
         },
       ],
       rewards: [{ type: "metric", metricId: "points", metricQuantity: 5 }],

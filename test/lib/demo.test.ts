@@ -47,10 +47,13 @@ describeOnStores("the demo", open => {
     const { demo, platform, clock } = await opened(t);
     const { organisationId, spaceId, projectId, eventId } = demo;
     const member = { organisationId, spaceId, projectId, userId: "fan" };
-    const act = (action: string, data: Readonly<Record<string, string>> = {}) =>
-      platform.loyalty.report(member, { action, data, isClientReport: true });
     for (let day = 0; day < 3; day++) {
-      for (let n = 0; n < 3; n++) await act("prediction", { eventId, outcome: "exact" });
+      for (let n = 0; n < 3; n++) {
+        const data = { eventId, matchId: `${day}-${n}` };
+        await platform.loyalty.report(member, { action: "prediction", data, isClientReport: true });
+        const outcome = { action: "outcome", data: { ...data, outcome: "exact" }, isClientReport: false };
+        await platform.loyalty.report(member, outcome);
+      }
       clock.advance(dayMs);
     }
     const profile = await platform.loyalty.profile(member);
@@ -77,6 +80,23 @@ describeOnStores("the demo", open => {
     assert.equal(stats.total, demoCodesCount);
     clock.advance(400 * dayMs);
     assert.equal((await platform.loyalty.profile(member)).metrics.points, 0);
+  });
+
+  it("gives a fan nothing for outcomes of the fan's own, and one outcome a match", async t => {
+    const { demo, platform } = await opened(t);
+    const { organisationId, spaceId, projectId, eventId } = demo;
+    const member = { organisationId, spaceId, projectId, userId: "farmer" };
+    const data = { eventId, matchId: "1", outcome: "exact" };
+    const outcome = (isClientReport: boolean) =>
+      platform.loyalty.report(member, { action: "outcome", data, isClientReport });
+    await assert.rejects(outcome(true), { code: "forbidden" });
+    for (let n = 0; n < 121; n++) {
+      const report = { action: "prediction", data: { eventId, matchId: `${n}` }, isClientReport: true };
+      await platform.loyalty.report(member, report);
+    }
+    assert.equal((await platform.loyalty.profile(member)).metrics.points, 5, "three matches of the day");
+    for (const _ of "123") await outcome(false);
+    assert.equal((await platform.loyalty.profile(member)).metrics.points, 5 + 3 + 10);
   });
 
   it("limits what sharing earns in a day", async t => {

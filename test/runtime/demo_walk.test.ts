@@ -43,12 +43,12 @@ it("the lines of the demo answer JSON, each on a line of its own", {
     .trimEnd()
     .split("\n")
     .map(line => JSON.parse(line));
-  // Sam, the status of the action, what it earned three times over, three boards, and two calls of the back end.
-  assert.equal(answers.length, 10);
-  assert.equal(answers[1], 200);
-  assert.equal(answers[2].data.metrics.points, 13);
+  // Sam, the status of prediction and outcome, what they earned three times over, three boards, and two calls of the back end.
+  assert.equal(answers.length, 11);
+  assert.deepEqual(answers.slice(1, 3), [200, 200]);
+  assert.equal(answers[3].data.metrics.points, 13);
   assert.deepEqual(
-    answers.slice(5, 8).map(({ data }) => data.length),
+    answers.slice(6, 9).map(({ data }) => data.length),
     [1, 1, 1],
   );
 });

@@ -53,7 +53,7 @@ export function earningOf({ at, action, transactions }: HistoryEntry): Earning {
   }
   const changed = [...metrics].filter(([, by]) => by !== 0);
   const { name, data } = action ?? { name: "", data: {} };
-  return { at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
+  return { at: action?.at ?? at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
 }
 
 /** Passes all records that are left to `take`, oldest first, and returns the state that they led to; null: there is none. */
