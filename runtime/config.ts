@@ -14,6 +14,7 @@ import { createClientAddress, MasterSecret, signatureAlgorithms } from "../lib/a
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { logLevels } from "../lib/http/mod.ts";
 import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
+import { impossibleCombinations, unknownVariables } from "./config_problems.ts";
 import { hostDefault, portDefault } from "./server/gate.ts";
 
 /** Time for which a stopping server goes on answering, in seconds. */
@@ -373,7 +374,12 @@ export type ConfigResult =
 
 /** Reads all settings and reports all faults together. An empty variable counts as unset. */
 export function readConfig({ environment, flags, demo }: ConfigSources): ConfigResult {
-  const problems: string[] = [];
+  const problems = [
+    ...unknownVariables(
+      environment,
+      variables.map(({ name }) => name),
+    ),
+  ];
   const settings: { [key: string]: unknown } & Settings = {};
   for (const [key, { name, flag, schema }] of Object.entries(definitions)) {
     const flagged = flag === undefined ? undefined : flags[flag];
@@ -391,9 +397,7 @@ export function readConfig({ environment, flags, demo }: ConfigSources): ConfigR
   };
   const secretSet = Boolean(environment.GRANDSTAND_SECRET);
   if (!secretSet && !demo) problems.push(`GRANDSTAND_SECRET must be set: ${secretHint}`);
-  if (config.redis !== undefined && config.data !== undefined) {
-    problems.push("GRANDSTAND_REDIS and GRANDSTAND_DATA must not both be set: state is in one place");
-  }
+  problems.push(...impossibleCombinations(config, demo));
   problems.push(...mailProblems(environment, flags));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }

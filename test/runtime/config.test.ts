@@ -123,6 +123,29 @@ describe("the settings", () => {
     assert.deepEqual(problemsOf({}, { port: "x" }), ["--port must be a port from 0 to 65535"]);
   });
 
+  it("name a variable that there is not, and the closest one that there is", () => {
+    assert.deepEqual(problemsOf({ GRANDSTAND_PROT: "1", GRANDSTAND_QUARTERBACK: "1", PORT: "1" }), [
+      "There is no GRANDSTAND_PROT. Did you mean GRANDSTAND_PORT?",
+      "There is no GRANDSTAND_QUARTERBACK.",
+    ]);
+    const ofCommands = { GRANDSTAND_URL: "x", GRANDSTAND_API_SECRET: "x", GRANDSTAND_EXPORT_PASSWORD: "x" };
+    assert.deepEqual(problemsOf(ofCommands), []);
+  });
+
+  it("leave no work to workers that cannot share the store", () => {
+    for (const name of ["GRANDSTAND_WORKERS", "GRANDSTAND_EXPORTS"]) {
+      assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_DATA: "data" }), [
+        `${name} must not be off without GRANDSTAND_REDIS: no worker can share another store`,
+      ]);
+      assert.deepEqual(problemsOf({ [name]: "off", GRANDSTAND_REDIS: "redis://localhost" }), []);
+    }
+  });
+
+  it("name the space that a loyalty file configures", () => {
+    const problems = problemsOf({ GRANDSTAND_LOYALTY: "loyalty.yaml" });
+    assert.match(problems.join(), /^GRANDSTAND_DEFAULT_SPACE must be set with GRANDSTAND_LOYALTY/);
+  });
+
   it("keep state in one place", () => {
     const problems = problemsOf({ GRANDSTAND_REDIS: "redis://localhost", GRANDSTAND_DATA: "data" });
     assert.deepEqual(problems.length, 1);
