@@ -64,7 +64,8 @@ export function applyRedemption(
     draft.record(new TransactionBuilder().build("redemptionCompleted", subjectOf(fact)));
   }
   if (isDelivered) {
-    draft.trigger("metric", fact.cost.currency);
+    // A sale at once has triggered its payment already.
+    if (!isFirst || paid.length === 0) draft.trigger("metric", fact.cost.currency);
     runTriggered(draft);
   }
   const outcome = draft.finish({ kind: "redemption", redemption: { ...fact, ...draft.limitedFirings } });

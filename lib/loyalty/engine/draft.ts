@@ -63,6 +63,8 @@ type RecordedEvent = Omit<HistoryRecord, "at" | "config" | "transactions">;
 /** The members of a state that are copied before their first change. */
 type RecordMember = "metrics" | "lifetime" | "lots" | "inventory" | "milestones" | "challenges" | "counters";
 
+const noTriggers: ReadonlyMap<string, number> = new Map();
+
 /** A state that an event is changing. */
 export class StateDraft implements UserView {
   readonly compiled: CompiledConfig;
@@ -79,7 +81,7 @@ export class StateDraft implements UserView {
   readonly #globalLimitReached: GlobalLimitReached;
   readonly #notifications: Notification[] = [];
   #limited: Map<string, number> | null = null;
-  #triggered: Set<string> | null = null;
+  #triggered: Map<string, number> | null = null;
   #idsMade = 0;
   #effects = 0;
 
@@ -199,7 +201,7 @@ export class StateDraft implements UserView {
     transaction: TransactionBuilder,
   ): void {
     if (entry === null) return;
-    transaction.addEntry({ metricId, ...entry }, this.metric(metricId));
+    const isFirstChange = transaction.addEntry({ metricId, ...entry }, this.metric(metricId));
     this.#put("metrics", metricId, balance);
     if (lots !== null) this.#put("lots", metricId, lots);
     if (entry.lot !== undefined) {
@@ -209,7 +211,7 @@ export class StateDraft implements UserView {
     if (entry.type === "credit" && entry.draws !== undefined) {
       for (const { expiresAt } of entry.draws) this.scheduleDue(expiresAt);
     }
-    if (entry.status !== "pending") this.trigger("metric", metricId);
+    if (entry.status !== "pending" && isFirstChange) this.trigger("metric", metricId);
   }
 
   /** Adds to the lifetime totals of a metric. */
@@ -278,7 +280,7 @@ export class StateDraft implements UserView {
   /** Drops the pending triggers, with a diagnostic where there are any. */
   dropTriggers(type: Diagnostic["type"]): void {
     const triggers = this.takeTriggers();
-    if (triggers.length > 0) this.diagnostics.push({ type, triggers });
+    if (triggers.size > 0) this.diagnostics.push({ type, triggers: [...triggers.keys()] });
   }
 
   /** Makes the state due at a time (Unix ms), unless it is due earlier. */
@@ -287,20 +289,19 @@ export class StateDraft implements UserView {
     if (at !== null && (dueAt === null || at < dueAt)) this.#state.dueAt = at;
   }
 
-  /** Adds a trigger for the next round. */
+  /** Adds a trigger for the next round: one for each item, milestone and challenge, and for each metric of a transaction. */
   trigger(kind: TriggerKind, id: string): void {
     const key = triggerKey(kind, id);
     if (!this.compiled.triggers.has(key)) return;
-    this.#triggered ??= new Set();
-    this.#triggered.add(key);
+    this.#triggered ??= new Map();
+    this.#triggered.set(key, (this.#triggered.get(key) ?? 0) + 1);
   }
 
-  /** Returns and removes the pending triggers. */
-  takeTriggers(): readonly string[] {
-    if (this.#triggered === null) return [];
-    const keys = [...this.#triggered];
+  /** Returns and removes the pending triggers, with the number of times that each happened. */
+  takeTriggers(): ReadonlyMap<string, number> {
+    const triggers = this.#triggered ?? noTriggers;
     this.#triggered = null;
-    return keys;
+    return triggers;
   }
 
   /** Ends the draft without a record. Later events still count no earlier than this one. */

@@ -2,7 +2,7 @@
  * Rounds of evaluation: the effects of a trigger, and of the changes that these make.
  *
  * A round decides everything against the state before it. Then it applies rules by priority and id, failures of challenges,
- * missions, and milestones, in this order. The changes trigger the next round.
+ * missions, and milestones, in this order. The changes trigger the next round, in which rules fire once for each change.
  *
  * The points and items of a rule are one transaction. The coupons, notifications and challenges after it have transactions of
  * their own.
@@ -61,31 +61,55 @@ export function runRounds(draft: StateDraft, plan: TriggerPlan, scope: Scope, on
 export function runTriggered(draft: StateDraft, onRound?: OnRound): void {
   for (let round = 0; ; round++) {
     const triggers = draft.takeTriggers();
-    if (triggers.length === 0 || !draft.hasRoom()) return;
+    if (triggers.size === 0 || !draft.hasRoom()) return;
     if (round === roundsMax) {
-      draft.diagnostics.push({ type: "roundsExhausted", triggers });
+      draft.diagnostics.push({ type: "roundsExhausted", triggers: [...triggers.keys()] });
       return;
     }
-    runRound(draft, planOf(draft, triggers), { data: {}, user: draft }, onRound);
+    const plans = plansOf(draft, triggers);
+    const passes = passesOf(plans);
+    runRound(draft, { ...joined(plans), rules: passes[0] ?? [] }, { data: {}, user: draft }, onRound, passes);
   }
 }
 
-function planOf({ compiled }: StateDraft, triggers: readonly string[]): TriggerPlan {
-  const plans = triggers.flatMap(key => compiled.triggers.get(key) ?? []);
-  const [only, ...others] = plans;
-  if (only !== undefined && others.length === 0) return only;
+/** The plan of a trigger, and the number of times that it happened. */
+type TriggeredPlan = readonly [plan: TriggerPlan, times: number];
+
+function plansOf({ compiled }: StateDraft, triggers: ReadonlyMap<string, number>): readonly TriggeredPlan[] {
+  return [...triggers].flatMap(([key, times]): readonly TriggeredPlan[] => {
+    const plan = compiled.triggers.get(key);
+    return plan === undefined ? [] : [[plan, times]];
+  });
+}
+
+/** Returns the rules of the first happening of each trigger, of the second ones, and so on. */
+function passesOf(plans: readonly TriggeredPlan[]): readonly (readonly CompiledRule[])[] {
+  const passes = Math.max(0, ...plans.map(([{ rules }, times]) => (rules.length === 0 ? 0 : times)));
+  return Array.from({ length: passes }, (_, pass) =>
+    plans.flatMap(([{ rules }, times]) => (times > pass ? rules : [])).sort(compareRules),
+  );
+}
+
+function joined(plans: readonly TriggeredPlan[]): Omit<TriggerPlan, "rules"> {
   return {
-    rules: plans.flatMap(({ rules }) => rules).sort(compareRules),
     failures: [],
     missions: [],
-    metricMissions: plans.flatMap(({ metricMissions }) => metricMissions),
-    milestoneSets: plans.flatMap(({ milestoneSets }) => milestoneSets),
+    metricMissions: plans.flatMap(([{ metricMissions }]) => metricMissions),
+    milestoneSets: plans.flatMap(([{ milestoneSets }]) => milestoneSets),
   };
 }
 
-function runRound(draft: StateDraft, plan: TriggerPlan, scope: Scope, onRound?: OnRound): void {
+/** @param passes The rules that may fire, each pass for one happening of their triggers. */
+function runRound(
+  draft: StateDraft,
+  plan: TriggerPlan,
+  scope: Scope,
+  onRound?: OnRound,
+  passes: readonly (readonly CompiledRule[])[] = [plan.rules],
+): void {
   const { rules, failures, missions, metricMissions, milestoneSets } = plan;
-  const firing = findFiringRules(draft, rules, scope);
+  const firing: CompiledRule[] = [];
+  for (const pass of passes) firing.push(...findFiringRules(draft, pass, scope, firing));
   if (rules.length > 0) onRound?.({ draft, scope, rules, firing });
   const applied = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, scope) }));
   const failing = failures.filter(
@@ -108,11 +132,12 @@ function runRound(draft: StateDraft, plan: TriggerPlan, scope: Scope, onRound?: 
   for (const { set, indexes } of reachedMilestones) reachMilestones(draft, set, indexes);
 }
 
-/** Finds the rules that hold and are within their limits; of each group only the first. */
+/** Finds the rules that hold and are within their limits, after others of the round; of each group only the first. */
 function findFiringRules(
   draft: StateDraft,
   rules: readonly CompiledRule[],
   scope: Scope,
+  others: readonly CompiledRule[],
 ): readonly CompiledRule[] {
   const firing: CompiledRule[] = [];
   for (const compiled of rules) {
@@ -121,7 +146,7 @@ function findFiringRules(
     if (timeFault !== null && timeFault(draft.happenedAt) !== null) continue;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
     if (!when(scope)) continue;
-    if (limits.length > 0 && hasReachedLimit(draft, compiled, scope)) continue;
+    if (limits.length > 0 && hasReachedLimit(draft, compiled, scope, others)) continue;
     if (hasGlobalLimit && draft.isLimited(rule.id)) continue;
     firing.push(compiled);
   }
@@ -129,10 +154,16 @@ function findFiringRules(
 }
 
 /** Checks the limits for the user. One for each value leaves no room to an action without a value. */
-function hasReachedLimit(draft: StateDraft, { limits }: CompiledRule, scope: Scope): boolean {
-  return limits.some(({ key, window, max, by }) => {
+function hasReachedLimit(
+  draft: StateDraft,
+  compiled: CompiledRule,
+  scope: Scope,
+  others: readonly CompiledRule[],
+): boolean {
+  const pending = others.reduce((count, other) => (other === compiled ? count + 1 : count), 0);
+  return compiled.limits.some(({ key, window, max, by }) => {
     const value = by?.(scope);
-    return value === null || draft.counterValue(key, window, value) >= max;
+    return value === null || draft.counterValue(key, window, value) + pending >= max;
   });
 }
 

@@ -20,12 +20,15 @@ export class TransactionBuilder {
   #lost = noItems;
   #milestones = noMilestones;
 
-  addEntry(entry: LedgerEntry, oldValue: number): void {
+  /** Adds an entry. Returns true where the transaction had not changed the metric before. */
+  addEntry(entry: LedgerEntry, oldValue: number): boolean {
     this.entries.push(entry);
     const { metricId, balanceAfter: newValue } = entry;
     const change = ownValue(this.#metrics, metricId);
+    const isFirst = change === undefined || change.newValue === change.oldValue;
     if (change === undefined) this.#metrics[metricId] = { oldValue, newValue };
     else change.newValue = newValue;
+    return isFirst;
   }
 
   addReceived(item: ItemId): void {

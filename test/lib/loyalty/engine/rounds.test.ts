@@ -13,6 +13,55 @@ const first = "0e000000-0000-4000-8000-000000000001";
 const one = "0f000000-0000-4000-8000-000000000001";
 const toast = { display: "toast", title: "T", message: "M" };
 
+describe("triggers", () => {
+  const ladder = {
+    id: "ladder",
+    title: "",
+    metricId: "points",
+    milestones: [1, 2, 3].map(threshold => ({ id: `rung-${threshold}`, title: "", threshold })),
+  };
+  const onRung = { trigger: { milestoneReached: "ladder" } };
+
+  it("fire once for each event: three rungs at once three times, within the limits", () => {
+    for (const [limits, fired] of [
+      [[], 3],
+      [[{ per: "user", max: 2 }], 2],
+    ] as const) {
+      const player = new Player({
+        milestones: [ladder],
+        rules: [rule("earn", [points(3)]), rule("climb", [points(1, "xp")], { ...onRung, limits })],
+      });
+      assert.deepEqual(player.act("go").fired, ["earn", ...Array(fired).fill("climb")]);
+      assert.equal(player.state.metrics.xp, 2 + fired);
+      assert.equal(replay(player.compiled, player.records).metrics.xp, 2 + fired);
+    }
+  });
+
+  it("fire for each item, for each transaction that changes a metric, and for the next of a group", () => {
+    const player = new Player({
+      rules: [
+        rule("a", [points(1), points(1), badge(), badge("sage")]),
+        rule("b", [points(1)]),
+        rule("metric", [points(1, "xp")], { trigger: { metric: "points" } }),
+        rule("item", [points(1, "xp")], {
+          trigger: { inventoryReceived: "badges" },
+          group: "first",
+          limits: [{ per: "user", max: 1 }],
+        }),
+        rule("other-item", [points(1, "xp")], { trigger: { inventoryReceived: "badges" }, group: "first" }),
+      ],
+    });
+    assert.deepEqual([...player.act("go").fired].sort(), [
+      "a",
+      "b",
+      "item",
+      "metric",
+      "metric",
+      "other-item",
+    ]);
+  });
+});
+
 describe("effects of rules", () => {
   it("add the value of an expression, rounded toward zero and within the bounds of an effect", () => {
     const table: [expression: unknown, n: number, given: number][] = [

@@ -60,7 +60,9 @@ export class NaiveUser {
   readonly #runs = new Map<string, Run[]>();
   readonly #rungs: number[] = [];
   #lots: { left: number; readonly expiresAt: number }[] = [];
-  #triggers = new Set<string>();
+  #triggers: string[] = [];
+  /** The values of metrics at the beginning of a transaction. */
+  #valuesBefore = new Map<string, number>();
   #at = 0;
   #step = 0;
   #isActing = false;
@@ -101,7 +103,7 @@ export class NaiveUser {
       const over = this.#lots.filter(({ expiresAt }) => expiresAt <= next);
       this.#lots = this.#lots.filter(({ expiresAt }) => expiresAt > next);
       this.#note("m1", -over.reduce((sum, { left }) => sum + left, 0));
-      this.#triggers.add("metric:m1");
+      this.#triggers.push("metric:m1");
       this.#chain();
     }
     this.#at = at;
@@ -163,9 +165,13 @@ export class NaiveUser {
     return this.#calendar.step(unit, at) > this.#calendar.step(unit, this.#at) - last;
   }
 
-  #isReached(id: string, { max, window, isGlobal }: ModelLimit): boolean {
+  #isReached(id: string, { max, window, isGlobal }: ModelLimit, pending: readonly ModelRule[]): boolean {
     const firings = isGlobal ? this.#ofAll : this.#firings;
-    return firings.filter(({ rule, at }) => rule === id && this.#inWindow(at, window)).length >= max;
+    return (
+      firings.filter(({ rule, at }) => rule === id && this.#inWindow(at, window)).length +
+        (isGlobal ? 0 : pending.filter(rule => rule.id === id).length) >=
+      max
+    );
   }
 
   #holds(condition: ModelCondition | null, n: number | null): boolean {
@@ -203,20 +209,30 @@ export class NaiveUser {
   }
 
   #chain(): void {
-    for (let round = 0; round < mostRounds && this.#triggers.size > 0; round++) {
-      const triggers = [...this.#triggers];
-      this.#triggers = new Set();
+    for (let round = 0; round < mostRounds && this.#triggers.length > 0; round++) {
+      const triggers = this.#triggers;
+      this.#triggers = [];
       this.#round(triggers, null);
     }
-    this.#triggers = new Set();
+    this.#triggers = [];
   }
 
-  #round(triggers: readonly string[], n: number | null): void {
+  /** Every change lets the rules fire that it triggers, one after the other; the rest happens once. */
+  #round(happened: readonly string[], n: number | null): void {
+    const triggers = [...new Set(happened)];
+
     const { rules, challenges, rungs } = this.#space;
-    const firing = this.#firing(
-      rules.filter(({ trigger }) => triggers.includes(trigger)),
-      n,
-    );
+    const firing: ModelRule[] = [];
+    const timesOf = (trigger: string): number => happened.filter(other => other === trigger).length;
+    for (let pass = 0; pass < happened.length; pass++) {
+      firing.push(
+        ...this.#firing(
+          rules.filter(({ trigger }) => timesOf(trigger) > pass),
+          n,
+          firing,
+        ),
+      );
+    }
     const steps: (() => void)[] = firing.map(rule => () => this.#fire(rule, n));
     for (const { id, failOn } of challenges) {
       if (failOn === null || !triggers.includes(`action:${failOn.action}`)) continue;
@@ -252,21 +268,26 @@ export class NaiveUser {
         if (threshold <= highest || threshold > value) continue;
         steps.push(() => {
           this.#rungs.push(threshold);
+          this.#valuesBefore.clear();
           for (const reward of rewards) this.#apply(reward, null);
-          this.#triggers.add("milestoneReached:ladder");
+          this.#triggers.push("milestoneReached:ladder");
         });
       }
     }
     for (const step of steps) step();
   }
 
-  #firing(rules: readonly ModelRule[], n: number | null): readonly ModelRule[] {
+  #firing(
+    rules: readonly ModelRule[],
+    n: number | null,
+    pending: readonly ModelRule[],
+  ): readonly ModelRule[] {
     const groups: string[] = [];
     return [...rules]
       .sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
       .filter(({ id, when, limits, group }) => {
         if (
-          limits.some(limit => this.#isReached(id, limit)) ||
+          limits.some(limit => this.#isReached(id, limit, pending)) ||
           !this.#holds(when, n) ||
           (group !== null && groups.includes(group))
         )
@@ -281,6 +302,7 @@ export class NaiveUser {
     this.#ofAll.push({ rule: id, at: this.#at });
     this.fired.push(id);
     const isLater = ({ type }: ModelEffect): boolean => !/^(metric|inventory|inventoryLoss)$/.test(type);
+    this.#valuesBefore.clear();
     for (const effect of effects) if (!isLater(effect)) this.#apply(effect, n);
     for (const effect of effects) if (isLater(effect)) this.#apply(effect, n);
   }
@@ -293,7 +315,7 @@ export class NaiveUser {
       case "inventory":
         if (this.items.includes(effect.item)) break;
         this.items.push(effect.item);
-        this.#triggers.add("inventoryReceived:set");
+        this.#triggers.push("inventoryReceived:set");
         break;
       case "inventoryLoss":
         this.items = this.items.filter(item => item !== effect.item);
@@ -318,7 +340,8 @@ export class NaiveUser {
     const change = Math.min(Math.max(before + by, low), high) - before;
     if (change === 0) return;
     this.#note(id, change);
-    this.#triggers.add(`metric:${id}`);
+    if (before === (this.#valuesBefore.get(id) ?? before)) this.#triggers.push(`metric:${id}`);
+    if (!this.#valuesBefore.has(id)) this.#valuesBefore.set(id, before);
     if (id !== "m1") return;
     if (change > 0) this.#lots.push({ left: change, expiresAt: this.#expiry() });
     this.#lots.sort((a, b) => a.expiresAt - b.expiresAt);
@@ -365,7 +388,7 @@ export class NaiveUser {
     const runs = this.#runs.get(id) ?? [];
     if (runs.includes(run)) return;
     this.#runs.set(id, [...runs, run]);
-    this.#triggers.add(`started:${id}`);
+    this.#triggers.push(`started:${id}`);
   }
 
   #start(id: string): void {
@@ -401,8 +424,9 @@ export class NaiveUser {
     if (run === null) return;
     this.#begin(id, run);
     run.status = "completed";
+    this.#valuesBefore.clear();
     for (const reward of this.#challenge(id).rewards) this.#apply(reward, null);
-    this.#triggers.add(`challengeCompleted:${id}`);
+    this.#triggers.push(`challengeCompleted:${id}`);
   }
 
   #fail(id: string): void {
