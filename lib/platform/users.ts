@@ -114,7 +114,9 @@ class ListedUsers extends Users {
         index.changed({ organisationId, projectId, userId, provider, name }),
       );
     }
-    if (user !== null && isSignIn) {
+    if (user?.mergedInto !== undefined) {
+      await this.#note(projectId, organisationId => index.remove({ organisationId, projectId, userId }));
+    } else if (user !== null && isSignIn) {
       await this.#note(projectId, organisationId => index.signedIn({ organisationId, userId }));
     }
     return user;

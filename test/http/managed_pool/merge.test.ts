@@ -9,6 +9,8 @@ import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { type Answer, ids } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { assertProblem } from "../_problem.ts";
+import { backEnd } from "../audience/_back_end.ts";
+import { searchPath } from "../audience/_searched.ts";
 import { Pool } from "./_pool.ts";
 
 const email = "ann@example.com";
@@ -141,6 +143,20 @@ describeOnStores("an anonymous user who logs in to an account", open => {
       assert.deepEqual(faults, []);
       assert.deepEqual((await platform.loyalty.replay({ ...common, userId })).differences, []);
     }
+  });
+
+  it("is found by no search any more", async () => {
+    const users = await earn(pool);
+    const call = await backEnd(pool.world, ["users:read"]);
+    const found = async (): Promise<string[]> => {
+      const { json } = await call(searchPath, { body: {} });
+      return json.data.map((user: { userId: string }) => user.userId).sort();
+    };
+    assert.deepEqual(await found(), [users.account.userId, users.anonymous.userId].sort());
+    await pool.login(email, pairOf(users.anonymous));
+    assert.deepEqual(await found(), [users.account.userId]);
+    await workLater(pool);
+    assert.deepEqual(await found(), [users.account.userId]);
   });
 
   it("goes on adding to the account's scores", async () => {
