@@ -41,6 +41,7 @@ import type { LoyaltyServices } from "./services.ts";
 import type { NotificationSchema } from "./user/change_payload.ts";
 import { Inbox } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
+import { createProfileFieldsCache } from "./user/profile_fields.ts";
 import { readTransactions } from "./user/read_history.ts";
 import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
 import type { UserState } from "./user/state.ts";
@@ -127,7 +128,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     print: printState,
     entriesMax: statesMax,
   });
-  const shared = { ...options, configOf, states, users, policyOf: inboxPolicies(configOf) };
+  const profiles = createProfileFieldsCache();
+  const shared = { ...options, configOf, states, profiles, users, policyOf: inboxPolicies(configOf) };
   const pools = createCodePools(shared);
   const coupons = createCoupons(shared, pools);
   const limits = createGlobalLimits(store);

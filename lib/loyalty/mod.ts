@@ -31,6 +31,7 @@ export {
 } from "./user/change_payload.ts";
 export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
 export type { InboxItem } from "./user/inbox_view.ts";
+export { profileKey } from "./user/profile_fields.ts";
 export { type SpaceUser, spaceUserPartition } from "./user/space_user.ts";
 export type { ChallengeView } from "./views/challenge_views.ts";
 export {

@@ -10,6 +10,7 @@ import type { ScoreFeed } from "../leaderboards/mod.ts";
 import type { RecordCache, Store } from "../storage/mod.ts";
 import type { ConfigCache } from "./config/config_cache.ts";
 import type { InboxPolicy } from "./user/inbox_view.ts";
+import type { ProfileFieldsCache } from "./user/profile_fields.ts";
 import type { UserCache } from "./user/space_user.ts";
 import type { UserState } from "./user/state.ts";
 
@@ -23,5 +24,6 @@ export interface LoyaltyServices {
   /** Returns the life of notifications in a space. */
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
   readonly states: RecordCache<UserState>;
+  readonly profiles: ProfileFieldsCache;
   readonly users: UserCache;
 }

@@ -81,6 +81,7 @@ function plans(document: object): Evaluate {
     milestone: () => "",
     distinctValues: () => 0,
     counterValue: () => 0,
+    customField: () => undefined,
   };
   return ({ name, data }) => {
     const plan = actions.get(name);

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { profileKey } from "../../loyalty/mod.ts";
 import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
 import { JsonMembers } from "../../text/mod.ts";
 import type { JsonObject } from "../batch/items.ts";
@@ -24,7 +25,7 @@ export interface ProfileRecord {
 type PutRecord = Extract<Write, { readonly type: "put" }>;
 
 /** Reads the record. */
-export const readProfileRecord: ReadRecord = { type: "record", key: "profile" };
+export const readProfileRecord: ReadRecord = { type: "record", key: profileKey };
 
 const emptyRecord: ProfileRecord = {
   displayName: null,

@@ -13,6 +13,7 @@ import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "..
 import type { HistoryRecord, Notification } from "../user/history.ts";
 import { notificationsMax } from "../user/inbox.ts";
 import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
+import type { ProfileFields, ProfileFieldsCache } from "../user/profile_fields.ts";
 import type { CachedUser, SpaceUser } from "../user/space_user.ts";
 import { copyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_state.ts";
@@ -44,13 +45,23 @@ export interface Command {
   /** Makes further writes from the results of `extraReads`. @default none */
   readonly extraWrites?: (results: readonly unknown[]) => readonly Write[];
   /** Applies the command to a state that is advanced to now; null where nothing is left to do. Omitted: only time passes. */
-  readonly decide?: (state: UserState, results: readonly unknown[], uses: LimitUses) => CommandResult | null;
+  readonly decide?: (
+    state: UserState,
+    results: readonly unknown[],
+    input: DecisionInput,
+  ) => CommandResult | null;
   /** Drops delivered board scores from the state even where nothing else changes. @default false */
   readonly dropsDelivered?: boolean;
   /** True for commands of the sweep, which must not queue the user anew. @default false */
   readonly isFromSweep?: boolean;
   /** Throws the error for a write whose bound refused it. */
   readonly refused?: (key: string) => never;
+}
+
+/** What a decision depends on beside the user's state. */
+export interface DecisionInput extends LimitUses {
+  /** The custom fields of the user's profile, where the configuration reads any. */
+  readonly profile?: ProfileFields | undefined;
 }
 
 /** The engine's outcome of a command with what else is to be stored. */
@@ -90,6 +101,7 @@ export interface CommandContext {
   readonly partition: Partition;
   readonly states: RecordCache<UserState>;
   readonly progress: ProgressCache;
+  readonly profiles: ProfileFieldsCache;
   /** The project that `targets` belong to; null where none is known. */
   readonly projectId: string | null;
   readonly targets: readonly ScoreTarget[];
@@ -110,6 +122,8 @@ export interface CommandReads {
   readonly isRepeated: boolean;
   /** The project in which the user signed up; null where none is known. */
   readonly signUpProject: string | null;
+  /** The custom fields that the configuration reads; undefined where it reads none. */
+  readonly profile: ProfileFields | undefined;
   /** Results of the command's extra reads. */
   readonly results: readonly unknown[];
 }
@@ -130,7 +144,7 @@ const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 export function applyCommand(
   context: CommandContext,
   command: Command,
-  { before, isRepeated, signUpProject, results }: CommandReads,
+  { before, isRepeated, signUpProject, profile, results }: CommandReads,
 ): AppliedCommand {
   const { config, user, now, uses, cachedUser } = context;
   // A caller may repeat a command because the answer was lost, and with it the delivery.
@@ -146,7 +160,8 @@ export function applyCommand(
 
   const passed = advanceTime(config, before, now, { instantsMax: 0 });
   const extra = command.extraWrites?.(results) ?? noWrites;
-  const result = command.decide?.(passed.state, results, uses) ?? null;
+  const input = profile === undefined ? uses : { ...uses, profile };
+  const result = command.decide?.(passed.state, results, input) ?? null;
   const missingUses = uses.missing(result?.fired ?? []);
   if (missingUses.length > 0) return unchanged(before, projectId, { missingUses });
 

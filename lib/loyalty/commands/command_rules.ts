@@ -7,6 +7,7 @@
 import type { Decision, Read, Rule, Stored, Write } from "../../storage/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
 import { onceMarkReads } from "../user/once_marks.ts";
+import { type ProfileFields, pickFields } from "../user/profile_fields.ts";
 import { emptyState, type UserState, withoutFutureTime } from "../user/state.ts";
 import { beginProgress } from "../webhooks/progress.ts";
 import {
@@ -42,16 +43,18 @@ export function commandRule(
   const { once, refused, extraReads = noReads } = command;
   const account = context.readsAccount ? accountReads : noReads;
   const marks = once === undefined ? noReads : onceMarkReads(once, context.now);
-  const accountAt = 1 + marks.length;
+  const profile = profileReads(context);
+  const marksFrom = 1 + profile.length;
+  const accountAt = marksFrom + marks.length;
   const extraFrom = accountAt + account.length;
   return {
     // Joined, not spread: an array that is spread is made larger than needed, and this is made for every action.
-    reads: [context.states.query as Read].concat(marks, account, extraReads, progressReads(context)),
+    reads: [context.states.query as Read].concat(profile, marks, account, extraReads, progressReads(context)),
     // A repeated id changes nothing, so a command with one may be decided again when its outcome is unknown.
     idempotent: once !== undefined || command.isIdempotent === true,
     apply(found) {
       const before = stateIn(context, found[0] as Stored | null);
-      const isRepeated = hasMark(found, 1, marks.length);
+      const isRepeated = hasMark(found, marksFrom, marks.length);
       const signUpProject = context.readsAccount
         ? signUpProjectOf(found[accountAt] as Stored | null)
         : context.foundProject;
@@ -61,6 +64,7 @@ export function commandRule(
         before,
         isRepeated,
         signUpProject,
+        profile: profileIn(context, found),
         results,
       });
       if (!isChanged) return { writes: noWrites, answer: decision };
@@ -87,13 +91,15 @@ export function batchRule(
   const marksOf = batch.map(({ command: { once } }) =>
     once === undefined ? noReads : onceMarkReads(once, context.now),
   );
+  const profileQuery = profileReads(context);
   return {
-    reads: [context.states.query as Read].concat(...marksOf, progressReads(context)),
+    reads: [context.states.query as Read].concat(profileQuery, ...marksOf, progressReads(context)),
     idempotent: batch.every(({ command }) => command.once !== undefined),
     apply(found) {
       const before = stateIn(context, found[0] as Stored | null);
       const ids = new Set<string>();
-      let from = 1;
+      const profile = profileIn(context, found);
+      let from = 1 + profileQuery.length;
       let last: AppliedCommand["decision"] | null = null;
       let isChanged = false;
       const writes: Write[] = [];
@@ -109,6 +115,7 @@ export function batchRule(
             before: state,
             isRepeated,
             signUpProject: null,
+            profile,
             results: [],
           });
         } catch (error) {
@@ -151,6 +158,20 @@ function stateIn(
   return stored === null
     ? emptyState(user.projectId)
     : withoutFutureTime(states.valueOf(partition, stored), now);
+}
+
+/** Reads the custom fields of the user, second, where the configuration reads any. */
+function profileReads({ config, profiles }: Omit<CommandContext, "targets">): readonly Read[] {
+  return config.customFields.size === 0 ? noReads : [profiles.query];
+}
+
+function profileIn(
+  { config, profiles, partition }: Omit<CommandContext, "targets">,
+  found: readonly unknown[],
+): ProfileFields | undefined {
+  if (config.customFields.size === 0) return undefined;
+  const stored = found[1] as Stored | null;
+  return stored === null ? {} : pickFields(profiles.valueOf(partition, stored), config.customFields);
 }
 
 function hasMark(found: readonly unknown[], from: number, count: number): boolean {

@@ -14,6 +14,7 @@ import type { Coupons } from "../coupons/mod.ts";
 import { type DueUserQueue, registrationMs } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
+import type { ProfileFieldsCache } from "../user/profile_fields.ts";
 import type { CachedUser, SpaceUser, UserCache } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -37,6 +38,7 @@ export interface CommandServices {
   readonly logger: Logger;
   readonly configOf: ConfigCache;
   readonly states: RecordCache<UserState>;
+  readonly profiles: ProfileFieldsCache;
   readonly users: UserCache;
   readonly limits: GlobalLimits;
   readonly coupons: Pick<Coupons, "assignCodes">;
@@ -134,7 +136,7 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
   for (let instants = 0, projectId = user.projectId ?? cachedUser.projectId; ; ) {
     const loading = feed.targets(projectId, query);
     const targets: readonly ScoreTarget[] = loading instanceof Promise ? await loading : loading;
-    const { states } = services;
+    const { states, profiles } = services;
     const readsAccount = needsProject(user, cachedUser, now);
     const { progress } = services.webhooks;
     const context: CommandContext = {
@@ -143,6 +145,7 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
       partition,
       states,
       progress,
+      profiles,
       projectId,
       targets,
       now,
@@ -242,7 +245,7 @@ async function decideBatch(
   services: CommandServices,
   { config, user, batch }: Batch,
 ): Promise<BatchDecision> {
-  const { store, feed, users, states } = services;
+  const { store, feed, users, states, profiles } = services;
   const now = services.clock();
   const cachedUser = users.get(user);
   const projectId = user.projectId ?? cachedUser.projectId;
@@ -265,7 +268,7 @@ async function decideBatch(
   const { partition } = cachedUser;
   const { progress } = services.webhooks;
   const context = {
-    ...{ config, user, partition, states, progress, projectId, now, cachedUser },
+    ...{ config, user, partition, states, progress, profiles, projectId, now, cachedUser },
     readsAccount: false,
     foundProject: null,
     uses: noLimits,

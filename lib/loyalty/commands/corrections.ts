@@ -59,11 +59,11 @@ export function adjustmentCommand(
     isIdempotent: wasApplied !== undefined,
     extraReads: reads,
     extraWrites: results => (isRepeated(results) ? [] : (writes?.(results as StoredRecords) ?? [])),
-    decide: (state, results, { isReached }) => {
+    decide: (state, results, { isReached, profile }) => {
       if (isRepeated(results)) return null;
       requireUnmerged(state);
       const adjustment = { changes, reason, id, at: now };
-      return applyAdjustment(config, state, adjustment, { globalLimitReached: isReached });
+      return applyAdjustment(config, state, adjustment, { globalLimitReached: isReached, profile });
     },
   };
 }

@@ -57,9 +57,9 @@ export function grantCommand(config: CompiledConfig, order: GrantOrder, now: num
   return {
     projectId,
     once: id === undefined ? undefined : { of: "grant", id },
-    decide: (state, _, { isReached }) => {
+    decide: (state, _, { isReached, profile }) => {
       requireUnmerged(state);
-      return applyGrant(config, state, { ...order, at: now }, { globalLimitReached: isReached });
+      return applyGrant(config, state, { ...order, at: now }, { globalLimitReached: isReached, profile });
     },
   };
 }

@@ -140,7 +140,7 @@ function receiveCommand(
     isIdempotent: true,
     extraReads: [{ type: "record", key }],
     addedSums: sums,
-    decide: (state, [stored], { isReached }) => {
+    decide: (state, [stored], { isReached, profile }) => {
       if (stored !== null || isEmpty) return null;
       const grant = {
         rewards,
@@ -149,7 +149,7 @@ function receiveCommand(
         at: now,
         inheritance,
       };
-      const outcome = applyGrant(config, state, grant, { globalLimitReached: isReached });
+      const outcome = applyGrant(config, state, grant, { globalLimitReached: isReached, profile });
       return { ...outcome, writes: [{ type: "put", key, value: "" }] };
     },
   };

@@ -174,9 +174,9 @@ function reportCommand(config: CompiledConfig, report: ActionReport, now: number
     projectId,
     once: id === undefined ? undefined : { of: "action", id },
     scoring: { action: name, data },
-    decide: (state, _, { isReached }) => {
+    decide: (state, _, { isReached, profile }) => {
       requireUnmerged(state);
-      return applyAction(config, state, action, { globalLimitReached: isReached });
+      return applyAction(config, state, action, { globalLimitReached: isReached, profile });
     },
   };
 }

@@ -62,6 +62,7 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     actions: new Map(actions),
     triggers,
     limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
+    customFields: parts.customFields,
     counterKeys: new Set([...aggregates, ...parts.limits, ...productLimits].map(({ key }) => key)),
   };
 }

@@ -41,6 +41,7 @@ import type { SingleReward } from "./rewards.ts";
 import { compileTimes } from "./rule_times.ts";
 import {
   type ActionValue,
+  customVariable,
   dataVariables,
   type FindVariable,
   type Scope,
@@ -55,6 +56,10 @@ export class ConfigPartsCompiler {
   readonly errors: FieldError[] = [];
   /** The limits and caps of all rules and metrics, also of disabled ones, so that a pause does not give each user another firing. */
   readonly limits: CompiledLimit[] = [];
+  /** The custom fields of profiles that are read. */
+  readonly customFields = new Set<string>();
+  /** Number of variables so far that read custom fields. */
+  #customReads = 0;
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #metricCaps: ReadonlyMap<string, readonly CompiledLimit[]>;
   readonly #timeZone: string;
@@ -96,12 +101,14 @@ export class ConfigPartsCompiler {
       ...caps.filter(cap => cap.metricId === metricId).map(({ cap }) => cap),
       ...(this.#metricCaps.get(metricId) ?? []),
     ];
+    const customReads = this.#customReads;
     return {
       rule,
       ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
       effects: rule.effects.flatMap((effect, index) =>
         this.#effect(effect, { environment, capsOf }, `${pointer}/effects/${index}`),
       ),
+      readsProfile: this.#customReads > customReads,
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
       timeFault: compileTimes(rule, this.#timeZone),
@@ -206,9 +213,17 @@ export class ConfigPartsCompiler {
     const definition = action === null ? undefined : this.#actions.get(action);
     const data = definition === undefined ? undefined : dataVariables(definition);
     return {
-      variable: path => data?.(path) ?? this.#userVariable(path),
+      variable: path => data?.(path) ?? this.#userVariable(path) ?? this.#customVariable(path),
       aggregate: (kind, source, pointer) => this.aggregates.variable(kind, source, pointer),
     };
+  }
+
+  #customVariable(path: string): ReturnType<FindVariable> {
+    const found = customVariable(path);
+    if (found === null) return null;
+    this.#customReads += 1;
+    this.customFields.add(found.name);
+    return found.operand;
   }
 
   #conditional(

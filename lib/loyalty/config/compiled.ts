@@ -58,6 +58,8 @@ export interface CompiledRule extends ConditionalPart {
   readonly effects: readonly CompiledEffect[];
   readonly limits: readonly CompiledLimit[];
   readonly hasGlobalLimit: boolean;
+  /** True where the condition or an amount reads custom fields of the profile. */
+  readonly readsProfile: boolean;
   /** Explains why the rule does not apply at a time (Unix ms). Null: it always applies. */
   readonly timeFault: ((at: number) => TimeFault | null) | null;
 }
@@ -143,6 +145,8 @@ export interface CompiledConfig {
   readonly triggers: ReadonlyMap<string, TriggerPlan>;
   /** The rules with limits for all users together. */
   readonly limitedRules: ReadonlyMap<string, LoyaltyRule>;
+  /** The custom fields of profiles that conditions and amounts read. */
+  readonly customFields: ReadonlySet<string>;
   /** The keys of all counters. */
   readonly counterKeys: ReadonlySet<string>;
 }

@@ -6,7 +6,7 @@
  */
 
 import type { BucketUnit } from "../../calendar/mod.ts";
-import type { Environment, Operand, ValueType } from "../../expressions/mod.ts";
+import type { Environment, Operand, ValueType, VariableDeclaration } from "../../expressions/mod.ts";
 import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
 import type { CountWindow } from "./fields.ts";
 
@@ -58,6 +58,8 @@ export interface UserView {
   counterValue(key: string, window: CounterWindow): number;
   /** Returns the number of different values in the window of a counter. */
   distinctValues(key: string, window: CounterWindow): number;
+  /** Returns a custom field of the profile; undefined where it has no value. */
+  customField(name: string): string | number | boolean | undefined;
 }
 
 /** The input of conditions: the data of an action, and the user before it. Counters include the action already. */
@@ -107,6 +109,15 @@ export function userVariables(config: LoyaltyConfig): FindVariable {
     if (root !== "user" || !isUserVariable(kind) || !ids[kind].has(id)) return null;
     return { type: userVariableTypes[kind], read: readerOf(kind, id) };
   };
+}
+
+/** Resolves `user.custom.<field>`. The organisation declares the types of fields elsewhere, so they are any here. */
+export function customVariable(
+  path: string,
+): { readonly name: string; readonly operand: VariableDeclaration<Scope> } | null {
+  const name = /^user\.custom\.([A-Za-z][A-Za-z0-9_.-]{0,63})$/.exec(path)?.[1];
+  if (name === undefined) return null;
+  return { name, operand: { type: "any", read: ({ user }) => user.customField(name) } };
 }
 
 function readerOf(kind: UserVariable, id: string): Operand<Scope> {

@@ -82,8 +82,9 @@ function settleAt(
   before: UserState,
   { from, at }: { readonly from: number; readonly at: number },
 ): { readonly next: UserState; readonly outcome: Outcome | null } {
-  // Time passes for readers too, who cannot claim uses of global limits, so such rules do not fire by time alone.
-  const draft = new StateDraft(compiled, before, at, () => true);
+  // Time passes for readers too, who cannot claim uses of global limits and do not read profiles, so rules with either do not fire
+  // by time alone.
+  const draft = new StateDraft(compiled, before, at, { globalLimitReached: () => true, profile: null });
   settlePoints(draft, before);
   settleChallenges(draft, before);
   const settled = draft.transactions.length;

@@ -12,6 +12,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, NotificationSetting } from "../config/document.ts";
 import { isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
 import type { GrantedReward, HistoryTransaction, Inheritance, MetricChange } from "../user/history.ts";
+import type { ProfileFields } from "../user/profile_fields.ts";
 import type { UserState } from "../user/state.ts";
 import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
 import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
@@ -23,6 +24,8 @@ import { TransactionBuilder } from "./transaction_builder.ts";
 export interface EventOptions {
   /** Called each time that a rule with a global limit would fire. @default no limit is reached */
   readonly globalLimitReached?: GlobalLimitReached | undefined;
+  /** The custom fields of the user's profile that the configuration reads. @default none has a value */
+  readonly profile?: ProfileFields | undefined;
 }
 
 /** A reported action. */
@@ -44,10 +47,10 @@ export function applyAction(
   compiled: CompiledConfig,
   state: UserState,
   action: Action,
-  { globalLimitReached, onRound }: EventOptions & { readonly onRound?: OnRound } = {},
+  { onRound, ...options }: EventOptions & { readonly onRound?: OnRound } = {},
 ): Outcome {
   const { name, data, id, metadata, happenedAt = action.at } = action;
-  const draft = new StateDraft(compiled, state, action.at, globalLimitReached, happenedAt);
+  const draft = new StateDraft(compiled, state, action.at, { ...options, happenedAt });
   const plan = compiled.actions.get(name);
   if (plan !== undefined) {
     const scope = { data, user: draft };
@@ -84,9 +87,9 @@ export function applyGrant(
   compiled: CompiledConfig,
   state: UserState,
   { rewards, reason, metadata, notification, at, id, inheritance }: Grant,
-  { globalLimitReached }: EventOptions = {},
+  options: EventOptions = {},
 ): Outcome {
-  const draft = new StateDraft(compiled, state, at, globalLimitReached);
+  const draft = new StateDraft(compiled, state, at, options);
   const single = rewards.flatMap((reward): readonly GrantedSingleReward[] =>
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
@@ -124,9 +127,9 @@ export function applyAdjustment(
   compiled: CompiledConfig,
   state: UserState,
   { changes, reason, id, at }: Adjustment,
-  { globalLimitReached }: EventOptions = {},
+  options: EventOptions = {},
 ): Outcome | null {
-  const draft = new StateDraft(compiled, state, at, globalLimitReached);
+  const draft = new StateDraft(compiled, state, at, options);
   const transaction = new TransactionBuilder();
   for (const { metricId, op, value } of changes) {
     const metric = compiled.metrics.get(metricId);

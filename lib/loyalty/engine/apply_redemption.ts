@@ -50,9 +50,9 @@ export function applyRedemption(
   compiled: CompiledConfig,
   state: UserState,
   input: RedemptionInput,
-  { globalLimitReached }: EventOptions = {},
+  options: EventOptions = {},
 ): RedemptionOutcome {
-  const draft = new StateDraft(compiled, state, input.at, globalLimitReached);
+  const draft = new StateDraft(compiled, state, input.at, options);
   const { step } = input.fact;
   const isFirst = step === "reserved" || step === "sold";
   const isDelivered = step === "confirmed" || step === "sold";

@@ -8,6 +8,7 @@ import type { CompiledAggregate } from "../config/aggregates.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import {
   type CounterWindow,
+  hasEntries,
   ownValue,
   type Scope,
   type TriggerKind,
@@ -16,6 +17,7 @@ import {
 } from "../config/scope.ts";
 import type { AccountChange, MetricAccount } from "../ledger/mod.ts";
 import type { HistoryRecord, LimitedFirings, Notification, Transaction } from "../user/history.ts";
+import type { ProfileFields } from "../user/profile_fields.ts";
 import {
   type ChallengeProgress,
   copyState,
@@ -79,19 +81,31 @@ export class StateDraft implements UserView {
   readonly #before: UserState;
   readonly #state: MutableState;
   readonly #globalLimitReached: GlobalLimitReached;
+  readonly #profile: ProfileFields | null;
   readonly #notifications: Notification[] = [];
   #limited: Map<string, number> | null = null;
   #triggered: Map<string, number> | null = null;
   #idsMade = 0;
   #effects = 0;
 
-  /** @param at Unix ms. */
+  /**
+   * @param at Unix ms.
+   * @param options.profile Null: unknown, so that no rule that reads it fires.
+   */
   constructor(
     compiled: CompiledConfig,
     before: UserState,
     at: number,
-    globalLimitReached: GlobalLimitReached = () => false,
-    happenedAt?: number,
+    {
+      globalLimitReached = () => false,
+      profile = {},
+      happenedAt,
+    }: {
+      readonly globalLimitReached?: GlobalLimitReached | undefined;
+      readonly profile?: ProfileFields | null | undefined;
+      /** Unix ms. @default at */
+      readonly happenedAt?: number | undefined;
+    } = {},
   ) {
     this.compiled = compiled;
     this.at = Math.max(at, before.changedAt);
@@ -100,6 +114,7 @@ export class StateDraft implements UserView {
     this.#before = before;
     this.#state = copyState(before);
     this.#globalLimitReached = globalLimitReached;
+    this.#profile = profile;
     if (before.config === compiled.version) return;
     const { counters, orphanedCounters } = retainCounters(before, {
       named: compiled.counterKeys,
@@ -133,6 +148,15 @@ export class StateDraft implements UserView {
   distinctValues(key: string, window: CounterWindow): number {
     const { happenedAt: at, timeZone } = this;
     return countValues(ownValue(this.#state.counters, key), window, { at, timeZone });
+  }
+
+  customField(name: string): ProfileFields[string] | undefined {
+    return this.#profile === null ? undefined : ownValue(this.#profile, name);
+  }
+
+  /** False where the custom fields of the user are unknown. */
+  get hasProfile(): boolean {
+    return this.#profile !== null;
   }
 
   /** Adds to a counter, or to that of a value of it. */
@@ -321,7 +345,7 @@ export class StateDraft implements UserView {
     state.chainedExpiries = chainedExpiries;
     return {
       state,
-      record: recordOf(event, { at, config: compiled.version, transactions }),
+      record: recordOf(event, { at, config: compiled.version, transactions }, this.#profile),
       notifications: this.#notifications,
       gained: this.#gained(),
       diagnostics,
@@ -354,7 +378,9 @@ export class StateDraft implements UserView {
 function recordOf(
   event: RecordedEvent,
   { at, config, transactions }: Pick<HistoryRecord, "at" | "config" | "transactions">,
+  profile: ProfileFields | null,
 ): HistoryRecord {
+  if (profile !== null && hasEntries(profile)) return { ...event, profile, at, config, transactions };
   const { kind, action } = event;
   if (action !== undefined) return { kind, action, at, config, transactions };
   return { ...event, at, config, transactions };

@@ -12,7 +12,7 @@ import type { ReachedLimit } from "../limits/global_limits.ts";
 import type { HistoryRecord } from "../user/history.ts";
 import type { UserState } from "../user/state.ts";
 import { advanceTime } from "./advance_time.ts";
-import { type Action, applyAction } from "./apply_events.ts";
+import { type Action, applyAction, type EventOptions } from "./apply_events.ts";
 import { openRun } from "./challenges.ts";
 import { type Outcome, StateDraft } from "./draft.ts";
 import type { RuleRound } from "./rounds.ts";
@@ -45,16 +45,17 @@ export interface DryRun extends Pick<Outcome, "state" | "notifications" | "diagn
 
 type ReachedLimits = ReadonlyMap<string, readonly ReachedLimit[]>;
 
-/**
- * Tries an action. Nothing changes.
- *
- * @param reached The global limits without room, by the ids of their rules.
- */
+interface DryRunOptions extends Pick<EventOptions, "profile"> {
+  /** The global limits without room, by the ids of their rules. @default none */
+  readonly reached?: ReachedLimits;
+}
+
+/** Tries an action. Nothing changes. */
 export function dryRun(
   compiled: CompiledConfig,
   state: UserState,
   action: Action,
-  reached: ReachedLimits = new Map(),
+  { reached = new Map(), profile }: DryRunOptions = {},
 ): DryRun {
   const at = Math.max(action.at, state.changedAt);
   const settled = advanceTime(compiled, state, at);
@@ -64,6 +65,7 @@ export function dryRun(
     settled.state,
     { ...action, at },
     {
+      profile,
       globalLimitReached: ruleId => reached.has(ruleId),
       onRound: round => {
         for (const rule of dryRunRules(round, reached)) {
@@ -77,7 +79,7 @@ export function dryRun(
     settled: settled.records,
     effects: outcome.record.transactions,
     rules: [...rules.values()],
-    missions: dryRunMissions(new StateDraft(compiled, settled.state, at), action, outcome.state),
+    missions: dryRunMissions(new StateDraft(compiled, settled.state, at, { profile }), action, outcome.state),
     challenges: changedChallenges(settled.state, outcome.state),
     notifications: outcome.notifications,
     diagnostics: outcome.diagnostics,

@@ -9,9 +9,15 @@ import { ownValue } from "../config/scope.ts";
 import { type HistoryEntry, type LimitedFirings, type Transaction, transactionsOf } from "../user/history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { advanceTime } from "./advance_time.ts";
-import { applyAction, applyAdjustment, applyGrant, applyReversal } from "./apply_events.ts";
+import {
+  applyAction,
+  applyAdjustment,
+  applyGrant,
+  applyReversal,
+  type EventOptions,
+} from "./apply_events.ts";
 import { applyRedemption, type RedemptionOutcome } from "./apply_redemption.ts";
-import type { GlobalLimitReached, Outcome } from "./draft.ts";
+import type { Outcome } from "./draft.ts";
 
 /** Another configuration may have any number of instants between two records. A replay merges those beyond. */
 const replayedInstantsMax = 10_000;
@@ -64,23 +70,28 @@ export class Replay {
   }
 
   #apply(record: HistoryEntry): Outcome | null {
-    const { at, action, grant, adjustment, reversalOf, redemption } = record;
+    const { at, profile, action, grant, adjustment, reversalOf, redemption } = record;
     if (action !== undefined) {
       const { limited, at: happenedAt = at, ...reported } = action;
       return applyAction(
         this.#compiled,
         this.state,
         { ...reported, at, happenedAt },
-        recordedLimits(limited),
+        recordedOptions(limited, profile),
       );
     }
     if (grant !== undefined) {
       const { limited, ...given } = grant;
-      return applyGrant(this.#compiled, this.state, { ...given, at }, recordedLimits(limited));
+      return applyGrant(this.#compiled, this.state, { ...given, at }, recordedOptions(limited, profile));
     }
     if (adjustment !== undefined) {
       const { limited, ...adjusted } = adjustment;
-      return applyAdjustment(this.#compiled, this.state, { ...adjusted, at }, recordedLimits(limited));
+      return applyAdjustment(
+        this.#compiled,
+        this.state,
+        { ...adjusted, at },
+        recordedOptions(limited, profile),
+      );
     }
     if (redemption !== undefined) return this.#redeem(record, redemption);
     const transaction = reversalOf === undefined ? undefined : this.#transactions.get(reversalOf);
@@ -88,25 +99,27 @@ export class Replay {
     return applyReversal(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
   }
 
-  #redeem({ at, transactions }: HistoryEntry, redemption: NonNullable<HistoryEntry["redemption"]>): Outcome {
+  #redeem(
+    { at, profile, transactions }: HistoryEntry,
+    redemption: NonNullable<HistoryEntry["redemption"]>,
+  ): Outcome {
     const { limited, ...fact } = redemption;
     const { metadata, reason } = transactions[0]?.payload ?? {};
     const before = this.#redemptions.get(fact.id);
     const input = { fact, at, ...before, metadata, reason };
-    const outcome = applyRedemption(this.#compiled, this.state, input, recordedLimits(limited));
+    const outcome = applyRedemption(this.#compiled, this.state, input, recordedOptions(limited, profile));
     const { paid, received } = outcome;
     this.#redemptions.set(fact.id, { paid, received });
     return outcome;
   }
 }
 
-/** The global limits of a record: each limited rule fires as often as it did before its limit was reached. */
-function recordedLimits(limited: LimitedFirings["limited"]): {
-  readonly globalLimitReached?: GlobalLimitReached;
-} {
-  if (limited === undefined) return {};
+/** What an event was decided with: each limited rule fires as often as it did before its limit was reached. */
+function recordedOptions(limited: LimitedFirings["limited"], profile: HistoryEntry["profile"]): EventOptions {
+  if (limited === undefined) return { profile };
   const asked = new Map<string, number>();
   return {
+    profile,
     globalLimitReached: ruleId => {
       const before = asked.get(ruleId) ?? 0;
       asked.set(ruleId, before + 1);

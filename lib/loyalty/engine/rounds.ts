@@ -141,10 +141,11 @@ function findFiringRules(
 ): readonly CompiledRule[] {
   const firing: CompiledRule[] = [];
   for (const compiled of rules) {
-    const { rule, when, limits, hasGlobalLimit, timeFault } = compiled;
+    const { rule, when, limits, hasGlobalLimit, timeFault, readsProfile } = compiled;
     const { group } = rule;
     if (timeFault !== null && timeFault(draft.happenedAt) !== null) continue;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
+    if (readsProfile && !draft.hasProfile) continue;
     if (!when(scope)) continue;
     if (limits.length > 0 && hasReachedLimit(draft, compiled, scope, others)) continue;
     if (hasGlobalLimit && draft.isLimited(rule.id)) continue;

@@ -6,8 +6,8 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { keyName, onceMark, type ReadRecord, type Stored, type Write } from "../../storage/mod.ts";
-import type { Command, CommandResult } from "../commands/command.ts";
-import type { LimitUses } from "../commands/limit_uses.ts";
+import type { Command, CommandResult, DecisionInput } from "../commands/command.ts";
+
 import type { Reward } from "../config/document.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
 import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
@@ -163,7 +163,7 @@ function decidedRedemption({ id }: StepContext, state: UserState, stored: Stored
 interface Step {
   readonly redemption: Redemption;
   readonly step: RedemptionStep;
-  readonly uses: LimitUses;
+  readonly uses: DecisionInput;
   readonly code?: string | null;
   /** True where stock or a code that it took must be given back. @default false */
   readonly mustReturn?: boolean;
@@ -185,7 +185,10 @@ function takeStep(
     metadata,
     reason,
   };
-  const applied = applyRedemption(config, state, input, { globalLimitReached: uses.isReached });
+  const applied = applyRedemption(config, state, input, {
+    globalLimitReached: uses.isReached,
+    profile: uses.profile,
+  });
   const { paid, received, ...outcome } = applied;
   const redemption: Redemption = {
     ...before,

@@ -8,6 +8,7 @@ import type { ActionData, MetricReward, NotificationSetting, Price, Reward } fro
 import type { transactionTypes } from "../config/webhooks.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload } from "./change_payload.ts";
+import type { ProfileFields } from "./profile_fields.ts";
 import type { UserState } from "./state.ts";
 
 /** A correction of a metric by a back end. */
@@ -88,6 +89,8 @@ export interface HistoryRecord {
   /** The id of the reversed transaction. */
   readonly reversalOf?: string;
   readonly redemption?: RedemptionEvent;
+  /** The custom fields of the user's profile that the configuration read and that had a value. */
+  readonly profile?: ProfileFields;
   /** The first instant (Unix ms) of a settlement that merged several. */
   readonly mergedFrom?: number;
   readonly transactions: readonly Transaction[];

@@ -167,7 +167,7 @@ type ShortRecord = Omit<HistoryRecord, "transactions"> & {
 
 /** Returns the text of a record. */
 export function printRecord(record: HistoryRecord): string {
-  const { kind, action, grant, adjustment, reversalOf, redemption, mergedFrom, at, config } = record;
+  const { kind, action, grant, adjustment, reversalOf, redemption, profile, mergedFrom, at, config } = record;
   // Undefined members have no JSON, and members by name are faster than a spread.
   const transactions = nonEmpty(record.transactions.map(shortTransaction));
   const stored: { readonly [K in keyof Required<HistoryRecord>]: unknown } = {
@@ -177,6 +177,7 @@ export function printRecord(record: HistoryRecord): string {
     adjustment,
     reversalOf,
     redemption,
+    profile,
     mergedFrom,
     at,
     config,

@@ -15,6 +15,7 @@ import { type Reconciliation, reconcile } from "../ledger/mod.ts";
 import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
+import { pickFields } from "../user/profile_fields.ts";
 import { readEarnings, readWholeHistory } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
@@ -24,7 +25,7 @@ export type UserVerification = ReturnType<typeof createUserVerification>;
 
 /** Creates the checks of users. */
 export function createUserVerification(
-  { store, clock, states, configOf }: LoyaltyServices,
+  { store, clock, states, profiles, configOf }: LoyaltyServices,
   limits: GlobalLimits,
 ) {
   const wholeHistory = (user: SpaceUser, take: (record: HistoryEntry) => void): Promise<UserState | null> =>
@@ -39,16 +40,17 @@ export function createUserVerification(
       const config = await configOf(user.spaceId);
       requireReportable(config, report);
       const { organisationId, spaceId, userId } = user;
-      const { action: name, data } = report;
-      const at = clock();
+      const [at, { action: name, data }] = [clock(), report];
       const claimant = { organisationId, spaceId, userId, at, timeZone: config.config.timeZone };
       const partition = spaceUserPartition(user);
-      const [[stored], reached] = await Promise.all([
-        store.read(partition, [states.query]),
+      const [[stored, found], reached] = await Promise.all([
+        store.read(partition, [states.query, profiles.query]),
         limits.reached(claimant, config.limitedRules.values()),
       ]);
       const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
-      return dryRun(config, state, { name, data, at }, reached);
+      const fields = found === null ? {} : profiles.valueOf(partition, found);
+      const profile = pickFields(fields, config.customFields);
+      return dryRun(config, state, { name, data, at }, { reached, profile });
     },
     /** Proves that the user's metrics are the sums of the ledger's entries. Throws `not_found` where nothing is on record. */
     async reconcile(user: SpaceUser): Promise<Reconciliation> {

@@ -4,14 +4,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { dryRun } from "../../../../lib/loyalty/engine/mod.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
-import { textOf } from "../../../repo/files.ts";
+import { recipeOf } from "../../../support/recipes.ts";
 import { Player, points, rule } from "./_player.ts";
 
 /** Returns a player under the document of a recipe. */
 function recipe(title: string): Player {
-  const [, section = ""] = textOf("lib/loyalty/README.md").split(`\n### ${title}\n`);
-  const [, text = ""] = /^```json\n([\s\S]*?)^```/m.exec(section) ?? [];
-  return new Player(JSON.parse(text));
+  return new Player(recipeOf(title));
 }
 
 describe("double points at a weekend", () => {

@@ -283,7 +283,7 @@ describe("a dry run", () => {
     const before = structuredClone(player.state);
     const action = { name: "go", data: { kind: "z" }, at: 1_000 };
     const reached = new Map([["e", [{ index: 0, max: 9, used: 9 }]]]);
-    const tried = dryRun(player.compiled, player.state, action, reached);
+    const tried = dryRun(player.compiled, player.state, action, { reached });
     assert.deepEqual(player.state, before);
     const found = new Map(tried.rules.map(({ ruleId, fired, failures }) => [ruleId, { fired, failures }]));
     assert.deepEqual(

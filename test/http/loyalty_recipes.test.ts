@@ -1,0 +1,85 @@
+/** The recipes of the guide of loyalty that depend on more than one user's loyalty, over HTTP. */
+
+import assert from "node:assert/strict";
+import { afterEach, it } from "node:test";
+import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
+import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { recipeOf } from "../support/recipes.ts";
+import { describeOnStores } from "../support/stores.ts";
+import { type WatchedStore, watching } from "../support/watched_store.ts";
+import { newKey } from "./_operations.ts";
+
+describeOnStores("rules for some fans", open => {
+  let world: TestPlatform;
+  let store: WatchedStore;
+  let headers: Readonly<Record<string, string>>;
+  afterEach(() => world.dispose());
+
+  async function openClub(document: object): Promise<void> {
+    const watch = watching(open, opened => {
+      store = opened;
+    });
+    world = await openPlatform(watch, { seed: { ...seed, loyalty: { [ids.space]: document } } });
+    const { key, secret } = await newKey(world);
+    headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
+  }
+  async function setFields(userId: string, customFields: object): Promise<void> {
+    const path = "/v1/api/audience/internal/profiles/update-batch";
+    const body = { updates: [{ userId, customFields }] };
+    const { json } = await world.call(path, { method: "POST", headers, body });
+    assert.equal(json.data?.summary.succeeded, 1, JSON.stringify(json));
+  }
+  async function checkIn(userId: string): Promise<number> {
+    const before = (await world.platform.loyalty.profile(user(userId))).metrics.points ?? 0;
+    await world.platform.loyalty.report(user(userId), { action: "checkin", data: {}, isClientReport: false });
+    return ((await world.platform.loyalty.profile(user(userId))).metrics.points ?? 0) - before;
+  }
+  const user = (userId: string) => ({
+    organisationId: ids.organisation,
+    spaceId: ids.space,
+    projectId: ids.project,
+    userId,
+  });
+
+  it("read the custom fields that the profile has at the time of the action", async () => {
+    await openClub(recipeOf("Only for some fans"));
+    const { userId } = await world.fan("Sam");
+    assert.equal(await checkIn(userId), 0);
+    await setFields(userId, { member: true });
+    assert.equal(await checkIn(userId), 10);
+    await setFields(userId, { shirt: "L" });
+    assert.equal(await checkIn(userId), 20);
+    await setFields(userId, { member: false });
+    assert.equal(await checkIn(userId), 0);
+    const { differences } = await world.platform.loyalty.replay(user(userId));
+    assert.deepEqual(differences, []);
+    const body = { userId, action: "checkin", data: {} };
+    const { json } = await world.call("/internal/loyalty/dry-run", { headers, body });
+    assert.deepEqual(json.data.rules[0].failures, [
+      { path: "/rules/0/when/eq", expected: "equal to true", actual: false },
+    ]);
+  });
+
+  it("cost a known fan no further round trip, and a document without custom fields reads none", async () => {
+    for (const [document, isRead] of [
+      [recipeOf("Only for some fans"), true],
+      [recipeOf("At most so many points a day"), false],
+    ] as const) {
+      await openClub(document);
+      const { userId } = await world.fan("Sam");
+      await setFields(userId, { member: true });
+      const action = isRead ? "checkin" : "visit";
+      const report = { action, data: {}, isClientReport: false };
+      await world.platform.loyalty.report(user(userId), report);
+      await world.platform.idle();
+      const [reads, commits] = [store.reads.length, store.commits.length];
+      await world.platform.loyalty.report(user(userId), report);
+      const partition = spaceUserPartition(user(userId));
+      const made = store.commits.slice(commits).filter(commit => commit.partition === partition);
+      assert.deepEqual([store.reads.length - reads, made.length], [0, 1]);
+      const checked = made[0]?.batch.checks?.map(({ key }) => key);
+      assert.deepEqual(checked, isRead ? ["loyalty", "profile"] : ["loyalty"]);
+      if (isRead) await world.dispose();
+    }
+  });
+});
