@@ -11,12 +11,13 @@
  */
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Settle } from "../../memory/journal.ts";
-import { encodeLine } from "./line.ts";
+import { lineOverhead } from "./line.ts";
 import type { LogFile } from "./log_file.ts";
 import { backlogCharsMax, groupCharsMax } from "./options.ts";
 
 interface Waiting {
-  readonly line: string;
+  /** Null: nothing is written, and the frames before are waited for. */
+  readonly frame: string | null;
   readonly settle: Settle;
 }
 
@@ -65,9 +66,8 @@ export class Appender {
         retryAfterMs: 1_000,
       });
     }
-    const line = encodeLine(frame);
-    this.#queue.push({ line, settle });
-    this.#queuedChars += line.length;
+    this.#queue.push({ frame, settle });
+    this.#queuedChars += charsOf(frame);
     this.#running ??= this.#run();
   }
 
@@ -80,7 +80,7 @@ export class Appender {
   async drained(): Promise<void> {
     await new Promise<void>(resolve => {
       if (this.#running === undefined) return resolve();
-      this.#queue.push({ line: "", settle: () => resolve() });
+      this.#queue.push({ frame: null, settle: () => resolve() });
     });
   }
 
@@ -125,9 +125,9 @@ export class Appender {
   #takeGroup(): Waiting[] {
     let chars = 0;
     let count = 0;
-    for (const { line } of this.#queue) {
-      if (count > 0 && chars + line.length > groupCharsMax) break;
-      chars += line.length;
+    for (const { frame } of this.#queue) {
+      if (count > 0 && chars + charsOf(frame) > groupCharsMax) break;
+      chars += charsOf(frame);
       count++;
     }
     this.#queuedChars -= chars;
@@ -137,9 +137,8 @@ export class Appender {
   async #write(group: readonly Waiting[]): Promise<AppError | undefined> {
     if (this.#failure !== undefined) return this.#failure;
     const log = this.#log;
-    const lines = group.map(({ line }) => line);
     try {
-      await log.append(lines.join(""), lines.filter(line => line !== "").length);
+      await log.append(group.flatMap(({ frame }) => (frame === null ? [] : [frame])));
     } catch (cause) {
       return this.cutBack(cause);
     }
@@ -166,4 +165,9 @@ export class Appender {
     this.#queuedChars = 0;
     for (const { settle } of lost) settle(failure);
   }
+}
+
+/** Characters that a frame takes in a file. */
+function charsOf(frame: string | null): number {
+  return frame === null ? 0 : frame.length + lineOverhead;
 }

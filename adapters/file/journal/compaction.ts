@@ -12,7 +12,6 @@ import { rename, rm } from "node:fs/promises";
 import type { JournalClient } from "../../memory/journal.ts";
 import type { Appender } from "./appender.ts";
 import { logPath, partialPath, removeSuperseded, snapshotPath, syncDirectory } from "./directory.ts";
-import { encodeLine } from "./line.ts";
 import { LogFile } from "./log_file.ts";
 import type { FileJournalOptions } from "./options.ts";
 
@@ -43,6 +42,11 @@ export class Compaction {
     this.#generation = options.generation;
     this.#snapshotBytes = options.snapshotBytes;
     this.#earlierBytes = options.logBytes - appender.log.bytes;
+  }
+
+  /** The generation of the log that frames are appended to. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** Starts a snapshot if the logs have grown enough. Call it between two groups. */
@@ -163,15 +167,15 @@ export class SnapshotFile {
   }
 
   async #slice(frames: Iterator<string>): Promise<boolean> {
-    let lines = "";
-    let count = 0;
+    const slice: string[] = [];
+    let chars = 0;
     let step = frames.next();
     for (; !step.done; step = frames.next()) {
-      lines += encodeLine(step.value);
-      count++;
-      if (lines.length >= sliceChars) break;
+      slice.push(step.value);
+      chars += step.value.length;
+      if (chars >= sliceChars) break;
     }
-    if (count > 0) await this.#file.append(lines, count);
+    if (slice.length > 0) await this.#file.append(slice);
     return step.done === true;
   }
 }

@@ -8,6 +8,7 @@ import { createMemoryStore, type MemoryStoreOptions } from "../../memory/mod.ts"
 import { Appender } from "./appender.ts";
 import { Compaction } from "./compaction.ts";
 import { DirectoryLock } from "./lock.ts";
+import { Manifest } from "./manifest.ts";
 import type { FileJournalOptions } from "./options.ts";
 import { recover } from "./recovery.ts";
 
@@ -46,10 +47,12 @@ class FileJournal implements Journal {
       const recovered = await recover(this.#directory, frame => client.apply(frame));
       if (recovered.tail !== undefined) this.#options.onRecover?.(recovered.tail);
       const { fsync = "always", fsyncIntervalMs = 1_000 } = this.#options;
+      const manifest = new Manifest(this.#directory);
       const appender: Appender = new Appender(recovered.log, {
         syncs: fsync === "always",
         onGroup: async () => {
           timer?.start();
+          await manifest.noteUsed(compaction.generation, appender);
           await compaction.consider();
         },
       });

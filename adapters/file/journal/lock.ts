@@ -94,6 +94,8 @@ async function isAlive(holder: Holder | undefined): Promise<boolean> {
   // Only a crash of the whole system leaves a lock without its content.
   if (holder === undefined) return false;
   if (holder.host !== hostname()) return true;
+  // A process that has ended keeps its id until its parent has noticed, for ever under some parents in containers.
+  if (endedStates.has((await statOf(holder.pid))?.[0] ?? "")) return false;
   const started = await startOf(holder.pid);
   if (started !== null && holder.started !== null) return started === holder.started;
   return holder.pid !== pid && responds(holder.pid);
@@ -111,9 +113,22 @@ function responds(id: number): boolean {
 async function startOf(id: number): Promise<string | null> {
   try {
     const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+    const stat = await statOf(id);
+    return stat === null ? null : `${boot}:${stat[19]}`;
+  } catch {
+    return null;
+  }
+}
+
+/** States of a process that has ended: a zombie, or dead. */
+const endedStates: ReadonlySet<string> = new Set(["Z", "X"]);
+
+/** Returns the facts of a process from its state on, the third field of /proc; null if there is no such file. */
+async function statOf(id: number): Promise<readonly string[] | null> {
+  try {
     const stat = await readFile(`/proc/${id}/stat`, "utf8");
-    // The second field is the command in parentheses and may contain spaces; the start is the 22nd.
-    return `${boot}:${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
+    // The second field is the command in parentheses and may contain spaces.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     return null;
   }

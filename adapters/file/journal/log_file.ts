@@ -1,26 +1,42 @@
 import { Buffer } from "node:buffer";
 import { type FileHandle, open, rm } from "node:fs/promises";
-import { encodeLine, endText, headerText } from "./line.ts";
+import { digestOf, encodeLine, endText, headerText } from "./line.ts";
+
+/** The end of a file that exists. */
+export interface LogEnd {
+  /** Length of its intact lines. */
+  readonly bytes: number;
+  readonly frames: number;
+  /** Digest of the last line. */
+  readonly digest: number;
+  /** False in files of earlier releases, in which the digest of each line begins anew. */
+  readonly isChained: boolean;
+}
 
 /** A file of lines that is written at its end only. Calls must not overlap. */
 export class LogFile {
   readonly path: string;
   readonly #handle: FileHandle;
+  readonly #isChained: boolean;
   #bytes: number;
   #frames: number;
+  #digest: number;
 
-  private constructor(path: string, handle: FileHandle, bytes: number, frames: number) {
+  private constructor(path: string, handle: FileHandle, { bytes, frames, digest, isChained }: LogEnd) {
     this.path = path;
     this.#handle = handle;
+    this.#isChained = isChained;
     this.#bytes = bytes;
     this.#frames = frames;
+    this.#digest = digest;
   }
 
   /** Creates a file with nothing but its header; the path must be free. */
   static async create(path: string): Promise<LogFile> {
-    const file = new LogFile(path, await open(path, "wx", 0o600), 0, 0);
+    const start = { bytes: 0, frames: 0, digest: 0, isChained: true };
+    const file = new LogFile(path, await open(path, "wx", 0o600), start);
     try {
-      await file.#write(encodeLine(headerText));
+      await file.#writeLines([headerText]);
     } catch (error) {
       await file.remove();
       throw error;
@@ -28,9 +44,9 @@ export class LogFile {
     return file;
   }
 
-  /** Opens an existing file to append behind its first `bytes` bytes, which hold `frames` frames. */
-  static async resume(path: string, bytes: number, frames: number): Promise<LogFile> {
-    return new LogFile(path, await open(path, "r+"), bytes, frames);
+  /** Opens an existing file to append behind its end. */
+  static async resume(path: string, end: LogEnd): Promise<LogFile> {
+    return new LogFile(path, await open(path, "r+"), end);
   }
 
   /** The length of what was appended successfully. */
@@ -38,10 +54,10 @@ export class LogFile {
     return this.#bytes;
   }
 
-  /** Writes encoded lines at the end. If this fails, `truncate` removes the part that may have been written. */
-  async append(lines: string, frames: number): Promise<void> {
-    await this.#write(lines);
-    this.#frames += frames;
+  /** Writes frames at the end. If this fails, `truncate` removes the part that may have been written. */
+  async append(frames: readonly string[]): Promise<void> {
+    await this.#writeLines(frames);
+    this.#frames += frames.length;
   }
 
   /** Cuts off whatever stands behind the lines appended successfully. */
@@ -56,7 +72,7 @@ export class LogFile {
 
   /** Writes the line that closes the file. If this fails, `truncate` removes the part that may have been written. */
   async seal(): Promise<void> {
-    await this.#write(encodeLine(endText(this.#frames)));
+    await this.#writeLines([endText(this.#frames)]);
   }
 
   /** Closes and deletes the file. */
@@ -70,12 +86,19 @@ export class LogFile {
     await this.#handle.close();
   }
 
-  async #write(text: string): Promise<void> {
-    const data = Buffer.from(text);
+  async #writeLines(texts: readonly string[]): Promise<void> {
+    let digest = this.#digest;
+    let lines = "";
+    for (const text of texts) {
+      digest = digestOf(text, this.#isChained ? digest : 0);
+      lines += encodeLine(text, digest);
+    }
+    const data = Buffer.from(lines);
     for (let written = 0; written < data.length; ) {
       const position = this.#bytes + written;
       written += (await this.#handle.write(data, written, data.length - written, position)).bytesWritten;
     }
     this.#bytes += data.length;
+    this.#digest = digest;
   }
 }

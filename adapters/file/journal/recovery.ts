@@ -10,6 +10,7 @@ import {
 } from "./directory.ts";
 import { lineHeaderBytes } from "./line.ts";
 import { LogFile } from "./log_file.ts";
+import { requireUsedLog } from "./manifest.ts";
 import { damaged, replayFile } from "./replay.ts";
 
 /** A frame that was being written when the process died. It was never acknowledged, and has been cut off. */
@@ -43,24 +44,24 @@ export async function recover(directory: string, apply: (frame: string) => void)
   const first = chain.snapshot ?? 1;
   if (chain.snapshot !== undefined) await removeSuperseded(directory, chain.snapshot);
   const snapshotBytes =
-    chain.snapshot === undefined ? 0 : await replaySnapshot(snapshotPath(directory, chain.snapshot), apply);
+    chain.snapshot === undefined ? 0 : await replayWhole(snapshotPath(directory, chain.snapshot), apply);
   requireUnbroken(directory, chain);
+  await requireUsedLog(directory, first);
   const logs = await withoutUnused(directory, chain.logs);
   let logBytes = 0;
   for (const generation of logs.slice(0, -1)) {
     const path = logPath(directory, generation);
-    const { bytes, sealed } = await replayFile(path, apply);
-    if (!sealed) throw damaged(path, bytes, "ends early");
-    logBytes += bytes;
+    logBytes += await replayWhole(path, apply);
   }
   const last = await resumeLast(directory, logs.at(-1) ?? first, apply);
   await syncDirectory(directory);
   return { ...last, snapshotBytes, logBytes: logBytes + last.log.bytes };
 }
 
-async function replaySnapshot(path: string, apply: (frame: string) => void): Promise<number> {
-  const { bytes, sealed } = await replayFile(path, apply);
-  if (!sealed) throw damaged(path, bytes, "ends early");
+/** Replays a file that was closed, and returns its size. */
+async function replayWhole(path: string, apply: (frame: string) => void): Promise<number> {
+  const { bytes, frames, sealed } = await replayFile(path, apply);
+  if (!sealed) throw damaged(path, { bytes, line: frames + 2 }, "ends early");
   return bytes;
 }
 
@@ -96,19 +97,29 @@ async function resumeLast(
   const path = logPath(directory, generation);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return { log: await LogFile.create(path), generation, tail: undefined };
-  const { bytes, frames, tornBytes, sealed } = await replayFile(path, apply);
-  if (sealed) {
-    const next = generation + 1;
-    return { log: await LogFile.create(logPath(directory, next)), generation: next, tail: undefined };
-  }
+  const replayed = await replayFile(path, apply);
+  const { bytes, tornBytes, sealed, isChained } = replayed;
+  if (sealed) return { ...(await beginNext(directory, generation)), tail: undefined };
   if (bytes === 0) {
     // Not even the header was written.
     await rm(path);
     return { log: await LogFile.create(path), generation, tail: undefined };
   }
-  const log = await LogFile.resume(path, bytes, frames);
+  const log = await LogFile.resume(path, replayed);
   await log.truncate();
-  await log.sync();
   const tail = tornBytes > 0 ? { path, offset: bytes, bytes: tornBytes } : undefined;
-  return { log, generation, tail };
+  // A log of an earlier release ends here, and the next one begins in today's format.
+  if (!isChained) await log.seal();
+  await log.sync();
+  if (isChained) return { log, generation, tail };
+  await log.close();
+  return { ...(await beginNext(directory, generation)), tail };
+}
+
+async function beginNext(
+  directory: string,
+  generation: number,
+): Promise<Pick<Recovered, "log" | "generation">> {
+  const next = generation + 1;
+  return { log: await LogFile.create(logPath(directory, next)), generation: next };
 }

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Appender } from "../../../adapters/file/journal/appender.ts";
-import { encodeLine } from "../../../adapters/file/journal/line.ts";
+import { digestOf, encodeLine, headerText, lineOverhead } from "../../../adapters/file/journal/line.ts";
 import { LogFile } from "../../../adapters/file/journal/log_file.ts";
 import { backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/options.ts";
 import type { AppError } from "../../../lib/errors/mod.ts";
@@ -35,10 +35,12 @@ describe("appending to a log", () => {
     assert.equal(groups.length, 1);
     assert.deepEqual(settled, [...frames.keys()]);
     const lines = (await readFile(path, "utf8")).split("\n").slice(1, -1);
-    assert.deepEqual(
-      lines,
-      frames.map(frame => encodeLine(frame).trimEnd()),
-    );
+    let digest = digestOf(headerText, 0);
+    for (const [at, frame] of frames.entries()) {
+      digest = digestOf(frame, digest);
+      assert.equal(lines[at], encodeLine(frame, digest).trimEnd());
+    }
+    assert.equal(lines.length, frames.length);
     await log.close();
   });
 
@@ -60,8 +62,7 @@ describe("appending to a log", () => {
   it(`writes up to ${groupCharsMax} characters as one group`, async context => {
     const groupsOf = async (chars: number): Promise<number> => {
       const { log, appender, groups } = await appending(context);
-      const overhead = encodeLine("").length;
-      const half = groupCharsMax / 2 - overhead;
+      const half = groupCharsMax / 2 - lineOverhead;
       await Promise.all([half, half + chars].map(length => append(appender, "x".repeat(length))));
       await log.close();
       return groups.length;

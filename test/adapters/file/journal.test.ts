@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { createOperations } from "../../../adapters/conformance/random_operations.ts";
-import { encodeLine } from "../../../adapters/file/journal/line.ts";
+import { digestOf, encodeLine } from "../../../adapters/file/journal/line.ts";
 import type { FsyncPolicy } from "../../../adapters/file/journal/options.ts";
 import type { RecoveredTail } from "../../../adapters/file/journal/recovery.ts";
 import { openFileStore } from "../../../adapters/file/mod.ts";
@@ -141,8 +141,9 @@ describe("a file journal", () => {
       await using store = await openFileStore(directory);
       assert.equal((await values(store, 2))[1], "v1\n\u{1F600}");
     }
-    await truncate(log, 4);
-    await using store = await openFileStore(directory);
+    const unused = await temporaryDirectory(context);
+    await writeFile(join(unused, "log-0000000001"), (await readFile(log)).subarray(0, 4));
+    await using store = await openFileStore(unused);
     assert.deepEqual(await values(store, 2), [undefined, undefined]);
     await store.commit("p", { writes: [put("k0", "new")] });
   });
@@ -159,6 +160,7 @@ describe("a file journal", () => {
       await assert.rejects(openFileStore(directory), error => {
         assert.ok(error instanceof Error && "code" in error);
         assert.equal(error.code, "storage_unavailable");
+        assert.match(error.message, / at line 3, byte /);
         assert.ok(error.message.includes(`truncate -s ${secondFrame} ${log}`), error.message);
         return true;
       });
@@ -189,8 +191,11 @@ describe("a file journal", () => {
       [/goes on behind its end/, copy => appendFile(join(copy, snapshot), "more")],
       [/is missing/, copy => rename(join(copy, log), join(copy, "log-0000009999"))],
       [
-        /expected "grandstand journal 1"/,
-        copy => writeFile(join(copy, log), encodeLine("grandstand journal 2")),
+        /expected "grandstand journal 2"/,
+        copy => {
+          const header = "grandstand journal 3";
+          return writeFile(join(copy, log), encodeLine(header, digestOf(header, 0)) + "x".repeat(99));
+        },
       ],
     ];
     for (const [index, [hint, mishap]] of mishaps.entries()) {
@@ -222,6 +227,75 @@ describe("a file journal", () => {
     await using store = await openFileStore(directory);
     await store.commit("p", { writes: [put("k3", "v3")] });
     assert.deepEqual((await values(store, 4)).map(Boolean), [true, true, true, true]);
+  });
+
+  it("refuses to start where any line is missing or has a flipped bit, and names its number", async context => {
+    const directory = await temporaryDirectory(context);
+    const log = await written(directory, 4);
+    const lines = (await readFile(log, "latin1")).split(/(?<=\n)/);
+    assert.equal(lines.length, 5);
+    const flip = (line: string, at: number): string =>
+      line.slice(0, at) + String.fromCharCode(line.charCodeAt(at) ^ 1) + line.slice(at + 1);
+    const mishaps = lines.flatMap((line, index) => [
+      // Without the last line the file is as it was before that was appended.
+      ...(index < lines.length - 1 ? [{ number: index + 1, changed: "" }] : []),
+      ...[0, 12, line.length - 1].map(at => ({ number: index + 1, changed: flip(line, at) })),
+    ]);
+    for (const { number, changed } of mishaps) {
+      await writeFile(log, lines.with(number - 1, changed).join(""), "latin1");
+      await assert.rejects(openFileStore(directory), error => {
+        assert.ok(error instanceof Error && "code" in error && error.code === "storage_unavailable");
+        assert.match(
+          error.message,
+          new RegExp(` at line ${number}, byte |begins with`),
+          JSON.stringify(changed),
+        );
+        return true;
+      });
+    }
+  });
+
+  it("refuses to start where a log that held data is empty or gone, and says what to do", async context => {
+    for (const lose of [
+      (log: string) => truncate(log, 0),
+      async (log: string) => truncate(log, (await readFile(log)).indexOf("\n") + 1),
+      (log: string) => rm(log),
+    ]) {
+      const directory = await temporaryDirectory(context);
+      await lose(await written(directory, 3));
+      const before = await readdir(directory);
+      const advice = /is empty, but held data before\. Restore .* from a backup.* remove .*manifest/;
+      await assert.rejects(openFileStore(directory), { code: "storage_unavailable", message: advice });
+      assert.deepEqual(await readdir(directory), before);
+      await rm(join(directory, "manifest"));
+      await using store = await openFileStore(directory);
+      assert.deepEqual(await values(store, 1), [undefined]);
+    }
+  });
+
+  it("reads the files of earlier releases, goes on in today's format, and refuses damage in both", async context => {
+    const directory = await temporaryDirectory(context);
+    const log = await written(directory, 3);
+    const [, ...frames] = (await readFile(log, "utf8")).trimEnd().split("\n");
+    const texts = ["grandstand journal 1", ...frames.map(line => line.slice(9))];
+    const earlier = texts.map(text => encodeLine(text, digestOf(text, 0))).join("");
+    await rm(join(directory, "manifest"));
+    await writeFile(log, `${earlier}torn`);
+    {
+      await using store = await openFileStore(directory);
+      assert.deepEqual((await values(store, 3)).map(Boolean), [true, true, true]);
+      await store.commit("p", { writes: [put("k3", "v3")] });
+    }
+    const next = join(directory, "log-0000000002");
+    assert.match(await readFile(next, "utf8"), /^[0-9a-f]{8} grandstand journal 2\n/);
+    {
+      await using store = await openFileStore(directory);
+      assert.deepEqual((await values(store, 4)).map(Boolean), [true, true, true, true]);
+    }
+    await truncate(next, 0);
+    await assert.rejects(openFileStore(directory), { message: /log-0000000002 is empty/ });
+    await writeFile(log, earlier.replace("v1", "v9"));
+    await assert.rejects(openFileStore(directory), { code: "storage_unavailable" });
   });
 
   it("can be read by its owner alone, for it may hold secrets", async context => {

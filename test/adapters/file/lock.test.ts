@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openFileStore } from "../../../adapters/file/mod.ts";
+import { until } from "../../support/until.ts";
 import { temporaryDirectory } from "./directory.ts";
 import { startWriter } from "./writer.ts";
 
@@ -54,6 +55,26 @@ describe("the lock of a journal directory", () => {
       await using _store = await openFileStore(directory);
       assert.equal(JSON.parse(await readFile(join(directory, "lock"), "utf8")).pid, process.pid);
     }
+  });
+
+  it("is taken from a process that has ended and whose parent has not noticed", {
+    skip: process.platform === "linux" ? false : "only Linux tells",
+  }, async context => {
+    const directory = await temporaryDirectory(context);
+    // The shell becomes a program that never asks what became of its child.
+    const parent = spawn("sh", ["-c", "sleep 0.01 & echo $!; exec sleep 60"]);
+    context.after(() => parent.kill("SIGKILL"));
+    const [output] = (await once(parent.stdout, "data")) as [Buffer];
+    const zombie = Number(output.toString());
+    let stat = "";
+    await until("the child is a zombie", async () => {
+      stat = await readFile(`/proc/${zombie}/stat`, "utf8");
+      return stat.includes(") Z ");
+    });
+    const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+    const started = `${boot}:${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
+    await writeFile(join(directory, "lock"), JSON.stringify({ host: hostname(), pid: zombie, started }));
+    await using _store = await openFileStore(directory);
   });
 
   it("is not taken from a process of another host, about which nothing can be known", async context => {
