@@ -16,7 +16,7 @@ import type { Sessions } from "./sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "./users.ts";
 
 /** Time in ms after which a merge is worked on again. */
-export const mergeAgainMs = 60_000;
+const mergeAgainMs = 60_000;
 const leaseMs = 60_000;
 const concurrency = 8;
 

@@ -22,7 +22,7 @@ export {
   attemptPolicies,
   type LimitedAction,
 } from "./limits/policies.ts";
-export type { AccountMerge, AccountMerges } from "./merges.ts";
+export type { AccountMerge } from "./merges.ts";
 export { operatorRoutes } from "./operators/routes.ts";
 export type {
   ClientTokenSchema as ClientTokenAnswer,

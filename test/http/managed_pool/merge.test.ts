@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { mergeAgainMs } from "../../../lib/identity/merges.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { type Answer, ids } from "../../support/platform.ts";
@@ -14,6 +13,8 @@ import { searchPath } from "../audience/_searched.ts";
 import { Pool } from "./_pool.ts";
 
 const email = "ann@example.com";
+/** Time after which a merge is worked on again. */
+const mergeAgainMs = 60_000;
 const badges = { badges: ["oracle"] };
 
 type Fan = { readonly userId: string; readonly token: string; readonly record: Answer["json"] };
