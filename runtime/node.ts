@@ -17,14 +17,18 @@ import {
   Gate,
   graceMsDefault,
   hostDefault,
+  isHost,
+  misaddressed,
   overloaded,
   peerAddress,
   portDefault,
+  type Refusal,
   type ServeOptions,
   type Server,
 } from "./server/gate.ts";
 import { NodeRequest } from "./server/node_request.ts";
 import { nodeResponse, writeResponse } from "./server/node_response.ts";
+import { answerUnreadable } from "./server/refused_request.ts";
 
 export type { ServeOptions, Server } from "./server/gate.ts";
 export { nodeResponse } from "./server/node_response.ts";
@@ -72,9 +76,12 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
     requestTimeout: requestMsMax,
     keepAliveTimeout: idleMsMax,
     connectionsCheckingInterval: checkMs,
+    // Answered by the listener, with a body and a request id.
+    requireHostHeader: false,
   });
   server.maxConnections = connectionsMax;
   server.on("request", listener(handler, gate));
+  server.on("clientError", answerUnreadable);
   await listen(server, host, port);
   const address = server.address() as AddressInfo;
   let stopped: Promise<boolean> | null = null;
@@ -102,6 +109,10 @@ function listener(handler: Handler, gate: Gate): NodeListener {
     if (sent === undefined) gate.leave();
     else sent.catch(() => outgoing.destroy()).finally(() => gate.leave());
   }
+  function refuse({ status, headers, body }: Refusal, outgoing: ServerResponse): void {
+    if (gate.draining) outgoing.shouldKeepAlive = false;
+    outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
+  }
   function fail(error: unknown, outgoing: ServerResponse): void {
     gate.leave();
     gate.report(error);
@@ -109,17 +120,25 @@ function listener(handler: Handler, gate: Gate): NodeListener {
     else outgoing.writeHead(500).end();
   }
   return (incoming, outgoing) => {
-    if (!gate.enter()) {
-      if (gate.draining) outgoing.shouldKeepAlive = false;
-      const { status, headers, body } = overloaded();
-      outgoing.writeHead(status, headers).end(body);
-      return;
-    }
+    if (!isWellAddressed(incoming)) return refuse(misaddressed(), outgoing);
+    if (!gate.enter()) return refuse(overloaded(), outgoing);
     // Callbacks in place of await: measured 5 % of a request on Node 20.
     call(handler, new NodeRequest(incoming, outgoing), clientOf(incoming))
       .then(response => send(response, incoming, outgoing))
       .catch(error => fail(error, outgoing));
   };
+}
+
+/** Returns true if the request has one valid `Host`, or none and a version before it was required (RFC 9112, section 3.2). */
+function isWellAddressed({ headers: { host }, rawHeaders, httpVersionMinor }: IncomingMessage): boolean {
+  if (host === undefined) return httpVersionMinor === 0;
+  // Node keeps the first of several.
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count <= 1 && isHost(host);
 }
 
 /** Calls a handler, and turns an exception into a rejection so that it does not end the process. */

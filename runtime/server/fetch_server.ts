@@ -1,8 +1,5 @@
 import type { ClientInfo, Handler } from "../../lib/http/mod.ts";
-import { type Gate, misaddressed, overloaded, peerAddress, type Refusal } from "./gate.ts";
-
-/** Characters of no host (RFC 3986, section 3.2.2). Bun and Deno join `Host` and target to a URL, where they could start a path. */
-const strangeHost = /[^\x21-\x7e]|[/?#\\@"<>]/;
+import { type Gate, isHost, misaddressed, overloaded, peerAddress, type Refusal } from "./gate.ts";
 
 /**
  * Puts the gate in front of a handler, for runtimes that serve with `Request` and `Response`. The peer is whatever the runtime
@@ -41,7 +38,7 @@ export function fetchServer<Peer>(
   }
   return (request, peer) => {
     const host = request.headers.get("host");
-    if (host !== null && strangeHost.test(host)) return refuse(misaddressed());
+    if (host !== null && !isHost(host)) return refuse(misaddressed());
     if (!gate.enter()) return refuse(overloaded());
     try {
       // Callbacks in place of await: each turn of the microtask queue shows on Bun.

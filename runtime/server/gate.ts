@@ -149,6 +149,14 @@ function busy(message: string): Refusal {
   return refusal({ status, code: "busy", title, message, headers: { "retry-after": String(retrySeconds) } });
 }
 
+/** Characters of no host (RFC 3986, section 3.2.2). Bun and Deno join `Host` and target to a URL, where they could start a path. */
+const strangeHost = /[^\x21-\x7e]|[/?#\\@"<>]/;
+
+/** Returns true if the value of `Host` may be a host with a port or without. */
+export function isHost(value: string): boolean {
+  return !strangeHost.test(value);
+}
+
 /** Creates the answer to a request whose `Host` is invalid (RFC 9112, section 3.2). */
 export function misaddressed(): Refusal {
   return refusal({
@@ -168,7 +176,8 @@ interface Problem {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-function refusal({ status, code, title, message, headers }: Problem): Refusal {
+/** Creates an answer that is a problem document with a request id. */
+export function refusal({ status, code, title, message, headers }: Problem): Refusal {
   const requestId = crypto.randomUUID();
   const type = `/problems/${code}`;
   return {

@@ -54,6 +54,14 @@ describe("the OpenAPI document of a platform", () => {
     );
   });
 
+  it("documents 503 for every operation", () => {
+    const missing = operations.filter(({ responses }) => !("503" in responses));
+    assert.deepEqual(
+      missing.map(({ operationId }) => operationId),
+      [],
+    );
+  });
+
   it("describes every parameter", () => {
     const missing = operations.flatMap(({ operationId, parameters }) =>
       parameters

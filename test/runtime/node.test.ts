@@ -196,6 +196,33 @@ describe("a server on Node", () => {
     context.after(() => server.stop());
     const answer = await fetch(server.url, { headers: { "x-large": "x".repeat(16_384) } });
     assert.equal(answer.status, 431);
+    assert.equal(((await answer.json()) as { code: string }).code, "payload_too_large");
+  });
+
+  it("answers what is no valid request with a body and a request id", async context => {
+    const server = await serve(plain, { port: 0 });
+    context.after(() => server.stop());
+    const requests = {
+      "no HTTP": "hello\r\n\r\n",
+      "two lengths": "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+      "no host": "GET / HTTP/1.1\r\nconnection: close\r\n\r\n",
+      "two hosts": "GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\nconnection: close\r\n\r\n",
+      "an invalid host": "GET / HTTP/1.1\r\nhost: a/b\r\nconnection: close\r\n\r\n",
+    };
+    for (const [what, request] of Object.entries(requests)) {
+      const socket = await dial(server.url);
+      socket.write(request);
+      const chunks = (await socket.toArray()) as Buffer[];
+      const [head = "", body = ""] = Buffer.concat(chunks).toString().split("\r\n\r\n");
+      assert.match(head, /^HTTP\/1.1 400 /, what);
+      const { code, requestId } = JSON.parse(body) as { code: string; requestId: string };
+      assert.equal(code, "validation_failed", what);
+      assert.ok(head.includes(`x-request-id: ${requestId}`), what);
+      assert.match(head, /content-type: application\/problem\+json/, what);
+    }
+    const old = await dial(server.url);
+    old.write("GET / HTTP/1.0\r\n\r\n");
+    assert.match(Buffer.concat((await old.toArray()) as Buffer[]).toString(), /^HTTP\/1.1 200 /);
   });
 
   it("closes the connection of a client that continues sending after its answer", async context => {

@@ -123,7 +123,7 @@ function failures(endpoint: Endpoint): Json {
   return Object.fromEntries(entries);
 }
 
-function codesOf({ route, limit }: Endpoint): Set<ErrorCode> {
+function codesOf({ route, limit, area }: Endpoint): Set<ErrorCode> {
   const codes = new Set<ErrorCode>();
   if (route.params !== undefined || route.query !== undefined) codes.add("validation_failed");
   for (const { schemes, requires = [] } of route.auth.security) {
@@ -146,6 +146,9 @@ function codesOf({ route, limit }: Endpoint): Set<ErrorCode> {
   if (route.idempotent !== undefined) for (const code of idempotencyCodes) codes.add(code);
   for (const code of route.errors ?? []) codes.add(code);
   codes.add("internal_error");
+  // Servers refuse requests beyond those that they have in flight.
+  codes.add("busy");
+  if (area !== "system") codes.add("storage_unavailable");
   return codes;
 }
 

@@ -139,7 +139,7 @@ describe("the OpenAPI document", () => {
   it("describes success and the errors of guard, query, body, limit and handler by family", async () => {
     const { paths } = await documentOf();
     const { get, post } = paths["/projects/{projectId}/boards/{boardId}"];
-    assert.deepEqual(Object.keys(get.responses), ["200", "400", "401", "403", "404", "429", "500"]);
+    assert.deepEqual(Object.keys(get.responses), ["200", "400", "401", "403", "404", "429", "500", "503"]);
     assert.deepEqual(Object.keys(post.responses), [
       "204",
       "400",
