@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { Timer } from "../../lib/http/mod.ts";
 import type { RateLimits } from "../../lib/mod.ts";
 import type { Limiter } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { describeOnLimiters, type OpenLimiter } from "../support/limiters.ts";
 import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { createManualTimer, settle } from "../support/timer.ts";
 import { newKey, operationsOf } from "./_operations.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -19,7 +21,12 @@ const keyPaths = /^(\/v1)?\/api\/audience\//;
 async function opened(
   t: TestContext,
   open: OpenLimiter,
-  { rateLimits, wrap = it => it }: { rateLimits?: RateLimits; wrap?: (limiter: Limiter) => Limiter } = {},
+  {
+    rateLimits,
+    wrap = it => it,
+    // A busy machine may be slower than a deployment would wait for.
+    timer = () => () => {},
+  }: { rateLimits?: RateLimits; wrap?: (limiter: Limiter) => Limiter; timer?: Timer } = {},
 ): Promise<TestPlatform> {
   const clock = createTestClock();
   const limiter = await open(clock.now);
@@ -27,9 +34,8 @@ async function opened(
     clock: clock.now,
     limiter: wrap(limiter),
     localLimiter: createMemoryLimiter({ clock: clock.now }),
-    http: { metrics: true },
-    // A busy machine may be slower than a deployment would wait for.
-    timer: () => () => {},
+    http: { metrics: true, clock: clock.now },
+    timer,
     identity: { limits: "off" },
     ...(rateLimits === undefined ? {} : { rateLimits }),
   });
@@ -190,6 +196,35 @@ describeOnLimiters("the limits of the audience API", open => {
     const fan = await world.fan("Sam");
     await Promise.all(times(10, () => markRead(world, fan)));
     assert.equal(calls, 10);
+  });
+
+  it("do not refuse redemptions because the limiter takes 499 ms", async t => {
+    const time = createManualTimer();
+    let answer: (() => void) | null = null;
+    const world = await opened(t, open, {
+      timer: time.timer,
+      wrap: limiter => ({
+        async take(...args) {
+          await new Promise<void>(resolve => {
+            answer = resolve;
+          });
+          return await limiter.take(...args);
+        },
+        reset: (...args) => limiter.reset(...args),
+        [Symbol.asyncDispose]: async () => {},
+      }),
+    });
+    const { token } = await world.fan("Sam");
+    const redeemed = world.call("/v1/api/audience/products/none/redeem", {
+      token,
+      headers: organisation,
+      body: {},
+    });
+    while (answer === null) await settle();
+    world.clock.advance(499);
+    await time.advance(499);
+    (answer as () => void)();
+    assertProblem(await redeemed, 404, "not_found");
   });
 
   it("are counted by the process while the limiter is down, which the metrics report", async t => {

@@ -2,7 +2,7 @@
  * Counting with the shared limiter, and without it while it fails or is slow.
  *
  * During an outage each process counts alone with the whole limit, so that an outage neither stops all requests nor lifts
- * all limits. A limit whose resource is scarce rejects requests instead.
+ * all limits. A limit whose resource is scarce waits longer for the shared limiter, and rejects requests only then.
  *
  * @module
  */
@@ -15,6 +15,8 @@ import { Deadlines } from "./deadlines.ts";
 
 /** Longest time that a request waits for the shared limiter, in ms. */
 const limiterMsMax = 50;
+/** That of a request that is refused without it. */
+const patientMsMax = 500;
 /** Pause after a failure before one request tries the limiter again, in ms. */
 const limiterRetryMs = 1_000;
 
@@ -54,12 +56,15 @@ export interface Spending {
 export class Failover {
   readonly #options: FailoverOptions;
   readonly #deadlines: Deadlines;
+  readonly #patientDeadlines: Deadlines;
   /** When the limiter is tried again; null while it answers. */
   #retryAt: number | null = null;
 
   constructor(options: FailoverOptions) {
     this.#options = options;
-    this.#deadlines = new Deadlines(limiterMsMax, options.clock, options.timer);
+    const { clock, timer } = options;
+    this.#deadlines = new Deadlines(limiterMsMax, clock, timer);
+    this.#patientDeadlines = new Deadlines(patientMsMax, clock, timer);
   }
 
   /**
@@ -70,6 +75,7 @@ export class Failover {
    */
   async spend(spending: Spending): Promise<readonly LimitVerdict[] | null> {
     const { limiter, local, clock } = this.#options;
+    if (spending.onLimiterFailure === "reject") return await this.#spendPatiently(spending);
     const isTrial = this.#retryAt !== null;
     if (this.#retryAt !== null) {
       if (clock() < this.#retryAt) return await this.#without(spending);
@@ -88,22 +94,23 @@ export class Failover {
     }
   }
 
-  async #without({
-    subject,
-    rules,
-    onLimiterFailure,
-    cost,
-  }: Spending): Promise<readonly LimitVerdict[] | null> {
-    this.#options.onUncounted();
-    if (onLimiterFailure === "reject") {
-      throw new AppError(
-        "storage_unavailable",
-        "Cannot serve the request while its limit cannot be counted",
-        {
-          retryAfterMs: limiterRetryMs,
-        },
-      );
+  /** Asks the limiter even in an outage: it may be slow only. */
+  async #spendPatiently({ subject, rules, cost }: Spending): Promise<readonly LimitVerdict[]> {
+    const { limiter, local } = this.#options;
+    try {
+      const answer = limiter.take(subject, rules, cost);
+      return await (local === null ? answer : this.#patientDeadlines.within(answer));
+    } catch (error) {
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      this.#fail(error);
+      this.#options.onUncounted();
+      const message = "Cannot serve the request while its limit cannot be counted";
+      throw new AppError("storage_unavailable", message, { retryAfterMs: limiterRetryMs });
     }
+  }
+
+  async #without({ subject, rules, cost }: Spending): Promise<readonly LimitVerdict[] | null> {
+    this.#options.onUncounted();
     return (await this.#options.local?.take(subject, rules, cost)) ?? null;
   }
 

@@ -142,6 +142,32 @@ describe("counting without the shared limiter", () => {
     }
   });
 
+  it("waits up to 500 ms where it would be refused, also while others do not wait", async () => {
+    const { failover, state, clock, timer } = opened();
+    const scarce = { ...spending, onLimiterFailure: "reject" } as const;
+    state.is = "slow";
+    const impatient = failover.spend(spending);
+    clock.advance(limiterMsMax + lateGraceMs);
+    await timer.advance(limiterMsMax + lateGraceMs);
+    await impatient;
+    state.is = "held";
+    const late = failover.spend(scarce);
+    await settle();
+    clock.advance(499);
+    await timer.advance(499);
+    state.release();
+    assert.equal((await late)?.[0]?.allowed, true);
+    state.is = "slow";
+    const refused = assert.rejects(
+      failover.spend(scarce),
+      (error: unknown) => error instanceof AppError && error.code === "storage_unavailable",
+    );
+    await settle();
+    clock.advance(500 + lateGraceMs);
+    await timer.advance(500 + lateGraceMs);
+    await refused;
+  });
+
   it("admits requests if there is no other limiter", async () => {
     const { failover, state } = opened({ local: false });
     state.is = "down";
