@@ -7,6 +7,7 @@
 
 import type { IssuedApiKey } from "../auth/mod.ts";
 import type { FieldError } from "../errors/mod.ts";
+import type { ScenarioCheck } from "../loyalty/mod.ts";
 import type { Platform } from "../platform/platform.ts";
 import type { UserIndexProgress } from "../platform/user_index.ts";
 
@@ -99,6 +100,12 @@ export interface CliContext {
   readonly clock: () => number;
   /** Lists the faults of a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
+  /**
+   * Plays scenarios against a valid configuration.
+   *
+   * @throws {AppError} `validation_failed`, with the pointers of the errors in the scenarios.
+   */
+  readonly playScenarios: (configuration: unknown, scenarios: unknown) => Promise<readonly ScenarioCheck[]>;
   /**
    * Creates an API key with every permission in the store.
    *

@@ -5,6 +5,7 @@ import { bootstrapCommand, createCommand, listCommand, revokeCommand, rotateComm
 import { pullCommand, pushCommand, validateCommand } from "./loyalty/files.ts";
 import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
+import { testCommand } from "./loyalty/scenarios.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
 import { clientTokenCommand } from "./projects.ts";
 import { indexUsersCommand, rebuildCommand } from "./store.ts";
@@ -13,6 +14,7 @@ import { enableCommand, webhookDeadLettersCommand, webhooksCommand } from "./web
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly CommandSpec[] = [
   validateCommand,
+  testCommand,
   pullCommand,
   pushCommand,
   versionsCommand,

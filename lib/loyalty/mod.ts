@@ -43,5 +43,6 @@ export {
 } from "./views/facts.ts";
 export type { LedgerCursor, LedgerEntryView } from "./views/ledger_pages.ts";
 export type { LoyaltyReader } from "./views/loyalty_reader.ts";
+export { playScenarios, type ScenarioCheck } from "./views/scenarios.ts";
 export type { LoyaltySummary } from "./views/summary.ts";
 export type { WebhookKeys } from "./webhooks/mod.ts";

@@ -24,6 +24,7 @@ export async function runCommand(command: CommandSpec, input: CliInput, json: bo
     files,
     clock: Date.now,
     loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
+    playScenarios: async (...played) => (await import("../../lib/loyalty/mod.ts")).playScenarios(...played),
     bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
     indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
     rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),

@@ -19,6 +19,7 @@ export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial
     files: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
     clock: () => 0,
     loyaltyFaults: async () => [],
+    playScenarios: notHere,
     bootstrapKey: notHere,
     indexUsers: notHere,
     rebuildBoard: notHere,

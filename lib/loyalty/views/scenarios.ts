@@ -1,0 +1,184 @@
+/**
+ * Scenarios: what users do and what they are expected to have then, played against a configuration without a server.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { parseIsoTime } from "../../calendar/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { requireReportable } from "../commands/user_commands.ts";
+import { compileConfig } from "../config/compile.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import { choiceOf, fieldErrors, hasMember } from "../config/fields.ts";
+import { ownValue } from "../config/scope.ts";
+import { advanceTime, applyAction } from "../engine/mod.ts";
+import { type ProfileFields, pickFields } from "../user/profile_fields.ts";
+import { emptyState, type UserState } from "../user/state.ts";
+
+const scenariosMax = 1_000;
+const stepsMax = 10_000;
+
+const time = v.pipe(
+  v.string(),
+  v.transform((text): number | null => parseIsoTime(text)),
+  v.number("Expected a time such as 2026-12-05T12:00:00Z"),
+);
+const common = { at: time, user: v.pipe(v.string(), v.minLength(1), v.maxLength(128)) };
+const scalars = v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]));
+const actionStep = v.strictObject({
+  ...common,
+  action: v.string(),
+  data: v.optional(scalars, {}),
+  /** For an action that is reported late. */
+  happenedAt: v.exactOptional(time),
+});
+const profileStep = v.strictObject({ ...common, profile: scalars });
+const expectation = v.strictObject({
+  metrics: v.optional(v.record(v.string(), v.number()), {}),
+  inventory: v.optional(v.record(v.string(), v.array(v.string())), {}),
+  /** The highest rung of each ladder; empty before the first. */
+  milestones: v.optional(v.record(v.string(), v.string()), {}),
+  challenges: v.optional(
+    v.record(v.string(), v.picklist(["none", "in_progress", "completed", "failed"])),
+    {},
+  ),
+});
+const expectStep = v.strictObject({ ...common, expect: expectation });
+const step = choiceOf("ScenarioStep", [actionStep, profileStep, expectStep], input => {
+  if (hasMember(input, "expect")) return expectStep;
+  return hasMember(input, "profile") ? profileStep : actionStep;
+});
+
+const ScenariosSchema = v.strictObject({
+  scenarios: v.pipe(
+    v.array(
+      v.strictObject({
+        name: v.string(),
+        steps: v.pipe(v.array(step), v.minLength(1), v.maxLength(stepsMax)),
+      }),
+    ),
+    v.minLength(1),
+    v.maxLength(scenariosMax),
+  ),
+});
+
+type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
+type ExpectStep = v.InferOutput<typeof expectStep>;
+
+/** A comparison of what a user has with what was expected. */
+export interface ScenarioCheck {
+  readonly scenario: string;
+  /** JSON Pointer of the expectation. */
+  readonly pointer: string;
+  readonly user: string;
+  /** What was compared, such as `metrics.points`. */
+  readonly what: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+  readonly hasPassed: boolean;
+}
+
+/**
+ * Plays scenarios, each with users of its own. Limits for all users together and the stock of code pools never run out.
+ *
+ * @param document The configuration.
+ * @throws {AppError} `validation_failed`, with the pointers of the errors in the scenarios.
+ */
+export function playScenarios(document: unknown, source: unknown): readonly ScenarioCheck[] {
+  const config = compileConfig(document);
+  const parsed = v.safeParse(ScenariosSchema, source);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
+  const played = parsed.output.scenarios.map((scenario, index) =>
+    new ScenarioPlayer(config, `/scenarios/${index}`).play(scenario),
+  );
+  const errors = played.flatMap(({ errors }) => errors);
+  if (errors.length > 0) throw invalid(errors);
+  return played.flatMap(({ checks }) => checks);
+}
+
+/** Plays one scenario. */
+class ScenarioPlayer {
+  readonly errors: FieldError[] = [];
+  readonly checks: ScenarioCheck[] = [];
+  readonly #config: CompiledConfig;
+  readonly #pointer: string;
+  readonly #states = new Map<string, UserState>();
+  readonly #profiles = new Map<string, ProfileFields>();
+
+  constructor(config: CompiledConfig, pointer: string) {
+    this.#config = config;
+    this.#pointer = pointer;
+  }
+
+  play({ name, steps }: Scenario): this {
+    let last = Number.NEGATIVE_INFINITY;
+    for (const [index, step] of steps.entries()) {
+      const pointer = `${this.#pointer}/steps/${index}`;
+      if (step.at < last) {
+        this.errors.push({ pointer: `${pointer}/at`, detail: "Expected no time before the step above" });
+      }
+      last = step.at;
+      if ("expect" in step) this.#expect(name, step, `${pointer}/expect`);
+      else if ("profile" in step) {
+        this.#profiles.set(step.user, { ...this.#profiles.get(step.user), ...step.profile });
+      } else this.#act(step, pointer);
+    }
+    return this;
+  }
+
+  #act({ user, action, data, at, happenedAt = at }: v.InferOutput<typeof actionStep>, pointer: string): void {
+    const config = this.#config;
+    try {
+      requireReportable(config, { action, data, isClientReport: false });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const fields = error.fields ?? [
+        { pointer: "/action", detail: "Expected an action of the configuration" },
+      ];
+      for (const field of fields) this.errors.push({ ...field, pointer: `${pointer}${field.pointer}` });
+      return;
+    }
+    const profile = pickFields(this.#profiles.get(user) ?? {}, config.customFields);
+    const reported = { name: action, data, at, happenedAt: Math.min(happenedAt, at) };
+    this.#states.set(user, applyAction(config, this.#stateAt(user, at), reported, { profile }).state);
+  }
+
+  #stateAt(user: string, at: number): UserState {
+    return advanceTime(this.#config, this.#states.get(user) ?? emptyState(null), at).state;
+  }
+
+  #expect(scenario: string, { user, at, expect }: ExpectStep, pointer: string): void {
+    const state = this.#stateAt(user, at);
+    const { metrics, config } = this.#config;
+    const sets = new Set(config.inventory.map(({ id }) => id));
+    const ladders = new Set(config.milestones.map(({ id }) => id));
+    const parts = {
+      metrics: (id: string) => ownValue(state.metrics, id) ?? metrics.get(id)?.defaultValue,
+      inventory: (id: string) =>
+        sets.has(id) ? [...(ownValue(state.inventory, id) ?? [])].sort() : undefined,
+      milestones: (id: string) =>
+        ladders.has(id) ? (ownValue(state.milestones, id)?.milestoneId ?? "") : undefined,
+      challenges: (id: string) =>
+        this.#config.challenges.has(id) ? (ownValue(state.challenges, id)?.status ?? "none") : undefined,
+    };
+    for (const [part, actualOf] of Object.entries(parts)) {
+      for (const [id, value] of Object.entries(expect[part as keyof typeof parts])) {
+        const expected = Array.isArray(value) ? [...value].sort() : value;
+        const [at, actual] = [`${pointer}${jsonPointer(part, id)}`, actualOf(id)];
+        if (actual === undefined) {
+          this.errors.push({ pointer: at, detail: `Expected one that is listed under /${part}` });
+          continue;
+        }
+        const hasPassed = JSON.stringify(actual) === JSON.stringify(expected);
+        this.checks.push({ scenario, pointer: at, user, what: `${part}.${id}`, expected, actual, hasPassed });
+      }
+    }
+  }
+}
+
+function invalid(fields: readonly FieldError[]): AppError {
+  return new AppError("validation_failed", "Cannot play the scenarios as parts of them are not valid", {
+    fields,
+  });
+}

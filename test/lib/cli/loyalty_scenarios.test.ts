@@ -1,0 +1,146 @@
+/** `grandstand loyalty test`: scenarios are played against a configuration without a server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CliContext, CliError, type Rows } from "../../../lib/cli/mod.ts";
+import { playScenarios } from "../../../lib/loyalty/mod.ts";
+import { parseDocumentText } from "../../../runtime/services/document_file.ts";
+import { loyaltyFaults } from "../../../runtime/services/seed_files.ts";
+import { textOf } from "../../repo/files.ts";
+import { recipeOf } from "../../support/recipes.ts";
+import { cliContext, runCommand } from "../../support/terminal.ts";
+
+const [, guideScenarios = ""] =
+  /^```yaml\n(scenarios:[\s\S]*?)^```/m.exec(textOf("lib/loyalty/README.md")) ?? [];
+const weekend = JSON.stringify(recipeOf("Double points at a weekend"));
+
+function run(scenarios: string, configuration = weekend): ReturnType<typeof runCommand> {
+  const texts: Readonly<Record<string, string>> = { "s.yaml": scenarios, "c.json": configuration };
+  const context: CliContext = cliContext({
+    fetch: () => Promise.reject(new Error("There is no server")),
+    secret: undefined,
+    files: {
+      read: async path => (texts[path] === undefined ? null : parseDocumentText(texts[path], path)),
+      write: () => Promise.resolve(),
+    },
+    loyaltyFaults: async document => loyaltyFaults(document),
+    playScenarios: async (...played) => playScenarios(...played),
+  });
+  return runCommand(context, "loyalty test", { args: ["s.yaml"], flags: { file: "c.json" } });
+}
+
+/** The lines that explain why a file is refused. */
+async function detailsOf(running: Promise<unknown>): Promise<readonly string[]> {
+  const error = await running.then(
+    () => assert.fail("Expected an error"),
+    (error: unknown) => error,
+  );
+  assert.ok(error instanceof CliError);
+  assert.equal(error.exit, 8);
+  return error.options.details ?? [];
+}
+
+describe("grandstand loyalty test", () => {
+  it("passes the scenario of the guide", async () => {
+    const { shown, exit, notes } = await run(guideScenarios);
+    assert.equal(exit, 0);
+    assert.deepEqual(notes, ["2 passed, 0 failed"]);
+    assert.deepEqual((shown as Rows).rows[1], [
+      "passed",
+      "The weekend doubles",
+      "s.yaml:7:79",
+      "ann",
+      "metrics.points",
+      "30",
+      "30",
+    ]);
+  });
+
+  it("shows the difference of a failure, and exits with 3", async () => {
+    const { shown, exit, notes, data } = await run(guideScenarios.replace("points: 30", "points: 20"));
+    assert.equal(exit, 3);
+    assert.deepEqual(notes, ["1 passed, 1 failed"]);
+    assert.deepEqual(
+      (shown as Rows).rows.map(([result, , , , , expected, actual]) => [result, expected, actual]),
+      [
+        ["passed", "10", "10"],
+        ["failed", "20", "30"],
+      ],
+    );
+    assert.equal((data as { failed: number }).failed, 1);
+  });
+
+  it("knows items, rungs, challenges, custom fields and late actions, and begins with new users", async () => {
+    const id = "0e000000-0000-4000-8000-000000000001";
+    const configuration = JSON.stringify({
+      metrics: [{ id: "points", title: "" }],
+      inventory: [{ id: "badges", title: "", items: [{ id: "star", title: "" }] }],
+      actions: [{ name: "go" }],
+      milestones: [
+        { id: "level", title: "", metricId: "points", milestones: [{ id: "one", title: "", threshold: 1 }] },
+      ],
+      challenges: [{ id, title: "", missions: [{ id, title: "", rule: { action: "go" } }] }],
+      rules: [
+        {
+          id: "once-a-day",
+          trigger: { action: "go" },
+          limits: [{ per: "user", max: 1, window: { calendar: "day" } }],
+          when: { eq: [{ var: "user.custom.member" }, true] },
+          effects: [
+            { type: "metric", metricId: "points", metricQuantity: 1 },
+            { type: "inventory", inventorySetId: "badges", inventoryItemId: "star" },
+          ],
+        },
+      ],
+    });
+    const before = `{ badges: [] }, milestones: { level: "" }, challenges: { ${id}: none }`;
+    const after = `{ badges: [star] }, milestones: { level: one }, challenges: { ${id}: completed }`;
+    const scenario = (name: string) => `
+  - name: ${name}
+    steps:
+      - { at: "2026-11-16T10:00:00Z", user: ann, expect: { metrics: { points: 0 }, inventory: ${before} } }
+      - { at: "2026-11-16T10:00:00Z", user: ann, profile: { member: true } }
+      - { at: "2026-11-16T10:00:00Z", user: ann, action: go }
+      - { at: "2026-11-16T10:00:00Z", user: bob, action: go }
+      - { at: "2026-11-17T10:00:00Z", user: ann, action: go, happenedAt: "2026-11-16T09:00:00Z" }
+      - { at: "2026-11-17T10:00:00Z", user: ann, expect: { metrics: { points: 1 }, inventory: ${after} } }
+      - { at: "2026-11-17T10:00:00Z", user: bob, expect: { metrics: { points: 0 } } }`;
+    const { shown, notes } = await run(`scenarios:${scenario("a")}${scenario("b")}`, configuration);
+    assert.deepEqual(notes, ["18 passed, 0 failed"], JSON.stringify(shown));
+  });
+
+  it("names line and column of every error", async () => {
+    const scenario = (...steps: string[]): string =>
+      `scenarios:\n  - name: a\n    steps:\n${steps.map(step => `      - ${step}\n`).join("")}`;
+    assert.deepEqual(
+      await detailsOf(
+        run(
+          scenario("{ at: soon, user: ann, action: purchase }", '{ at: "2026-11-16T10:00:00Z", action: x }'),
+        ),
+      ),
+      [
+        "s.yaml:4:15 /scenarios/0/steps/0/at: Expected a time such as 2026-12-05T12:00:00Z",
+        "s.yaml:5:9 /scenarios/0/steps/1/user: Is required",
+      ],
+    );
+    const at = 'at: "2026-11-16T10:00:00Z", user: ann';
+    assert.deepEqual(
+      await detailsOf(
+        run(
+          scenario(
+            `{ ${at}, action: buy }`,
+            `{ ${at}, action: purchase, data: { amount: much } }`,
+            `{ ${at}, expect: { metrics: { gems: 1 } } }`,
+            '{ at: "2026-11-15T10:00:00Z", user: ann, action: purchase }',
+          ),
+        ),
+      ),
+      [
+        "s.yaml:4:58 /scenarios/0/steps/0/action: Expected an action of the configuration",
+        "s.yaml:5:84 /scenarios/0/steps/1/data/amount: Expected a number",
+        "s.yaml:6:77 /scenarios/0/steps/2/expect/metrics/gems: Expected one that is listed under /metrics",
+        "s.yaml:7:15 /scenarios/0/steps/3/at: Expected no time before the step above",
+      ],
+    );
+  });
+});
