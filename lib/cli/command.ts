@@ -83,6 +83,11 @@ export interface CliFiles {
   write(path: string, document: unknown): Promise<void>;
 }
 
+/** Numbers of the records of a seed. */
+export type SeedCounts = Readonly<
+  Record<"organisations" | "spaces" | "projects" | "events" | "loyalty", number>
+>;
+
 /** Values of the flags that name the store of a deployment. */
 export type StoreFlags = Readonly<Record<"redis" | "data", string | undefined>>;
 
@@ -126,6 +131,12 @@ export interface CliContext {
     store: StoreFlags,
     onProgress: (progress: UserIndexProgress) => void,
   ) => Promise<UserIndexProgress>;
+  /**
+   * Creates or replaces the records of a seed file.
+   *
+   * @throws {CliError} The store cannot be opened, or the file is not valid; nothing is written.
+   */
+  readonly applySeed: (store: StoreFlags, path: string) => Promise<SeedCounts>;
   /**
    * Recomputes a board from stored user histories.
    *

@@ -8,7 +8,7 @@ import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { testCommand } from "./loyalty/scenarios.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
 import { clientTokenCommand } from "./projects.ts";
-import { indexUsersCommand, rebuildCommand } from "./store.ts";
+import { applySeedCommand, indexUsersCommand, rebuildCommand } from "./store.ts";
 import { enableCommand, webhookDeadLettersCommand, webhooksCommand } from "./webhooks.ts";
 
 /** Every command, in the order in which the help lists them. */
@@ -36,6 +36,7 @@ export const commands: readonly CommandSpec[] = [
   showExportCommand,
   decryptCommand,
   indexUsersCommand,
+  applySeedCommand,
   webhooksCommand,
   enableCommand,
   webhookDeadLettersCommand,

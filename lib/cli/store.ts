@@ -16,6 +16,23 @@ export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
   },
 };
 
+/** `seed apply`. */
+export const applySeedCommand: CommandSpec = {
+  words: ["seed", "apply"],
+  summary:
+    "Create or replace the records of a seed file, in the store; repeatable, and on Redis while servers run",
+  args: [{ name: "file", description: "The JSON file, as GRANDSTAND_SEED names one" }],
+  flags: storeFlags,
+  async run({ args: [file = ""], flags: { redis, data } }, { applySeed }) {
+    const applied = await applySeed({ redis, data }, file);
+    const { organisations, spaces, projects, events, loyalty } = applied;
+    const note =
+      `Wrote ${organisations} organisations, ${spaces} spaces, ${projects} projects, ${events} events and ` +
+      `${loyalty} loyalty configurations`;
+    return { data: applied, notes: [note] };
+  },
+};
+
 /** `leaderboards rebuild`. */
 export const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],

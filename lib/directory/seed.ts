@@ -27,6 +27,7 @@ export interface SeedOptions {
 export async function seedDirectory(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   const seed = checkSeed(document);
   await requireFreeDomains(store, seed);
+  await claimDomains(store, seed);
   for (const organisation of seed.organisations) {
     await put(store, directoryPartition("organisation", organisation.id), [["organisation", organisation]]);
   }
@@ -64,6 +65,23 @@ async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promis
   }
 }
 
+/** Claims all domains before any record is written. Gives them up again where a racing seed took one. */
+async function claimDomains(store: Store, { spaces }: CheckedSeed): Promise<void> {
+  const claimed: string[] = [];
+  try {
+    for (const space of spaces) claimed.push(...(await claimDomain(store, space)));
+  } catch (error) {
+    for (const domain of claimed) await giveUp(store, domain);
+    throw error;
+  }
+}
+
+async function giveUp(store: Store, domain: string): Promise<void> {
+  await store.commit(domainPartition(domain), {
+    writes: [{ type: "delete", shape: "record", key: "space" }],
+  });
+}
+
 /** Adds spaces to the list of an organisation, behind those that it has. */
 async function addSpaces(store: Store, organisationId: string, ids: readonly string[]): Promise<void> {
   await decide(store, directoryPartition("organisation", organisationId), {
@@ -81,31 +99,28 @@ async function addSpaces(store: Store, organisationId: string, ids: readonly str
   });
 }
 
-/** Claims the domain first and gives an earlier one up last, so that the space can be reached all the time. */
+/** Writes a space whose domain is claimed. Gives an earlier domain up last, so that the space can be reached all the time. */
 async function putSpace(store: Store, space: Space): Promise<void> {
   const partition = directoryPartition("space", space.id);
   const [old] = await store.read(partition, [{ type: "record", key: "space" }]);
-  await claimDomain(store, space);
   await put(store, partition, [["space", space]]);
   const given = old === null ? undefined : (JSON.parse(old.value) as Space).domain;
-  if (given !== undefined && given !== space.domain) {
-    await store.commit(domainPartition(given), {
-      writes: [{ type: "delete", shape: "record", key: "space" }],
-    });
-  }
+  if (given !== undefined && given !== space.domain) await giveUp(store, given);
 }
 
-async function claimDomain(store: Store, { id, domain }: Space): Promise<void> {
-  if (domain === undefined) return;
+/** Returns the domain if it was free. */
+async function claimDomain(store: Store, { id, domain }: Space): Promise<readonly string[]> {
+  if (domain === undefined) return [];
   const partition = domainPartition(domain);
   const value = JSON.stringify(id);
   const claim = await store.commit(partition, {
     checks: [{ key: "space", version: null }],
     writes: [{ type: "put", key: "space", value }],
   });
-  if (claim.ok) return;
+  if (claim.ok) return [domain];
   const [holder] = await store.read(partition, [{ type: "record", key: "space" }]);
-  if (holder?.value !== value) throw taken(domain);
+  if (holder?.value === value) return [];
+  throw taken(domain);
 }
 
 function taken(domain: string): AppError {

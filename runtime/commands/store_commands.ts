@@ -20,6 +20,7 @@ import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
 import { buildUserIndex, createPlatform, type UserIndexProgress } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Config, readConfig } from "../config.ts";
+import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
 
 /**
@@ -49,7 +50,7 @@ async function requireFirstKey(
   if (organisation === null) {
     throw new CliError(exits.notFound, `There is no organisation ${organisationId} in the store`, {
       code: "not_found",
-      hint: "Start the server once with GRANDSTAND_SEED to create it",
+      hint: "Create it with grandstand seed apply, or start the server once with GRANDSTAND_SEED",
     });
   }
   const keys = await apiKeys.list(organisationId);
@@ -103,6 +104,30 @@ export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
       await platform.close();
     }
   });
+
+/**
+ * Creates or replaces the records of a seed file, with the checks of a start.
+ *
+ * @throws {CliError} The settings name no durable store, the file is not valid, or a domain is another space's.
+ */
+export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
+  inStore(
+    "seed apply",
+    flags,
+    async ({ store }) => {
+      try {
+        const files = await readSeedFiles({ seed: path });
+        await files.write(store, systemClock);
+        return files.counts;
+      } catch (error) {
+        if (!(error instanceof Error && error.cause instanceof AppError)) throw error;
+        const { code } = error.cause;
+        const exit = code === "validation_failed" ? exits.invalid : exitOf(errorFacts[code].status);
+        throw new CliError(exit, error.message, { code });
+      }
+    },
+    { needsSecret: false },
+  );
 
 function asCliError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;

@@ -6,6 +6,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { Clock } from "../../lib/auth/mod.ts";
+import type { SeedCounts } from "../../lib/cli/mod.ts";
 import { createDirectory, createLoyaltyVersions } from "../../lib/directory/mod.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";
 import { AppError, type Seed, seedPlatform } from "../../lib/mod.ts";
@@ -24,6 +25,8 @@ export interface SeedFilesOptions {
 
 /** Files whose documents are valid. */
 export interface SeedFiles {
+  /** Numbers of the records of the seed. */
+  readonly counts: SeedCounts;
   /**
    * Creates or replaces the records of the documents. An equal loyalty configuration creates no version.
    *
@@ -44,12 +47,24 @@ export async function readSeedFiles(options: SeedFilesOptions): Promise<SeedFile
   const seed = options.seed === undefined ? null : await readSeed(options.seed, configured);
   const loyalty = options.loyalty === undefined ? null : await readLoyalty(options.loyalty);
   return {
+    counts: countsOf(seed?.document),
     async write(store, clock, spaceId = options.spaceId) {
       const target = loyalty === null ? null : await spaceOf(loyalty, spaceId, { store, clock, seed });
       if (seed !== null) await withPath(seed.path, () => seedPlatform(store, seed.document, { clock }));
       if (loyalty === null || target === null) return;
       await createLoyaltyVersions({ store, clock }).put(target, { document: loyalty.document, by: "file" });
     },
+  };
+}
+
+function countsOf(seed: Seed | undefined): SeedCounts {
+  const { organisations = [], spaces = [], projects = [], events = [], loyalty = {} } = seed ?? {};
+  return {
+    organisations: organisations.length,
+    spaces: spaces.length,
+    projects: projects.length,
+    events: events.length,
+    loyalty: Object.keys(loyalty).length,
   };
 }
 

@@ -79,6 +79,32 @@ describeOnStores("seeding the directory", open => {
     assert.equal(store.commits.length, written);
   });
 
+  it("writes nothing of the loser where two seeds want a domain at once", async t => {
+    const store = await opened(t);
+    const seeds = [4, 5].map(digit => {
+      const organisation = { id: `0a000000-0000-4000-8000-00000000000${digit}`, name: "Club" };
+      const spaces = ["own", "shared"].map((name, index) => ({
+        id: `0b00000${index}-0000-4000-8000-00000000000${digit}`,
+        organisationId: organisation.id,
+        name,
+        domain: name === "own" ? `own-${digit}.example` : "shared.example",
+      }));
+      return { organisations: [organisation], spaces, projects: [], events: [] };
+    });
+    const ends = await Promise.allSettled(seeds.map(one => seedDirectory(store, one)));
+    assert.deepEqual(ends.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+    const lost = seeds[ends.findIndex(({ status }) => status === "rejected")];
+    const directory = createDirectory({ store, clock: clock.now });
+    assert.equal(await directory.organisation(lost?.organisations[0]?.id ?? ""), null);
+    const own = lost?.spaces[0]?.domain ?? "";
+    const again = seeds
+      .map(one => ({ ...one, spaces: one.spaces.slice(0, 1) }))
+      .find(one => one.spaces[0]?.domain !== own);
+    const heir = { ...again?.spaces[0], domain: own };
+    await seedDirectory(store, { ...again, spaces: [heir] } as Seed);
+    assert.equal((await directory.spaceOfHost(own))?.id, heir.id);
+  });
+
   it("can be repeated, and replaces what changed", async t => {
     const store = await opened(t);
     await seedDirectory(store, seed);

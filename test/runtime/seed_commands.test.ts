@@ -1,0 +1,70 @@
+/** `grandstand seed apply`, as a program beside a running server. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { ids, seed } from "../support/platform.ts";
+import { redisAvailable, startRedis } from "../support/redis.ts";
+import { until } from "../support/until.ts";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
+const folder = mkdtempSync(join(tmpdir(), "grandstand-seed-apply-"));
+after(() => rmSync(folder, { recursive: true }));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+
+function file(name: string, document: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(document));
+  return path;
+}
+
+async function apply(
+  path: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
+  assert.ok(built !== undefined);
+  const program = start([...(await cliCommand(built)), "seed", "apply", path, "--json"], environment);
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+describe("grandstand seed apply", { skip: redisAvailable() }, () => {
+  it("reaches servers that run, all of it or nothing", async t => {
+    assert.ok(built !== undefined);
+    const redis = await startRedis();
+    t.after(() => redis.kill());
+    const store = { GRANDSTAND_REDIS: redis.url };
+    const settings = { ...store, GRANDSTAND_SECRET: secret, GRANDSTAND_PORT: "0" };
+    const { events, ...rest } = seed;
+    const server = start([...(await cliCommand(built)), "serve"], {
+      ...settings,
+      GRANDSTAND_SEED: file("first.json", { ...rest, events: [] }),
+    });
+    t.after(() => server.signal("SIGKILL"));
+    const [, url = ""] = await server.match(/listens on (\S+)/);
+    const board = async (event = "current"): Promise<number> =>
+      (await fetch(`${url}/projects/${ids.project}/events/${event}/leaderboards/round_1`)).status;
+    assert.equal(await board(), 404);
+
+    const [project, ...others] = seed.projects;
+    const invalid = { ...seed, projects: [{ ...project, settings: { leaderboards: 5 } }, ...others] };
+    const refused = await apply(file("invalid.json", invalid), store);
+    assert.deepEqual([refused.code, refused.stdout], [8, ""]);
+    assert.match(refused.stderr, /\/projects\/0\/settings\/leaderboards/);
+    const [club, rival] = seed.spaces;
+    const thief = { ...club, id: "0b000000-0000-4000-8000-000000000009", domain: rival?.domain };
+    const conflicting = { ...seed, spaces: [club, thief], projects: [project], loyalty: {} };
+    assert.equal((await apply(file("conflicting.json", conflicting), store)).code, 7);
+    assert.equal(await board(ids.event), 404);
+
+    const done = await apply(file("second.json", seed), store);
+    assert.equal(done.code, 0, done.stderr);
+    const counts = { organisations: 2, spaces: 2, projects: 2, events: events.length, loyalty: 1 };
+    assert.deepEqual(JSON.parse(done.stdout).data, counts);
+    await until("the server knows the event", async () => (await board()) === 200);
+  });
+});
