@@ -18,6 +18,7 @@ export { type Permission, permissions } from "./api_keys/record.ts";
 export { type ApiKeysAnswer, apiKeyRoutes, type IssuedApiKeyAnswer } from "./api_keys/routes.ts";
 export { createClientAddress } from "./client_address.ts";
 export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.ts";
+export { type CursorScope, Cursors } from "./cursors.ts";
 export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
 export { formatAddress, networkTag, parseAddress } from "./ip_address.ts";
 export { bearerToken, invalidToken } from "./tokens/claims.ts";

@@ -42,7 +42,7 @@ import type { NotificationSchema } from "./user/change_payload.ts";
 import { Inbox } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
 import { createProfileFieldsCache } from "./user/profile_fields.ts";
-import { readTransactions } from "./user/read_history.ts";
+import { type HistoryPage, type HistoryQuery, readTransactions } from "./user/read_history.ts";
 import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
 import type { UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
@@ -75,11 +75,13 @@ export interface Loyalty extends UserCommands, UserVerification {
    * @throws {AppError} `not_found` where the user has no such coupon, or it has expired.
    */
   coupon(user: SpaceUser, id: string): Promise<CouponView>;
-  /** Returns transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive), at most a page of them. */
+  /** Returns the first page of transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive). */
   history(
     user: SpaceUser,
     range: { readonly from?: number; readonly to?: number },
   ): Promise<readonly TransactionView[]>;
+  /** Returns a page of transactions in ascending time; `from` and `to` are in Unix seconds. */
+  historyPage(user: SpaceUser, query: HistoryQuery): Promise<HistoryPage<TransactionView>>;
   /** Products that users buy with their points. */
   readonly products: Products;
   /** Runs due work of a user now and returns when to do so next, in Unix ms; null: never. */
@@ -143,6 +145,12 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     readSettled({ ...shared, finishInterrupted }, commands, user, read);
   const dueWork = (user: SpaceUser) => processDueUser(clock, user, { commands, coupons, products, webhooks });
   const inbox = new Inbox(shared, settled);
+  const historyPage: Loyalty["historyPage"] = async (user, query) => {
+    const partition = spaceUserPartition(user);
+    const inRange = { ...query, ...inMilliseconds(query) };
+    const { transactions, end } = await settled(user, () => readTransactions(store, partition, inRange));
+    return { transactions: transactions.map(transactionView), end };
+  };
   return {
     ...createUserCommands(store, commands),
     ...createUserVerification(shared, limits),
@@ -161,11 +169,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return rewardsProfile(config, advanceTime(config, state, clock()).state);
     },
     notifications: async user => (await inbox.unread(user)).map(notificationView),
-    async history(user, range) {
-      const partition = spaceUserPartition(user);
-      const read = () => readTransactions(store, partition, inMilliseconds(range));
-      return (await settled(user, read)).map(transactionView);
-    },
+    history: async (user, range) => (await historyPage(user, range)).transactions,
+    historyPage,
     reader: {
       ...reader,
       ledger: (user, query) => settled(user, () => reader.ledger(user, query)),
@@ -208,7 +213,7 @@ function createLoyaltyWebhooks(
 }
 
 /** Makes Unix milliseconds of a range in Unix seconds; the last second counts as a whole. */
-function inMilliseconds({ from, to }: { readonly from?: number; readonly to?: number }): {
+function inMilliseconds({ from, to }: HistoryQuery): {
   readonly from?: number;
   readonly to?: number;
 } {

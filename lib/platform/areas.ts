@@ -109,10 +109,11 @@ function leaderboardArea(services: Services): Area {
 }
 
 function loyaltyArea(services: Services, spaces: SpaceGuardOptions): Area {
-  const { apiKeys, directory, loyalty, quotas } = services;
+  const { apiKeys, cursors, directory, loyalty, quotas } = services;
   const users = loyaltyRoutes({
     directory,
     loyalty,
+    cursors,
     tokenHolder: spaceGuard(spaces),
     visitor: optionalSpaceGuard(spaces),
   });

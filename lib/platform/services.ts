@@ -9,6 +9,7 @@ import { uuid } from "../auth/crypto/mod.ts";
 import {
   type ApiKeys,
   type Clock,
+  Cursors,
   createApiKeys,
   createTokens,
   deriveKey,
@@ -61,7 +62,7 @@ export interface Services extends ExchangeContext {
   /** Signs the webhooks of spaces. */
   readonly webhookKeyOf: WebhookKeys;
   /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array;
+  readonly cursors: Cursors;
   readonly quotas: Quotas;
 }
 
@@ -137,7 +138,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     }),
     actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
-    cursorKey: deriveKey(secret, "cursor"),
+    cursors: new Cursors(deriveKey(secret, "cursor"), clock),
     quotas,
   };
 }

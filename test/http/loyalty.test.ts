@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { ids, loyalty, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
+import {
+  type Answer,
+  ids,
+  loyalty,
+  openPlatform,
+  otherHost,
+  seed,
+  type TestPlatform,
+} from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -336,6 +344,58 @@ describeOnEveryStore("the loyalty history", open => {
     assert.deepEqual(await times(`?from=${start + 2}&to=${start + 1}`), []);
     assert.deepEqual(await times(`?from=${start + 5}`), []);
     assert.deepEqual(await times("?from=0&to=999999999999"), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
+  });
+
+  it("continues beyond 1,000 transactions and within one action, with a cursor for this user and range alone", async () => {
+    const fan = await world.fan("Sam");
+    const member = {
+      organisationId: ids.organisation,
+      spaceId: ids.space,
+      projectId: ids.project,
+      userId: fan.userId,
+    };
+    for (let index = 0; index < 345; index++) {
+      // An exact prediction is three transactions the first time, and others one.
+      const report = { action: "prediction", data: { outcome: "exact" }, isClientReport: true };
+      await world.platform.loyalty.report(member, report);
+      await world.platform.loyalty.report(member, { ...report, action: "rest", data: {} });
+      await world.platform.loyalty.report(member, { ...report, action: "cheer", data: {} });
+      if (index % 100 === 0) world.clock.advance(1_000);
+    }
+    const get = (query: string, token = fan.token): Promise<Answer> =>
+      world.call(`/api/loyalty/history?${query}`, { token });
+    const pagesOf = async (limit: number): Promise<readonly string[]> => {
+      const found: string[] = [];
+      for (let cursor = ""; ; ) {
+        const { status, json } = await get(`limit=${limit}${cursor}`);
+        assert.equal(status, 200);
+        found.push(...json.data.map(({ id }: { id: string }) => id));
+        if (json.cursor === undefined) return found;
+        assert.equal(json.data.length, limit);
+        cursor = `&cursor=${json.cursor}`;
+      }
+    };
+    const first = (await get("")).json;
+    assert.equal(first.data.length, 1_000);
+    const rest = (await get(`cursor=${first.cursor}`)).json;
+    assert.equal(rest.cursor, undefined);
+    const whole = [...first.data, ...rest.data].map(({ id }: { id: string }) => id);
+    assert.ok(whole.length > 1_000);
+    assert.equal(new Set(whole).size, whole.length);
+    for (const limit of [1_000, 7]) assert.deepEqual(await pagesOf(limit), whole, `${limit}`);
+    const [one, two] = [(await get("limit=1")).json, (await get("limit=2")).json];
+    const next = (await get(`limit=1&cursor=${one.cursor}`)).json;
+    assert.deepEqual([...one.data, ...next.data], two.data);
+    const other = await world.fan("Kim");
+    for (const refused of [
+      get(`cursor=${first.cursor}&from=1`),
+      get(`cursor=${first.cursor}`, other.token),
+      get(`cursor=${first.cursor}x`),
+      get("limit=1001"),
+      get("limit=0"),
+    ]) {
+      assertProblem(await refused, 400, "validation_failed");
+    }
   });
 
   it("refuses bounds that are not Unix seconds", async () => {

@@ -1,10 +1,9 @@
-import type { Clock, RandomBytes } from "../../auth/mod.ts";
+import type { Clock, Cursors, RandomBytes } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import type { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionIntake } from "../actions/intake.ts";
-import type { Cursors } from "../lists/cursors.ts";
 import type { Profiles } from "../profile/profiles.ts";
 import type { UserFinder } from "../search/search.ts";
 import type { DeadLetterQueue } from "../worker/dead_letter_queue.ts";

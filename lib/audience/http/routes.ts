@@ -1,8 +1,8 @@
+import type { Cursors } from "../../auth/mod.ts";
 import type { AnyRoute } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionService } from "../actions/service.ts";
-import { Cursors } from "../lists/cursors.ts";
 import { createProfiles } from "../profile/profiles.ts";
 import { actionRoutes } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
@@ -21,13 +21,12 @@ export interface AudienceOptions
   > {
   readonly store: Store;
   readonly actions: Pick<ActionService, "deadLetters" | "intake">;
-  /** Signs the cursors of lists; the same in all processes. */
-  readonly cursorKey: Uint8Array;
+  readonly cursors: Cursors;
 }
 
 /** Creates the routes of the audience API. */
 export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
-  const { store, clock, loyalty, cursorKey, actions } = options;
+  const { store, clock, loyalty, actions } = options;
   const context: AudienceContext = {
     ...options,
     ...actions,
@@ -38,7 +37,6 @@ export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
       deadLetters: actions.deadLetters,
     }),
     profiles: createProfiles(store, clock, loyalty),
-    cursors: new Cursors(cursorKey, clock),
   };
   return [
     ...profileRoutes(context),

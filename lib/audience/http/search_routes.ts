@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
+import type { CursorScope } from "../../auth/mod.ts";
 import { type AnyRoute, canonicalJson, json, named, route } from "../../http/mod.ts";
-import type { CursorScope } from "../lists/cursors.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import type { Column } from "../search/columns.ts";
 import type { FoundUsers } from "../search/search.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 
+import type { CursorScope, Cursors } from "../../auth/mod.ts";
 import { invalidField } from "../../errors/mod.ts";
 import type { ChallengeView, LedgerCursor, Loyalty, SpaceUser } from "../../loyalty/mod.ts";
 import { readProfileRecord } from "../profile/record.ts";
-import type { CursorScope, Cursors } from "./cursors.ts";
 import {
   type ChallengeDocument,
   challengeDocument,

@@ -6,8 +6,9 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { named, propertiesSchema } from "../../http/mod.ts";
+import { integerParameter, named, propertiesSchema } from "../../http/mod.ts";
 import { ActionNameSchema } from "../config/document.ts";
+import { historyPageMax } from "../user/read_history.ts";
 
 /** Longest text in an action's data, in characters. */
 export const dataTextCharactersMax = 1_024;
@@ -61,6 +62,13 @@ export const HistoryQuerySchema = v.object({
   ...userQuery,
   from: timestamp("Earliest time of a transaction, Unix seconds"),
   to: timestamp("Latest time of a transaction, Unix seconds, inclusive"),
+  limit: v.optional(
+    integerParameter({ description: "Most transactions", minimum: 1, maximum: historyPageMax }),
+    `${historyPageMax}`,
+  ),
+  cursor: v.exactOptional(
+    v.pipe(v.string(), v.description("Continues after a page: its cursor, with the same from and to")),
+  ),
 });
 
 const actionEntries = {

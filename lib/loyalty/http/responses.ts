@@ -143,7 +143,14 @@ export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema
 /** Unread notifications. */
 export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
 /** Transactions in ascending time. */
-export const HistoryResponse = reply("LoyaltyHistoryReply", v.array(TransactionSchema));
+export const HistoryResponse = named(
+  "LoyaltyHistoryReply",
+  v.object({
+    message: text,
+    data: v.array(TransactionSchema),
+    cursor: v.exactOptional(v.pipe(text, v.description("Continues the list; left out on the last page"))),
+  }),
+);
 /** One transaction. */
 export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
 /** The effects that an action would have. */

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import type { Permission } from "../../auth/mod.ts";
+import type { Cursors, Permission } from "../../auth/mod.ts";
 import { memoize } from "../../background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
@@ -39,6 +39,7 @@ import {
 export interface LoyaltyContext {
   readonly directory: Directory;
   readonly loyalty: Loyalty;
+  readonly cursors: Cursors;
   /** Requires a token of the space. */
   readonly tokenHolder: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
@@ -52,7 +53,7 @@ const aboutUser = {
 
 /** Creates the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
-  const { directory, loyalty, tokenHolder: auth } = context;
+  const { directory, loyalty, cursors, tokenHolder: auth } = context;
   return [
     configRoute(context),
     reportRoute(context),
@@ -90,13 +91,20 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       path: "/api/loyalty/history",
       operation: "listLoyaltyHistory",
       summary: "List the user's transactions",
-      description: "In ascending time, at most 1,000: continue with `from` at the time of the last one.",
+      description: "In ascending time. `cursor` continues the list where more than `limit` follow.",
       auth,
       query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: HistoryResponse } },
       handle: async ({ principal, query }) => {
         const user = await authorizeUser(directory, principal, query, "users:read");
-        return envelope(await loyalty.history(user, query));
+        const { from, to, limit, cursor } = query;
+        const { organisationId, spaceId, userId } = user;
+        const scope = { organisationId, spaceId, userId, resource: "history", filters: { from, to } };
+        const after = cursors.open(scope, cursor, "cursor");
+        const { transactions, end } = await loyalty.historyPage(user, { from, to, limit, after });
+        const next = cursors.seal(scope, end);
+        const page = { message: "OK", data: transactions };
+        return { status: 200 as const, json: next === null ? page : { ...page, cursor: next } };
       },
     }),
   ];

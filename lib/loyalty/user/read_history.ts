@@ -25,22 +25,61 @@ export function parseEntry({ id, value }: LogEntry): HistoryEntry {
   return { ...parseRecord(value), id };
 }
 
-/** Returns a page of transactions from a range of time (Unix ms, both ends inclusive), oldest first. Records without any do not count. */
+/** A part of the history. */
+export interface HistoryQuery {
+  /** Unix ms, inclusive. */
+  readonly from?: number | undefined;
+  /** Unix ms, inclusive. */
+  readonly to?: number | undefined;
+  /** Most transactions. @default {@linkcode historyPageMax} */
+  readonly limit?: number | undefined;
+  /** Id of the transaction after which the page begins. */
+  readonly after?: string | undefined;
+}
+
+/** A page of transactions, oldest first. */
+export interface HistoryPage<T> {
+  readonly transactions: readonly T[];
+  /** Id of the last transaction where others follow; else null. */
+  readonly end: string | null;
+}
+
+/** Reads a page of transactions. Records without any do not count. */
 export async function readTransactions(
   store: Store,
   partition: Partition,
-  range: { readonly from?: number; readonly to?: number },
-): Promise<readonly HistoryTransaction[]> {
+  { from = 0, to, limit = historyPageMax, after }: HistoryQuery,
+): Promise<HistoryPage<HistoryTransaction>> {
+  const position = after === undefined ? null : orderOf(after);
+  const range = { from: Math.max(from, position?.[0] ?? 0), ...(to === undefined ? {} : { to }) };
   const found: HistoryTransaction[] = [];
+  const readMax = Math.min(limit + 1, storageLimits.rangeLimitMax);
   for (let cursor: string | undefined; ; ) {
-    const query = { type: "log", key: "history", limit: storageLimits.rangeLimitMax, ...range } as const;
+    const query = { type: "log", key: "history", limit: readMax, ...range } as const;
     const [entries] = await store.read(partition, [cursor === undefined ? query : { ...query, cursor }]);
-    found.push(...entries.flatMap(entry => transactionsOf(parseEntry(entry))));
+    for (const transaction of entries.flatMap(entry => transactionsOf(parseEntry(entry)))) {
+      if (position === null || isAfter(transaction.id, position)) found.push(transaction);
+    }
     cursor = entries.at(-1)?.id;
-    if (entries.length < storageLimits.rangeLimitMax || found.length >= historyPageMax) {
-      return found.slice(0, historyPageMax);
+    if (entries.length < readMax || found.length > limit) {
+      const transactions = found.slice(0, limit);
+      return { transactions, end: found.length > limit ? (transactions.at(-1)?.id ?? null) : null };
     }
   }
+}
+
+/** Ids of transactions are ordered by the time and number of their record, and then by their own number. */
+type Order = readonly [at: number, record: number, transaction: number];
+
+function orderOf(id: string): Order {
+  const [at = 0, record = 0, transaction = 0] = id.split(/[-.]/).map(Number);
+  return [at, record, transaction];
+}
+
+function isAfter(id: string, position: Order): boolean {
+  const order = orderOf(id);
+  const index = order.findIndex((part, n) => part !== position[n]);
+  return index >= 0 && (order[index] ?? 0) > (position[index] ?? 0);
 }
 
 /** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */

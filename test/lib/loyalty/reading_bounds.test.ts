@@ -49,7 +49,7 @@ async function storeWith(records: number): Promise<ProbeStore> {
 describe("a history", () => {
   it(`is answered ${historyPageMax} transactions at a time`, async () => {
     const found = async (records: number): Promise<number> =>
-      (await readTransactions(await storeWith(records), partition, {})).length;
+      (await readTransactions(await storeWith(records), partition, {})).transactions.length;
     assert.equal(await found(historyPageMax - 1), historyPageMax - 1);
     assert.equal(await found(historyPageMax), historyPageMax);
     assert.equal(await found(historyPageMax + 1), historyPageMax);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CursorScope, Cursors } from "../../../lib/audience/lists/cursors.ts";
+import { type CursorScope, Cursors } from "../../../lib/auth/cursors.ts";
 import { AppError } from "../../../lib/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 

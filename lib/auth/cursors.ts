@@ -6,9 +6,9 @@
  * @module
  */
 
-import { base64url, constantTimeEqual, fromBase64url, keyedTag, utf8 } from "../../auth/crypto/mod.ts";
-import type { Clock } from "../../auth/mod.ts";
-import { type AppError, invalidField } from "../../errors/mod.ts";
+import { type AppError, invalidField } from "../errors/mod.ts";
+import { base64url, constantTimeEqual, fromBase64url, keyedTag, utf8 } from "./crypto/mod.ts";
+import type { Clock } from "./environment.ts";
 
 const cursorTtlMs = 24 * 60 * 60 * 1_000;
 const cursorCharactersMax = 1_024;
@@ -44,20 +44,24 @@ export class Cursors {
   /**
    * Returns the position of a cursor; undefined, the beginning, stays undefined.
    *
+   * @param parameter The parameter that has the cursor.
    * @throws {AppError} `validation_failed` if it is not a cursor of this list or has expired.
    */
-  open(scope: CursorScope, cursor: string | undefined): string | undefined {
+  open(scope: CursorScope, cursor: string | undefined, parameter = "lastEvaluatedKey"): string | undefined {
     if (cursor === undefined) return undefined;
     const [payload = "", tag = "", ...more] = cursor.length > cursorCharactersMax ? [] : cursor.split(".");
     const bytes = fromBase64url(payload);
     const isSealed = more.length === 0 && constantTimeEqual(tag, tagOf(this.#key, scope, payload));
     if (!isSealed || bytes === undefined) {
-      throw invalidCursor("Expected the lastEvaluatedKey of a page of this list with the same filters");
+      throw invalidCursor(
+        parameter,
+        `Expected the ${parameter} of a page of this list with the same filters`,
+      );
     }
     const text = new TextDecoder().decode(bytes);
     const space = text.indexOf(" ");
     if (Number(text.slice(0, space)) <= this.#clock())
-      throw invalidCursor("Has expired: start again without it");
+      throw invalidCursor(parameter, "Has expired: start again without it");
     return text.slice(space + 1);
   }
 }
@@ -70,7 +74,6 @@ function tagOf(key: Uint8Array, scope: CursorScope, payload: string): string {
   return keyedTag(key, [organisationId, spaceId, userId, resource, JSON.stringify(given), payload]);
 }
 
-function invalidCursor(detail: string): AppError {
-  const message = "Cannot continue the list as its lastEvaluatedKey is not valid";
-  return invalidField(message, "lastEvaluatedKey", detail);
+function invalidCursor(parameter: string, detail: string): AppError {
+  return invalidField(`Cannot continue the list as its ${parameter} is not valid`, parameter, detail);
 }
