@@ -12,7 +12,7 @@ import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Immutable } from "../http/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
-import { RecordCache } from "../storage/mod.ts";
+import { RecordCache, type Store } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
 import { type CommandRunner, createCommandRunner } from "./commands/command_runner.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
@@ -145,12 +145,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     readSettled({ ...shared, finishInterrupted }, commands, user, read);
   const dueWork = (user: SpaceUser) => processDueUser(clock, user, { commands, coupons, products, webhooks });
   const inbox = new Inbox(shared, settled);
-  const historyPage: Loyalty["historyPage"] = async (user, query) => {
-    const partition = spaceUserPartition(user);
-    const inRange = { ...query, ...inMilliseconds(query) };
-    const { transactions, end } = await settled(user, () => readTransactions(store, partition, inRange));
-    return { transactions: transactions.map(transactionView), end };
-  };
+  const historyPage = createHistoryPages(store, settled);
   return {
     ...createUserCommands(store, commands),
     ...createUserVerification(shared, limits),
@@ -197,6 +192,18 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
 function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {
   return spaceId =>
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
+}
+
+function createHistoryPages(
+  store: Store,
+  settled: <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>,
+): Loyalty["historyPage"] {
+  return async (user, query) => {
+    const partition = spaceUserPartition(user);
+    const inRange = { ...query, ...inMilliseconds(query) };
+    const { transactions, end } = await settled(user, () => readTransactions(store, partition, inRange));
+    return { transactions: transactions.map(transactionView), end };
+  };
 }
 
 function createLoyaltyWebhooks(
