@@ -20,6 +20,7 @@ export type { BoardPath } from "./scores/resolve_board.ts";
 export type {
   Earning,
   Gain,
+  RecountedSum,
   ScoreFeed,
   ScoreTarget,
   ScoreUpdate,

@@ -11,12 +11,14 @@ import type * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Immutable } from "../http/mod.ts";
+import type { RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
 import { RecordCache, type Store } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
 import { type CommandRunner, createCommandRunner } from "./commands/command_runner.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
 import { mergeUsers } from "./commands/merge_users.ts";
+import { recountUser } from "./commands/recount.ts";
 import {
   createUserCommands,
   type TransactionView,
@@ -96,6 +98,11 @@ export interface Loyalty extends UserCommands, UserVerification {
    * user are refused from then on. It may be repeated after an interruption.
    */
   merge(from: SpaceUser, into: SpaceUser): Promise<void>;
+  /**
+   * Reads what a user gained, for boards that are rebuilt; null where there is no such user. Corrects the user's running sum to it,
+   * and gives a user without a project that of the sign-up.
+   */
+  recount(user: SpaceUser, sum: RecountedSum | null): Promise<UserEarnings | null>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
   register(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
@@ -124,12 +131,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const { store, clock, logger } = options;
   const configOf = createConfigCache(options);
   const users = new UserCache();
-  const states = new RecordCache<UserState>({
-    key: readState.key,
-    parse: parseState,
-    print: printState,
-    entriesMax: statesMax,
-  });
+  const states = createStateCache();
   const profiles = createProfileFieldsCache();
   const shared = { ...options, configOf, states, profiles, users, policyOf: inboxPolicies(configOf) };
   const pools = createCodePools(shared);
@@ -183,10 +185,20 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       });
     },
     merge: (from, into) => mergeUsers({ ...shared, commands, dueUsers, dueWork }, from, into),
+    recount: (user, sum) => recountUser({ ...shared, commands, dueUsers }, user, sum),
     register: async user => await dueUsers.register(user),
     users: organisationId => listUsersOf(store, organisationId),
     idle: webhooks.idle,
   };
+}
+
+function createStateCache(): RecordCache<UserState> {
+  return new RecordCache({
+    key: readState.key,
+    parse: parseState,
+    print: printState,
+    entriesMax: statesMax,
+  });
 }
 
 function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {

@@ -188,10 +188,10 @@ export async function rebuildFromLoyalty(
   const project = await directory.project(path.projectId);
   return await leaderboards.rebuild(path, {
     users: users ?? usersOf(loyalty, project),
-    async earningsOf(userId) {
+    async earningsOf(userId, sum) {
       if (project === null) return null;
       const { id: projectId, organisationId, spaceId } = project;
-      return await loyalty.earnings({ projectId, organisationId, spaceId, userId });
+      return await loyalty.recount({ projectId, organisationId, spaceId, userId }, sum);
     },
   });
 }

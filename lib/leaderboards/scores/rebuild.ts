@@ -1,5 +1,6 @@
 /**
- * Rebuilds a board from the recorded earnings of its users, while it is read and fed.
+ * Rebuilds a board from the recorded earnings of its users, while it is read and fed. The running sums that users go on from are
+ * corrected first, so that the next action of a user adds to the rebuilt score.
  *
  * Each entry is removed and written in one commit, so that no reader misses it and the board forgets the entry's version,
  * even one from the future. A newer score that was delivered just before would be overwritten; so the record is read once
@@ -14,8 +15,8 @@ import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
 import { repairDistinctScores, walkBoard } from "./distinct_scores.ts";
 import type { ResolvedBoard } from "./resolve_board.ts";
-import type { ScoreUpdate, UserEarnings } from "./score_feed.ts";
-import { compileAmount } from "./score_targets.ts";
+import type { RecountedSum, ScoreUpdate, UserEarnings } from "./score_feed.ts";
+import { compileAmount, sourceOf } from "./score_targets.ts";
 
 /** Number of users whose records are read at the same time. */
 const concurrency = 50;
@@ -24,8 +25,11 @@ const concurrency = 50;
 export interface RebuildSource {
   /** Everyone who may belong on the board, in any order; repeated ids are processed again. */
   readonly users: AsyncIterable<string>;
-  /** Reads a user's recorded earnings; null where there is no such user. */
-  readonly earningsOf: (userId: string) => Promise<UserEarnings | null>;
+  /**
+   * Reads a user's recorded earnings; null where there is no such user. The user's running sum, on a board that has one, is the
+   * recounted one from then on.
+   */
+  readonly earningsOf: (userId: string, sum: RecountedSum | null) => Promise<UserEarnings | null>;
 }
 
 /** The result of a rebuild. */
@@ -51,13 +55,13 @@ export async function rebuildBoard(
   { users, earningsOf }: RebuildSource,
 ): Promise<Rebuilt> {
   const { location } = board;
-  const replay = createReplay(board);
+  const { scoreOf, sum } = createReplay(board);
 
   async function scoresOf(userIds: readonly string[]): Promise<readonly UserScore[]> {
     return await Promise.all(
       userIds.map(async userId => {
-        const earnings = await earningsOf(userId);
-        return { userId, score: earnings === null ? null : replay(earnings) };
+        const earnings = await earningsOf(userId, sum);
+        return { userId, score: earnings === null ? null : scoreOf(earnings) };
       }),
     );
   }
@@ -121,8 +125,16 @@ async function* batchesOf(users: AsyncIterable<string>): AsyncGenerator<readonly
   if (batch.size > 0) yield [...batch];
 }
 
+/** Computes what a board shows of users from their recorded earnings. */
+interface BoardReplay {
+  /** Computes a user's score; null: the user does not belong on the board. */
+  readonly scoreOf: (user: UserEarnings) => ReplayedScore | null;
+  /** The running sum behind the scores; null on a board that shows a metric. */
+  readonly sum: RecountedSum | null;
+}
+
 /**
- * Creates the function that computes a user's score from recorded earnings; null: the user does not belong on the board.
+ * Creates the replay of a board.
  *
  * Where the oldest gains are no longer recorded, a board that sums them counts only the others. An event's board ignores
  * actions that named their event by an alias, as no record says which event that was.
@@ -131,11 +143,12 @@ async function* batchesOf(users: AsyncIterable<string>): AsyncGenerator<readonly
  */
 export function createReplay(
   board: Pick<ResolvedBoard, "declaration" | "project" | "event" | "season" | "location">,
-): (user: UserEarnings) => ReplayedScore | null {
+): BoardReplay {
   const { declaration, project, event, season, location } = board;
   const { source } = declaration;
   const amountOf = compileAmount(declaration);
   const totalId = source.type === "metric" && event === null && season === null ? source.metricId : null;
+  const [targets] = sourceOf(declaration, project.id, event?.id ?? null);
 
   function counts({ gain: { data }, at }: UserEarnings["earnings"][number]): boolean {
     const isInSeason = season === null || (at >= season.startsAt && at < season.endsAt);
@@ -144,12 +157,17 @@ export function createReplay(
     return typeof eventId === "string" && eventId.toLowerCase() === event.id;
   }
 
-  return user => {
-    if (user.projectId !== project.id) return null;
-    const steps = user.earnings
+  function stepsOf(user: UserEarnings): { readonly at: number; readonly by: number }[] {
+    if (user.projectId !== project.id) return [];
+    return user.earnings
       .filter(counts)
       .map(({ gain, at }) => ({ at, by: amountOf(gain) }))
       .filter(({ by }) => by !== 0);
+  }
+
+  function scoreOf(user: UserEarnings): ReplayedScore | null {
+    if (user.projectId !== project.id) return null;
+    const steps = stepsOf(user);
     let value = 0;
     if (totalId !== null) {
       if (!Object.hasOwn(user.metrics, totalId)) return null;
@@ -166,5 +184,18 @@ export function createReplay(
       }
     }
     return last;
-  };
+  }
+
+  function sumOf(user: UserEarnings): ReturnType<RecountedSum["sumOf"]> {
+    const steps = stepsOf(user);
+    const last = steps.at(-1);
+    const target = last === undefined ? null : (targets?.targetAt(last.at) ?? null);
+    if (target?.kind !== "sum") return null;
+    const { keepUntil } = target;
+    const total = steps.reduce((sum, { by }) => sum + by, 0);
+    return keepUntil === undefined ? { total } : { total, keepUntil };
+  }
+
+  const target = targets?.targetAt(season?.startsAt ?? 0);
+  return { scoreOf, sum: target?.kind === "sum" ? { id: target.id, sumOf } : null };
 }

@@ -81,3 +81,11 @@ export interface UserEarnings {
   /** Oldest first. The oldest may no longer be recorded. */
   readonly earnings: readonly Earning[];
 }
+
+/** The running sum of a target, as recorded earnings give it. */
+export interface RecountedSum {
+  /** The id of the target. */
+  readonly id: string;
+  /** Computes the sum of a user; null where nothing counts. */
+  readonly sumOf: (user: UserEarnings) => { readonly total: number; readonly keepUntil?: number } | null;
+}

@@ -25,6 +25,7 @@ const sumMarginMs = 24 * 60 * 60 * 1_000;
 /** Time for which a running sum of an event's board without seasons is kept after its last change, in ms: 180 days. */
 const eventSumMs = 180 * 24 * 60 * 60 * 1_000;
 
+/** A fed board, whose target depends on the time where it has seasons or is of an event. */
 interface TargetSource {
   /** The only action that can change the board; null where any may. */
   readonly action: string | null;
@@ -88,7 +89,12 @@ function eventSources(project: Project, event: Event): readonly TargetSource[] {
   return sources;
 }
 
-function sourceOf(board: BoardDeclaration, projectId: string, eventId: string | null): TargetSource[] {
+/** Returns the source of a board in a list; an empty list where back ends write its scores. */
+export function sourceOf(
+  board: BoardDeclaration,
+  projectId: string,
+  eventId: string | null,
+): readonly TargetSource[] {
   const { source, seasons } = board;
   if (source.type === "direct") return [];
   const id = `${board.order}/${projectId}/${eventId ?? ""}/${board.id}`;

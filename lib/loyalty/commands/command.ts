@@ -150,8 +150,10 @@ export function applyCommand(
   // A caller may repeat a command because the answer was lost, and with it the delivery.
   if (isRepeated)
     return unchanged(before, context.projectId, { updates: cachedUser.undelivered(before.undelivered) });
-  const projectId = before.projectId ?? signUpProject ?? user.projectId ?? command.projectId ?? null;
-  if (command.projectId !== undefined && command.projectId !== projectId) throw otherProject();
+  const isMerged = before.mergedInto !== null;
+  const unjoined = isMerged ? null : (signUpProject ?? user.projectId ?? command.projectId ?? null);
+  const projectId = before.projectId ?? unjoined;
+  if (!isMerged && command.projectId !== undefined && command.projectId !== projectId) throw otherProject();
   const mustJoin = before.projectId !== projectId && before.records > 0;
   if (mustJoin || projectId !== context.projectId) return unchanged(before, projectId, { mustJoin });
   const due = dueInstant(before, now);

@@ -5,58 +5,59 @@
  */
 
 import type { Earning } from "../../leaderboards/mod.ts";
-import {
-  type Decision,
-  decide,
-  type LogEntry,
-  type Partition,
-  type Stored,
-  storageLimits,
-} from "../../storage/mod.ts";
+import { type Decision, decide, type Stored, storageLimits, type Write } from "../../storage/mod.ts";
 import { readAccountNote } from "../../users/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
-import { earningOf, parseEntry } from "../user/read_history.ts";
+import type { HistoryEntry } from "../user/history.ts";
+import { earningOf, earningsOf, parseEntry } from "../user/read_history.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 
-/** Decides from the state, null where there is none, and the record of the sign-up. It may be repeated. */
-type DecideUser<A> = (
-  state: UserState | null,
-  account: Stored | null,
-) => Pick<Decision<A>, "writes"> & { readonly answer: A };
+/** All recorded gains of a user, oldest first, and what is on record at the same instant. */
+export interface UserRecords {
+  readonly earnings: readonly Earning[];
+  /** Null where there is none. */
+  readonly state: UserState | null;
+  /** The record of the sign-up. */
+  readonly account: Stored | null;
+}
 
 const pageMax = storageLimits.rangeLimitMax;
 
 /**
- * Decides about a user from all recorded earnings, oldest first. `prepare` makes the decision; it is called again with more
- * earnings where the user gained something meanwhile, so that none is missed or counted twice.
+ * Decides about a user from the whole history, so that no gain is missed or counted twice, whatever the user does meanwhile.
+ * `decideUser` may be called many times. Where it needs something that cannot be had at once, it returns null until `prepare` was
+ * called with as many earnings.
  */
 export async function decideWithEarnings<A>(
   { store, states }: Pick<LoyaltyServices, "store" | "states">,
-  partition: Partition,
-  prepare: (earnings: readonly Earning[]) => Promise<DecideUser<A>>,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  decideUser: (records: UserRecords) => { readonly writes: readonly Write[]; readonly answer: A } | null,
+  prepare: (earnings: readonly Earning[]) => Promise<void> = async () => {},
 ): Promise<A> {
-  const earnings: Earning[] = [];
-  let cursor: string | undefined;
-  for (let isWhole = true; ; ) {
-    const decideUser = isWhole ? await prepare(earnings) : null;
+  const partition = spaceUserPartition(user);
+  let earnings: readonly Earning[] = [];
+  await prepare(earnings);
+  for (let cursor: string | undefined; ; ) {
     const page = { type: "log", key: "history", limit: pageMax } as const;
     const outcome = await decide(store, partition, {
       reads: [states.query, readAccountNote, cursor === undefined ? page : { ...page, cursor }],
       idempotent: true,
       apply([stored, account, entries]): Decision<
-        { readonly more: readonly LogEntry[] } | { readonly answer: A }
+        { readonly more: readonly HistoryEntry[] } | { readonly answer: A }
       > {
-        if (decideUser === null || entries.length > 0) return { writes: [], answer: { more: entries } };
-        const { writes, answer } = decideUser(
-          stored === null ? null : states.valueOf(partition, stored),
-          account,
-        );
-        return { writes, answer: { answer } };
+        const state = stored === null ? null : states.valueOf(partition, stored);
+        const more = entries.map(parseEntry);
+        const isWhole = more.length < pageMax && !more.some(({ grant }) => grant?.inheritance !== undefined);
+        const all = more.length === 0 ? earnings : [...earnings, ...more.map(earningOf)];
+        const decided = isWhole ? decideUser({ state, account, earnings: all }) : null;
+        if (decided === null) return { writes: [], answer: { more } };
+        return { writes: decided.writes, answer: { answer: decided.answer } };
       },
     });
     if ("answer" in outcome) return outcome.answer;
-    for (const entry of outcome.more) earnings.push(earningOf(parseEntry(entry)));
+    earnings = [...earnings, ...(await earningsOf(store, states, user, outcome.more))];
     cursor = outcome.more.at(-1)?.id ?? cursor;
-    isWhole = outcome.more.length < pageMax;
+    if (outcome.more.length < pageMax) await prepare(earnings);
   }
 }

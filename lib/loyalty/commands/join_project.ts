@@ -27,31 +27,44 @@ export async function joinProject(
   named: string | null,
 ): Promise<Joined> {
   for (let projectId = named; ; ) {
-    const outcome = await decideWithEarnings<Joined | { readonly projectId: string }>(
-      services,
-      user.partition,
-      async earnings => {
-        const replayed =
-          projectId === null ? null : await replayScores(services, { user, projectId, earnings });
-        return (stored, account) => {
-          const before = stored ?? emptyState(null);
-          const signedUpIn = signUpProjectOf(account);
-          if (before.projectId === null && signedUpIn !== null && signedUpIn !== projectId) {
-            return { writes: [], answer: { projectId: signedUpIn } };
-          }
-          const isDone = stored !== null && (before.projectId !== null || replayed === null);
-          const state = isDone ? before : joined(before, projectId, replayed);
-          const writes = isDone ? [] : [services.states.put(state)];
-          return { writes, answer: { state, updates: user.undelivered(state.undelivered) } };
-        };
-      },
-    );
+    const outcome = await replayAndJoin(services, user, projectId);
     if ("state" in outcome) {
       user.projectId = outcome.state.projectId;
       return outcome;
     }
     projectId = outcome.projectId;
   }
+}
+
+/** Joins a project, or returns the one of the sign-up where that is another. */
+async function replayAndJoin(
+  services: Pick<LoyaltyServices, "store" | "clock" | "feed" | "states">,
+  user: CachedUser,
+  projectId: string | null,
+): Promise<Joined | { readonly projectId: string }> {
+  let replayed: ReplayedScores | null = null;
+  let replayedCount = 0;
+  return await decideWithEarnings<Joined | { readonly projectId: string }>(
+    services,
+    user,
+    ({ state: stored, account, earnings }) => {
+      const before = stored ?? emptyState(null);
+      const signedUpIn = signUpProjectOf(account);
+      const isSettled = before.projectId !== null || before.mergedInto !== null;
+      if (!isSettled && signedUpIn !== null && signedUpIn !== projectId) {
+        return { writes: [], answer: { projectId: signedUpIn } };
+      }
+      const isDone = stored !== null && (isSettled || projectId === null);
+      if (!isDone && earnings.length !== replayedCount) return null;
+      const state = isDone ? before : joined(before, projectId, replayed);
+      const writes = isDone ? [] : [services.states.put(state)];
+      return { writes, answer: { state, updates: user.undelivered(state.undelivered) } };
+    },
+    async earnings => {
+      if (projectId !== null) replayed = await replayScores(services, { user, projectId, earnings });
+      replayedCount = earnings.length;
+    },
+  );
 }
 
 /** The scores of a user on the boards of a project, as the history tells them. */

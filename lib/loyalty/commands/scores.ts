@@ -6,7 +6,14 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Gain, ScoreTarget, ScoreUpdate, TargetQuery } from "../../leaderboards/mod.ts";
+import type {
+  Gain,
+  RecountedSum,
+  ScoreTarget,
+  ScoreUpdate,
+  TargetQuery,
+  UserEarnings,
+} from "../../leaderboards/mod.ts";
 import { ownValue } from "../config/scope.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
@@ -23,7 +30,7 @@ export interface ChangedSum extends Pick<SumTarget, "id" | "keepUntil"> {
 /** Length of a sum's key in characters: 80 bits of a hash of its target. */
 const keyCharacters = 20;
 
-const keys = new WeakMap<SumTarget, string>();
+const keys = new WeakMap<Pick<SumTarget, "id">, string>();
 
 /** Computes the running sums that a gain changes. */
 export function changedSums(
@@ -59,6 +66,26 @@ export function withChangedSums(
   return after;
 }
 
+/** Corrects a running sum to what the user's earnings give; the same state where it is right. */
+export function withRecountedSum(
+  state: UserState,
+  sum: RecountedSum,
+  { earnings, now }: { readonly earnings: UserEarnings; readonly now: number },
+): UserState {
+  const key = sumKey(sum);
+  const { [key]: stored, ...others } = state.sums;
+  const recounted = sum.sumOf(earnings);
+  const { total = 0, keepUntil = Number.POSITIVE_INFINITY } = recounted ?? {};
+  const isKept = recounted !== null && keepUntil > now;
+  if ((stored?.[0] ?? 0) === (isKept ? total : 0)) return state;
+  const kept: RunningSum = recounted?.keepUntil === undefined ? [total] : [total, recounted.keepUntil];
+  return {
+    ...state,
+    sums: isKept ? { ...others, [key]: kept } : others,
+    undelivered: state.undelivered.filter(({ target }) => target !== sum.id),
+  };
+}
+
 /** Leaves out the sums to which nothing is added any more. */
 export function keptSums(sums: UserState["sums"], now: number): UserState["sums"] {
   return Object.fromEntries(
@@ -72,7 +99,7 @@ export function withSumsBefore(sums: UserState["sums"], added: readonly ChangedS
 }
 
 /** Returns the key of a sum in a user's state. */
-export function sumKey(target: SumTarget): string {
+export function sumKey(target: Pick<SumTarget, "id">): string {
   const cached = keys.get(target);
   if (cached !== undefined) return cached;
   const key = bytesToHex(sha256(utf8ToBytes(target.id))).slice(0, keyCharacters);

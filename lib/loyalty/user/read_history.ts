@@ -116,21 +116,35 @@ export async function readWholeHistory(
   }
 }
 
-/** Reads the state of a user and all recorded earnings, oldest first, those of merged users at the times at which these earned them. */
+/** Reads the state of a user and all recorded earnings. */
 export async function readEarnings(
   store: Store,
   states: RecordCache<UserState>,
   user: Pick<SpaceUser, "organisationId" | "userId">,
 ): Promise<{ readonly state: UserState | null; readonly earnings: readonly Earning[] }> {
+  const records: HistoryEntry[] = [];
+  const state = await readWholeHistory(store, spaceUserPartition(user), states, record =>
+    records.push(record),
+  );
+  return { state, earnings: await earningsOf(store, states, user, records) };
+}
+
+/** Returns what a user's records earned, oldest first, and what merged users earned at the times at which they did. */
+export async function earningsOf(
+  store: Store,
+  states: RecordCache<UserState>,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  records: readonly HistoryEntry[],
+): Promise<readonly Earning[]> {
   const own: Earning[] = [];
   const merged: string[] = [];
-  const state = await readWholeHistory(store, spaceUserPartition(user), states, record => {
+  for (const record of records) {
     const { inheritance } = record.grant ?? {};
     if (inheritance === undefined) own.push(earningOf(record));
     else merged.push(inheritance.from);
-  });
-  if (merged.length === 0) return { state, earnings: own };
+  }
+  if (merged.length === 0) return own;
   const others = await Promise.all(merged.map(userId => readEarnings(store, states, { ...user, userId })));
   const earnings = [...own, ...others.flatMap(other => other.earnings)];
-  return { state, earnings: earnings.sort((a, b) => a.at - b.at) };
+  return earnings.sort((a, b) => a.at - b.at);
 }

@@ -1,12 +1,10 @@
 /**
- * Checks of a user that change nothing: trying an action, proving that the ledger adds up, replaying the history, and reading
- * earnings from which boards are rebuilt.
+ * Checks of a user that change nothing: trying an action, proving that the ledger adds up, and replaying the history.
  *
  * @module
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { UserEarnings } from "../../leaderboards/mod.ts";
 import { type ActionReport, requireReportable } from "../commands/user_commands.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
@@ -16,7 +14,7 @@ import type { GlobalLimits } from "../limits/global_limits.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
 import { pickFields } from "../user/profile_fields.ts";
-import { readEarnings, readWholeHistory } from "../user/read_history.ts";
+import { readWholeHistory } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 
@@ -84,13 +82,6 @@ export function createUserVerification(
         version: config.version,
         differences: compareStates(advance(stored), advance(replay.state)),
       };
-    },
-    /** Reads what the user gained, from which boards are rebuilt; null where there is no such user. */
-    async earnings(user: SpaceUser): Promise<UserEarnings | null> {
-      const { state, earnings } = await readEarnings(store, states, user);
-      if (state === null || state.mergedInto !== null) return null;
-      const { projectId, revision, changedAt, metrics } = state;
-      return { projectId, revision, changedAt, metrics, earnings };
     },
   };
 }

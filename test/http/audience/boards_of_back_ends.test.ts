@@ -253,6 +253,11 @@ describeOnEveryStore("boards of users whom back ends report", open => {
     assert.deepEqual(await scoresOf(acting), { overall: 7, daily: 7, predictions: 1, round_1: 3 });
     const expected = { overall: 3, daily: 3, predictions: 1, round_1: 3 };
     assert.deepEqual([await scoresOf(reading), await scoresOf(swept.userId)], [expected, expected]);
+    await forgetProject(reading);
+    assert.deepEqual(await scoresOf(reading), nowhere);
+    await other.rebuildBoard({ projectId: ids.project, eventId: null, leaderboardId: "overall" });
+    await other.idle();
+    assert.deepEqual(await scoresOf(reading), expected);
   });
 
   it("miss nothing that is earned while the project becomes known, in two processes", async t => {
