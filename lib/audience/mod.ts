@@ -15,6 +15,7 @@ export {
 } from "./http/guards.ts";
 export { type AudienceOptions, audienceRoutes } from "./http/routes.ts";
 export { audienceSettingsErrors } from "./profile/custom_fields.ts";
+export { createFieldIndexes } from "./profile/field_index.ts";
 export type { SearchRequest } from "./search/criteria.ts";
 export {
   createUserFinder,

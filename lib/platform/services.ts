@@ -112,7 +112,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     mergeUsers: mergeLoyalty({ directory, loyalty }),
     options: options.identity,
   });
-  const found = userDirectory({ store, directory, clock, loyalty });
+  const found = userDirectory({ store, directory, clock, loyalty, random });
   return {
     ...identity,
     store,

@@ -6,12 +6,13 @@
  */
 
 import {
+  createFieldIndexes,
   createUserFinder,
   type UserFinder,
   type UserFinderOptions,
   type UserSearch,
 } from "../audience/mod.ts";
-import type { Clock } from "../auth/mod.ts";
+import type { Clock, RandomBytes } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
@@ -23,12 +24,14 @@ import {
   buildMetricIndex,
   buildNameIndex,
   createUserIndex,
+  declaredFields,
   type IndexedScoreFeed,
   indexMetrics,
   listedOrganisations,
   type MetricIndex,
   type MetricIndexSource,
   metricIndexesOf,
+  metricMark,
   type NameSource,
 } from "../users/mod.ts";
 
@@ -151,11 +154,12 @@ export interface UserDirectory extends PlatformUsers {
 }
 
 /** Creates the search of users. */
-export function userDirectory(options: UserFinderOptions): UserDirectory {
+export function userDirectory(options: UserFinderOptions & { readonly random: RandomBytes }): UserDirectory {
   const { store, directory, clock } = options;
+  const fields = createFieldIndexes(options);
   const users = new Users(store);
   const finder = createUserFinder(options);
-  const names: NameSource = {
+  const registeredNames: NameSource = {
     ...{ store, clock, partitionOf: spaceUserPartition },
     nameOf: async (projectId, userId) => (await users.findById(projectId, userId))?.username ?? null,
   };
@@ -166,9 +170,17 @@ export function userDirectory(options: UserFinderOptions): UserDirectory {
     buildIndex: index => buildMetricIndex(source, index),
     async work() {
       for await (const organisationId of listedOrganisations(store)) {
-        await buildNameIndex(names, organisationId);
+        await buildNameIndex(registeredNames, organisationId);
         const metricIds = await metricIndexesOf(directory, organisationId);
-        if (metricIds.length > 0) await buildDeclaredIndexes(source, organisationId, metricIds);
+        const metrics = metricIds.map(metricId => ({
+          marks: metricMark(metricId),
+          build: () => buildMetricIndex(source, { organisationId, metricId }),
+        }));
+        const organisation = await directory.organisation(organisationId);
+        const names = declaredFields(organisation?.settings ?? {});
+        if (names.length > 0) await fields.repair(organisationId, names);
+        const declared = names.map(name => fields.declared(organisationId, name));
+        await buildDeclaredIndexes(source, organisationId, [...metrics, ...declared]);
       }
     },
   };

@@ -21,7 +21,6 @@ import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts
 import {
   type BoardEntry,
   keyName,
-  type Partition,
   readPageAfter,
   type Store,
   storageLimits,
@@ -49,7 +48,8 @@ const concurrency = 200;
 const buildDelayMs = 5_000;
 
 const prefix = "metrics.";
-const detail = "Expected metrics. and the id of a metric";
+const fieldPrefix = "customFields.";
+const detail = "Expected metrics. and the id of a metric, or customFields. and the name of a custom field";
 
 /** Validates the list of indexes in settings. */
 export const MetricIndexesSchema = v.pipe(
@@ -57,7 +57,7 @@ export const MetricIndexesSchema = v.pipe(
     v.pipe(
       v.string(),
       v.maxLength(indexNameCharactersMax, detail),
-      v.check(name => name.startsWith(prefix) && name.length > prefix.length, detail),
+      v.check(name => withoutPrefix(name, prefix) !== "" || withoutPrefix(name, fieldPrefix) !== "", detail),
     ),
   ),
   v.maxLength(metricIndexesMax, `Expected at most ${metricIndexesMax} indexes`),
@@ -69,8 +69,23 @@ const SectionSchema = v.object({ audience: v.object({ indexes: MetricIndexesSche
 /** Returns the ids of the metrics that settings declare as indexed; none where the section is not valid. */
 export const declaredIndexes = memoize((settings: Settings): readonly string[] => {
   const parsed = v.safeParse(SectionSchema, settings);
-  return parsed.success ? parsed.output.audience.indexes.map(name => name.slice(prefix.length)) : [];
+  return parsed.success ? namesWith(parsed.output.audience.indexes, prefix) : [];
 });
+
+/** Returns the names of the custom fields that settings declare as indexed; none where the section is not valid. */
+export const declaredFields = memoize((settings: Settings): readonly string[] => {
+  const parsed = v.safeParse(SectionSchema, settings);
+  return parsed.success ? namesWith(parsed.output.audience.indexes, fieldPrefix) : [];
+});
+
+/** Returns the rest of a name after a prefix; empty without the prefix. */
+function withoutPrefix(name: string, start: string): string {
+  return name.startsWith(start) ? name.slice(start.length) : "";
+}
+
+function namesWith(names: readonly string[], start: string): readonly string[] {
+  return names.map(name => withoutPrefix(name, start)).filter(name => name !== "");
+}
 
 /** Returns the ids of an organisation's indexed metrics; without a promise while its settings are cached. */
 export function metricIndexesOf(
@@ -108,11 +123,39 @@ export interface MetricIndex {
  * Writes every user's value to the index, then marks the index as complete. Changes meanwhile are written as always. It may
  * be interrupted and repeated. Returns the number of users that it read.
  */
-export async function buildMetricIndex(
-  { store, clock, metricsOf }: MetricIndexSource,
+export function buildMetricIndex(
+  { metricsOf, ...source }: MetricIndexSource,
   { organisationId, metricId }: MetricIndex,
 ): Promise<number> {
-  const key = userBoards.metric(metricId);
+  return buildIndex(source, {
+    organisationId,
+    key: userBoards.metric(metricId),
+    mark: metricMark(metricId).built,
+    async scoreOf(userId) {
+      const found = await metricsOf({ organisationId, userId });
+      const score =
+        found !== null && Object.hasOwn(found.metrics, metricId) ? found.metrics[metricId] : undefined;
+      return found === null || score === undefined ? null : { score, asOf: found.revision };
+    },
+  });
+}
+
+/** An index that is built from the records of users. */
+export interface BuiltIndex {
+  readonly organisationId: string;
+  /** The board of each shard. */
+  readonly key: string;
+  /** The record that says that the index is complete. */
+  readonly mark: string;
+  /** Returns the value of a user, as of a revision of the record; null without a value. */
+  readonly scoreOf: (userId: string) => Promise<{ readonly score: number; readonly asOf: number } | null>;
+}
+
+/** Builds an index from the records of all users. */
+export async function buildIndex(
+  { store, clock }: Pick<MetricIndexSource, "store" | "clock">,
+  { organisationId, key, mark, scoreOf }: BuiltIndex,
+): Promise<number> {
   let examined = 0;
   for (const partition of userShardPartitions(organisationId)) {
     for (let after: BoardEntry | null = null; ; ) {
@@ -120,11 +163,8 @@ export async function buildMetricIndex(
       const part = await readPageAfter(store, partition, query);
       const writes = await Promise.all(
         part.entries.map(async ({ member }): Promise<readonly Write[]> => {
-          const found = await metricsOf({ organisationId, userId: member });
-          const score =
-            found !== null && Object.hasOwn(found.metrics, metricId) ? found.metrics[metricId] : undefined;
-          if (found === null || score === undefined) return [];
-          return [{ type: "score", op: "set", key, member, score, tie: clock(), asOf: found.revision }];
+          const value = await scoreOf(member);
+          return value === null ? [] : [{ type: "score", op: "set", key, member, tie: clock(), ...value }];
         }),
       );
       await store.commit(partition, { writes: writes.flat() });
@@ -133,8 +173,9 @@ export async function buildMetricIndex(
       if (part.isEnd) break;
     }
   }
-  const { key: mark, partition } = builtMark({ organisationId, metricId });
-  await store.commit(partition, { writes: [{ type: "put", key: mark, value: String(clock()) }] });
+  await store.commit(indexPartition(organisationId), {
+    writes: [{ type: "put", key: mark, value: String(clock()) }],
+  });
   return examined;
 }
 
@@ -142,20 +183,22 @@ export async function buildMetricIndex(
 export interface UsableIndexes {
   /** Metrics whose index is complete. */
   readonly metrics: ReadonlySet<string>;
+  /** Custom fields whose index is complete. */
+  readonly fields: ReadonlySet<string>;
   /** Whether the index of registered names is complete. */
   readonly names: boolean;
   /** Projects that have users, the oldest ones; more are not searched by keys. */
   readonly projectIds: readonly string[];
 }
 
-/** Returns which indexes are complete, of these metrics, and which projects have users: one read. */
+/** Returns which indexes are complete, of these metrics and custom fields, and which projects have users: one read. */
 export async function usableIndexes(
   store: Store,
   organisationId: string,
-  metricIds: readonly string[],
+  { metrics: metricIds, fields }: { readonly metrics: readonly string[]; readonly fields: readonly string[] },
 ): Promise<UsableIndexes> {
-  const marks = metricIds.map(
-    metricId => ({ type: "record", key: builtMark({ organisationId, metricId }).key }) as const,
+  const marks = [...metricIds.map(metricMark), ...fields.map(fieldMark)].map(
+    ({ built: key }) => ({ type: "record", key }) as const,
   );
   const [projects, names, ...found] = await store.read(indexPartition(organisationId), [
     { type: "board", key: projectsKey, limit: storageLimits.rangeLimitMax } as const,
@@ -164,43 +207,55 @@ export async function usableIndexes(
   ]);
   return {
     metrics: new Set(metricIds.filter((_, index) => found[index] !== null)),
+    fields: new Set(fields.filter((_, index) => found[metricIds.length + index] !== null)),
     names: names !== null,
     projectIds: projects.entries.map(({ member }) => member),
   };
+}
+
+/** A declared index and how it is built. */
+export interface DeclaredIndex {
+  /** The records that say when it was declared, and that it is complete. */
+  readonly marks: { readonly declared: string; readonly built: string };
+  readonly build: () => Promise<unknown>;
 }
 
 /**
  * Builds the declared indexes that are not complete; a new declaration is built by a later call. Returns how many were built.
  */
 export async function buildDeclaredIndexes(
-  source: MetricIndexSource,
+  { store, clock }: Pick<MetricIndexSource, "store" | "clock">,
   organisationId: string,
-  metricIds: readonly string[],
+  indexes: readonly DeclaredIndex[],
 ): Promise<number> {
-  const { store, clock } = source;
-  const { metrics: built } = await usableIndexes(store, organisationId, metricIds);
+  const partition = indexPartition(organisationId);
   let count = 0;
-  for (const metricId of metricIds) {
-    if (built.has(metricId)) continue;
-    const partition = indexPartition(organisationId);
-    const key = keyName("declared", metricId);
-    const [seen] = await store.read(partition, [{ type: "record", key }]);
-    if (seen === null) {
-      await store.commit(partition, { writes: [{ type: "put", key, value: String(clock()) }] });
+  for (const { marks, build } of indexes) {
+    const [built, declared] = await store.read(partition, [
+      { type: "record", key: marks.built },
+      { type: "record", key: marks.declared },
+    ]);
+    if (built !== null) continue;
+    if (declared === null) {
+      const write = { type: "put", key: marks.declared, value: String(clock()) } as const;
+      await store.commit(partition, { writes: [write] });
       continue;
     }
-    if (Number(seen.value) + buildDelayMs > clock()) continue;
-    await buildMetricIndex(source, { organisationId, metricId });
+    if (Number(declared.value) + buildDelayMs > clock()) continue;
+    await build();
     count += 1;
   }
   return count;
 }
 
-function builtMark({ organisationId, metricId }: MetricIndex): {
-  readonly partition: Partition;
-  readonly key: string;
-} {
-  return { partition: indexPartition(organisationId), key: keyName("built", metricId) };
+/** Returns the marks of a metric's index. */
+export function metricMark(metricId: string): DeclaredIndex["marks"] {
+  return { declared: keyName("declared", metricId), built: keyName("built", metricId) };
+}
+
+/** Returns the marks of a custom field's index. */
+export function fieldMark(name: string): DeclaredIndex["marks"] {
+  return { declared: keyName("declared_field", name), built: keyName("built_field", name) };
 }
 
 const batchMax = 500;

@@ -6,9 +6,14 @@
  */
 
 export {
+  type BuiltIndex,
   buildDeclaredIndexes,
+  buildIndex,
   buildMetricIndex,
+  type DeclaredIndex,
+  declaredFields,
   declaredIndexes,
+  fieldMark,
   type IndexedScoreFeed,
   indexMetrics,
   indexNameCharactersMax,
@@ -17,11 +22,12 @@ export {
   type MetricIndexSource,
   metricIndexesMax,
   metricIndexesOf,
+  metricMark,
   type UsableIndexes,
   usableIndexes,
 } from "./metric_indexes.ts";
 export { buildNameIndex, type NameSource } from "./name_index.ts";
-export { foldName, nameScore } from "./names.ts";
+export { foldName, textScore } from "./names.ts";
 export {
   type OrderedUsers,
   sampleRanges,

@@ -11,11 +11,11 @@ export function foldName(name: string): string {
   return name.normalize("NFKC").toLowerCase().trim().replace(/\s+/g, " ");
 }
 
-/** Bytes of a name's digest, which is an exact score. */
+/** Bytes of a digest, which is an exact score. */
 const digestBytes = 6;
 
-/** Returns the score of a folded name in the index of names. Names may share a score: the user's own record decides. */
-export function nameScore(folded: string): number {
+/** Returns the score of a text in an index. Texts may share a score: the user's own record decides. */
+export function textScore(folded: string): number {
   const digest = sha256(new TextEncoder().encode(folded));
   return digest.subarray(0, digestBytes).reduce((score, byte) => score * 256 + byte, 0);
 }

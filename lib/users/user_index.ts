@@ -24,7 +24,7 @@ import {
   type Write,
 } from "../storage/mod.ts";
 import { shardOf } from "../text/mod.ts";
-import { foldName, nameScore } from "./names.ts";
+import { foldName, textScore } from "./names.ts";
 
 /** Number of partitions over which the users of an organisation are spread. */
 export const userShards = 64;
@@ -35,6 +35,10 @@ export const userBoards = {
   created: "created",
   /** When a user was last active, in Unix ms, to the hour. */
   active: "active",
+  /** The values of a custom field. */
+  field: (name: string): string => keyName("field", name),
+  /** Updates of indexed custom fields that are under way, by the time at which they began, Unix ms. */
+  updates: "updates",
   /** The digest of the registered name; see `names.ts`. */
   name: "name",
   /** The values of a metric; ties are the times, in Unix ms, at which they were written. */
@@ -89,7 +93,7 @@ export const builtAsOf = 1;
 export function nameWrites(userId: string, name: string, asOf: number): readonly Write[] {
   const folded = foldName(name);
   if (folded === "") return [];
-  const score = nameScore(folded);
+  const score = textScore(folded);
   return [{ type: "score", op: "set", key: userBoards.name, member: userId, score, asOf }];
 }
 

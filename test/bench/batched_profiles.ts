@@ -17,7 +17,9 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
+import { createFieldIndexes } from "../../lib/audience/profile/field_index.ts";
 import { createProfiles } from "../../lib/audience/profile/profiles.ts";
+import { systemRandom } from "../../lib/auth/mod.ts";
 import { mapConcurrent } from "../../lib/background/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import { newKey } from "../http/_operations.ts";
@@ -140,8 +142,9 @@ async function rawWay(_: TestPlatform, { prefix, closing }: Prepared): Promise<W
 }
 
 async function profilesWay({ store, clock, platform }: TestPlatform): Promise<Way> {
-  const { loyalty } = platform;
-  const profiles = createProfiles(store, clock.now, loyalty);
+  const { loyalty, directory } = platform;
+  const fields = createFieldIndexes({ store, directory, clock: clock.now, random: systemRandom });
+  const profiles = createProfiles(store, clock.now, { loyalty, fields });
   return async () => () => mapConcurrent(members, 100, member => profiles.get(member));
 }
 

@@ -3,6 +3,7 @@ import type { AnyRoute } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionService } from "../actions/service.ts";
+import { createFieldIndexes } from "../profile/field_index.ts";
 import { createProfiles } from "../profile/profiles.ts";
 import { actionRoutes } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
@@ -36,7 +37,7 @@ export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
       reader: loyalty.reader,
       deadLetters: actions.deadLetters,
     }),
-    profiles: createProfiles(store, clock, loyalty),
+    profiles: createProfiles(store, clock, { loyalty, fields: createFieldIndexes(options) }),
   };
   return [
     ...profileRoutes(context),

@@ -15,6 +15,7 @@ import {
 } from "../../loyalty/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
 import { parseAccountNote, readAccountNote } from "../../users/mod.ts";
+import type { FieldIndexes } from "./field_index.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
 import { markReads, markWrites, parseMark, type UpdateId, type UpdateMark } from "./update_marks.ts";
@@ -53,8 +54,19 @@ export type Profiles = ReturnType<typeof createProfiles>;
 export function createProfiles(
   store: Store,
   clock: Clock,
-  loyalty: Pick<Loyalty, "adjust" | "findAdjustment" | "register" | "reader">,
+  {
+    loyalty,
+    fields,
+  }: {
+    readonly loyalty: Pick<Loyalty, "adjust" | "findAdjustment" | "register" | "reader">;
+    readonly fields: FieldIndexes;
+  },
 ) {
+  async function apply(user: SpaceUser, change: ProfileChange): Promise<ProfileChanged> {
+    const { metrics = [] } = change;
+    if (metrics.length === 0) return { version: await write(user, change), transactionId: null };
+    return await adjust(loyalty, user, { ...change, metrics, now: clock });
+  }
   async function write(user: SpaceUser, change: ProfileChange): Promise<number> {
     const { once, isExpectedVersion } = change;
     const startedAt = clock();
@@ -101,9 +113,10 @@ export function createProfiles(
      *   large or the space has no such metric.
      */
     async change(user: SpaceUser, change: ProfileChange): Promise<ProfileChanged> {
-      const { metrics = [] } = change;
-      if (metrics.length === 0) return { version: await write(user, change), transactionId: null };
-      return await adjust(loyalty, user, { ...change, metrics, now: clock });
+      const index = await fields.begin(user, change.patch.customFields);
+      const changed = await apply(user, change);
+      await index?.();
+      return changed;
     },
   };
 }

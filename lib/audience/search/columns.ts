@@ -53,6 +53,9 @@ export function environmentOf(find: FindColumn): Environment<SearchedUser> {
   };
 }
 
+/** The beginning of the names of custom fields. */
+export const fieldPrefix = "customFields.";
+
 /** The column of registered names in the form in which the index has them. */
 export const foldedName = "usernameFolded";
 

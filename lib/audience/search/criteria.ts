@@ -8,7 +8,7 @@ import type { Directory } from "../../directory/mod.ts";
 import { AppError, type FieldError } from "../../errors/mod.ts";
 import { findUserIds, type Users } from "../../identity/mod.ts";
 import type { FactsReader } from "../../loyalty/mod.ts";
-import { metricIndexesOf, usableIndexes } from "../../users/mod.ts";
+import { declaredFields, metricIndexesOf, usableIndexes } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
@@ -56,7 +56,8 @@ export async function checkSearch(
     facts.of(spaceId),
     metricIndexesOf(directory, organisationId),
   ]);
-  const indexes = await usableIndexes(store, organisationId, declared);
+  const indexedFields = declaredFields(organisation?.settings ?? {});
+  const indexes = await usableIndexes(store, organisationId, { metrics: declared, fields: indexedFields });
   const holders = new Map(
     await Promise.all(
       keysOf(request.filter).map(

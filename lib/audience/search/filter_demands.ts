@@ -4,8 +4,9 @@
  * @module
  */
 
-import { foldName, nameScore, type UserRange } from "../../users/mod.ts";
-import { foldedName, variableName } from "./columns.ts";
+import { foldName, textScore, type UserRange } from "../../users/mod.ts";
+import { fieldScore } from "../profile/field_index.ts";
+import { fieldPrefix, foldedName, variableName } from "./columns.ts";
 
 /** Values from `min` to `max`, both included. */
 export type ValueRange = Omit<UserRange, "key">;
@@ -54,8 +55,12 @@ export function demandsOf(conditions: readonly unknown[]): FilterDemands {
     }
     if (name === "username" || name === foldedName) {
       if (operator !== "eq" || typeof second !== "string") return;
-      const score = nameScore(foldName(second));
+      const score = textScore(foldName(second));
       narrow(foldedName, { min: score, max: score });
+      return;
+    }
+    if (name.startsWith(fieldPrefix) && (typeof second === "string" || typeof second === "boolean")) {
+      if (operator === "eq") narrow(name, { min: fieldScore(second), max: fieldScore(second) });
       return;
     }
     const range = rangeOf(operator, second, third);

@@ -7,7 +7,7 @@
 import type { FactsReader } from "../../loyalty/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { sampleRanges, type UsableIndexes, userBoards } from "../../users/mod.ts";
-import { foldedName } from "./columns.ts";
+import { fieldPrefix, foldedName } from "./columns.ts";
 import type { Filter } from "./filter.ts";
 import type { ValueRange } from "./filter_demands.ts";
 import { invalidSearchCursor, type PositionIn, printPosition, type SearchPosition } from "./search_cursor.ts";
@@ -26,7 +26,7 @@ export interface PlanContext {
   readonly organisationId: string;
   readonly space: FactsReader;
   readonly filter: Filter;
-  readonly indexes: Pick<UsableIndexes, "metrics" | "names">;
+  readonly indexes: Pick<UsableIndexes, "metrics" | "names" | "fields">;
   /** Null: in no particular order. */
   readonly sort: SortOrder | null;
   /** Options of tests. */
@@ -130,6 +130,7 @@ async function findSmallRange(context: PlanContext): Promise<string | null> {
   const usable = [...ranges].filter(([column, range]) => {
     if (column === "lastActiveAt") return true;
     if (column === foldedName) return indexes.names;
+    if (column.startsWith(fieldPrefix)) return indexes.fields.has(column.slice(fieldPrefix.length));
     const isBuilt = column.startsWith(metricPrefix) && indexes.metrics.has(column.slice(metricPrefix.length));
     return isBuilt && !contains(range, defaultOf(space, column));
   });
@@ -147,6 +148,7 @@ function boardOf(column: string): string {
   if (column === "createdAt") return userBoards.created;
   if (column === "lastActiveAt") return userBoards.active;
   if (column === foldedName) return userBoards.name;
+  if (column.startsWith(fieldPrefix)) return userBoards.field(column.slice(fieldPrefix.length));
   return userBoards.metric(column.slice(metricPrefix.length));
 }
 

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { it } from "node:test";
-import type { Read, Results } from "../../../lib/storage/mod.ts";
-import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import type { Seed } from "../../../lib/directory/mod.ts";
+import type { Batch, Commit, Read, Results } from "../../../lib/storage/mod.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
@@ -17,6 +18,9 @@ const profilePath = "/v1/api/audience/internal/profiles/update-batch";
 /** Counts the reads that wait for each other: those of one round trip begin while another one is under way. */
 class TripStore extends WatchedStore {
   trips = 0;
+  /** Whether the index is out of reach once a profile was written. */
+  isDyingAfterProfile = false;
+  #isProfileWritten = false;
   #running = 0;
 
   override async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
@@ -28,7 +32,25 @@ class TripStore extends WatchedStore {
       this.#running -= 1;
     }
   }
+
+  override async commit(partition: string, batch: Batch): Promise<Commit> {
+    if (this.isDyingAfterProfile && this.#isProfileWritten) throw new Error("The process has died");
+    const commit = await super.commit(partition, batch);
+    this.#isProfileWritten ||= batch.writes?.some(write => write.key === "profile") === true;
+    if (!this.isDyingAfterProfile) this.#isProfileWritten = false;
+    return commit;
+  }
 }
+
+/** The common seed with indexes of custom fields. */
+const indexedFields: Seed = {
+  ...seed,
+  organisations: seed.organisations.map(organisation => {
+    const audience = organisation.settings?.audience as object | undefined;
+    const indexes = ["customFields.shirt", "customFields.goals"];
+    return { ...organisation, settings: { audience: { ...audience, indexes } } };
+  }),
+};
 
 interface World extends TestPlatform {
   readonly crm: BackEndCall;
@@ -37,11 +59,14 @@ interface World extends TestPlatform {
 
 async function openWorld(open: OpenStore): Promise<World> {
   const stores: TripStore[] = [];
-  const world = await openPlatform(async clock => {
-    const store = new TripStore(await open(clock));
-    stores.push(store);
-    return store;
-  });
+  const world = await openPlatform(
+    async clock => {
+      const store = new TripStore(await open(clock));
+      stores.push(store);
+      return store;
+    },
+    { seed: indexedFields },
+  );
   return { ...world, stores, crm: await backEnd(world, ["users:read", "users:write"]) };
 }
 
@@ -159,6 +184,54 @@ describeOnEveryStore("a back end that looks for a known person", open => {
       });
       assert.deepEqual([status, json.data], [200, []]);
     }
+  });
+
+  it("finds users by an indexed custom field, before, during and after its index is built", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const change = async (updates: readonly object[]): Promise<void> => {
+      const { json } = await world.crm(profilePath, { body: { updates } });
+      assert.equal(json.data.summary.failed, 0);
+    };
+    const shirts = { eq: [{ var: "customFields.shirt" }, "L"] };
+    const goals = { gte: [{ var: "customFields.goals" }, 7] };
+    const update = (n: number, customFields: object): object => ({ userId: `u${n}`, customFields });
+    await change(
+      Array.from({ length: 90 }, (_, n) => update(n, { shirt: n === 7 ? "L" : "M", goals: n % 9 })),
+    );
+    assert.deepEqual(await foundIds(world, shirts), ["u7"]);
+    await world.platform.work();
+    world.clock.advance(5_000);
+    await change([update(8, { shirt: "L" })]);
+    await world.platform.work();
+    const [store] = world.stores;
+    assert.ok(store !== undefined);
+    const before = store.reads.length;
+    assert.deepEqual(await foundIds(world, shirts), ["u7", "u8"]);
+    assert.equal(store.reads.slice(before).filter(partition => partition.includes(":member:")).length, 2);
+    assert.equal((await foundIds(world, goals)).length, 20);
+    await change([update(7, { shirt: null }), update(9, { shirt: "L", goals: 40 })]);
+    assert.deepEqual(await foundIds(world, shirts), ["u8", "u9"]);
+    assert.deepEqual(await foundIds(world, { gte: [{ var: "customFields.goals" }, 30] }), ["u9"]);
+  });
+
+  it("finds by a custom field whose update a dying process did not finish", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    await register(world, "Sam");
+    await world.platform.work();
+    world.clock.advance(5_000);
+    await world.platform.work();
+    const [store] = world.stores;
+    assert.ok(store !== undefined);
+    const updates = Array.from({ length: 9 }, (_, n) => ({ userId: `u${n}`, customFields: { shirt: "M" } }));
+    await world.crm(profilePath, { body: { updates } });
+    store.isDyingAfterProfile = true;
+    await world.crm(profilePath, { body: { updates: [{ userId: "u1", customFields: { shirt: "L" } }] } });
+    store.isDyingAfterProfile = false;
+    world.clock.advance(61_000);
+    await world.platform.work();
+    assert.deepEqual(await foundIds(world, { eq: [{ var: "customFields.shirt" }, "L"] }), ["u1"]);
   });
 
   it("counts the users that match if asked to", async t => {

@@ -10,6 +10,7 @@ import {
   indexMetrics,
   listingWrites,
   type MetricIndexSource,
+  metricMark,
   usableIndexes,
   userBoards,
   userIndexPartition,
@@ -210,10 +211,13 @@ describeOnStores("an index that is declared later", open => {
         return userId === "u9" ? null : { revision: 1, metrics: { points: value } };
       },
     };
-    assert.equal((await usableIndexes(store, organisationId, ["points"])).metrics.size, 0);
+    assert.equal(
+      (await usableIndexes(store, organisationId, { metrics: ["points"], fields: [] })).metrics.size,
+      0,
+    );
     assert.equal(await buildMetricIndex(source, { organisationId, metricId: "points" }), values.size);
     assert.deepEqual(
-      [...(await usableIndexes(store, organisationId, ["points", "a/b"])).metrics],
+      [...(await usableIndexes(store, organisationId, { metrics: ["points", "a/b"], fields: [] })).metrics],
       ["points"],
     );
     for (const [userId, value] of values) {
@@ -232,11 +236,13 @@ describeOnStores("an index that is declared later", open => {
     const clock = createTestClock();
     await using store = await open(clock.now);
     const source: MetricIndexSource = { store, clock: clock.now, metricsOf: async () => null };
-    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
+    const index = { organisationId, metricId: "points" };
+    const points = [{ marks: metricMark("points"), build: () => buildMetricIndex(source, index) }];
+    assert.equal(await buildDeclaredIndexes(source, organisationId, points), 0);
     clock.advance(4_999);
-    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
+    assert.equal(await buildDeclaredIndexes(source, organisationId, points), 0);
     clock.advance(1);
-    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 1);
-    assert.equal(await buildDeclaredIndexes(source, organisationId, ["points"]), 0);
+    assert.equal(await buildDeclaredIndexes(source, organisationId, points), 1);
+    assert.equal(await buildDeclaredIndexes(source, organisationId, points), 0);
   });
 });
