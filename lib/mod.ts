@@ -29,6 +29,7 @@ export {
   describeDemo,
   seedDemo,
 } from "./platform/demo.ts";
+export { type DoctorOptions, type DoctorVerdict, runDoctor } from "./platform/doctor.ts";
 export {
   type PlatformHttpOptions,
   type PlatformOptions,

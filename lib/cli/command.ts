@@ -8,6 +8,7 @@
 import type { IssuedApiKey } from "../auth/mod.ts";
 import type { FieldError } from "../errors/mod.ts";
 import type { ScenarioCheck } from "../loyalty/mod.ts";
+import type { DoctorVerdict } from "../platform/doctor.ts";
 import type { Platform } from "../platform/platform.ts";
 import type { UserIndexProgress } from "../platform/user_index.ts";
 
@@ -146,6 +147,12 @@ export interface CliContext {
     store: StoreFlags,
     board: Parameters<Platform["rebuildBoard"]>[0],
   ) => ReturnType<Platform["rebuildBoard"]>;
+  /**
+   * Runs the checks of the doctor.
+   *
+   * @throws {CliError} The store cannot be opened, or the clock of this machine is wrong.
+   */
+  readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<readonly DoctorVerdict[]>;
   /** Prints the progress of a long command. */
   readonly reportProgress: (progress: string) => void;
   /**

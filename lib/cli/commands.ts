@@ -8,7 +8,7 @@ import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { testCommand } from "./loyalty/scenarios.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
 import { clientTokenCommand } from "./projects.ts";
-import { applySeedCommand, indexUsersCommand, rebuildCommand } from "./store.ts";
+import { applySeedCommand, doctorCommand, indexUsersCommand, rebuildCommand } from "./store.ts";
 import { enableCommand, webhookDeadLettersCommand, webhooksCommand } from "./webhooks.ts";
 
 /** Every command, in the order in which the help lists them. */
@@ -40,4 +40,5 @@ export const commands: readonly CommandSpec[] = [
   webhooksCommand,
   enableCommand,
   webhookDeadLettersCommand,
+  doctorCommand,
 ];

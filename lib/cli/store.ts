@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CommandSpec, FlagSpec } from "./command.ts";
+import { type CommandSpec, exits, type FlagSpec } from "./command.ts";
 
 /** Flags of commands that work in the store of a deployment. */
 export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
@@ -30,6 +30,29 @@ export const applySeedCommand: CommandSpec = {
       `Wrote ${organisations} organisations, ${spaces} spaces, ${projects} projects, ${events} events and ` +
       `${loyalty} loyalty configurations`;
     return { data: applied, notes: [note] };
+  },
+};
+
+/** `doctor`. */
+export const doctorCommand: CommandSpec = {
+  words: ["doctor"],
+  summary: "Check what is stored, and repair it; repeatable, and on Redis while servers run",
+  args: [],
+  flags: { ...storeFlags, repair: { description: "Repair what can be repaired" } },
+  async run({ flags: { redis, data, repair } }, { doctor }) {
+    const verdicts = await doctor({ redis, data }, repair !== undefined);
+    const isSound = verdicts.every(({ status }) => status !== "found");
+    const rows = verdicts.map(({ check, status, examined, found, repaired }) => [
+      check,
+      status,
+      ...[examined, found, repaired].map(String),
+    ]);
+    return {
+      data: verdicts,
+      shown: { columns: ["CHECK", "VERDICT", "EXAMINED", "FOUND", "REPAIRED"], rows },
+      notes: verdicts.flatMap(({ check, examples }) => examples.map(example => `${check}: ${example}`)),
+      exit: isSound ? exits.ok : exits.differs,
+    };
   },
 };
 

@@ -29,6 +29,7 @@ export {
   FulfilmentSchema,
   PropertiesSchema,
 } from "./user/change_payload.ts";
+export { type FutureTimes, repairFutureTimes } from "./user/future_times.ts";
 export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
 export type { InboxItem } from "./user/inbox_view.ts";
 export { profileKey } from "./user/profile_fields.ts";

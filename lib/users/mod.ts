@@ -5,6 +5,7 @@
  * @module
  */
 
+export { futureEntries, redateEntries } from "./future_entries.ts";
 export {
   type BuiltIndex,
   buildDeclaredIndexes,

@@ -28,6 +28,8 @@ export function parseCommand(
 ): ParsedCommand {
   const [group = "", name] = args;
   const siblings = commands.filter(({ words }) => words[0] === group);
+  const alone = siblings.find(({ words }) => words.length === 1);
+  if (alone !== undefined) return parseArguments(alone, args.slice(1), environment);
   const isHelp = name === undefined || ["help", "--help", "-h"].includes(name);
   if (isHelp) return { kind: "commandHelp", text: siblings.map(commandHelp).join("\n") };
   const command = siblings.find(({ words }) => words[1] === name);

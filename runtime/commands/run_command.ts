@@ -29,6 +29,7 @@ export async function runCommand(command: CommandSpec, input: CliInput, json: bo
     applySeed: async (flags, path) => await (await storeCommands()).applySeedFile(flags, path),
     indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
     rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
+    doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),
     reportProgress: progress => void (json || process.stderr.write(`${progress}\n`)),
     decryptExport: async (...file) => await (await import("./export_file.ts")).decryptFile(...file),
     secret: process.env.GRANDSTAND_API_SECRET,

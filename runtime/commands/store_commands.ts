@@ -17,7 +17,13 @@ import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage }
 import { createDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
-import { buildUserIndex, createPlatform, type UserIndexProgress } from "../../lib/mod.ts";
+import {
+  buildUserIndex,
+  createPlatform,
+  type DoctorVerdict,
+  runDoctor,
+  type UserIndexProgress,
+} from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
@@ -128,6 +134,18 @@ export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
     },
     { needsSecret: false },
   );
+
+/** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
+export const runDoctorInStore: CliContext["doctor"] = (flags, repairs) => {
+  const work: StoreWork<readonly DoctorVerdict[]> = async ({ store }) => {
+    try {
+      return await runDoctor({ store, clock: systemClock, repairs });
+    } catch (error) {
+      throw asCliError(error);
+    }
+  };
+  return inStore("doctor", flags, work, { needsSecret: false });
+};
 
 function asCliError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;

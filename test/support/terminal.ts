@@ -24,6 +24,7 @@ export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial
     applySeed: notHere,
     indexUsers: notHere,
     rebuildBoard: notHere,
+    doctor: notHere,
     reportProgress: () => {},
     decryptExport: notHere,
     ...given,

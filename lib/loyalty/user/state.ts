@@ -200,12 +200,17 @@ export function emptyState(projectId: string | null): UserState {
 /** Most that a state may have changed after now, in ms: as far as clocks of processes may be ahead of the store's. */
 const aheadMsMax = 300_000;
 
+/** Tests if a time is farther in the future than any clock that was right when it was written. Both in Unix ms. */
+export function isAhead(at: number, now: number): boolean {
+  return at > now + aheadMsMax;
+}
+
 /**
  * Returns the state as changed now where it claims to have changed far in the future: a process with a wrong clock wrote it, and
  * what happens to the user must not be dated by that clock until its time has come.
  */
 export function withoutFutureTime(state: UserState, now: number): UserState {
-  return state.changedAt > now + aheadMsMax ? { ...state, changedAt: now } : state;
+  return isAhead(state.changedAt, now) ? { ...state, changedAt: now } : state;
 }
 
 /**

@@ -1,0 +1,124 @@
+/**
+ * The doctor: checks of what is stored, each with a verdict, and with a repair where there is one. Add a check to the list below.
+ *
+ * @module
+ */
+
+import type { Clock } from "../auth/mod.ts";
+import { mapConcurrent } from "../background/mod.ts";
+import { listUsersOf, repairFutureTimes } from "../loyalty/mod.ts";
+import { type Store, storageLimits } from "../storage/mod.ts";
+import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../users/mod.ts";
+
+/** Dependencies of a check. */
+export interface DoctorOptions {
+  readonly store: Store;
+  /** Unix ms. */
+  readonly clock: Clock;
+  /** True to repair what is found. */
+  readonly repairs: boolean;
+}
+
+/** The verdict of a check. */
+export interface DoctorVerdict {
+  readonly check: string;
+  /** `found`: something is wrong and was not repaired, or cannot be. */
+  readonly status: "ok" | "found" | "repaired";
+  /** Number of things examined. */
+  readonly examined: number;
+  /** Number of those with faults. */
+  readonly found: number;
+  /** Number of those repaired. */
+  readonly repaired: number;
+  /** Some of the faults, for people. */
+  readonly examples: readonly string[];
+}
+
+interface DoctorCheck {
+  readonly name: string;
+  readonly run: (options: DoctorOptions, report: Report) => Promise<void>;
+}
+
+/** Every check, in the order in which they run. */
+const checks: readonly DoctorCheck[] = [
+  { name: "user-times", run: checkUserTimes },
+  { name: "index-times", run: checkIndexTimes },
+];
+
+/** Most examples of a verdict. */
+const examplesMax = 20;
+/** Users that are examined at a time. */
+const usersAtOnce = 16;
+
+/**
+ * Runs every check. Servers may run meanwhile, and it may be repeated.
+ *
+ * @throws {AppError} `storage_unavailable`: the store does not answer, or the clock of this process cannot be the measure.
+ */
+export async function runDoctor(options: DoctorOptions): Promise<readonly DoctorVerdict[]> {
+  await options.store.ping();
+  const verdicts: DoctorVerdict[] = [];
+  for (const { name, run } of checks) {
+    const report = new Report();
+    await run(options, report);
+    verdicts.push(report.verdict(name));
+  }
+  return verdicts;
+}
+
+/** Counts what a check finds. */
+class Report {
+  #examined = 0;
+  #found = 0;
+  #repaired = 0;
+  readonly #examples: string[] = [];
+
+  /** Takes the outcome of one thing; `fault` is null where nothing is wrong. */
+  add(fault: string | null, isRepaired = false): void {
+    this.#examined += 1;
+    if (fault === null) return;
+    this.#found += 1;
+    if (isRepaired) this.#repaired += 1;
+    if (this.#examples.length < examplesMax) this.#examples.push(fault);
+  }
+
+  verdict(check: string): DoctorVerdict {
+    const [examined, found, repaired] = [this.#examined, this.#found, this.#repaired];
+    const status = found === 0 ? "ok" : found === repaired ? "repaired" : "found";
+    return { check, status, examined, found, repaired, examples: this.#examples };
+  }
+}
+
+/** Finds users of whom a process wrote whose clock was ahead. */
+async function checkUserTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
+  async function examine(users: readonly { organisationId: string; userId: string }[]): Promise<void> {
+    await mapConcurrent(users, usersAtOnce, async user => {
+      const outcome = await repairFutureTimes(store, user, { now: clock(), repairs });
+      const name = `user ${user.userId} of organisation ${user.organisationId}`;
+      const hint = outcome === "left" ? " has lists that cannot be dated anew" : " was dated ahead";
+      report.add(outcome === "none" ? null : name + hint, outcome === "repaired");
+    });
+  }
+  for await (const organisationId of listedOrganisations(store)) {
+    let group: { organisationId: string; userId: string }[] = [];
+    for await (const user of listUsersOf(store, organisationId)) {
+      group.push(user);
+      if (group.length < storageLimits.rangeLimitMax) continue;
+      await examine(group);
+      group = [];
+    }
+    await examine(group);
+  }
+}
+
+/** Finds entries of the index of users that are ahead. */
+async function checkIndexTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
+  for await (const organisationId of listedOrganisations(store)) {
+    for (const partition of userShardPartitions(organisationId)) {
+      const found = await futureEntries(store, partition, clock());
+      if (repairs && found.length > 0) await redateEntries(store, partition, found, clock());
+      if (found.length === 0) report.add(null);
+      for (const { key, member } of found) report.add(`${member} on ${key} of ${partition}`, repairs);
+    }
+  }
+}
