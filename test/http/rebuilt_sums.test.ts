@@ -118,6 +118,18 @@ describeOnEveryStore("running sums after a rebuild", open => {
     assert.deepEqual(await scoresOf(league, sam.userId), [5, 5, 5]);
   });
 
+  it("count actions that named their event by an alias", async t => {
+    const league = await openLeague(open, t);
+    const sam = await league.fan("Sam");
+    const act = () => sam.act("prediction", { outcome: "exact", eventId: "current" });
+    await act();
+    await act();
+    await rebuild(league.platform);
+    assert.deepEqual(await scoresOf(league, sam.userId), [2, 2, 2]);
+    await act();
+    assert.deepEqual(await scoresOf(league, sam.userId), [3, 3, 3]);
+  });
+
   it("are right where users act in two processes while a third rebuilds", async t => {
     const league = await openLeague(open, t);
     const other = await openProcess(league, t);

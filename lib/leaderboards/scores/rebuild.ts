@@ -137,7 +137,7 @@ interface BoardReplay {
  * Creates the replay of a board.
  *
  * Where the oldest gains are no longer recorded, a board that sums them counts only the others. An event's board ignores
- * actions that named their event by an alias, as no record says which event that was.
+ * actions that named their event by an alias while it had no boards, as no record says which event that was.
  *
  * @throws {AppError} `conflict` for a board whose scores back ends write.
  */

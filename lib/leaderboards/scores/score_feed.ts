@@ -33,6 +33,8 @@ export type ScoreTarget =
       readonly id: string;
       readonly kind: "sum";
       readonly amount: (gain: Gain) => number;
+      /** The event of the board. @default a board of the project */
+      readonly eventId?: string;
       readonly keepUntil?: number;
       readonly closesAt?: number;
     };

@@ -107,6 +107,7 @@ export function sourceOf(
     return [{ action, targetAt: () => target }];
   }
   const amount = compileAmount(board);
+  const event = eventId === null ? {} : { eventId };
   // One object per period, as callers key their own caches by it.
   let last: (SumPeriod & { readonly target: ScoreTarget }) | null = null;
   function targetAt(at: number): ScoreTarget | null {
@@ -114,7 +115,7 @@ export function sourceOf(
     const period = seasons.type === "none" ? eventDay(at) : seasonPeriod(board, at);
     if (period === null) return null;
     const { suffix, ...life } = period.sum;
-    last = { ...period, target: { id: `${id}${suffix}`, kind: "sum", amount, ...life } };
+    last = { ...period, target: { id: `${id}${suffix}`, kind: "sum", amount, ...event, ...life } };
     return last.target;
   }
   return [{ action, targetAt }];

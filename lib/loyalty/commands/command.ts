@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { Partition, Read, RecordCache, Write } from "../../storage/mod.ts";
@@ -236,7 +237,8 @@ function changed(
   state.undelivered = updates;
   state.sums = withChangedSums(before.sums, sums, now);
   if (once !== undefined) state.onceMarks = nextOnceMarks(before, now);
-  const records = passed.records.concat(result === null ? [] : result.record).map(recordWrite);
+  const record = result === null ? [] : withEvent(result.record, targets);
+  const records = passed.records.concat(record).map(recordWrite);
   const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);
   const diagnostics = result?.diagnostics ?? passed.diagnostics;
   return {
@@ -260,6 +262,15 @@ function changed(
     ),
     recordCount: records.length,
   };
+}
+
+/** Notes which event an alias named, so that boards can be rebuilt from the record later. */
+function withEvent(record: HistoryRecord, targets: readonly ScoreTarget[]): HistoryRecord {
+  const { action } = record;
+  const named = action?.data.eventId;
+  if (action === undefined || typeof named !== "string" || isUuid(named)) return record;
+  const eventId = targets.flatMap(target => (target.kind === "sum" ? (target.eventId ?? []) : []))[0];
+  return eventId === undefined ? record : { ...record, action: { ...action, eventId } };
 }
 
 /** Writes no more notifications of either kind than a user has: they would push each other out of the log. */

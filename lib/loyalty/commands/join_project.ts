@@ -96,7 +96,7 @@ function joined(before: UserState, projectId: string | null, replayed: ReplayedS
 
 /**
  * Computes what the boards of a project would show, had it been known from the start. Closed seasons are left out, and so are
- * events that were named by an alias, as no record says which they were.
+ * events that were named by an alias, as none was known without the project.
  */
 async function replayScores(
   { feed, clock }: { readonly feed: ScoreFeed; readonly clock: () => number },

@@ -68,6 +68,8 @@ export interface HistoryRecord {
   readonly action?: LimitedFirings & {
     readonly name: string;
     readonly data: ActionData;
+    /** The event that the data name by an alias, if it had boards then. */
+    readonly eventId?: string;
     readonly id?: string;
     /** When it happened, Unix ms. @default the time of the record */
     readonly at?: number;

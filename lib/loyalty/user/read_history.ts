@@ -91,7 +91,8 @@ export function earningOf({ at, action, transactions }: HistoryEntry): Earning {
     }
   }
   const changed = [...metrics].filter(([, by]) => by !== 0);
-  const { name, data } = action ?? { name: "", data: {} };
+  const { name, eventId, data: reported } = action ?? { name: "", data: {} };
+  const data = eventId === undefined ? reported : { ...reported, eventId };
   return { at: action?.at ?? at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
 }
 
