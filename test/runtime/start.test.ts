@@ -119,6 +119,33 @@ describe("a server that starts", { skip: redisAvailable() }, () => {
   });
 });
 
+describe("two servers on one Redis", { skip: redisAvailable() }, () => {
+  it("accept each other's tokens without further settings", async t => {
+    const redis = await startRedis();
+    t.after(() => redis.kill());
+    const settings = { GRANDSTAND_REDIS: redis.url, GRANDSTAND_DEFAULT_SPACE: ids.space };
+    const first = await urlOf(await serve(t, { ...settings, GRANDSTAND_SEED: seedNamed("club") }));
+    const second = await urlOf(await serve(t, settings));
+    const post = async (path: string, body: unknown): Promise<{ readonly data: Record<string, unknown> }> => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      return (await (await fetch(`${first}${path}`, init)).json()) as never;
+    };
+    const { data: record } = await post("/v1/user", {
+      projectId: ids.project,
+      strategy: "simplified",
+      provider: "noLogin",
+      data: { username: "Sam" },
+    });
+    const { data } = await post("/api/auth/token", { type: "sessionRecord", projectId: ids.project, record });
+    const headers = { authorization: `Bearer ${data.accessToken}` };
+    const statuses = [first, second].map(
+      async url => (await fetch(`${url}/api/loyalty/profile`, { headers })).status,
+    );
+    assert.deepEqual(await Promise.all(statuses), [200, 200]);
+  });
+});
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise(resolve => server.once("listening", resolve));
