@@ -52,12 +52,18 @@ async function queueAction(demo: Demo, action: object): Promise<void> {
   assert.equal(response.status, 202, await response.text());
 }
 
-async function deadOnes(demo: Demo): Promise<readonly { readonly action: string }[]> {
+interface DeadPage {
+  readonly data: readonly { readonly action: string }[];
+  readonly totalCount: number;
+}
+
+async function deadOnes(demo: Demo): Promise<DeadPage["data"]> {
+  return (await deadPage(demo)).data;
+}
+
+async function deadPage(demo: Demo): Promise<DeadPage> {
   const path = `${demo.baseUrl}/v1/api/audience/internal/actions/dead-letters`;
-  const answer = (await (await fetch(path, { headers: fields(demo) })).json()) as {
-    readonly data: readonly { readonly action: string }[];
-  };
-  return answer.data;
+  return (await (await fetch(path, { headers: fields(demo) })).json()) as DeadPage;
 }
 
 /** Ends a program as operators do, and expects it to end well. */
@@ -103,13 +109,17 @@ describe("queued actions", { concurrency: true }, () => {
 
   it("accepted into files before a kill are applied after a restart", async context => {
     const environment = { GRANDSTAND_DATA: join(folder, "data") };
-    const first = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
-    await queueAction(first.demo, { action: "nothing-knows-this-either" });
+    const first = await serveDemo(context, environment);
+    // More than the worker applies before the kill.
+    const actions = Array.from({ length: 500 }, (_, index) => ({ userId, action: `nothing-knows-${index}` }));
+    const path = `${first.demo.baseUrl}/v1/api/audience/internal/actions/bulk`;
+    const init = { method: "POST", headers: fields(first.demo), body: JSON.stringify({ actions }) };
+    assert.equal((await fetch(path, init)).status, 202);
     first.server.signal("SIGKILL");
     await first.server.ended;
     const second = await serveDemo(context, environment);
     const demo = { ...second.demo, apiKey: first.demo.apiKey };
-    await until("the action was worked off", async () => (await deadOnes(demo)).length === 1);
+    await until("all actions were worked off", async () => (await deadPage(demo)).totalCount === 500);
     await end(second.server);
   });
 
