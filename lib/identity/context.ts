@@ -10,6 +10,7 @@ import type { Codes } from "./codes/codes.ts";
 import type { AttemptLimiter } from "./limits/limits.ts";
 import type { AccountMerge, AccountMerges } from "./merges.ts";
 import type { IdleUsers } from "./removal/idle_users.ts";
+import type { Removals } from "./removal/removals.ts";
 import type { OnRemove } from "./removal/remove_user.ts";
 import type { SessionGuard } from "./sessions/session_guard.ts";
 import type { SessionRecords } from "./sessions/session_records.ts";
@@ -43,5 +44,7 @@ export interface IdentityContext {
   readonly merges: AccountMerges;
   /** Called once for every anonymous user who was merged into an account. */
   readonly onMerge: (merge: AccountMerge) => Promise<void> | void;
+  /** Takes a user off boards. */
   readonly onRemove: OnRemove;
+  readonly removals: Removals;
 }

@@ -30,6 +30,7 @@ import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import type { AttemptLimits } from "./limits/policies.ts";
 import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
 import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
+import { Removals } from "./removal/removals.ts";
 import { SessionGuard } from "./sessions/session_guard.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
 import { Sessions } from "./sessions/sessions.ts";
@@ -78,7 +79,10 @@ export interface IdentityServices {
   readonly passwordKernels?: PasswordKernels | undefined;
   /** Bounds the time that hashes wait for their turn. @default systemTimer */
   readonly timer?: Timer | undefined;
+  /** Takes a user off boards. */
   readonly onRemove: IdleUsersOptions["onRemove"];
+  /** Removes a user with everything that other areas keep about it. It may be called again after an interruption. */
+  readonly forgetUser: IdleUsersOptions["onRemove"];
   readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
   readonly mergeUsers: AccountMergesOptions["mergeUsers"];
   /** @default {} */
@@ -105,6 +109,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
   const fetch = createRemoteFetch(options.remote);
   const issuers = createRemoteIssuers({ fetch, clock });
   const { passwords, codes } = createHashers(services);
+  const codesOfUsers = createCodes({ store, secret, clock, random, hasher: codes });
   return {
     clock,
     random,
@@ -119,7 +124,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,
     passwordPolicy: options.passwordPolicy ?? {},
-    codes: createCodes({ store, secret, clock, random, hasher: codes }),
+    codes: codesOfUsers,
     limiter: attemptLimiter(services),
     audit: new Audit(store, secret, logger),
     idleUsers: new IdleUsers({ ...services, sessions }),
@@ -128,6 +133,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     background: new BackgroundWork(logger),
     onMerge: options.onMerge ?? (() => {}),
     onRemove,
+    removals: new Removals({ ...services, sessions, codes: codesOfUsers, onRemove: services.forgetUser }),
   };
 }
 

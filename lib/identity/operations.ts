@@ -126,7 +126,7 @@ export function objectOnly<E extends v.ObjectEntries>(
 
 /** A route that serves the operations of several providers. */
 export interface OperationRoute {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: `/${string}`;
   readonly operation: string;
   readonly summary: string;
@@ -144,7 +144,7 @@ export interface OperationRoute {
   readonly query?: v.ObjectEntries;
 }
 
-/** Builds a route from its operations. Their input is the query of a GET, and else the body. */
+/** Builds a route from its operations. Their input is the query of a GET or DELETE, and else the body. */
 export function operationRoute(context: IdentityContext, definition: OperationRoute): AnyRoute {
   const { method, path, summary, description, auth, event, operations, errors, example } = definition;
   const { schemas = {} } = definition;
@@ -168,7 +168,7 @@ export function operationRoute(context: IdentityContext, definition: OperationRo
     responses: mergeResponses(operations, schemas.answer),
   } as const;
   // The types of each operation were checked where it was written, and the merged responses are theirs.
-  return method === "GET"
+  return method === "GET" || method === "DELETE"
     ? route({
         ...common,
         query: v.looseObject({ ...selectorEntries, ...definition.query }),
@@ -258,7 +258,8 @@ async function runOperation(
     call,
     isLookup: found.isLookup,
     // The record of a user without credentials has its sign-up and logins, and there are a great many of them.
-    isProjectOnly: input.strategy === "simplified",
+    // A deleted user has none any more.
+    isProjectOnly: input.strategy === "simplified" || event === "delete",
   };
   return await recordAttempt(context, attempt, note => found.run(valid, { ...call, project, note }));
 }

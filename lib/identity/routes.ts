@@ -15,6 +15,7 @@ import {
   userTokenGuard,
 } from "./operations.ts";
 import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
+import { deleteAnonymousUser, deleteNoLoginUser, deleteSessionUser } from "./providers/delete_user.ts";
 import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp.ts";
 import { changePoolPassword } from "./providers/managed_pool/change_password.ts";
 import { logInPoolUser } from "./providers/managed_pool/log_in.ts";
@@ -63,6 +64,7 @@ const parameter = (description: string, type: "string" | "integer" = "string") =
 export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
   return [
     ...accountRoutes(context),
+    deletionRoute(context),
     ...profileRoutes(context),
     ...sessionRoutes(context),
     ...passwordRoutes(context),
@@ -100,6 +102,35 @@ function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
       example: { ...pool, data: { nickname: "Super fan" } },
     }),
   ];
+}
+
+function deletionRoute(context: IdentityContext): AnyRoute {
+  return operationRoute(context, {
+    method: "DELETE",
+    path: "/v1/user",
+    operation: "deleteOwnUser",
+    summary: "Delete a user's account",
+    description:
+      "Deletes the account and everything about it for ever: sessions, credentials, scores, loyalty and profile. The user is that of the external id for `noLogin`, of external id and device for `anonymous`, and else of the access token, whose login is at most 15 minutes old.",
+    auth: optionalUserTokenGuard,
+    event: "delete",
+    operations: [deleteSessionUser(context), deleteNoLoginUser(context), deleteAnonymousUser(context)],
+    errors: [
+      ...commonErrors,
+      ...sessionErrors,
+      "missing_token",
+      "token_expired",
+      "not_found",
+      "invalid_credentials",
+      "reauth_required",
+    ],
+    query: {
+      externalId: parameter("External id of a `noLogin` or `anonymous` user"),
+      deviceId: parameter("Device of an `anonymous` user"),
+      timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
+      signature: parameter("Signature of the session record, if the project demands it"),
+    },
+  });
 }
 
 function profileRoutes(context: IdentityContext): readonly AnyRoute[] {

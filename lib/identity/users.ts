@@ -72,7 +72,7 @@ export interface User {
   readonly ban?: Ban;
   /** The user that this one was merged into. */
   readonly mergedInto?: string;
-  /** Set while an idle user is being removed; no device finds the user any more. */
+  /** Set while the user is being removed; nobody logs in any more. */
   readonly isRetired?: true;
 }
 

@@ -45,6 +45,7 @@ import { Inbox } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
 import { createProfileFieldsCache } from "./user/profile_fields.ts";
 import { type HistoryPage, type HistoryQuery, readTransactions } from "./user/read_history.ts";
+import { removeUserState } from "./user/remove_state.ts";
 import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
 import type { UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
@@ -103,6 +104,8 @@ export interface Loyalty extends UserCommands, UserVerification {
    * and gives a user without a project that of the sign-up.
    */
   recount(user: SpaceUser, sum: RecountedSum | null): Promise<UserEarnings | null>;
+  /** Removes everything about a user: balances, history, notifications, profile. It may be repeated. */
+  removeUser(user: Pick<SpaceUser, "organisationId" | "userId">): Promise<void>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
   register(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
@@ -128,7 +131,7 @@ const statesMax = 10_000;
 
 /** Creates the loyalty service of all spaces. */
 export function createLoyalty(options: LoyaltyOptions): Loyalty {
-  const { store, clock, logger } = options;
+  const { store, clock } = options;
   const configOf = createConfigCache(options);
   const users = new UserCache();
   const states = createStateCache();
@@ -176,13 +179,10 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       await dueUsers.register(user, { isActivity: false });
       return await dueWork(user);
     },
+    removeUser: user => removeUserState(store, states, user),
     async sweep() {
       await webhooks.work();
-      return await sweepDueUsers({
-        ...options,
-        processUser: user => dueWork({ ...user, projectId: null }),
-        onFailed: (_, error) => logger.log("warn", "due_user_failed", { error: String(error) }),
-      });
+      return await sweepWith(options, dueWork);
     },
     merge: (from, into) => mergeUsers({ ...shared, commands, dueUsers, dueWork }, from, into),
     recount: (user, sum) => recountUser({ ...shared, commands, dueUsers }, user, sum),
@@ -198,6 +198,17 @@ function createStateCache(): RecordCache<UserState> {
     parse: parseState,
     print: printState,
     entriesMax: statesMax,
+  });
+}
+
+function sweepWith(
+  options: LoyaltyOptions,
+  dueWork: (user: SpaceUser) => Promise<number | null>,
+): ReturnType<Loyalty["sweep"]> {
+  return sweepDueUsers({
+    ...options,
+    processUser: user => dueWork({ ...user, projectId: null }),
+    onFailed: (_, error) => options.logger.log("warn", "due_user_failed", { error: String(error) }),
   });
 }
 

@@ -88,7 +88,7 @@ export interface Platform {
     users?: AsyncIterable<string>,
   ): Promise<Rebuilt>;
   /**
-   * Runs due background work: finishes the work of crashed processes, settles inactive users, removes expired seasons and
+   * Runs due background work: finishes the work and the removals of crashed processes, settles inactive users, removes expired seasons and
    * idle anonymous users, and records the last use of API keys. Call it every few seconds, in one process or in all.
    */
   work(): Promise<void>;
@@ -174,6 +174,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await userDirectory.work();
       await leaderboards.prune();
       await merges.work();
+      await services.removals.resume();
       await idleUsers.sweepDue();
       await apiKeys.flushUses();
       await readiness.warnings();

@@ -30,6 +30,7 @@ import {
   createIdentity,
   createNoMailer,
   type ExchangeContext,
+  type IdentityServices,
   type User,
 } from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
@@ -108,6 +109,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
     onRemove: leaderboards.removeUser,
+    forgetUser: removalOf({ directory, loyalty, leaderboards }),
     isWorthKeeping: hasTransactions({ directory, loyalty }),
     mergeUsers: mergeLoyalty({ directory, loyalty }),
     options: options.identity,
@@ -154,6 +156,19 @@ function mergeLoyalty({
     const { organisationId, spaceId } = project;
     const common = { organisationId, spaceId, projectId };
     await loyalty.merge({ ...common, userId: from }, { ...common, userId: into });
+  };
+}
+
+/** Removes a user from the other areas. Loyalty goes first, so that it feeds no board afterwards. */
+function removalOf({
+  directory,
+  loyalty,
+  leaderboards,
+}: Pick<Services, "directory" | "loyalty" | "leaderboards">): IdentityServices["forgetUser"] {
+  return async (projectId, userId) => {
+    const project = await directory.project(projectId);
+    if (project !== null) await loyalty.removeUser({ organisationId: project.organisationId, userId });
+    await leaderboards.removeUser(projectId, userId);
   };
 }
 

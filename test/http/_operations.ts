@@ -1,15 +1,20 @@
 /** Every operation of the platform's OpenAPI document, with valid requests to start from. */
 
-import { permissions, systemRandom } from "../../lib/auth/mod.ts";
+import { permissions } from "../../lib/auth/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { type Codes, createCodes } from "../../lib/identity/codes/codes.ts";
-import { createHashers } from "../../lib/identity/create_identity.ts";
-import { type Session, Users } from "../../lib/identity/mod.ts";
 import { forge } from "../support/issuer.ts";
-import { quickKernels } from "../support/kernels.ts";
-import { type Answer, ids, loyalty, seed, type TestPlatform, testSecret } from "../support/platform.ts";
+import { type Answer, ids, loyalty, seed, type TestPlatform } from "../support/platform.ts";
 import { audienceExamples } from "./_audience_examples.ts";
 import { BoardWriter } from "./_boards.ts";
+import {
+  codesOf,
+  deviceId,
+  managed,
+  operatedSession,
+  password,
+  registeredUser,
+  userSession,
+} from "./_example_users.ts";
 import { webhookExamples } from "./_webhook_examples.ts";
 import { productExamples } from "./audience/_shop.ts";
 
@@ -99,7 +104,6 @@ const commonParams: Readonly<Record<string, string>> = {
   organisationId: ids.organisation,
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
-const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
 const configuration = {
   metrics: [{ id: "points", title: "Points", defaultValue: 1 }],
   actions: [{ name: "prediction", clientReportable: true }],
@@ -113,8 +117,6 @@ const configuration = {
   webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["actionRewarded"] }],
 };
 const hosted = { ...managed, provider: "hostedIdp" };
-const deviceId = "0123abcd-0000-4000-8000-00000000000d";
-const password = "correct horse battery";
 
 /**
  * Valid requests by operation: most operations need none beyond the common path parameters. An operation with a body
@@ -148,6 +150,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const fed = { leaderboardId: "goals" };
   const round = { leaderboardId: "round_2" };
   const list = { limit: "5", include: "somebody,nobody" };
+  const deleted = await world.fan("Dana");
   const clientToken = await world.platform.clientTokens.create(ids.project);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
@@ -233,6 +236,13 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       ],
     ],
     ["listProjectAudit", [{ query: { limit: "2", cursor: "1750000000000-0.3" } }]],
+    [
+      "deleteOwnUser",
+      [
+        { query: { ...managed }, headers: { authorization: `Bearer ${casey.accessToken}` } },
+        { query: { ...noLogin, externalId: deleted.externalId } },
+      ],
+    ],
     ["findUsersByEmail", [{ query: { email: robin.email } }]],
     ["listUserAudit", [{ params: { userId: operated.userId }, query: { limit: "2" } }]],
     ["listUserSessions", [{ params: { userId: operated.userId } }]],
@@ -392,60 +402,6 @@ export async function credentialsFor(
     return { "x-api-key": key, "x-api-secret": secret };
   }
   throw new Error(`Cannot test ${scheme}: say in test/http/_operations.ts how its credentials are presented`);
-}
-
-/** A user of the managed pool who is logged in. */
-interface RegisteredUser {
-  readonly email: string;
-  readonly accessToken: string;
-  readonly refreshToken: string;
-}
-
-const userSessions = new WeakMap<
-  TestPlatform,
-  { readonly openedAt: number; readonly user: RegisteredUser }
->();
-
-/** A user of the managed pool, the same one for as long as the clock stands still. */
-async function userSession(world: TestPlatform): Promise<RegisteredUser> {
-  const openedAt = world.clock.now();
-  const existing = userSessions.get(world);
-  if (existing?.openedAt === openedAt) return existing.user;
-  const user = await registeredUser(world, `robin-${openedAt}@example.com`);
-  userSessions.set(world, { openedAt, user });
-  return user;
-}
-
-async function registeredUser(world: TestPlatform, email: string): Promise<RegisteredUser> {
-  await world.call("/v1/user", { body: { ...managed, data: { email, password } } });
-  const data = { email, password, deviceId };
-  const { json } = await world.call("/v1/user/login", { method: "PUT", body: { ...managed, data } });
-  const { accessToken, refreshToken } = json.data;
-  return { email, accessToken, refreshToken };
-}
-
-/** The codes of the platform, which otherwise nobody but the owners of mailboxes sees. */
-function codesOf({ store, clock }: TestPlatform): Codes {
-  const options = { store, secret: testSecret, clock: clock.now, random: systemRandom };
-  const { codes } = createHashers({ random: systemRandom, passwordKernels: quickKernels() });
-  return createCodes({ ...options, hasher: codes });
-}
-
-/** A session of a user that operators may end, ban and delete without a loss to other examples. */
-async function operatedSession(world: TestPlatform): Promise<Session> {
-  const project = await world.platform.directory.project(ids.project);
-  if (project === null) throw new Error("The test platform has no project");
-  const user = await new Users(world.store).create(project.id, {
-    userId: "0f000000-0000-4000-8000-0000000000bb",
-    externalId: "external-operated",
-    provider: "managedPool",
-    username: "Pat",
-    signUp: 1_700_000_000,
-    loginHistory: [],
-    devices: [],
-    appProfile: {},
-  });
-  return (await world.platform.sessions.open(project, user, { deviceId })).session;
 }
 
 /** Makes an API key with every permission. */

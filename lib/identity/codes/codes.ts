@@ -70,6 +70,12 @@ export function createCodes(options: CodesOptions) {
         apply: state => consume(state, { hash, reservedAt }),
       });
     },
+    /** Revokes all codes of the address, and forgets its wrong tries. */
+    async revokeAll(projectId: string, email: string): Promise<void> {
+      await store.commit(partitionOf(projectId, "password", email), {
+        writes: [codeName, wrongName].map(key => ({ type: "delete", shape: "record", key }) as const),
+      });
+    },
     /** Revokes the code of the address, if there is one. Wrong tries still count. */
     async revoke(projectId: string, purpose: CodePurpose, email: string): Promise<void> {
       await store.commit(partitionOf(projectId, purpose, email), {

@@ -9,7 +9,6 @@ import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, identityEnvelope, route } from "../../http/mod.ts";
 import type { AuditPage } from "../audit/entries.ts";
 import { emailKey } from "../providers/managed_pool/email_keys.ts";
-import { removeUser } from "../removal/remove_user.ts";
 import type { Session } from "../sessions/session.ts";
 import type { User } from "../users.ts";
 import { clientTokenRoutes } from "./client_tokens.ts";
@@ -197,7 +196,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
 }
 
 function userRoutes(context: OperatorContext): AnyRoute[] {
-  const { limiter, users, usersReader, usersWriter } = context;
+  const { limiter, users, removals, usersReader, usersWriter } = context;
   return [
     route({
       method: "GET",
@@ -240,14 +239,15 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
       path: ofUser,
       operation: "deleteUser",
       summary: "Delete a user",
-      description: "Deletes a user with its credentials, sessions and trail, and takes it off boards.",
+      description:
+        "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile.",
       auth: usersWriter,
       params: UserParams,
       responses: { 200: { description: "The user is deleted", schema: DoneSchema } },
       errors: ["not_found"],
       handle: call =>
         onUser(context, call, "operatorDelete", async user => {
-          await removeUser(context, call.params.projectId, user);
+          await removals.remove(call.params.projectId, user.userId);
           return identityEnvelope({});
         }),
     }),

@@ -13,7 +13,12 @@ import type { IdentityContext } from "../context.ts";
 import { DeviceIdSchema, type Operation, type OperationCall, operation } from "../operations.ts";
 import { accountBanned, isAnonymous, isBanned, type User, unixSeconds, withLogin } from "../users.ts";
 import { ExternalIdSchema } from "./fields.ts";
-import { assertSignaturePresent, isSignedFor, signatureInBody } from "./signature_demand.ts";
+import {
+  assertSignaturePresent,
+  isSignedFor,
+  type PresentedSignature,
+  signatureInBody,
+} from "./signature_demand.ts";
 
 const additionalIdCharactersMax = 128;
 const deviceClaimsMax = 3;
@@ -101,7 +106,7 @@ async function userOfDevice(
 
 /** Logs a registered device in. A pair that does not belong together answers exactly like an unknown one. */
 export function loginAnonymous(context: IdentityContext): Operation {
-  const { users, records, limiter, clock } = context;
+  const { users, records, clock } = context;
   return operation({
     ...provider,
     entries: {
@@ -111,20 +116,8 @@ export function loginAnonymous(context: IdentityContext): Operation {
     async run({ data }, call) {
       const { id: projectId } = call.project;
       const { externalId, deviceId } = data;
-      call.note({ deviceId });
-      assertSignaturePresent(call.project, data, "/data/");
-      const found = await users.findByKey(projectId, { kind: "external", externalId });
-      const isTheirs =
-        found !== null &&
-        hasDevice(found, deviceId) &&
-        isSignedFor(found, data, { records, project: call.project, deviceId });
-      if (!isTheirs) {
-        await limiter.attempt("noLoginLookup", { projectId, address: call.info.address });
-        throw rejected();
-      }
-      call.note({ userId: found.userId });
+      const found = await findAnonymousUser(context, data, call, "/data/");
       const now = unixSeconds(clock);
-      if (isBanned(found, clock())) throw accountBanned(found);
       const user = await users.update(projectId, found.userId, old =>
         isAnonymous(old) ? withLogin(old, deviceId, now) : old,
       );
@@ -136,6 +129,28 @@ export function loginAnonymous(context: IdentityContext): Operation {
       );
     },
   });
+}
+
+/** Finds the user of a pair, whose members are at `at` in the request. Only misses are counted. */
+export async function findAnonymousUser(
+  { users, records, limiter, clock }: IdentityContext,
+  pair: PresentedSignature & { readonly externalId: string; readonly deviceId: string },
+  { project, info, note }: OperationCall,
+  at: "" | "/data/",
+): Promise<User> {
+  const { externalId, deviceId } = pair;
+  note({ deviceId });
+  assertSignaturePresent(project, pair, at);
+  const found = await users.findByKey(project.id, { kind: "external", externalId });
+  const isTheirs =
+    found !== null && hasDevice(found, deviceId) && isSignedFor(found, pair, { records, project, deviceId });
+  if (!isTheirs) {
+    await limiter.attempt("noLoginLookup", { projectId: project.id, address: info.address });
+    throw rejected();
+  }
+  note({ userId: found.userId });
+  if (isBanned(found, clock())) throw accountBanned(found);
+  return found;
 }
 
 function noteActivity(

@@ -11,7 +11,7 @@ import { identityEnvelope, json, named } from "../../http/mod.ts";
 import { answerOf, appProfile, loginHistory, RecordAnswer, recordEntries, signUp } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
 import { type Operation, type OperationCall, operation } from "../operations.ts";
-import { accountBanned, isBanned, type User, unixSeconds, withLogin } from "../users.ts";
+import { accountBanned, isBanned, isWithdrawn, type User, unixSeconds, withLogin } from "../users.ts";
 import { AppProfileSchema, assertAppProfileFits, ExternalIdSchema, UsernameSchema } from "./fields.ts";
 import {
   assertSignaturePresent,
@@ -90,7 +90,7 @@ export function fetchNoLoginUser(context: IdentityContext): Operation {
     entries: { externalId: ExternalIdSchema, ...signatureInQuery },
     responses: { 200: { description: "The profile", schema: ProfileAnswer } },
     isLookup: true,
-    run: async (input, call) => json(200, profileOf(await find(context, input, call, ""), input)),
+    run: async (input, call) => json(200, profileOf(await findNoLoginUser(context, input, call, ""), input)),
   });
 }
 
@@ -102,7 +102,7 @@ export function logInNoLoginUser(context: IdentityContext): Operation {
     entries: { data: v.object({ externalId: ExternalIdSchema, ...signatureInBody }) },
     responses: { 200: { description: "The session record", schema: RecordAnswer } },
     async run({ projectId, data }, call) {
-      const { userId, devices } = await find(context, { ...data, projectId }, call, "/data/");
+      const { userId, devices } = await findNoLoginUser(context, { ...data, projectId }, call, "/data/");
       const [{ deviceId } = { deviceId: uuid(context.random) }] = devices;
       const now = unixSeconds(clock);
       const user = await users.update(projectId, userId, old => withLogin(old, deviceId, now));
@@ -125,7 +125,7 @@ export function updateNoLoginUser(context: IdentityContext): Operation {
     responses: { 200: { description: "The user as changed", schema: ProfileAnswer } },
     async run(input, call) {
       assertAppProfileFits(input.data.appProfile);
-      const { userId } = await find(context, input, call, "/");
+      const { userId } = await findNoLoginUser(context, input, call, "/");
       const user = await context.users.update(input.projectId, userId, old => ({
         ...old,
         appProfile: input.data.appProfile,
@@ -140,7 +140,7 @@ export function updateNoLoginUser(context: IdentityContext): Operation {
  * Finds the user that a request names. Only misses are counted: an external id of 160 bits cannot be guessed, and the
  * people behind one address at an event must not use up each other's look-ups. `at` is the place of the signature.
  */
-async function find(
+export async function findNoLoginUser(
   context: IdentityContext,
   named: PresentedSignature & { readonly projectId: string; readonly externalId: string },
   call: OperationCall,
@@ -151,7 +151,9 @@ async function find(
   assertSignaturePresent(call.project, named, at);
   const user = await users.findByKey(projectId, { kind: "external", externalId });
   const isTheirs =
-    user?.provider === "noLogin" && isSignedFor(user, named, { records, project: call.project });
+    user?.provider === "noLogin" &&
+    !isWithdrawn(user) &&
+    isSignedFor(user, named, { records, project: call.project });
   if (!isTheirs) {
     await limiter.attempt("noLoginLookup", { projectId, address: call.info.address });
     throw unknownUser();

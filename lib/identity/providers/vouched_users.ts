@@ -13,13 +13,14 @@ import type { IdentityContext } from "../context.ts";
 import type { OperationCall } from "../operations.ts";
 import type { SessionTokens } from "../sessions/identity_tokens.ts";
 import { deviceOf } from "../sessions/sessions.ts";
-import { accountBanned, isBanned, type User, unixSeconds, withLogin } from "../users.ts";
+import { accountBanned, isBanned, isWithdrawn, type User, unixSeconds, withLogin } from "../users.ts";
 import { usernameCharactersMax } from "./fields.ts";
 
 /**
  * Finds the user of an identity, or creates it with the username at the first login. Racing first logins create one user.
  *
- * @throws {AppError} `invalid_token`: the identity belongs to a user of another provider of the project.
+ * @throws {AppError} `invalid_token`: the identity belongs to a user of another provider of the project, or to one who is being
+ * deleted.
  */
 export async function findOrCreateVouchedUser(
   { users, clock, random }: IdentityContext,
@@ -30,7 +31,7 @@ export async function findOrCreateVouchedUser(
   const { issuer, subject } = origin;
   const key = { kind: "origin", issuer, subject } as const;
   const user = (await users.findByKey(projectId, key)) ?? (await create());
-  if (user.provider !== provider) throw invalidToken("provider");
+  if (user.provider !== provider || isWithdrawn(user)) throw invalidToken("provider");
   return user;
 
   async function create(): Promise<User> {

@@ -64,6 +64,11 @@ export function onceMarkWrites({ onceMarks }: UserState, { of, id }: OnceId, now
   return [mark, ...removals];
 }
 
+/** Returns the keys of all marks that a user's partition may have. */
+export function onceMarkKeys({ onceMarks: { generation } }: Pick<UserState, "onceMarks">): readonly string[] {
+  return [generation - 1, generation].flatMap(one => [keyOf("action", one), keyOf("grant", one)]);
+}
+
 function keyOf(of: OnceId["of"], generation: number): string {
   return `${keyPrefixes[of]}:${generation}`;
 }

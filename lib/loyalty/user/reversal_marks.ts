@@ -37,6 +37,11 @@ export function reversalMarkWrites(
   ];
 }
 
+/** Returns the keys of all marks. `generations` is the result of {@linkcode reversalGenerationsRead}. */
+export function reversalMarkKeys(generations: Stored | null): readonly string[] {
+  return generationsOf(generations).map(keyOf);
+}
+
 /**
  * Returns ids of reversed transactions, with at least those of the entries. Without any reversals it reads nothing.
  *

@@ -16,7 +16,7 @@ import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
 import type { SessionDevice } from "../../sessions/session.ts";
 import { deviceOf, type OpenedSession } from "../../sessions/sessions.ts";
-import { accountBanned, isBanned, type User, unixSeconds, withLogin } from "../../users.ts";
+import { accountBanned, isBanned, isWithdrawn, type User, unixSeconds, withLogin } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
 import { mergeAnonymous } from "./anonymous_pair.ts";
 import { emailKey, isSameEmail, switchEmailKey } from "./email_keys.ts";
@@ -90,7 +90,7 @@ async function openSession(
         ? withLogin(old, login.device.deviceId, unixSeconds(clock))
         : old,
     );
-    if (written?.account?.passwordHash === passwordHash) {
+    if (written?.account?.passwordHash === passwordHash && !isWithdrawn(written)) {
       if (needsRehash) rehashInBackground(context, call, verified, login.password);
       return { ...opened, user: written };
     }
@@ -112,7 +112,7 @@ async function verifyPassword(
   if (user !== null) call.note({ userId: user.userId });
   const passwordHash = user?.account?.passwordHash ?? dummy;
   const { ok, needsRehash } = await hasher.verify(passwordHash, password);
-  if (!ok || user === null) throw rejected();
+  if (!ok || user === null || isWithdrawn(user)) throw rejected();
   if (isBanned(user, clock())) throw accountBanned(user);
   return { user, passwordHash, needsRehash };
 }

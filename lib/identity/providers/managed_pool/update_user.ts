@@ -12,14 +12,12 @@ import { answerOf } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, objectOnly, operation } from "../../operations.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
+import { requireRecentLogin } from "../delete_user.ts";
 import { NewEmailSchema } from "../fields.ts";
 import { claimEmail, switchEmailKey } from "./email_keys.ts";
 import { managedPool, profileEntries } from "./fields.ts";
 import { emailChangedMail } from "./mails.ts";
 import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
-
-/** Age of the last login from which its session cannot change the e-mail address any more. */
-const reauthenticationMsMax = 900_000;
 
 const DataSchema = objectOnly("PoolChanges", { email: v.exactOptional(NewEmailSchema), ...profileEntries });
 
@@ -68,10 +66,8 @@ async function claimNewEmail(
   { project, info }: OperationCall,
   { caller: { user, session }, email }: { readonly caller: PoolUser; readonly email: string },
 ): Promise<void> {
-  const { limiter: abuse, clock } = context;
-  if (clock() - session.authenticatedAt >= reauthenticationMsMax) {
-    throw new AppError("reauth_required", "Cannot change the e-mail address as the last login is too old");
-  }
+  const { limiter: abuse } = context;
+  requireRecentLogin(context, session, "change the e-mail address");
   await abuse.attempt("emailChange", { projectId: project.id, address: info.address, userId: user.userId });
   const holder = await claimEmail(context, project.id, { email, ids: user });
   if (holder.userId !== user.userId) {

@@ -1,0 +1,45 @@
+/**
+ * Removal of a user's loyalty: balances, history, notifications, profile and marks, in one commit.
+ *
+ * @module
+ */
+
+import { decide, type RecordCache, type Store, type Write } from "../../storage/mod.ts";
+import { onceMarkKeys } from "./once_marks.ts";
+import { readWholeHistory } from "./read_history.ts";
+import { reversalGenerationsRead, reversalMarkKeys } from "./reversal_marks.ts";
+import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
+import type { UserState } from "./state.ts";
+import { parseState, readState } from "./stored_state.ts";
+
+const records = [readState.key, reversalGenerationsRead.key, "inbox", "webhooks", "profile"];
+const logs = ["history", "notifications"];
+
+/**
+ * Removes the state of a user, and before it that of users who merged into it; it may be repeated. The record `account` stays: it holds no more than that the user is
+ * removed, so that the index of users does not list the user again.
+ */
+export async function removeUserState(
+  store: Store,
+  states: RecordCache<UserState>,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+): Promise<void> {
+  const merged: string[] = [];
+  await readWholeHistory(store, spaceUserPartition(user), states, ({ grant }) => {
+    if (grant?.inheritance !== undefined) merged.push(grant.inheritance.from);
+  });
+  for (const userId of merged) await removeUserState(store, states, { ...user, userId });
+  await decide(store, spaceUserPartition(user), {
+    reads: [readState, reversalGenerationsRead],
+    apply: ([stored, reversed]) => {
+      const marks = stored === null ? [] : onceMarkKeys(parseState(stored.value));
+      const tallies = [...marks, ...reversalMarkKeys(reversed)];
+      const writes: Write[] = [
+        ...records.map(key => ({ type: "delete", shape: "record", key }) as const),
+        ...logs.map(key => ({ type: "delete", shape: "log", key }) as const),
+        ...tallies.map(key => ({ type: "delete", shape: "tally", key }) as const),
+      ];
+      return { writes, answer: undefined };
+    },
+  });
+}
