@@ -82,4 +82,20 @@ describeOnStores("rules for some fans", open => {
       if (isRead) await world.dispose();
     }
   });
+
+  it("let a tier fall by time alone, and the history shows it", async () => {
+    await openClub(recipeOf("Tiers that have to be kept"));
+    const { userId } = await world.fan("Sam");
+    const report = { action: "purchase", data: { amount: 600 }, isClientReport: false };
+    await world.platform.loyalty.report(user(userId), report);
+    const tier = async (): Promise<unknown> =>
+      (await world.platform.loyalty.reader.summary(user(userId), { type: "record", key: "profile" })).view
+        .tier;
+    assert.deepEqual(await tier(), { id: "gold", name: "Gold", progress: null });
+    world.clock.advance(400 * 24 * 60 * 60 * 1_000);
+    assert.equal(await tier(), null);
+    const lost = (await world.platform.loyalty.history(user(userId), {})).at(-1);
+    assert.equal(lost?.type, "milestoneLost");
+    assert.deepEqual(lost?.payload.milestoneChanges, { tiers: { oldValue: "gold", newValue: "" } });
+  });
 });

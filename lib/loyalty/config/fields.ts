@@ -123,6 +123,19 @@ export const durationField: Schema<Duration> = v.pipe(
   ),
 );
 
+const expiresAfter = v.strictObject({ after: durationField });
+const expiresAtEnd = v.strictObject({ endOf: calendarUnitField });
+
+/** The end of something: after a duration, or with a period of the calendar. */
+export const expiryField: Schema<v.InferOutput<typeof expiresAfter | typeof expiresAtEnd>> = choiceOf(
+  "PointsExpiry",
+  [expiresAfter, expiresAtEnd],
+  input => (hasMember(input, "endOf") ? expiresAtEnd : expiresAfter),
+);
+
+/** An end of something. */
+export type Expiry = Immutable<v.InferOutput<typeof expiryField>>;
+
 const calendarWindow = v.strictObject({ calendar: calendarUnitField });
 const rollingWindow = v.strictObject({
   last: integerBetween(1, windowStepsMax),

@@ -7,11 +7,9 @@
 import * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
 import {
-  calendarUnitField,
   capFields,
-  choiceOf,
   durationField,
-  hasMember,
+  expiryField,
   idField,
   listOf,
   metricValue,
@@ -21,17 +19,10 @@ import {
   textField,
 } from "./fields.ts";
 
-const expiresAfter = v.strictObject({ after: durationField });
-const expiresAtEnd = v.strictObject({ endOf: calendarUnitField });
-
 const lotPolicy = v.strictObject({
   activatesAfter: v.exactOptional(durationField),
   /** Counted from the activation of the points. */
-  expires: v.exactOptional(
-    choiceOf("PointsExpiry", [expiresAfter, expiresAtEnd], input =>
-      hasMember(input, "endOf") ? expiresAtEnd : expiresAfter,
-    ),
-  ),
+  expires: v.exactOptional(expiryField),
 });
 
 /**

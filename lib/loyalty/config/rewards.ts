@@ -8,6 +8,7 @@ import * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
 import {
   durationField,
+  expiryField,
   idField,
   metricValue,
   nonEmptyListOf,
@@ -96,6 +97,8 @@ export const MilestoneSetSchema = v.strictObject({
   metricId: idField,
   /** Profiles show the milestones of the first such set as tiers. */
   isTier: v.optional(v.boolean(), false),
+  /** The time for which a milestone is held. If the metric is below the threshold then, the user falls. @default for ever */
+  requalify: v.exactOptional(expiryField),
   milestones: v.pipe(
     nonEmptyListOf("MilestoneSteps", milestone),
     v.check(
@@ -106,5 +109,5 @@ export const MilestoneSetSchema = v.strictObject({
   ),
 });
 
-/** Milestones along a metric. Each is reached once, and kept when the metric falls. */
+/** Milestones along a metric. Each is reached once and kept when the metric falls, except where users have to requalify. */
 export type MilestoneSet = Immutable<v.InferOutput<typeof MilestoneSetSchema>>;

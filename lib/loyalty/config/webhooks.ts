@@ -18,6 +18,7 @@ export const transactionTypes = [
   "challengeCompleted",
   "challengeFailed",
   "milestoneReached",
+  "milestoneLost",
   "couponReceived",
   "pointsExpired",
   "pointsActivated",

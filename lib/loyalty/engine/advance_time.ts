@@ -8,11 +8,13 @@
  */
 
 import type { CompiledConfig } from "../config/compiled.ts";
+import { ownValue } from "../config/scope.ts";
 import { nextSettlement, settleLots } from "../ledger/mod.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
 import { type Diagnostic, type Outcome, StateDraft } from "./draft.ts";
+import { requalify } from "./milestones.ts";
 import { runTriggered } from "./rounds.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 
@@ -87,6 +89,7 @@ function settleAt(
   const draft = new StateDraft(compiled, before, at, { globalLimitReached: () => true, profile: null });
   settlePoints(draft, before);
   settleChallenges(draft, before);
+  for (const set of compiled.config.milestones) if (set.requalify !== undefined) requalify(draft, set);
   const settled = draft.transactions.length;
   if (before.chainedExpiries < chainedExpiriesMax) runTriggered(draft);
   else draft.dropTriggers("lapsesExhausted");
@@ -144,9 +147,15 @@ function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
 }
 
 /** Returns when time next changes something that the configuration names; null: never. */
-function nextDueAt({ challenges: declared }: CompiledConfig, { lots, challenges }: UserState): number | null {
+function nextDueAt(
+  { challenges: declared, config }: CompiledConfig,
+  { lots, challenges, milestones }: UserState,
+): number | null {
   const instants = [
     ...Object.values(lots).map(list => nextSettlement({ balance: 0, lots: list })),
+    ...config.milestones.map(set =>
+      set.requalify === undefined ? null : (ownValue(milestones, set.id)?.until ?? null),
+    ),
     ...Object.entries(challenges).map(([id, { endsAt }]) => (declared.has(id) ? endsAt : null)),
   ].filter(instant => instant !== null);
   return instants.length === 0 ? null : Math.min(...instants);

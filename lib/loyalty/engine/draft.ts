@@ -195,12 +195,19 @@ export class StateDraft implements UserView {
     this.#put("challenges", id, progress);
   }
 
+  /** Takes the user back to before the first milestone of a set. */
+  removeMilestone(setId: string): void {
+    const { [setId]: _, ...others } = this.#state.milestones;
+    this.#state.milestones = others;
+  }
+
   milestoneProgress(setId: string): MilestoneProgress | undefined {
     return ownValue(this.#state.milestones, setId);
   }
 
   setMilestone(setId: string, progress: MilestoneProgress): void {
     this.#put("milestones", setId, progress);
+    this.scheduleDue(progress.until ?? null);
   }
 
   get coupons(): readonly UserCoupon[] {

@@ -5,7 +5,7 @@
  */
 
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
-import { quantityMax } from "../config/fields.ts";
+import { type Expiry, quantityMax } from "../config/fields.ts";
 import type { LotPolicy, Metric } from "../config/metrics.ts";
 import { type AccountChange, credit, debit, type Lot } from "../ledger/mod.ts";
 import type { PointDates } from "../user/history.ts";
@@ -120,7 +120,8 @@ export function activationTime(
   return availableAt ?? (activatesAfter === undefined ? at : endOfDuration(at, activatesAfter, timeZone));
 }
 
-function expiryTime(expires: NonNullable<LotPolicy["expires"]>, from: number, timeZone: string): number {
+/** Returns the end of what begins at a time, in Unix ms. */
+export function expiryTime(expires: Expiry, from: number, timeZone: string): number {
   return "endOf" in expires
     ? endOfPeriod(expires.endOf, timeZone, from)
     : endOfDuration(from, expires.after, timeZone);

@@ -14,7 +14,6 @@ import {
   type CompiledChallenge,
   type CompiledEffect,
   type CompiledMetricMission,
-  type CompiledMilestoneSet,
   type CompiledMission,
   type CompiledRule,
   compareRules,
@@ -33,7 +32,8 @@ import {
 } from "./challenges.ts";
 import type { StateDraft } from "./draft.ts";
 import { giveMetric, type MetricAddition } from "./metric_changes.ts";
-import { giveCoupon, giveRewards } from "./rewards.ts";
+import { findReachedMilestones, reachMilestones } from "./milestones.ts";
+import { giveCoupon } from "./rewards.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 
 /** The changes of one event trigger this many rounds at most. */
@@ -210,37 +210,6 @@ function findReachedMissions(
     const isOpen = run !== null && (!isAtStart || draft.challenge(of.challenge.id) === "in_progress");
     return isOpen ? [{ of, mission, run: run.run }] : [];
   });
-}
-
-/** Finds the indexes of the milestones that were not reached before. */
-function findReachedMilestones(draft: StateDraft, { set }: CompiledMilestoneSet): readonly number[] {
-  const value = draft.metric(set.metricId);
-  const highest = draft.milestoneProgress(set.id)?.threshold ?? Number.NEGATIVE_INFINITY;
-  return set.milestones.flatMap(({ threshold }, index) =>
-    threshold > highest && threshold <= value ? [index] : [],
-  );
-}
-
-function reachMilestones(
-  draft: StateDraft,
-  { set, rewards }: CompiledMilestoneSet,
-  indexes: readonly number[],
-): void {
-  for (const index of indexes) {
-    const milestone = set.milestones[index];
-    if (milestone === undefined || !draft.hasRoom()) continue;
-    const { id: milestoneId, threshold, notification } = milestone;
-    const transaction = new TransactionBuilder();
-    transaction.addMilestone(set.id, draft.milestone(set.id), milestoneId);
-    draft.setMilestone(set.id, { milestoneId, threshold });
-    giveRewards(draft, rewards[index] ?? [], {
-      type: "milestoneReached",
-      subject: {},
-      notification,
-      transaction,
-    });
-    draft.trigger("milestoneReached", set.id);
-  }
 }
 
 /** A rule that fires, with the amounts of its metric effects by their indexes. */

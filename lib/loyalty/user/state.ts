@@ -36,6 +36,8 @@ export interface MilestoneProgress {
   readonly milestoneId: string;
   /** The threshold at that time. Milestones up to it are not reached again, even if the set changes. */
   readonly threshold: number;
+  /** Unix ms at which the user has to requalify. @default never */
+  readonly until?: number;
 }
 
 /** A coupon of a user. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { dryRun } from "../../../../lib/loyalty/engine/mod.ts";
+import { replay } from "../../../../lib/loyalty/engine/replay.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import { recipeOf } from "../../../support/recipes.ts";
 import { Player, points, rule } from "./_player.ts";
@@ -83,6 +84,60 @@ describe("at most so many points a day", () => {
     const player = new Player({ metrics, rules: [rule("r", [points(amount)], { caps })] });
     const gains = [20, -6, 20, 20, -20, 20].map(n => player.act("go", 0, { n }).gained.points ?? 0);
     assert.deepEqual(gains, [8, -6, 2, 0, -4, 0]);
+  });
+});
+
+describe("tiers that have to be kept", () => {
+  const title = "Tiers that have to be kept";
+  const buy = (player: Player, at: string, amount: number) => player.act("purchase", at, { amount });
+  const tier = ({ state }: Player): string | undefined => state.milestones.tiers?.milestoneId;
+
+  it("fall to the rung that the metric reaches, at their own instant, and are reached anew", () => {
+    const player = recipe(title);
+    buy(player, "2025-03-10T12:00:00Z", 450);
+    buy(player, "2025-06-10T12:00:00Z", 150);
+    assert.equal(tier(player), "gold");
+    // The first points expire with 10 March, and gold is held until the end of 10 June.
+    player.pass("2026-06-10T23:59:59Z");
+    assert.deepEqual([player.state.metrics.status, tier(player)], [150, "gold"]);
+    buy(player, "2026-06-10T23:59:59Z", 20);
+    const changes = player.pass("2026-06-11T00:00:00Z").filter(({ type }) => type === "milestoneLost");
+    assert.deepEqual(
+      changes.map(({ payload }) => payload.milestoneChanges),
+      [{ tiers: { oldValue: "gold", newValue: "" } }],
+    );
+    assert.equal(tier(player), undefined);
+    buy(player, "2026-06-12T00:00:00Z", 480);
+    assert.equal(tier(player), "gold");
+    assert.deepEqual(replay(player.compiled, player.records).milestones, player.state.milestones);
+  });
+
+  it("are held for another time where the metric still reaches them, in one step or in many", () => {
+    const [often, once] = [recipe(title), recipe(title)];
+    for (const player of [often, once]) {
+      buy(player, "2025-06-10T12:00:00Z", 600);
+      buy(player, "2026-01-10T12:00:00Z", 120);
+      buy(player, "2026-05-10T12:00:00Z", 390);
+    }
+    for (let month = 1; month <= 9; month++) often.pass(`2027-0${month}-15T00:00:00Z`);
+    assert.equal(tier(often), undefined);
+    once.pass("2026-06-11T00:00:00Z");
+    assert.equal(tier(once), "gold");
+    once.pass("2027-09-15T00:00:00Z");
+    assert.deepEqual(once.state.milestones, often.state.milestones);
+    assert.equal(once.state.dueAt, null);
+  });
+
+  it("fall one rung where the metric reaches a lower one", () => {
+    const player = recipe(title);
+    buy(player, "2025-06-10T12:00:00Z", 600);
+    buy(player, "2026-01-10T12:00:00Z", 120);
+    player.pass("2026-06-11T00:00:00Z");
+    assert.equal(tier(player), "silver");
+    player.pass("2027-06-10T23:59:59Z");
+    assert.equal(tier(player), "silver");
+    player.pass("2027-06-11T00:00:00Z");
+    assert.equal(tier(player), undefined);
   });
 });
 
