@@ -7,11 +7,11 @@
 import { AppError } from "../../errors/mod.ts";
 import type { LogEntry, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { applyAdjustment, applyReversal } from "../engine/mod.ts";
+import { applyAdjustment, applyReversal, reversedAction } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
 import { type HistoryTransaction, type MetricChange, transactionsOf } from "../user/history.ts";
 import { parseEntry } from "../user/read_history.ts";
-import { reversalMarkReads, reversalMarkWrites } from "../user/reversal_marks.ts";
+import { reversalMarkReads, reversalMarksRead, reversalMarkWrites } from "../user/reversal_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { requireUnmerged } from "../user/state.ts";
 import type { Command } from "./command.ts";
@@ -104,16 +104,21 @@ export async function requireTransaction(
 export function reversalCommand(config: CompiledConfig, transactionId: string, now: number): Command {
   const recordAt = recordTimeOf(transactionId);
   return {
-    extraReads: [readInstant(recordAt), ...reversalMarkReads],
+    extraReads: [readInstant(recordAt), ...reversalMarkReads, reversalMarksRead(recordAt)],
     extraWrites: ([_, stored, history]) =>
       reversalMarkWrites({ id: transactionId, recordAt }, [
         stored as Stored | null,
         history as readonly LogEntry[],
       ]),
-    decide: (state, [entries]) => {
+    decide: (state, [entries, _, __, marks]) => {
       const transaction = findTransaction(entries as readonly LogEntry[], transactionId);
       requireReversible(transaction);
-      return applyReversal(config, state, { transaction, at: now });
+      const action = actionOf(
+        entries as readonly LogEntry[],
+        transactionId,
+        marks as ReadonlyMap<string, number>,
+      );
+      return applyReversal(config, state, { transaction, action, at: now });
     },
     refused: () => {
       throw new AppError("conflict", "Cannot take the transaction back as that was done already");
@@ -146,6 +151,20 @@ function findTransaction(entries: readonly LogEntry[], transactionId: string): H
     .find(({ id }) => id === transactionId);
   if (transaction === undefined) throw unknownTransaction();
   return transaction;
+}
+
+/** Returns the action of a transaction. Its counts are taken back with the first of its transactions. */
+function actionOf(
+  entries: readonly LogEntry[],
+  transactionId: string,
+  marks: ReadonlyMap<string, number>,
+): ReturnType<typeof reversedAction> {
+  const [recordId] = transactionId.split(".");
+  const entry = entries.find(({ id }) => id === recordId);
+  if (entry === undefined) return undefined;
+  const record = parseEntry(entry);
+  const ids = transactionsOf(record).map(({ id }) => id);
+  return reversedAction(record, ids.indexOf(transactionId), !ids.some(id => marks.has(id)));
 }
 
 function requireReversible({ type, entries, payload }: HistoryTransaction): void {

@@ -62,6 +62,9 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     actions: new Map(actions),
     triggers,
     limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
+    userLimitedRules: new Set(
+      config.rules.filter(({ limits }) => limits.some(({ per }) => per === "user")).map(({ id }) => id),
+    ),
     customFields: parts.customFields,
     counterKeys: new Set([...aggregates, ...parts.limits, ...productLimits].map(({ key }) => key)),
   };

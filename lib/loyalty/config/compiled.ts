@@ -147,6 +147,8 @@ export interface CompiledConfig {
   readonly limitedRules: ReadonlyMap<string, LoyaltyRule>;
   /** The custom fields of profiles that conditions and amounts read. */
   readonly customFields: ReadonlySet<string>;
+  /** The ids of rules with limits for each user. */
+  readonly userLimitedRules: ReadonlySet<string>;
   /** The keys of all counters. */
   readonly counterKeys: ReadonlySet<string>;
 }

@@ -11,14 +11,23 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, NotificationSetting } from "../config/document.ts";
 import { isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
-import type { GrantedReward, HistoryTransaction, Inheritance, MetricChange } from "../user/history.ts";
+import type {
+  GrantedReward,
+  HistoryRecord,
+  HistoryTransaction,
+  Inheritance,
+  MetricChange,
+} from "../user/history.ts";
 import type { ProfileFields } from "../user/profile_fields.ts";
 import type { UserState } from "../user/state.ts";
 import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
 import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
 import { type GrantedSingleReward, giveRewards, inherit } from "./rewards.ts";
 import { type OnRound, runRounds, runTriggered } from "./rounds.ts";
+import { type ReversedAction, takeBackCounts } from "./take_back.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
+
+type HistoryAction = NonNullable<HistoryRecord["action"]>;
 
 /** Options of an event. */
 export interface EventOptions {
@@ -59,12 +68,19 @@ export function applyAction(
   }
   const named = id === undefined ? { name, data } : { name, data, id };
   const timed = happenedAt === draft.at ? named : { ...named, at: happenedAt };
-  const reported = metadata === undefined ? timed : { ...timed, metadata };
+  const noted = metadata === undefined ? timed : { ...timed, metadata };
+  const reported = { ...noted, ...countedBy(draft) };
   const { limited } = draft.limitedFirings;
   return draft.finish({
     kind: "action",
     action: limited === undefined ? reported : { ...reported, limited },
   });
+}
+
+/** Returns what taking a transaction back needs to know. */
+function countedBy({ fired, advanced, compiled }: StateDraft): Pick<HistoryAction, "fired" | "advanced"> {
+  const isLimited = fired.length > 0 && fired.some(id => compiled.userLimitedRules.has(id));
+  return { ...(isLimited ? { fired } : {}), ...(advanced.length === 0 ? {} : { advanced }) };
 }
 
 /** Rewards that a back end gives. */
@@ -147,20 +163,23 @@ export function applyAdjustment(
 /** The reversal of a transaction. */
 export interface Reversal {
   readonly transaction: Pick<HistoryTransaction, "id" | "type" | "entries" | "payload">;
+  /** The action of the transaction, whose counts are taken back too. @default none */
+  readonly action?: ReversedAction | undefined;
   /** Unix ms. */
   readonly at: number;
 }
 
 /**
- * Reverses a transaction: its entries, the last one first, and the items received and lost. Milestones, challenges and coupons
- * stay, and the changes trigger no rules. The caller makes sure that a transaction is reversed once.
+ * Reverses a transaction: its entries, the last one first, the items received and lost, and the counts of its action. Milestones,
+ * challenges and coupons stay, and the changes trigger no rules. The caller makes sure that a transaction is reversed once.
  */
 export function applyReversal(
   compiled: CompiledConfig,
   state: UserState,
-  { transaction: { id, type, entries, payload }, at }: Reversal,
+  { transaction: { id, type, entries, payload }, action, at }: Reversal,
 ): Outcome {
   const draft = new StateDraft(compiled, state, at);
+  if (action !== undefined) takeBackCounts(draft, action);
   const transaction = new TransactionBuilder();
   for (const entry of entries.toReversed()) {
     if (isReversible(entry)) {

@@ -73,7 +73,32 @@ export function advanceMission(
     Number.MAX_SAFE_INTEGER,
   );
   store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count }, ...values });
+  draft.advanced.push([missionKey(of.challenge, mission), run, amount]);
   if (count >= needed) completeMission(draft, of, { mission, run });
+}
+
+/** Returns a short name of a mission: the last digits of both ids. */
+export function missionKey(challenge: { readonly id: string }, mission: { readonly id: string }): string {
+  return challenge.id.slice(-12) + mission.id.slice(-12);
+}
+
+/** Takes back what an action added to a mission while the run is open. A mission without enough is open again. */
+export function takeBackProgress(
+  draft: StateDraft,
+  { challenge }: CompiledChallenge,
+  { mission, run, amount, needed, value }: Parameters<typeof advanceMission>[2],
+): void {
+  const progress = draft.challengeProgress(challenge.id);
+  if (progress?.run !== run || progress.status !== "in_progress") return;
+  const count = Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) - amount);
+  const counted = ownValue(progress.values ?? {}, mission.id) ?? [];
+  const left = counted.filter(other => other !== value);
+  draft.setChallenge(challenge.id, {
+    ...progress,
+    counts: { ...progress.counts, [mission.id]: count },
+    missionsCompleted: progress.missionsCompleted.filter(id => id !== mission.id || count >= needed),
+    ...(value === undefined ? {} : { values: { ...progress.values, [mission.id]: left } }),
+  });
 }
 
 /** Completes a mission, and with the last one the challenge. With `run`, only in this run. */

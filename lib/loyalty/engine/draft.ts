@@ -16,7 +16,13 @@ import {
   type UserView,
 } from "../config/scope.ts";
 import type { AccountChange, MetricAccount } from "../ledger/mod.ts";
-import type { HistoryRecord, LimitedFirings, Notification, Transaction } from "../user/history.ts";
+import type {
+  HistoryRecord,
+  LimitedFirings,
+  MissionAdvance,
+  Notification,
+  Transaction,
+} from "../user/history.ts";
 import type { ProfileFields } from "../user/profile_fields.ts";
 import {
   type ChallengeProgress,
@@ -77,6 +83,8 @@ export class StateDraft implements UserView {
   readonly timeZone: string;
   readonly diagnostics: Diagnostic[] = [];
   readonly fired: string[] = [];
+  /** The missions that the event advanced. */
+  readonly advanced: MissionAdvance[] = [];
   readonly transactions: Transaction[] = [];
   readonly #before: UserState;
   readonly #state: MutableState;
@@ -170,12 +178,16 @@ export class StateDraft implements UserView {
   uncount(
     key: string,
     window: CounterWindow,
-    { amount, at }: { readonly amount: number; readonly at: number },
+    {
+      amount,
+      at,
+      value,
+    }: { readonly amount: number; readonly at: number; readonly value?: string | undefined },
   ): void {
     const counter = ownValue(this.#state.counters, key);
     if (counter === undefined) return;
     const { timeZone } = this;
-    this.#put("counters", key, subtractFromCounter(counter, window, { at, timeZone, amount }));
+    this.#put("counters", key, subtractFromCounter(counter, window, { at, timeZone, amount, value }));
   }
 
   /** Adds an action to the counters of its aggregates. */

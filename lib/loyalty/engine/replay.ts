@@ -6,7 +6,13 @@
 
 import type { CompiledConfig } from "../config/compiled.ts";
 import { ownValue } from "../config/scope.ts";
-import { type HistoryEntry, type LimitedFirings, type Transaction, transactionsOf } from "../user/history.ts";
+import {
+  type HistoryEntry,
+  type HistoryRecord,
+  type LimitedFirings,
+  type Transaction,
+  transactionsOf,
+} from "../user/history.ts";
 import { emptyState, type UserState } from "../user/state.ts";
 import { advanceTime } from "./advance_time.ts";
 import {
@@ -18,6 +24,7 @@ import {
 } from "./apply_events.ts";
 import { applyRedemption, type RedemptionOutcome } from "./apply_redemption.ts";
 import type { Outcome } from "./draft.ts";
+import { reversedAction } from "./take_back.ts";
 
 /** Another configuration may have any number of instants between two records. A replay merges those beyond. */
 const replayedInstantsMax = 10_000;
@@ -40,6 +47,10 @@ export class Replay {
   readonly #compiled: CompiledConfig;
   /** The replayed transactions by the ids of those in the history. */
   readonly #transactions = new Map<string, Transaction>();
+  /** The replayed records of actions by the ids of their transactions. */
+  readonly #actions = new Map<string, { readonly record: HistoryRecord; readonly index: number }>();
+  /** Records of actions with a reversed transaction. */
+  readonly #takenBack = new Set<HistoryRecord>();
   /** Payments and deliveries in the replay, which may differ from those in the history. */
   readonly #redemptions = new Map<string, Pick<RedemptionOutcome, "paid" | "received">>();
 
@@ -65,14 +76,16 @@ export class Replay {
     const transactions = (outcome?.record ?? records.at(-1))?.transactions ?? [];
     for (const [index, { id, type }] of transactionsOf(record).entries()) {
       const replayed = transactions[index];
-      if (replayed?.type === type) this.#transactions.set(id, replayed);
+      if (replayed?.type !== type) continue;
+      this.#transactions.set(id, replayed);
+      if (outcome?.record.action !== undefined) this.#actions.set(id, { record: outcome.record, index });
     }
   }
 
   #apply(record: HistoryEntry): Outcome | null {
     const { at, profile, action, grant, adjustment, reversalOf, redemption } = record;
     if (action !== undefined) {
-      const { limited, at: happenedAt = at, ...reported } = action;
+      const { limited, at: happenedAt = at, fired: _, advanced: __, ...reported } = action;
       return applyAction(
         this.#compiled,
         this.state,
@@ -96,7 +109,15 @@ export class Replay {
     if (redemption !== undefined) return this.#redeem(record, redemption);
     const transaction = reversalOf === undefined ? undefined : this.#transactions.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;
-    return applyReversal(this.#compiled, this.state, { transaction: { ...transaction, id: reversalOf }, at });
+    const cause = this.#actions.get(reversalOf);
+    const isFirst = cause !== undefined && !this.#takenBack.has(cause.record);
+    if (isFirst) this.#takenBack.add(cause.record);
+    const reversed = cause === undefined ? undefined : reversedAction(cause.record, cause.index, isFirst);
+    return applyReversal(this.#compiled, this.state, {
+      transaction: { ...transaction, id: reversalOf },
+      action: reversed,
+      at,
+    });
   }
 
   #redeem(

@@ -77,7 +77,8 @@ function reversalRoute({ loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyR
     path: `${usersPath}/reversals`,
     operation: "reverseTransaction",
     summary: "Reverse a transaction",
-    description: "Takes back what the transaction gave and took, once.",
+    description:
+      "Takes back what the transaction gave and took, once, and what its action has counted: uses of limits, counts and the progress of missions.",
     auth: rewardsWriter,
     params: UserParams,
     body: { schema: ReversalBody, example: { transactionId: "1760000000000-0" } },

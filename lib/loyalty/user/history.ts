@@ -58,6 +58,9 @@ export interface LimitedFirings {
   readonly limited?: Readonly<Record<string, number>>;
 }
 
+/** The key of a mission, its run, and the amount that an action added. */
+export type MissionAdvance = readonly [mission: string, run: string, amount: number];
+
 /** An event of a user. Actions without effects have a record too. */
 export interface HistoryRecord {
   readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal" | "redemption";
@@ -75,6 +78,10 @@ export interface HistoryRecord {
     readonly at?: number;
     /** Notes of the back end that reported it. */
     readonly metadata?: Readonly<Record<string, unknown>>;
+    /** The rules that fired, in the order of their transactions, where one of them has limits for each user. */
+    readonly fired?: readonly string[];
+    /** The missions that it advanced. */
+    readonly advanced?: readonly MissionAdvance[];
   };
   readonly grant?: LimitedFirings & {
     readonly rewards: readonly GrantedReward[];

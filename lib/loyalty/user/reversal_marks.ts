@@ -5,13 +5,27 @@
  * @module
  */
 
-import type { LogEntry, Partition, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
+import type {
+  LogEntry,
+  Partition,
+  ReadLog,
+  ReadRecord,
+  ReadTally,
+  Store,
+  Stored,
+  Write,
+} from "../../storage/mod.ts";
 
 /** Length of a generation, in ms. */
 const generationMs: number = 28 * 24 * 60 * 60 * 1_000;
 
 /** Reads the generations that have marks. */
 export const reversalGenerationsRead: ReadRecord = { type: "record", key: "reversed" };
+/** Reads the marks of transactions of a time. */
+export function reversalMarksRead(recordAt: number): ReadTally {
+  return { type: "tally", key: keyOf(generationOf(recordAt)) };
+}
+
 const readOldest: ReadLog = { type: "log", key: "history", limit: 1 };
 
 /** The reads whose results {@linkcode reversalMarkWrites} takes. */

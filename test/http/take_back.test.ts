@@ -1,0 +1,125 @@
+/** Taking a transaction back takes back what its action has counted. */
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, it } from "node:test";
+import { type Fan, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+
+const challengeId = "0e000000-0000-4000-8000-000000000009";
+const missionIds = [1, 2].map(n => `0f000000-0000-4000-8000-00000000009${n}`);
+const points = (metricQuantity: unknown): object[] => [
+  { type: "metric", metricId: "points", metricQuantity },
+];
+const guess = { action: "guess" };
+const matchId = { var: "data.matchId" };
+
+const document = {
+  ...loyalty,
+  actions: [{ name: "guess", clientReportable: true, data: { matchId: "string" } }],
+  rules: [
+    {
+      id: "once-a-match",
+      trigger: guess,
+      effects: points(3),
+      limits: [{ per: "user", by: matchId, max: 1 }],
+    },
+    { id: "once", trigger: guess, effects: points(100), limits: [{ per: "user", max: 1 }] },
+    { id: "number", trigger: guess, effects: points({ mul: [{ count: guess }, 10_000] }) },
+    {
+      id: "matches",
+      trigger: guess,
+      effects: points({ mul: [{ distinct: { ...guess, of: matchId } }, 1_000_000] }),
+    },
+  ],
+  challenges: [
+    {
+      id: challengeId,
+      title: "",
+      missions: [
+        { id: missionIds[0], title: "", rule: { ...guess, count: 2 } },
+        { id: missionIds[1], title: "", rule: { ...guess, count: 3, distinct: matchId } },
+      ],
+    },
+  ],
+};
+
+describeOnStores("a transaction of an action", open => {
+  let world: TestPlatform;
+  let fan: Fan;
+  beforeEach(async () => {
+    world = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: document } } });
+    fan = await world.fan("Sam");
+  });
+  afterEach(() => world.dispose());
+
+  async function reverse(index: number): Promise<void> {
+    const { key, secret } = await world.platform.apiKeys.create({
+      organisationId: ids.organisation,
+      name: "Desk",
+      permissions: ["rewards:write"],
+    });
+    const { json } = await world.call("/api/loyalty/history", { token: fan.token });
+    const path = `/internal/loyalty/users/${fan.userId}/reversals`;
+    const body = { transactionId: json.data[index].id };
+    const headers = { "x-api-key": key, "x-api-secret": secret };
+    const { status, text } = await world.call(path, { body, headers });
+    assert.equal(status, 200, text);
+  }
+  const earnedBy = async (match: string): Promise<number> => {
+    const before = (await fan.profile()).metrics.points ?? 0;
+    assert.equal((await fan.act("guess", { matchId: match })).status, 200);
+    return Number((await fan.profile()).metrics.points) - Number(before);
+  };
+  async function missions(): Promise<readonly (readonly [string, number])[]> {
+    const headers = { "x-platform-org-id": ids.organisation };
+    const { json } = await world.call("/v1/api/audience/challenges", { token: fan.token, headers });
+    const [{ missions: shown }] = json.data;
+    return shown.map(({ status, progress }: { status: string; progress: { current: number } }) => [
+      status,
+      progress.current,
+    ]);
+  }
+
+  it("takes counts, the use of its rule's limits and the progress of missions back, once", async () => {
+    assert.equal(await earnedBy("a"), 1_010_103);
+    assert.equal(await earnedBy("b"), 2_020_003);
+    assert.deepEqual(await missions(), [
+      ["completed", 2],
+      ["in_progress", 2],
+    ]);
+    // The first two transactions are those of the rules "matches" and "number" or "once", in the order of ids.
+    await reverse(0);
+    assert.deepEqual(await missions(), [
+      ["in_progress", 1],
+      ["in_progress", 1],
+    ]);
+    await reverse(1);
+    await reverse(2);
+    await reverse(3);
+    assert.deepEqual(await missions(), [
+      ["in_progress", 1],
+      ["in_progress", 1],
+    ]);
+    // Again the first guess of this match and the second of two, with both limits free.
+    assert.equal(await earnedBy("a"), 2_020_103);
+    assert.equal(await earnedBy("a"), 2_030_000);
+    const replayed = await world.platform.loyalty.replay({
+      organisationId: ids.organisation,
+      spaceId: ids.space,
+      projectId: ids.project,
+      userId: fan.userId,
+    });
+    assert.deepEqual(replayed.differences, []);
+  });
+
+  it("keeps the uses of other rules' limits", async () => {
+    await earnedBy("a");
+    const { json } = await world.call("/api/loyalty/history", { token: fan.token });
+    const given = json.data.map(
+      ({ payload }: { payload: { metricChanges: { points?: { newValue: number; oldValue: number } } } }) =>
+        (payload.metricChanges.points?.newValue ?? 0) - (payload.metricChanges.points?.oldValue ?? 0),
+    );
+    await reverse(given.indexOf(100));
+    assert.equal(await earnedBy("a"), 1_010_100);
+  });
+});
