@@ -1,13 +1,10 @@
 /**
- * Rate limits in memory: GCRA (ITU-T I.371, appendix), exact.
- *
- * GCRA keeps a theoretical arrival time (TAT) and allows a cost when TAT + cost * windowMs / limit - windowMs <= now.
- * Kept here is what the TAT is ahead of now, times the limit: `owed` = (TAT - now) * limit at the time `at`. Then every
- * quantity is an integer, and limits that do not divide their window lose nothing to rounding.
+ * Rate limits in memory: a sliding window in buckets (`lib/storage/limit_window.ts`).
  *
  * @module
  */
 
+import { bucketAt, windowBuckets, windowVerdict } from "../../lib/storage/limit_window.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
 
@@ -41,8 +38,7 @@ class MemoryLimiter implements Limiter {
   readonly #subjectsMax: number;
   readonly #tables = new Map<string, Table[]>();
   readonly #lists: SlotLists = new SlotLists();
-  #owed: Float64Array = new Float64Array(this.#lists.capacity);
-  #at: Float64Array = new Float64Array(this.#lists.capacity);
+  readonly #windows: (Window | undefined)[] = [];
   /** Subject and rule of each slot: two arrays take less room than one of objects. */
   readonly #subjects: (string | undefined)[] = [];
   readonly #tableOf: (Table | undefined)[] = [];
@@ -80,22 +76,35 @@ class MemoryLimiter implements Limiter {
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #takeOne(slot: number, rule: LimitRule, now: number): LimitVerdict {
-    const before = this.#owedBy(slot, rule, now);
-    const excess = before + rule.windowMs - owedMax(rule);
-    const owed = excess <= 0 ? before + rule.windowMs : before;
-    this.#keep(slot, rule, owed, now);
-    return verdictOf(rule, owed, excess);
+    const window = this.#windowOf(slot);
+    const bucket = window.advance(bucketAt(now, rule));
+    const awaited = window.total < rule.limit ? null : window.awaited(1);
+    if (awaited === null) window.add(bucket, 1);
+    this.#lists.move(slot, window.total >= rule.limit ? blockedList : openList);
+    return windowVerdict(rule, { total: window.total, newest: window.newest, awaited }, now);
   }
 
   #takeAll(rules: readonly LimitRule[], subject: string, cost: number, now: number): LimitVerdict[] {
-    const before = rules.map(rule => this.#owedNow(rule, subject, now));
-    const excess = rules.map((rule, index) => (before[index] ?? 0) + cost * rule.windowMs - owedMax(rule));
-    const spends = excess.every(each => each <= 0);
+    const awaited = rules.map(rule => {
+      const slot = this.#slotOf(rule, subject);
+      if (slot === undefined) return null;
+      const window = this.#windowOf(slot);
+      window.advance(bucketAt(now, rule));
+      const excess = window.total + cost - rule.limit;
+      return excess <= 0 ? null : window.awaited(excess);
+    });
+    const spends = awaited.every(bucket => bucket === null);
     return rules.map((rule, index) => {
-      const owed = (before[index] ?? 0) + (spends ? cost * rule.windowMs : 0);
-      // Keeping one rule may have forgotten the slot of another: each is looked up anew.
-      if (owed > 0) this.#keep(this.#slotOf(rule, subject) ?? this.#add(rule, subject, now), rule, owed, now);
-      return verdictOf(rule, owed, excess[index] ?? 0);
+      // Adding one rule may have forgotten the slot of another: each is looked up anew.
+      let slot = this.#slotOf(rule, subject);
+      if (spends) {
+        slot ??= this.#add(rule, subject, now);
+        const window = this.#windowOf(slot);
+        window.add(window.advance(bucketAt(now, rule)), cost);
+      }
+      const { total, newest } = slot === undefined ? unused : this.#windowOf(slot);
+      if (slot !== undefined) this.#lists.move(slot, total >= rule.limit ? blockedList : openList);
+      return windowVerdict(rule, { total, newest, awaited: awaited[index] ?? null }, now);
     });
   }
 
@@ -103,30 +112,18 @@ class MemoryLimiter implements Limiter {
     return this.#find(rule)?.slots.get(subject);
   }
 
-  #owedNow(rule: LimitRule, subject: string, now: number): number {
-    const slot = this.#slotOf(rule, subject);
-    return slot === undefined ? 0 : this.#owedBy(slot, rule, now);
-  }
-
-  #owedBy(slot: number, { limit }: LimitRule, now: number): number {
-    const elapsedMs = Math.max(0, now - (this.#at[slot] ?? 0));
-    return Math.max(0, (this.#owed[slot] ?? 0) - elapsedMs * limit);
-  }
-
-  #keep(slot: number, rule: LimitRule, owed: number, now: number): void {
-    this.#lists.move(slot, owed + rule.windowMs > owedMax(rule) ? blockedList : openList);
-    this.#owed[slot] = owed;
-    // A clock that goes back must not give units back twice.
-    this.#at[slot] = Math.max(now, this.#at[slot] ?? 0);
+  #windowOf(slot: number): Window {
+    let window = this.#windows[slot];
+    if (window === undefined) {
+      window = new Window();
+      this.#windows[slot] = window;
+    }
+    return window;
   }
 
   #add(rule: LimitRule, subject: string, now: number): number {
     if (this.#size >= this.#subjectsMax) this.#evict(now);
     const slot = this.#lists.add(openList);
-    if (this.#owed.length < this.#lists.capacity) {
-      this.#owed = grown(this.#owed, Float64Array);
-      this.#at = grown(this.#at, Float64Array);
-    }
     const table = this.#find(rule) ?? this.#create(rule);
     table.slots.set(subject, slot);
     this.#subjects[slot] = subject;
@@ -139,20 +136,22 @@ class MemoryLimiter implements Limiter {
   #evict(now: number): void {
     const open = this.#lists.oldest(openList);
     const blocked = this.#lists.oldest(blockedList);
-    if (open !== undefined && this.#owedOf(open, now) === 0) this.#forget(open);
+    if (open !== undefined && this.#usedOf(open, now) === 0) this.#forget(open);
     else if (blocked !== undefined && !this.#isBlocked(blocked, now)) this.#forget(blocked);
     else if (open !== undefined) this.#forget(open);
     else if (blocked !== undefined) this.#forget(blocked);
   }
 
-  #owedOf(slot: number, now: number): number {
+  #usedOf(slot: number, now: number): number {
     const rule = this.#tableOf[slot];
-    return rule === undefined ? 0 : this.#owedBy(slot, rule, now);
+    if (rule === undefined) return 0;
+    const window = this.#windowOf(slot);
+    window.advance(bucketAt(now, rule));
+    return window.total;
   }
 
   #isBlocked(slot: number, now: number): boolean {
-    const rule = this.#tableOf[slot];
-    return rule !== undefined && this.#owedBy(slot, rule, now) + rule.windowMs > owedMax(rule);
+    return this.#usedOf(slot, now) >= (this.#tableOf[slot]?.limit ?? Number.POSITIVE_INFINITY);
   }
 
   #forget(slot: number): void {
@@ -161,7 +160,7 @@ class MemoryLimiter implements Limiter {
     if (subject === undefined || table === undefined) return;
     this.#subjects[slot] = undefined;
     this.#tableOf[slot] = undefined;
-    this.#at[slot] = 0;
+    this.#windows[slot] = undefined;
     this.#lists.remove(slot);
     this.#size -= 1;
     table.slots.delete(subject);
@@ -196,19 +195,53 @@ class MemoryLimiter implements Limiter {
   }
 }
 
-/** Returns the answer to a cost that is `excess` beyond what the rule allows, for a subject that now owes `owed`. */
-function verdictOf(rule: LimitRule, owed: number, excess: number): LimitVerdict {
-  return {
-    allowed: excess <= 0,
-    remaining: Math.floor((owedMax(rule) - owed) / rule.windowMs),
-    resetMs: Math.ceil(owed / rule.limit),
-    retryAfterMs: excess <= 0 ? 0 : Math.ceil(excess / rule.limit),
-  };
-}
+const unused = { total: 0, newest: 0 } as const;
 
-/** Most that a subject may owe: the units of a whole window. */
-function owedMax({ limit, windowMs }: LimitRule): number {
-  return limit * windowMs;
+/** The uses of one rule by one subject, in the buckets that count. */
+class Window {
+  total = 0;
+  newest: number = -1;
+  /** Units in the newest bucket. */
+  #units = 0;
+  #oldest: number = -1;
+  /** Older buckets with their units, oldest first: apart, as most uses are in the newest bucket. */
+  #older: { readonly bucket: number; readonly units: number }[] = [];
+
+  /** Drops what does not count any more, and returns the current bucket. A clock that goes back gives nothing back. */
+  advance(bucket: number): number {
+    const current = Math.max(bucket, this.newest);
+    if (this.total > 0 && this.#oldest < current - windowBuckets) this.#dropBefore(current - windowBuckets);
+    return current;
+  }
+
+  add(bucket: number, units: number): void {
+    if (bucket === this.newest && this.total > 0) {
+      this.#units += units;
+    } else {
+      if (this.total > 0) this.#older.push({ bucket: this.newest, units: this.#units });
+      else this.#oldest = bucket;
+      this.newest = bucket;
+      this.#units = units;
+    }
+    this.total += units;
+  }
+
+  /** Returns the bucket with whose end so many units are back. */
+  awaited(units: number): number {
+    let back = 0;
+    for (const older of this.#older) {
+      back += older.units;
+      if (back >= units) return older.bucket;
+    }
+    return this.newest;
+  }
+
+  #dropBefore(oldest: number): void {
+    this.#older = this.#older.filter(({ bucket }) => bucket >= oldest);
+    if (this.newest < oldest) this.#units = 0;
+    this.total = this.#older.reduce((total, { units }) => total + units, this.#units);
+    this.#oldest = this.#older[0]?.bucket ?? this.newest;
+  }
 }
 
 /** The list of slots that may spend. */
@@ -273,8 +306,8 @@ export class SlotLists {
       return slot;
     }
     if (this.#used === this.#next.length) {
-      this.#next = grown(this.#next, Int32Array);
-      this.#previous = grown(this.#previous, Int32Array);
+      this.#next = grown(this.#next);
+      this.#previous = grown(this.#previous);
     }
     return this.#used++;
   }
@@ -295,9 +328,9 @@ export class SlotLists {
   }
 }
 
-/** Returns a copy of a typed array with twice the room. */
-export function grown<T extends Int32Array | Float64Array>(array: T, Type: new (length: number) => T): T {
-  const larger = new Type(array.length * 2);
+/** Returns a copy of the array with twice the room. */
+function grown(array: Int32Array): Int32Array {
+  const larger = new Int32Array(array.length * 2);
   larger.set(array);
   return larger;
 }

@@ -1,39 +1,78 @@
--- Purpose: spends units of every rule of a subject, or of none if one refuses (GCRA, ITU-T I.371).
+-- Purpose: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a hundredth
+-- of the window (lib/storage/limit_window.ts).
 --
--- The key of a rule keeps the lead of its theoretical arrival time (TAT) over now, times the limit:
--- owed = (TAT - now) * limit at the time `at`. Every quantity is then an integer, and limits that do not divide their
--- window are exact.
---
--- KEYS: one per rule: '<owed> <at>'
--- ARGV: [1] now, Unix ms; [2] cost; [3] time in ms for which a key outlives its last effect;
+-- KEYS: one per rule: '<total> <oldest> <newest> <units in newest>', then ' <bucket> <units>' for each older bucket, oldest first
+-- ARGV: [1] now, Unix ms, or '' for the time of the server; [2] cost; [3] time in ms for which a key outlives its last effect;
 --       then per rule: limit, windowMs
--- Returns: per rule the units owed before, as a string. The cost was spent if no rule owes too much with it.
+-- Returns: '<now>', then per rule ' <total> <newest> <awaited>': units before, newest bucket, and the bucket with whose end the cost
+--          would be allowed, or '-'. The cost was spent if all rules have '-'.
 
-local call, format = redis.call, string.format
-local now, cost, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local owed, at, before, spends = {}, {}, {}, true
+local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch
+local cost, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
+local now = tonumber(ARGV[1])
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local buckets = 100
+local states, answer, spends = {}, { format('%.0f', now) }, true
 
 for n = 1, #KEYS do
   local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
-  owed[n], at[n] = 0, now
+  local bucket = math.floor(now * buckets / window)
+  local state = { total = 0, oldest = bucket, newest = bucket, units = 0, rest = '' }
   local kept = call('GET', KEYS[n])
   if kept then
-    local space = string.find(kept, ' ', 1, true)
-    local since = tonumber(string.sub(kept, space + 1))
-    owed[n] = tonumber(string.sub(kept, 1, space - 1))
-    -- A clock that goes back must not give units back twice.
-    if since > now then at[n] = since else owed[n] = math.max(0, owed[n] - (now - since) * limit) end
+    local total, oldest, newest, units, rest = match(kept, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
+    total, oldest, newest, units = tonumber(total), tonumber(oldest), tonumber(newest), tonumber(units)
+    -- A clock that goes back gives nothing back.
+    if newest > bucket then bucket = newest end
+    local first = bucket - buckets
+    if newest < first then
+      total = 0
+    elseif oldest < first then
+      local from, stop = 1, #rest
+      while from <= stop do
+        local _, last, at, count = find(rest, '^ (%d+) (%d+)', from)
+        at = tonumber(at)
+        if at >= first then oldest = at break end
+        total = total - tonumber(count)
+        from = last + 1
+      end
+      if from > stop then oldest = newest end
+      rest = string.sub(rest, from)
+    end
+    if total > 0 then state = { total = total, oldest = oldest, newest = newest, units = units, rest = rest } end
   end
-  before[n] = format('%.17g', owed[n])
-  if owed[n] + cost * window > limit * window then spends = false end
+  state.bucket = bucket
+  local awaited = '-'
+  local excess = state.total + cost - limit
+  if excess > 0 then
+    spends = false
+    awaited = state.newest
+    for at, count in gmatch(state.rest, ' (%d+) (%d+)') do
+      excess = excess - tonumber(count)
+      if excess <= 0 then awaited = tonumber(at) break end
+    end
+    awaited = format('%.0f', awaited)
+  end
+  states[n] = state
+  answer[n + 1] = format('%.0f %.0f ', state.total, state.newest) .. awaited
 end
 
 if spends then
   for n = 1, #KEYS do
-    local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
-    local sum = owed[n] + cost * window
-    local ttl = math.ceil(sum / limit) + at[n] - now + slack
-    call('SET', KEYS[n], format('%.17g %.17g', sum, at[n]), 'PX', format('%.0f', ttl))
+    local window, state = tonumber(ARGV[2 * n + 3]), states[n]
+    local oldest, units, rest = state.oldest, state.units + cost, state.rest
+    if state.total == 0 then
+      oldest, rest = state.bucket, ''
+    elseif state.newest < state.bucket then
+      rest = rest .. format(' %.0f %.0f', state.newest, state.units)
+      units = cost
+    end
+    local ttl = math.ceil((state.bucket + buckets + 1) * window / buckets) - now + slack
+    local kept = format('%.0f %.0f %.0f %.0f', state.total + cost, oldest, state.bucket, units) .. rest
+    call('SET', KEYS[n], kept, 'PX', format('%.0f', ttl))
   end
 end
-return before
+return table.concat(answer, ' ')

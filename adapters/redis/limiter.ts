@@ -1,3 +1,4 @@
+import { bucketAt, windowVerdict } from "../../lib/storage/limit_window.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
 import { expirySlackMs } from "./bounds.ts";
@@ -9,7 +10,7 @@ import { forgetScript, limitScript } from "./scripts.ts";
 
 /**
  * Opens a limiter on Redis 6.2 or later, standalone or Cluster: one round trip per call, all rules of a subject in one
- * slot. It decides exactly as the one in memory does.
+ * slot. It decides exactly as the one in memory does, by the clock of the server unless it is given one.
  *
  * @throws {TypeError} The server's URL or the prefix cannot be used.
  */
@@ -20,9 +21,9 @@ export function createRedisLimiter(options: RedisAdapterOptions): Limiter {
 class RedisLimiter implements Limiter {
   readonly #connection: RedisConnection;
   readonly #keys: KeySpace;
-  readonly #clock: () => number;
+  readonly #clock: (() => number) | undefined;
 
-  constructor({ server, prefix, clock = Date.now }: RedisAdapterOptions) {
+  constructor({ server, prefix, clock }: RedisAdapterOptions) {
     this.#keys = new KeySpace(prefix);
     this.#connection = new RedisConnection(createClient(server));
     this.#clock = clock;
@@ -35,10 +36,10 @@ class RedisLimiter implements Limiter {
   ): Promise<readonly LimitVerdict[]> {
     validateTake(subject, rules, cost);
     if (rules.length === 0) return [];
-    const args = [String(this.#clock()), String(cost), String(expirySlackMs)];
+    const args = [String(this.#clock?.() ?? ""), String(cost), String(expirySlackMs)];
     for (const { limit, windowMs } of rules) args.push(String(limit), String(windowMs));
     const reply = await this.#connection.run(limitScript, [this.#keysOf(subject, rules), args]);
-    return verdicts(rules, (reply as readonly string[]).map(Number), cost);
+    return verdicts(rules, String(reply).split(" "), cost);
   }
 
   async reset(subject: string, rules: readonly LimitRule[]): Promise<void> {
@@ -52,28 +53,27 @@ class RedisLimiter implements Limiter {
 
   #keysOf(subject: string, rules: readonly LimitRule[]): string[] {
     const root = this.#keys.root(subject);
-    return rules.map(({ name, limit, windowMs }) => keyOf(root, "g", `${limit}/${windowMs}/${name}`));
+    return rules.map(({ name, limit, windowMs }) => keyOf(root, "g", `window/${limit}/${windowMs}/${name}`));
   }
 }
 
-/** @param owed What each rule owed before, in ms times its limit. */
+/** Reads the answer of the script: now, then units before, newest bucket and awaited bucket of each rule. */
 function verdicts(
   rules: readonly LimitRule[],
-  owed: readonly number[],
+  answer: readonly string[],
   cost: number,
 ): readonly LimitVerdict[] {
-  const states = rules.map(({ limit, windowMs }, index) => {
-    const before = owed[index] ?? 0;
-    return { limit, windowMs, before, excess: before + cost * windowMs - limit * windowMs };
-  });
-  const spends = states.every(({ excess }) => excess <= 0);
-  return states.map(({ limit, windowMs, before, excess }) => {
-    const after = spends ? before + cost * windowMs : before;
-    return {
-      allowed: excess <= 0,
-      remaining: Math.floor((limit * windowMs - after) / windowMs),
-      resetMs: Math.ceil(after / limit),
-      retryAfterMs: excess <= 0 ? 0 : Math.ceil(excess / limit),
+  const now = Number(answer[0]);
+  const spends = rules.every((_, index) => answer[3 * index + 3] === "-");
+  return rules.map((rule, index) => {
+    const total = Number(answer[3 * index + 1]);
+    const newest = Number(answer[3 * index + 2]);
+    const awaited = answer[3 * index + 3];
+    const use = {
+      total: spends ? total + cost : total,
+      newest: spends ? Math.max(newest, bucketAt(now, rule)) : newest,
+      awaited: awaited === "-" ? null : Number(awaited),
     };
+    return windowVerdict(rule, use, now);
   });
 }

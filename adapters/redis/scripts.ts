@@ -253,34 +253,75 @@ export const forgetScript: Script = {
   lua: `return redis.call('UNLINK', unpack(KEYS))`,
 };
 
-/** `limit.lua`: spends units of every rule of a subject, or of none if one refuses (GCRA, ITU-T I.371). */
+/** `limit.lua`: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a hundredth */
 export const limitScript: Script = {
-  sha: "761861cc8cc8357ebfd3e66963aac2f906d0d89f",
-  lua: `local call, format = redis.call, string.format
-local now, cost, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local owed, at, before, spends = {}, {}, {}, true
+  sha: "8b260369fb5baf6df89edea1a5c9ec7a984310dd",
+  lua: `local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch
+local cost, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
+local now = tonumber(ARGV[1])
+if not now then
+local time = call('TIME')
+now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local buckets = 100
+local states, answer, spends = {}, { format('%.0f', now) }, true
 for n = 1, #KEYS do
 local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
-owed[n], at[n] = 0, now
+local bucket = math.floor(now * buckets / window)
+local state = { total = 0, oldest = bucket, newest = bucket, units = 0, rest = '' }
 local kept = call('GET', KEYS[n])
 if kept then
-local space = string.find(kept, ' ', 1, true)
-local since = tonumber(string.sub(kept, space + 1))
-owed[n] = tonumber(string.sub(kept, 1, space - 1))
-if since > now then at[n] = since else owed[n] = math.max(0, owed[n] - (now - since) * limit) end
+local total, oldest, newest, units, rest = match(kept, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
+total, oldest, newest, units = tonumber(total), tonumber(oldest), tonumber(newest), tonumber(units)
+if newest > bucket then bucket = newest end
+local first = bucket - buckets
+if newest < first then
+total = 0
+elseif oldest < first then
+local from, stop = 1, #rest
+while from <= stop do
+local _, last, at, count = find(rest, '^ (%d+) (%d+)', from)
+at = tonumber(at)
+if at >= first then oldest = at break end
+total = total - tonumber(count)
+from = last + 1
 end
-before[n] = format('%.17g', owed[n])
-if owed[n] + cost * window > limit * window then spends = false end
+if from > stop then oldest = newest end
+rest = string.sub(rest, from)
+end
+if total > 0 then state = { total = total, oldest = oldest, newest = newest, units = units, rest = rest } end
+end
+state.bucket = bucket
+local awaited = '-'
+local excess = state.total + cost - limit
+if excess > 0 then
+spends = false
+awaited = state.newest
+for at, count in gmatch(state.rest, ' (%d+) (%d+)') do
+excess = excess - tonumber(count)
+if excess <= 0 then awaited = tonumber(at) break end
+end
+awaited = format('%.0f', awaited)
+end
+states[n] = state
+answer[n + 1] = format('%.0f %.0f ', state.total, state.newest) .. awaited
 end
 if spends then
 for n = 1, #KEYS do
-local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
-local sum = owed[n] + cost * window
-local ttl = math.ceil(sum / limit) + at[n] - now + slack
-call('SET', KEYS[n], format('%.17g %.17g', sum, at[n]), 'PX', format('%.0f', ttl))
+local window, state = tonumber(ARGV[2 * n + 3]), states[n]
+local oldest, units, rest = state.oldest, state.units + cost, state.rest
+if state.total == 0 then
+oldest, rest = state.bucket, ''
+elseif state.newest < state.bucket then
+rest = rest .. format(' %.0f %.0f', state.newest, state.units)
+units = cost
+end
+local ttl = math.ceil((state.bucket + buckets + 1) * window / buckets) - now + slack
+local kept = format('%.0f %.0f %.0f %.0f', state.total + cost, oldest, state.bucket, units) .. rest
+call('SET', KEYS[n], kept, 'PX', format('%.0f', ttl))
 end
 end
-return before`,
+return table.concat(answer, ' ')`,
 };
 
 /** `push.lua`: appends messages to a topic, all of them or none. */

@@ -7,13 +7,13 @@
 
 import type { Partition } from "./contract.ts";
 
-/** One rate: `limit` units per `windowMs`, spent and regained continuously (GCRA, ITU-T I.371). */
+/** One rate: at most `limit` units in any `windowMs`. A unit is regained after that time, at most a hundredth of it later. */
 export interface LimitRule {
   /** Short policy name, sent to clients in `RateLimit-Policy`. */
   readonly name: string;
   /** Units that may be spent at once; a positive integer. */
   readonly limit: number;
-  /** Time in which `limit` units are regained, in ms. */
+  /** The window, in ms. */
   readonly windowMs: number;
 }
 

@@ -107,7 +107,7 @@ describeOnStores("a forgotten password", open => {
       assert.equal(new Set(answers).size, 1);
       await limited.world.platform.idle();
       assert.equal(limited.mails.length, 1);
-      limited.world.clock.advance(60_000);
+      limited.world.clock.advance(60_600);
       await limited.forgot(email);
       await limited.world.platform.idle();
       assert.equal(limited.mails.length, 2);

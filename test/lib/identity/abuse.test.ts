@@ -57,13 +57,12 @@ describeOnLimiters("abuse controls", open => {
   it("let five logins at an account through from one address, and the sixth after exactly the time they name", async () => {
     assert.equal(await spree(abuse, "login", fan), 5);
     const error = await refusal(abuse.attempt("login", fan));
-    assert.deepEqual([error.code, error.retryAfterMs], ["too_many_attempts", 3 * minuteMs]);
-    clock.advance(3 * minuteMs - 1);
+    const { retryAfterMs = 0 } = error;
+    assert.equal(error.code, "too_many_attempts");
+    assert.ok(retryAfterMs > 15 * minuteMs && retryAfterMs <= 15.15 * minuteMs, `${retryAfterMs}`);
+    clock.advance(retryAfterMs - 1);
     await refusal(abuse.attempt("login", fan));
     clock.advance(1);
-    assert.equal(await abuse.attempt("login", fan), "go");
-    await refusal(abuse.attempt("login", fan));
-    clock.advance(15 * minuteMs);
     assert.equal(await spree(abuse, "login", fan), 5);
   });
 
@@ -89,7 +88,9 @@ describeOnLimiters("abuse controls", open => {
     );
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 60);
     const error = await refusal(abuse.attempt("login", at(200)));
-    assert.deepEqual([error.code, error.retryAfterMs], ["rate_limited", 1_000]);
+    const { retryAfterMs = 0 } = error;
+    assert.equal(error.code, "rate_limited");
+    assert.ok(retryAfterMs > minuteMs && retryAfterMs <= 1.01 * minuteMs, `${retryAfterMs}`);
   });
 
   it("do not let one network lock an account for the others", async () => {
