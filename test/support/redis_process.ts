@@ -138,6 +138,10 @@ export class RedisProcess {
     if (guard.exitCode === null) await new Promise(resolve => guard.once("exit", resolve));
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+
   /** Kills the process and starts it again on the same port. */
   async restart(): Promise<void> {
     await this.kill();

@@ -49,11 +49,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     assert.ok(load.count("outcome_unknown") > 0, "the kill met no commit under way");
     assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
     await load.verify();
-    await server.kill();
   });
 
   it("reports every commit truthfully when its connections are killed again and again", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await using store = createRedisStore({ server: `unix://${server.socket}` });
     const load = new Load(store);
     for (let round = 0; round < 10; round++) {
@@ -64,11 +63,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await load.stop();
     assert.ok(load.count("outcome_unknown") > 0, "the kills met no commit under way");
     await load.verify();
-    await server.kill();
   });
 
   it("never sends a commit twice, whatever the settings of a given client", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     const given = new Redis(server.url, { autoResendUnfulfilledCommands: true, lazyConnect: true });
     await using store = createRedisStore({ server: given });
     const load = new Load(store);
@@ -78,11 +76,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await load.stop();
     await load.verify();
     given.disconnect();
-    await server.kill();
   });
 
   it("answers in time while the server hangs and works on when it runs again", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
     const load = new Load(store);
     await load.more("ok", 200);
@@ -96,11 +93,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await load.stop();
     assert.ok(load.slowestMs < answerMsMax + graceMs, `an answer took ${load.slowestMs} ms`);
     await load.verify();
-    await server.kill();
   });
 
   it("reloads its scripts when the server has forgotten them", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
     const load = new Load(store);
     for (let round = 0; round < 5; round++) {
@@ -111,11 +107,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await load.stop();
     assert.equal(load.count("ok"), load.outcomes.length);
     await load.verify();
-    await server.kill();
   });
 
   it("reloads its scripts when the process was too busy to read in time that the server lacks them", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
     await put(store);
     const wait = new Int32Array(new SharedArrayBuffer(4));
@@ -131,11 +126,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
       Atomics.wait(wait, 0, 0, answerMsMax + 100);
       await answer;
     }
-    await server.kill();
   });
 
   it("answers reads whose connection is lost on the way", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
     await put(store);
     await server.pause(300);
@@ -149,11 +143,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     );
     await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     for (const [record] of await Promise.all(reads)) assert.equal(record?.value, "1");
-    await server.kill();
   });
 
   it("fails in time where there is no server, and works as soon as there is one", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await server.kill();
     await using store = createRedisStore({ server: server.url });
     const start = performance.now();
@@ -165,11 +158,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await server.launch();
     await recovers(store);
     await store.ping();
-    await server.kill();
   });
 
   it("accepts no more calls than it can keep in mind while the server hangs", async () => {
-    const server = await startRedis();
+    await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
     await put(store);
     server.freeze();
@@ -181,7 +173,6 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     server.thaw();
     await Promise.all(calls);
     await recovers(store);
-    await server.kill();
   });
 
   it("is not closed before the commits under way are answered, and afterwards refuses", async () => {
@@ -215,7 +206,7 @@ describe("a Redis store whose server refuses", { skip: redisAvailable() }, () =>
   ];
   for (const [name, cause, cure] of refusals) {
     it(`reports that nothing was applied where the server ${name}, and recovers`, async () => {
-      const server = await startRedis();
+      await using server = await startRedis();
       await using store = createRedisStore({ server: server.url });
       await put(store);
       await cause(server);
@@ -249,7 +240,6 @@ describe("a Redis store whose server refuses", { skip: redisAvailable() }, () =>
     await server.command("SCRIPT", "KILL");
     await endless;
     await recovers(store);
-    await server.kill();
   });
 
   it("reports that nothing was applied while the server loads its data, and then finds it", async () => {
@@ -267,7 +257,6 @@ describe("a Redis store whose server refuses", { skip: redisAvailable() }, () =>
     await launched;
     await recovers(store);
     assert.equal((await store.read("p", [{ type: "record", key: "k7999" }]))[0]?.value, "1");
-    await server.kill();
   });
 
   it("reports an unknown outcome, and an internal error of a read, where a key is not of its making", async () => {
