@@ -1,11 +1,13 @@
--- Purpose: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a hundredth
--- of the window (lib/storage/limit_window.ts).
+-- Purpose: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a
+-- hundredth of the window (lib/storage/limit_window.ts).
 --
--- KEYS: one per rule: '<total> <oldest> <newest> <units in newest>', then ' <bucket> <units>' for each older bucket, oldest first
--- ARGV: [1] now, Unix ms, or '' for the time of the server; [2] cost; [3] time in ms for which a key outlives its last effect;
+-- KEYS: one per rule: '<total> <oldest> <newest> <units in newest>', then ' <bucket> <units>' for each older bucket,
+--       oldest first
+-- ARGV: [1] now, Unix ms, or '' for the time of the server; [2] cost; [3] time in ms for which a key outlives its
+--       last effect;
 --       then per rule: limit, windowMs
--- Returns: '<now>', then per rule ' <total> <newest> <awaited>': units before, newest bucket, and the bucket with whose end the cost
---          would be allowed, or '-'. The cost was spent if all rules have '-'.
+-- Returns: '<now>', then per rule ' <total> <newest> <awaited>': units before, newest bucket, and the bucket with whose
+--          end the cost would be allowed, or '-'. The cost was spent if all rules have '-'.
 
 local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch
 local cost, slack = tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -253,7 +253,7 @@ export const forgetScript: Script = {
   lua: `return redis.call('UNLINK', unpack(KEYS))`,
 };
 
-/** `limit.lua`: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a hundredth */
+/** `limit.lua`: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a */
 export const limitScript: Script = {
   sha: "8b260369fb5baf6df89edea1a5c9ec7a984310dd",
   lua: `local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch

@@ -167,7 +167,7 @@ describeOnEveryStore("the location check", open => {
     const { json: document } = await world.call("/openapi.json");
     const described = document.paths["/v1/locations/projects/{projectId}/check"].get;
     assert.deepEqual(described.tags, ["location"]);
-    assert.deepEqual(Object.keys(described.responses), ["200", "400", "403", "404", "500"]);
+    assert.deepEqual(Object.keys(described.responses), ["200", "400", "403", "404", "500", "503"]);
     const { LocationServed, LocationRefused } = document.components.schemas;
     assert.deepEqual(described.responses[200].content["application/json"].schema, {
       $ref: "#/components/schemas/LocationServed",

@@ -276,7 +276,7 @@ describeOnEveryStore("boards that users' actions feed", open => {
     ]);
   });
 
-  it("are fed by actions that a back end reports, once the user has acted or read the profile", async () => {
+  it("are fed by actions that a back end reports, from the first one on", async () => {
     const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
     const { key, secret } = await world.platform.apiKeys.create({
       organisationId: ids.organisation,
@@ -293,7 +293,10 @@ describeOnEveryStore("boards that users' actions feed", open => {
     await sam.act("prediction", { outcome: "exact" });
     await report(sam.userId, { action: "adjust" });
     await report(kim.userId, right);
-    assert.deepEqual(await ranking(overall), [["Sam", 1]]);
+    assert.deepEqual(await ranking(overall), [
+      ["Sam", 1],
+      ["Kim", 1],
+    ]);
     assert.equal((await kim.profile()).metrics.points, 1);
     await report(kim.userId, right);
     assert.deepEqual(await ranking(overall), [

@@ -8,7 +8,8 @@ import type { Report } from "./predictions.ts";
 export interface Fan {
   readonly userId: string;
   readonly username: string;
-  readonly record: unknown;
+  /** Lives for 90 days. */
+  readonly record: { readonly externalId: string };
   /** Of the latest sign-in; lives for an hour. */
   readonly token: string;
 }
@@ -34,20 +35,26 @@ export interface Answer {
 /** Options of a call. @default a plain GET */
 export interface Call {
   readonly token?: string;
-  /** Sent as JSON with POST. */
+  /** Sent as JSON. */
   readonly body?: unknown;
+  /** Of a call with a body. @default "POST" */
+  readonly method?: string;
 }
 
 const action = "/api/loyalty/action";
 const selector = { projectId: leagueIds.project, strategy: "simplified", provider: "noLogin" };
 
 /** Calls a path of a platform. */
-export async function call(handler: Handler, path: string, { token, body }: Call = {}): Promise<Answer> {
+export async function call(
+  handler: Handler,
+  path: string,
+  { token, body, method = "POST" }: Call = {},
+): Promise<Answer> {
   const headers = {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(body === undefined ? {} : { "content-type": "application/json" }),
   };
-  const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) };
+  const init = body === undefined ? { headers } : { headers, method, body: JSON.stringify(body) };
   const response = await handler(new Request(`http://league.example${path}`, init));
   return { status: response.status, body: await response.text() };
 }
@@ -69,6 +76,13 @@ export async function createFan(handler: Handler, username: string): Promise<Fan
   const fan = await enter(handler, { userId: record.userId, username, record, token: "" });
   await read(handler, "/api/loyalty/profile", { token: fan.token });
   return fan;
+}
+
+/** Renews the fan's session record, which does not last a season, and enters the space. */
+export async function enterAgain(handler: Handler, fan: Fan): Promise<Fan> {
+  const body = { ...selector, data: { externalId: fan.record.externalId } };
+  const { data: record } = await read(handler, "/v1/user/login", { method: "PUT", body });
+  return await enter(handler, { ...fan, record });
 }
 
 /** Exchanges the fan's session record for a new token of the space. */

@@ -8,7 +8,7 @@
 import type { Random } from "../../adapters/conformance/random.ts";
 import { onceGenerationMs } from "../../lib/loyalty/user/once_marks.ts";
 import type { Handler } from "../../lib/mod.ts";
-import { type BackEnd, createFan, enter, enterAsBackEnd, type Fan, report } from "./client.ts";
+import { type BackEnd, createFan, enter, enterAgain, enterAsBackEnd, type Fan, report } from "./client.ts";
 import { type Match, type Slot, slotsOf } from "./fixtures.ts";
 import { type Report, reportsOf } from "./predictions.ts";
 import { Tables } from "./tables.ts";
@@ -78,7 +78,7 @@ interface Weekend {
 async function nextWeekend(last: Weekend, { handlers, backEnd, width }: SeasonOptions): Promise<Weekend> {
   const number = last.number + 1;
   const entries = last.fans.map((fan, index) => async () => {
-    return isOnDevice(index, number) ? await enter(handlerAt(handlers, index), fan) : fan;
+    return isOnDevice(index, number) ? await enterAgain(handlerAt(handlers, index), fan) : fan;
   });
   const fans = await inParallel(entries, width);
   return { number, fans, backEndToken: await enterAsBackEnd(handlers[0], backEnd) };
