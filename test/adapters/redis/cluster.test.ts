@@ -9,7 +9,7 @@ describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
   it("reports every commit truthfully when a master is killed and started again", async () => {
     const cluster = await startCluster({ durable: true });
     await using store = createRedisStore({ server: cluster.url });
-    const load = new Load(store);
+    await using load = new Load(store);
     await load.more("ok", 500);
     const [first] = cluster.nodes;
     await first?.kill();
@@ -30,7 +30,7 @@ describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
   it("never sends a commit twice when its connections are killed again and again", async () => {
     const cluster = await startCluster();
     await using store = createRedisStore({ server: cluster.url });
-    const load = new Load(store);
+    await using load = new Load(store);
     for (let round = 0; round < 10; round++) {
       await load.more("ok", 200);
       for (const node of cluster.nodes) {
@@ -47,7 +47,7 @@ describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
   it("follows a slot that moves to another node under load", async () => {
     const cluster = await startCluster();
     await using store = createRedisStore({ server: cluster.url });
-    const load = new Load(store);
+    await using load = new Load(store);
     await load.more("ok", 500);
     await moveSlot(cluster, "gs:{p1}");
     await load.more("ok", 500);

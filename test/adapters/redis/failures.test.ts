@@ -39,7 +39,7 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
   it("reports every commit truthfully when the server is killed and started again", async () => {
     const server = await startRedis({ durable: true });
     await using store = createRedisStore({ server: server.url });
-    const load = new Load(store);
+    await using load = new Load(store);
     await load.more("ok", 500);
     await server.kill();
     await load.more("storage_unavailable", 200);
@@ -54,7 +54,7 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
   it("reports every commit truthfully when its connections are killed again and again", async () => {
     await using server = await startRedis();
     await using store = createRedisStore({ server: `unix://${server.socket}` });
-    const load = new Load(store);
+    await using load = new Load(store);
     for (let round = 0; round < 10; round++) {
       await load.more("ok", 200);
       await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
@@ -69,7 +69,7 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await using server = await startRedis();
     const given = new Redis(server.url, { autoResendUnfulfilledCommands: true, lazyConnect: true });
     await using store = createRedisStore({ server: given });
-    const load = new Load(store);
+    await using load = new Load(store);
     await load.more("ok", 200);
     await server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     await load.more("ok", 200);
@@ -81,7 +81,7 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
   it("answers in time while the server hangs and works on when it runs again", async () => {
     await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
-    const load = new Load(store);
+    await using load = new Load(store);
     await load.more("ok", 200);
     server.freeze();
     // Some may not have been sent before the first ones time out.
@@ -99,7 +99,7 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
   it("reloads its scripts when the server has forgotten them", async () => {
     await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
-    const load = new Load(store);
+    await using load = new Load(store);
     for (let round = 0; round < 5; round++) {
       await load.more("ok", 200);
       await server.command("SCRIPT", "FLUSH");

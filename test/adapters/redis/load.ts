@@ -42,6 +42,10 @@ export class Load {
     await this.#done;
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
   /** Asserts that every report agrees with the data and that nothing was applied in part or twice. */
   async verify(): Promise<void> {
     let present = 0;
