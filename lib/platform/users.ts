@@ -24,6 +24,7 @@ import {
   buildMetricIndex,
   buildNameIndex,
   createUserIndex,
+  declaredBoards,
   declaredFields,
   type IndexedScoreFeed,
   indexMetrics,
@@ -33,6 +34,7 @@ import {
   metricIndexesOf,
   metricMark,
   type NameSource,
+  usableIndexes,
 } from "../users/mod.ts";
 
 /** The users of a platform's organisations. */
@@ -118,7 +120,7 @@ class ListedUsers extends Users {
       );
     }
     if (user?.mergedInto !== undefined) {
-      await this.#note(projectId, organisationId => index.remove({ organisationId, projectId, userId }));
+      await this.#note(projectId, organisationId => this.#unlist({ organisationId, projectId, userId }));
     } else if (user !== null && isSignIn) {
       await this.#note(projectId, organisationId => index.signedIn({ organisationId, userId }));
     }
@@ -126,12 +128,15 @@ class ListedUsers extends Users {
   }
 
   override async remove(projectId: string, userId: string): Promise<void> {
-    const { directory, index } = this.#options;
-    const project = await directory.project(projectId);
-    if (project !== null) {
-      await index.remove({ organisationId: project.organisationId, projectId, userId });
-    }
+    const project = await this.#options.directory.project(projectId);
+    if (project !== null) await this.#unlist({ organisationId: project.organisationId, projectId, userId });
     await super.remove(projectId, userId);
+  }
+
+  async #unlist(account: Parameters<ListedUsersOptions["index"]["remove"]>[0]): Promise<void> {
+    const { directory, index } = this.#options;
+    const organisation = await directory.organisation(account.organisationId);
+    await index.remove(account, declaredBoards(organisation?.settings ?? {}));
   }
 
   /** Updates the index. A failure is logged, and does not prevent a login. */
@@ -170,17 +175,20 @@ export function userDirectory(options: UserFinderOptions & { readonly random: Ra
     buildIndex: index => buildMetricIndex(source, index),
     async work() {
       for await (const organisationId of listedOrganisations(store)) {
-        await buildNameIndex(registeredNames, organisationId);
         const metricIds = await metricIndexesOf(directory, organisationId);
-        const metrics = metricIds.map(metricId => ({
-          marks: metricMark(metricId),
-          build: () => buildMetricIndex(source, { organisationId, metricId }),
-        }));
         const organisation = await directory.organisation(organisationId);
         const names = declaredFields(organisation?.settings ?? {});
+        const built = await usableIndexes(store, organisationId, { metrics: metricIds, fields: names });
+        if (!built.names) await buildNameIndex(registeredNames, organisationId);
         if (names.length > 0) await fields.repair(organisationId, names);
-        const declared = names.map(name => fields.declared(organisationId, name));
-        await buildDeclaredIndexes(source, organisationId, [...metrics, ...declared]);
+        const metrics = metricIds.filter(metricId => !built.metrics.has(metricId));
+        await buildDeclaredIndexes(source, organisationId, [
+          ...metrics.map(metricId => ({
+            marks: metricMark(metricId),
+            build: () => buildMetricIndex(source, { organisationId, metricId }),
+          })),
+          ...names.filter(name => !built.fields.has(name)).map(name => fields.declared(organisationId, name)),
+        ]);
       }
     },
   };

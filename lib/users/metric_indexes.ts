@@ -78,6 +78,14 @@ export const declaredFields = memoize((settings: Settings): readonly string[] =>
   return parsed.success ? namesWith(parsed.output.audience.indexes, fieldPrefix) : [];
 });
 
+/** Returns the boards of all indexes that settings declare. */
+export function declaredBoards(settings: Settings): readonly string[] {
+  return [
+    ...declaredIndexes(settings).map(userBoards.metric),
+    ...declaredFields(settings).map(userBoards.field),
+  ];
+}
+
 /** Returns the rest of a name after a prefix; empty without the prefix. */
 function withoutPrefix(name: string, start: string): string {
   return name.startsWith(start) ? name.slice(start.length) : "";

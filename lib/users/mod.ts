@@ -12,6 +12,7 @@ export {
   buildIndex,
   buildMetricIndex,
   type DeclaredIndex,
+  declaredBoards,
   declaredFields,
   declaredIndexes,
   fieldMark,

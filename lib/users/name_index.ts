@@ -44,14 +44,9 @@ export interface NameSource {
   readonly nameOf: (projectId: string, userId: string) => Promise<string | null>;
 }
 
-/**
- * Lists every user under the registered name, unless the index is complete. It may be interrupted and repeated. Returns the
- * number of users that it read.
- */
+/** Lists every user under the registered name. It may be interrupted and repeated. Returns the number of users that it read. */
 export async function buildNameIndex(source: NameSource, organisationId: string): Promise<number> {
   const { store, clock } = source;
-  const [mark] = await store.read(indexPartition(organisationId), [readNamesBuilt]);
-  if (mark !== null) return 0;
   let examined = 0;
   for (const partition of userShardPartitions(organisationId)) {
     for (let after: BoardEntry | null = null; ; ) {

@@ -160,8 +160,11 @@ interface UserIndex {
   changed(account: ListedAccount): Promise<void>;
   /** Notes that a user has signed in; writes at most once an hour. */
   signedIn(user: UserName): Promise<void>;
-  /** Removes a user. Call it before the user's records are removed, so that an interrupted removal is repeated. */
-  remove(account: Omit<ListedAccount, "provider" | "name">): Promise<void>;
+  /**
+   * Removes a user, also from boards of declared indexes. Call it before the user's records are removed, so that an interrupted
+   * removal is repeated.
+   */
+  remove(account: Omit<ListedAccount, "provider" | "name">, indexes: readonly string[]): Promise<void>;
 }
 
 /** Dependencies of the index. */
@@ -224,11 +227,11 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess):
       });
       signedInUsers.set(name, true);
     },
-    async remove(account) {
+    async remove(account, indexes) {
       const { organisationId, userId } = account;
       await note(account, { projectId: account.projectId, provider: "", removedAt: clock() });
       await store.commit(userIndexPartition(organisationId, userId), {
-        writes: [userBoards.created, userBoards.active, userBoards.name].map(
+        writes: [userBoards.created, userBoards.active, userBoards.name, ...indexes].map(
           key => ({ type: "unscore", key, member: userId }) as const,
         ),
       });

@@ -2,7 +2,7 @@
  * The lock of a journal directory: a file that names the process which holds it.
  *
  * Node offers no `flock`, so a lock may outlive a process that was killed. It is taken over when its process is gone,
- * which can only be told on the host that it ran on. Process ids are used again, in containers at once and always: where
+ * which can only be known on the host that it ran on. Process ids are used again, in containers at once and always: where
  * the system tells when a process was started (Linux), that time is part of the name.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
- * The manifest of a journal directory: the generation of the newest log that is known to hold frames. A log that lost its content is
- * told from one that was never used by it. It is written once for each log, after the first frames are on disk.
+ * The manifest of a journal directory: the generation of the newest log that is known to hold frames. It distinguishes
+ * a log that lost its content from one that was never used. It is written once for each log, after the first frames are on disk.
  *
  * @module
  */

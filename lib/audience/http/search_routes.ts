@@ -140,16 +140,15 @@ export function searchRoutes({ guards, cursors, users }: AudienceContext): reado
         const [order] = body.sort ?? [];
         const { organisationId, id: spaceId } = principal.space;
         const scope = scopeOf(principal, filter, order);
-        const request = { organisationId, spaceId, filter, fields, sort: order };
-        const [found, totalCount] = await Promise.all([
-          users.find(request, { limit, position: cursors.open(scope, lastEvaluatedKey) }),
-          includeTotal ? users.count(request) : undefined,
-        ]);
+        const found = await users.find(
+          { organisationId, spaceId, filter, fields, sort: order },
+          { limit, position: cursors.open(scope, lastEvaluatedKey), isCounted: includeTotal },
+        );
         return json(200, {
           message: "OK",
           data: documentsOf(found),
           lastEvaluatedKey: cursors.seal(scope, found.position),
-          ...(totalCount === undefined ? {} : { totalCount }),
+          ...(found.totalCount === undefined ? {} : { totalCount: found.totalCount }),
           truncated: found.isTruncated,
         });
       },

@@ -84,7 +84,8 @@ export function createFieldIndexes({
   return {
     /**
      * Lists an update of custom fields that is about to begin, and returns the function that writes their values to the indexes
-     * afterwards; null where the patch changes no indexed field.
+     * afterwards; null where the patch changes no indexed field. That function never rejects, as the profile has changed by then: an
+     * update whose values are not written stays listed for `repair`.
      */
     async begin(user: UserName, patch: ProfilePatch["customFields"]): Promise<(() => Promise<void>) | null> {
       if (patch === undefined) return null;
@@ -95,18 +96,21 @@ export function createFieldIndexes({
       const update = `${uuid(random)}${user.userId}`;
       const entry = { type: "score", op: "set", key: userBoards.updates, member: update } as const;
       await commits.add(userIndexPartition(user.organisationId, user.userId), { ...entry, score: clock() });
-      return () => write(user, fields, update);
+      return () => write(user, fields, update).catch(() => {});
     },
     /** Writes the values of interrupted updates. */
     async repair(organisationId: string, fields: readonly string[]): Promise<void> {
-      for (const partition of userShardPartitions(organisationId)) {
-        const [{ entries }] = await store.read(partition, [
-          { type: "board", key: userBoards.updates, max: clock() - interruptedMs, limit: 100 },
-        ]);
-        for (const { member } of entries) {
-          const userId = member.slice(uuidLength);
-          await write({ organisationId, userId }, fields, member);
-        }
+      const query = {
+        type: "board",
+        key: userBoards.updates,
+        max: clock() - interruptedMs,
+        limit: 100,
+      } as const;
+      const found = await Promise.all(
+        userShardPartitions(organisationId).map(partition => store.read(partition, [query])),
+      );
+      for (const { member } of found.flatMap(([{ entries }]) => entries)) {
+        await write({ organisationId, userId: member.slice(uuidLength) }, fields, member);
       }
     },
     /** Returns how the index of a field is built. */

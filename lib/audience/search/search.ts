@@ -33,6 +33,8 @@ export interface FindOptions {
   readonly position?: string | undefined;
   /** Most users of the page. */
   readonly limit: number;
+  /** Whether to count all users that match. @default false */
+  readonly isCounted?: boolean;
 }
 
 /** A page of a search. */
@@ -43,6 +45,11 @@ export interface FoundUsers {
   readonly position: string | null;
   /** True if the page ended because it examined as many users, or took as long, as a page may. */
   readonly isTruncated: boolean;
+  /**
+   * If asked for, the number of users that match: without a filter all users, as the index lists them. Null where counting takes more
+   * than 20,000 examined users or a second.
+   */
+  readonly totalCount?: number | null;
 }
 
 /** Most users that counting examines, and longest time that it takes, in ms. */
@@ -53,13 +60,6 @@ const countMsMax = 1_000;
 export interface UserFinder extends UserSearch {
   /** @throws {AppError} `validation_failed` with a pointer for every error. */
   find(request: SearchRequest, options: FindOptions): Promise<FoundUsers>;
-  /**
-   * Counts the users that match: without a filter all users, as the index lists them. Null where that takes more than 20,000
-   * examined users or a second.
-   *
-   * @throws {AppError} `validation_failed` with a pointer for every error.
-   */
-  count(request: SearchRequest): Promise<number | null>;
 }
 
 /** The dependencies of the search. */
@@ -84,47 +84,65 @@ export function createUserFinder({ store, directory, clock, loyalty }: UserFinde
       };
       return compileSearch(options, { ...search, context });
     },
-    async find(request, { position, limit }) {
+    async find(request, { position, limit, isCounted = false }) {
       const search = await checkSearch(options, request);
-      const { context, columns } = search;
-      const startedAt = clock();
-      const first =
-        position === undefined ? await firstPosition(context, startedAt) : parsePosition(position);
-      const walk = await walkFrom(context, first);
-      const matcher = new Matcher(options, search);
-      const users: SearchedUser[] = [];
-      let examined = 0;
-      for (let size = Math.min(limit + 1, readUsersMax); ; size = Math.min(2 * size, readUsersMax)) {
-        const part = await walk.next(Math.min(size, examinedUsersMax - examined));
-        for (const user of await matcher.filter(part.candidates)) {
-          users.push(user);
-          if (users.length < limit) continue;
-          const isLast = user.candidate === part.candidates.at(-1);
-          const end = isLast ? part.position : part.positionAfter(user.candidate);
-          return { users, columns, position: end, isTruncated: false };
-        }
-        examined += part.candidates.length;
-        const isTruncated = examined >= examinedUsersMax || clock() - startedAt >= searchMsMax;
-        if (part.position === null) return { users, columns, position: null, isTruncated: false };
-        if (isTruncated) return { users, columns, position: part.position, isTruncated };
-      }
-    },
-    async count({ sort: _, ...request }) {
-      const search = await checkSearch(options, request);
-      if (search.context.filter.columns.size === 0) return await countUsers(store, request.organisationId);
-      const startedAt = clock();
-      const walk = await walkFrom(search.context, await firstPosition(search.context, startedAt));
-      const matcher = new Matcher(options, { ...search, shown: { ...search.filtered, loyalty: true } });
-      let count = 0;
-      for (let examined = 0; examined < countedUsersMax && clock() - startedAt < countMsMax; ) {
-        const part = await walk.next(readUsersMax);
-        count += (await matcher.filter(part.candidates)).length;
-        if (part.position === null) return count;
-        examined += part.candidates.length;
-      }
-      return null;
+      const [page, total] = await Promise.all([
+        findPage(options, search, { position, limit }),
+        isCounted ? countMatches(options, search) : undefined,
+      ]);
+      return total === undefined ? page : { ...page, totalCount: total };
     },
   };
+}
+
+type SearchOptions = UserReaderOptions & { readonly clock: Clock };
+
+/** Reads a page of a checked search. */
+async function findPage(
+  options: SearchOptions,
+  search: CheckedSearch,
+  { position, limit }: FindOptions,
+): Promise<FoundUsers> {
+  const { clock } = options;
+  const { context, columns } = search;
+  const startedAt = clock();
+  const first = position === undefined ? await firstPosition(context, startedAt) : parsePosition(position);
+  const walk = await walkFrom(context, first);
+  const matcher = new Matcher(options, search);
+  const users: SearchedUser[] = [];
+  let examined = 0;
+  for (let size = Math.min(limit + 1, readUsersMax); ; size = Math.min(2 * size, readUsersMax)) {
+    const part = await walk.next(Math.min(size, examinedUsersMax - examined));
+    for (const user of await matcher.filter(part.candidates)) {
+      users.push(user);
+      if (users.length < limit) continue;
+      const isLast = user.candidate === part.candidates.at(-1);
+      const end = isLast ? part.position : part.positionAfter(user.candidate);
+      return { users, columns, position: end, isTruncated: false };
+    }
+    examined += part.candidates.length;
+    const isTruncated = examined >= examinedUsersMax || clock() - startedAt >= searchMsMax;
+    if (part.position === null) return { users, columns, position: null, isTruncated: false };
+    if (isTruncated) return { users, columns, position: part.position, isTruncated };
+  }
+}
+
+/** Counts the users that match a checked search in no particular order; null beyond the bounds of counting. */
+async function countMatches(options: SearchOptions, search: CheckedSearch): Promise<number | null> {
+  const { clock, store } = options;
+  const context = { ...search.context, sort: null };
+  if (context.filter.columns.size === 0) return await countUsers(store, context.organisationId);
+  const startedAt = clock();
+  const walk = await walkFrom(context, await firstPosition(context, startedAt));
+  const matcher = new Matcher(options, { ...search, shown: { ...search.filtered, loyalty: true } });
+  let count = 0;
+  for (let examined = 0; examined < countedUsersMax && clock() - startedAt < countMsMax; ) {
+    const part = await walk.next(readUsersMax);
+    count += (await matcher.filter(part.candidates)).length;
+    if (part.position === null) return count;
+    examined += part.candidates.length;
+  }
+  return null;
 }
 
 /** Returns the number of users of an organisation: one small read per shard. */
@@ -139,10 +157,7 @@ async function countUsers(store: Store, organisationId: string): Promise<number>
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-function compileSearch(
-  { clock, ...options }: UserReaderOptions & { readonly clock: Clock },
-  search: CheckedSearch,
-): CompiledSearch {
+function compileSearch({ clock, ...options }: SearchOptions, search: CheckedSearch): CompiledSearch {
   const { context, columns } = search;
   const matcher = new Matcher(options, search);
   return {

@@ -82,7 +82,7 @@ function plansOf({ compiled }: StateDraft, triggers: ReadonlyMap<string, number>
   });
 }
 
-/** Returns the rules of the first happening of each trigger, of the second ones, and so on. */
+/** Returns the rules of the first occurrence of each trigger, then of the second, and so on. */
 function passesOf(plans: readonly TriggeredPlan[]): readonly (readonly CompiledRule[])[] {
   const passes = Math.max(0, ...plans.map(([{ rules }, times]) => (rules.length === 0 ? 0 : times)));
   return Array.from({ length: passes }, (_, pass) =>
@@ -99,7 +99,7 @@ function joined(plans: readonly TriggeredPlan[]): Omit<TriggerPlan, "rules"> {
   };
 }
 
-/** @param passes The rules that may fire, each pass for one happening of their triggers. */
+/** @param passes The rules that may fire, each pass for one occurrence of their triggers. */
 function runRound(
   draft: StateDraft,
   plan: TriggerPlan,

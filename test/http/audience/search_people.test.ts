@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { it } from "node:test";
 import type { Seed } from "../../../lib/directory/mod.ts";
 import type { Batch, Commit, Read, Results } from "../../../lib/storage/mod.ts";
+import { userBoards, userIndexPartition } from "../../../lib/users/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
@@ -227,11 +228,38 @@ describeOnEveryStore("a back end that looks for a known person", open => {
     const updates = Array.from({ length: 9 }, (_, n) => ({ userId: `u${n}`, customFields: { shirt: "M" } }));
     await world.crm(profilePath, { body: { updates } });
     store.isDyingAfterProfile = true;
-    await world.crm(profilePath, { body: { updates: [{ userId: "u1", customFields: { shirt: "L" } }] } });
+    const changed = { updates: [{ userId: "u1", customFields: { shirt: "L" } }] };
+    const { json } = await world.crm(profilePath, { body: changed });
+    // The profile has changed, so the update must not be answered as failed.
+    assert.deepEqual([json.data.summary.succeeded, json.data.summary.failed], [1, 0]);
     store.isDyingAfterProfile = false;
     world.clock.advance(61_000);
     await world.platform.work();
     assert.deepEqual(await foundIds(world, { eq: [{ var: "customFields.shirt" }, "L"] }), ["u1"]);
+  });
+
+  it("has nothing of a deleted user in any index", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const { userId, externalId } = await register(world, "Sam");
+    const updates = [{ userId, customFields: { shirt: "L", goals: 3 } }];
+    const { json } = await world.crm(profilePath, { body: { updates } });
+    assert.equal(json.data.summary.failed, 0);
+    const [store] = world.stores;
+    assert.ok(store !== undefined);
+    const listed = async (): Promise<readonly string[]> => {
+      const partition = userIndexPartition(ids.organisation, userId);
+      const keys = ["created", "active", "name", userBoards.field("shirt"), userBoards.field("goals")];
+      const queries = keys.map(key => ({ type: "standing", key, member: userId }) as const);
+      const found = await store.read(partition, queries);
+      return keys.filter((_, index) => found[index] !== null);
+    };
+    assert.equal((await listed()).length, 5);
+    const removed = await world.call(`/v1/user?${new URLSearchParams({ ...noLogin, externalId })}`, {
+      method: "DELETE",
+    });
+    assert.equal(removed.status, 200, removed.text);
+    assert.deepEqual(await listed(), []);
   });
 
   it("counts the users that match if asked to", async t => {
