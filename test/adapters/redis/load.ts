@@ -36,6 +36,13 @@ export class Load {
     await until(`${number} more commits are ${outcome}`, () => this.count(outcome) >= before + number);
   }
 
+  /** Waits until so many more commits than now were reported as not applied or unknown. */
+  async moreFailures(number: number): Promise<void> {
+    const count = (): number => this.count("storage_unavailable") + this.count("outcome_unknown");
+    const before = count();
+    await until(`${number} more commits have failed`, () => count() >= before + number);
+  }
+
   /** Ends the load once every pending commit is reported. */
   async stop(): Promise<void> {
     this.#running = false;
@@ -88,7 +95,15 @@ export class Load {
         writes: [
           { type: "put", key: `k${index}`, value: "x" },
           { type: "add", key: "t", field: "n", by: 1 },
-          { type: "score", op: "set", key: "b", member: `m${index}`, score: index, tie: index },
+          // Commits that set a score share calls, those that add to one are sent alone.
+          {
+            type: "score",
+            op: index % 2 === 0 ? "set" : "add",
+            key: "b",
+            member: `m${index}`,
+            score: index,
+            tie: index,
+          },
         ],
       });
       assert.equal(commit.ok, true, "a commit was sent twice");
