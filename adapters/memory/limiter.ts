@@ -245,16 +245,16 @@ class Window {
 }
 
 /** The list of slots that may spend. */
-export const openList = 0;
+const openList = 0;
 /** The list of slots that had nothing left when they were last used. */
-export const blockedList = 1;
+const blockedList = 1;
 
 /** The indices of the two lists themselves, which close their rings; slots come after them. */
 const sentinels = 2;
 const initialSlots = 1_024;
 
 /** Numbers slots from 2 and keeps each in one of the two lists. */
-export class SlotLists {
+class SlotLists {
   #next: Int32Array = new Int32Array(sentinels + initialSlots);
   #previous: Int32Array = new Int32Array(sentinels + initialSlots);
   #used: number = sentinels;

@@ -161,7 +161,7 @@ export interface QueuedMessage {
 }
 
 /** The leases of a topic; those that end at the same time are in order of arrival. */
-export class LeaseHeap {
+class LeaseHeap {
   readonly #heap: QueuedMessage[] = [];
 
   /** The number of leases. */

@@ -1,7 +1,7 @@
 /** Names of the Redis keys of a partition: `<prefix>{<partition>}<shape><key>`. */
 
 /** Prefix of every key unless another is configured. */
-export const defaultPrefix = "gs:";
+const defaultPrefix = "gs:";
 
 /** One letter per kind of Redis key, so that equal names of two shapes never meet. */
 export type KeyKind =

@@ -158,7 +158,7 @@ export function listRange({
 }
 
 /** Returns the arguments with which `read.lua` reads the log. */
-export function logArguments({ from, to, cursor, limit, reverse = false }: ReadLog): string[] {
+function logArguments({ from, to, cursor, limit, reverse = false }: ReadLog): string[] {
   let after: Place | undefined = from === undefined ? undefined : { ms: from, seq: 0 };
   let upTo: Place | undefined = to === undefined ? undefined : { ms: to, seq: Number.MAX_SAFE_INTEGER };
   if (cursor !== undefined) {
@@ -170,7 +170,7 @@ export function logArguments({ from, to, cursor, limit, reverse = false }: ReadL
 }
 
 /** Reads entries as they stand in the list, `<id> <value>`, oldest first. */
-export function decodeLog({ reverse = false }: ReadLog, stored: readonly string[]): LogEntry[] {
+function decodeLog({ reverse = false }: ReadLog, stored: readonly string[]): LogEntry[] {
   const entries = stored.map(entry => {
     const space = entry.indexOf(" ");
     return { id: entry.slice(0, space), at: Number.parseInt(entry, 10), value: entry.slice(space + 1) };

@@ -184,7 +184,7 @@ class RedisStore implements Store, PartitionLister {
 const scanKeysMax = 1_000;
 
 /** Returns the partitions whose names begin so and that hold a record of a key. */
-export async function* scanPartitions(
+async function* scanPartitions(
   connection: RedisConnection,
   keys: KeySpace,
   { prefix, record }: PartitionQuery,

@@ -11,7 +11,7 @@ const refusal =
   /(?:^|[\s:-])(?:NOSCRIPT|MOVED|ASK|TRYAGAIN|CROSSSLOT|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|NOPERM|WRONGPASS)\b|Script killed by user/;
 
 /** Returns true if the error proves that the server did not execute the command. */
-export function isRefusal(error: Error): boolean {
+function isRefusal(error: Error): boolean {
   return refusal.test(error.message);
 }
 

@@ -14,7 +14,7 @@ import { decide, type Results, type Store, type Write } from "../storage/mod.ts"
 import { directoryPartition } from "./records.ts";
 
 /** Most versions of a space that are kept, the current one included; the oldest is dropped first. */
-export const loyaltyVersionsMax = 50;
+const loyaltyVersionsMax = 50;
 /** Largest document, in bytes of its JSON. */
 export const loyaltyBytesMax = 524_288;
 

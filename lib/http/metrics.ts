@@ -13,7 +13,7 @@ export const durationBucketsMs: readonly number[] = [
 export const metricsMediaType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Counts the requests of one operation; recording allocates nothing. */
-export class Meter {
+class Meter {
   readonly #labels: string;
   /** Index 0 counts 1xx. */
   readonly #classes = new Float64Array(5);

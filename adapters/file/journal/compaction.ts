@@ -122,7 +122,7 @@ export class Compaction {
 const sliceChars = 131_072;
 
 /** A snapshot in the making, which will replace the older part of the journal. */
-export class SnapshotFile {
+class SnapshotFile {
   readonly #directory: string;
   readonly #generation: number;
   readonly #file: LogFile;

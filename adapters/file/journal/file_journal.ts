@@ -100,7 +100,7 @@ class FileJournal implements Journal {
 }
 
 /** Syncs a log some time after it was written to. */
-export class SyncTimer {
+class SyncTimer {
   readonly #appender: Appender;
   readonly #delayMs: number;
   #timer: NodeJS.Timeout | undefined;

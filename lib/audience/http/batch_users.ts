@@ -13,7 +13,7 @@ import { isValidId, itemIdCharactersMax } from "../batch/items.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
 /** Most users that one request reads. */
-export const batchUsersMax = 100;
+const batchUsersMax = 100;
 
 /** The query parameters that name users. */
 export const usersQuery = {

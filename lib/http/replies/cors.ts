@@ -29,7 +29,7 @@ export const corsRequestHeaders: readonly string[] = [
 ];
 
 /** Response header fields that scripts may read. */
-export const corsResponseHeaders: readonly string[] = [
+const corsResponseHeaders: readonly string[] = [
   "etag",
   "idempotent-replayed",
   "location",

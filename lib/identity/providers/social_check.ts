@@ -43,7 +43,7 @@ const socialUserId = v.pipe(
 );
 
 /** The parameters of a check besides the selector. */
-export const socialCheckQuery = {
+const socialCheckQuery = {
   userId: v.exactOptional(socialUserId),
   accessToken: token("Access token of the provider"),
   idToken: token("ID token of the provider"),

@@ -173,7 +173,7 @@ export type SessionRotation =
   | { readonly type: "unknown" | "reused" };
 
 /** Decides on a refresh at `now`, in Unix ms. */
-export function rotateSession(
+function rotateSession(
   row: SessionRow,
   presented: Pick<RefreshAttempt, "counter" | "accessCounter">,
   now: number,

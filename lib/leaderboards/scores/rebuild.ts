@@ -141,7 +141,7 @@ interface BoardReplay {
  *
  * @throws {AppError} `conflict` for a board whose scores back ends write.
  */
-export function createReplay(
+function createReplay(
   board: Pick<ResolvedBoard, "declaration" | "project" | "event" | "season" | "location">,
 ): BoardReplay {
   const { declaration, project, event, season, location } = board;

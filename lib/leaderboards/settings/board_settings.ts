@@ -124,7 +124,7 @@ export function defaultBoard(id: string): BoardDeclaration {
 }
 
 /** The sections of settings that declare boards. */
-export const boardSections = ["leaderboards", "eventLeaderboards"] as const;
+const boardSections = ["leaderboards", "eventLeaderboards"] as const;
 
 /**
  * Parses a settings section that declares boards; an absent one declares none.

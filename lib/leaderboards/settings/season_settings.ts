@@ -11,7 +11,7 @@ import { isTimeZone, parseIsoTime, timeZoneCharactersMax } from "../../calendar/
 export const seasonsMax = 200;
 
 /** Names that stand for a season found by its time, and that no season may have. */
-export const seasonAliases = ["current", "previous"] as const;
+const seasonAliases = ["current", "previous"] as const;
 
 /** Validates the id of a season. */
 export const SeasonIdSchema = v.pipe(

@@ -16,7 +16,7 @@ export const idCharactersMax = 64;
 /** Largest amount that a single effect or reward may give or take. */
 export const quantityMax = 1_000_000_000;
 /** Most parts of one kind in a configuration, such as metrics or rules. */
-export const listItemsMax = 500;
+const listItemsMax = 500;
 /** Most missions, rewards, effects, milestones or limits of one part. */
 export const partItemsMax = 50;
 const windowStepsMax = 1_440;

@@ -33,7 +33,7 @@ export const transactionTypes = [
 ] as const;
 
 /** The events that a webhook can subscribe to: every type of transaction, and the ends of exports. */
-export const webhookEvents = [...transactionTypes, "exportCompleted", "exportFailed"] as const;
+const webhookEvents = [...transactionTypes, "exportCompleted", "exportFailed"] as const;
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 

@@ -28,7 +28,7 @@ const amountMax: number = Number.MAX_SAFE_INTEGER;
 const orphanedCountersKeptMs: number = 400 * 24 * 60 * 60 * 1_000;
 const orphanedStepsMax = 1_000;
 /** Most steps of values that a counter remembers, in any order of use. */
-export const valueStepsMax = 1_000;
+const valueStepsMax = 1_000;
 /** An action may arrive a week after it happened, and counts in windows of minutes for a day. */
 const lateSteps: Readonly<Record<BucketUnit, number>> = {
   minute: 1_440,
