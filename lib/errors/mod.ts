@@ -35,6 +35,7 @@ export type ErrorCode =
   | "device_mismatch"
   | "location_not_supported"
   | "reauth_required"
+  | "email_not_verified"
   | "registration_disabled"
   | "not_found"
   | "method_not_allowed"

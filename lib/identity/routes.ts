@@ -14,13 +14,12 @@ import {
   sessionErrors,
   userTokenGuard,
 } from "./operations.ts";
+import { email, pool, poolRoutes } from "./pool_routes.ts";
 import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
 import { deleteAnonymousUser, deleteNoLoginUser, deleteSessionUser } from "./providers/delete_user.ts";
 import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp.ts";
-import { changePoolPassword } from "./providers/managed_pool/change_password.ts";
 import { logInPoolUser } from "./providers/managed_pool/log_in.ts";
 import { checkPoolUser, fetchPoolUser } from "./providers/managed_pool/profile.ts";
-import { confirmPoolPassword, forgotPoolPassword } from "./providers/managed_pool/recover_password.ts";
 import { registerPoolUser } from "./providers/managed_pool/register.ts";
 import { updatePoolUser } from "./providers/managed_pool/update_user.ts";
 import {
@@ -42,19 +41,7 @@ const profileErrors = [
   "not_found",
   ...providerErrors,
 ] as const;
-const recoveryErrors = [
-  "rate_limited",
-  "too_many_attempts",
-  "missing_token",
-  "invalid_token",
-  "token_expired",
-] as const;
-
-/** The project of examples. */
-const projectId = "0c000000-0000-4000-8000-000000000001";
 const deviceId = "5f0c2e5a-7a31-4b0e-9c1d-2f3a4b5c6d7e";
-const pool = { projectId, strategy: "email", provider: "managedPool" } as const;
-const email = "fan@example.org";
 
 /** Documents a parameter; the operation checks its value. */
 const parameter = (description: string, type: "string" | "integer" = "string") =>
@@ -67,7 +54,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
     deletionRoute(context),
     ...profileRoutes(context),
     ...sessionRoutes(context),
-    ...passwordRoutes(context),
+    ...poolRoutes(context),
   ];
 }
 
@@ -208,7 +195,14 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
       event: "login",
       schemas: { body: "Login", answer: "LoggedInUser" },
       operations: [logInNoLoginUser(context), loginAnonymous(context), logInPoolUser(context)],
-      errors: [...commonErrors, "too_many_attempts", "invalid_credentials", "not_found", "conflict"],
+      errors: [
+        ...commonErrors,
+        "too_many_attempts",
+        "invalid_credentials",
+        "email_not_verified",
+        "not_found",
+        "conflict",
+      ],
       example: { ...pool, data: { email, password: "correct horse battery", deviceId } },
     }),
     operationRoute(context, {
@@ -238,66 +232,6 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
       operations: [logOutUser(context)],
       errors: ["invalid_token"],
       example: { ...pool, scope: "local" },
-    }),
-  ];
-}
-
-function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
-  return [
-    operationRoute(context, {
-      method: "PUT",
-      path: "/v1/user/change-password",
-      operation: "changePassword",
-      summary: "Change the password",
-      description: "Changes the password by the previous one, ends all other sessions and opens a new one.",
-      auth: userTokenGuard,
-      event: "change_password",
-      schemas: { body: "PasswordChange" },
-      operations: [changePoolPassword(context)],
-      errors: [
-        "rate_limited",
-        "too_many_attempts",
-        ...sessionErrors,
-        "invalid_credentials",
-        "weak_password",
-        "same_password",
-        "conflict",
-      ],
-      example: {
-        ...pool,
-        data: { previousPassword: "correct horse battery", password: "battery staple correct" },
-      },
-    }),
-    operationRoute(context, {
-      method: "PUT",
-      path: "/v1/user/forgot-password",
-      operation: "forgotPassword",
-      summary: "Mail a code for a new password",
-      description:
-        "Mails a code for a new password to the user of the address. The bearer is a client token or an access token, unless the project serves requests without.",
-      auth: optionalUserTokenGuard,
-      event: "forgot_password",
-      schemas: { body: "PasswordRecovery" },
-      operations: [forgotPoolPassword(context)],
-      errors: recoveryErrors,
-      example: { ...pool, data: { email } },
-    }),
-    operationRoute(context, {
-      method: "POST",
-      path: "/v1/user/confirm-forgot-password",
-      operation: "confirmPassword",
-      summary: "Set a new password by a code",
-      description:
-        "Sets a new password by the mailed code and ends all sessions. The bearer is a client token or an access token, unless the project serves requests without.",
-      auth: optionalUserTokenGuard,
-      event: "confirm_password",
-      schemas: { body: "PasswordConfirmation" },
-      operations: [confirmPoolPassword(context)],
-      errors: [...recoveryErrors, "invalid_code", "weak_password"],
-      example: {
-        ...pool,
-        data: { email, confirmationCode: "12345678", password: "battery staple correct" },
-      },
     }),
   ];
 }

@@ -90,7 +90,13 @@ export const IdentitySettingsSchema = v.object({
   ),
   recoveryAuth: v.pipe(
     v.optional(v.picklist(["bearer", "optional"]), "bearer"),
-    v.description("`optional` serves forgot-password without a client or access token"),
+    v.description(
+      "`optional` serves forgotten passwords and the verification of addresses without a client or access token",
+    ),
+  ),
+  emailVerification: v.pipe(
+    v.optional(v.picklist(["off", "optional", "required"]), "off"),
+    v.description("`optional` verifies addresses on request, `required` refuses logins before"),
   ),
   deviceCheck: v.pipe(
     v.optional(v.picklist(["any", "session"]), "any"),

@@ -11,6 +11,7 @@ export interface Mail {
   /** The reason for the mail, by which an adapter can choose a template. */
   readonly kind:
     | "passwordCode"
+    | "emailCode"
     | "alreadyRegistered"
     | "passwordChanged"
     | "emailChanged"

@@ -59,6 +59,7 @@ const KeptMailsSchema = v.object({
         to: v.string(),
         kind: v.picklist([
           "passwordCode",
+          "emailCode",
           "alreadyRegistered",
           "passwordChanged",
           "emailChanged",

@@ -129,6 +129,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const robin = await userSession(world);
   const casey = await registeredUser(world, `casey-${world.clock.now()}@example.com`);
   const code = await codesOf(world).issue(ids.project, "password", casey.email);
+  const emailCode = await codesOf(world).issue(ids.project, "email", casey.email);
   const idToken = forge(world.login.key, world.login.claims(world.clock.now()));
   const atLogin = { authorization: `Bearer ${idToken}` };
   const checked = await world.call(`/v1/user/check?${new URLSearchParams({ ...hosted, deviceId })}`, {
@@ -215,6 +216,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       "confirmPassword",
       [{ body: { ...managed, data: { email: casey.email, confirmationCode: code, password } } }],
     ],
+    ["verifyEmail", [{ body: { ...managed, data: { email: robin.email } } }]],
+    ["confirmEmail", [{ body: { ...managed, data: { email: casey.email, confirmationCode: emailCode } } }]],
     ["refreshUser", [{ body: { ...managed, deviceId, refreshToken: robin.refreshToken } }]],
     ["logOutUser", [{ body: { ...managed, scope: "others" } }]],
     [

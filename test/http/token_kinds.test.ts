@@ -56,7 +56,7 @@ async function everyKind(world: TestPlatform): Promise<Readonly<Record<string, s
 /** The kinds of tokens that an operation accepts. The refusal of another kind gives no further reason. */
 function kindsOf({ id, scheme }: Operation): readonly string[] {
   if (scheme === "spaceToken") return ["spaceUser", "spaceService"];
-  if (/^(forgot|confirm)Password$/.test(id)) return ["access", "client"];
+  if (/^(forgotPassword|confirmPassword|verifyEmail|confirmEmail)$/.test(id)) return ["access", "client"];
   if (id === "checkSocialUser") return ["access", "socialToken"];
   return ["access"];
 }

@@ -180,7 +180,11 @@ export const seed: Seed = {
         ],
         eventLeaderboards: [{ id: "round_1", source: metricSource }],
         location: { unknownLocation: "allow" },
-        identity: { hostedIdp: hosted, socialTwo: { style: "idToken", ...hosted, audience: "social-1" } },
+        identity: {
+          emailVerification: "optional",
+          hostedIdp: hosted,
+          socialTwo: { style: "idToken", ...hosted, audience: "social-1" },
+        },
       },
     },
     {

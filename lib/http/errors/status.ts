@@ -43,6 +43,7 @@ export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
   device_mismatch: { status: 403, title: "Another device", retryable: false },
   location_not_supported: { status: 403, title: "Location not supported", retryable: false },
   reauth_required: { status: 403, title: "Recent login required", retryable: false },
+  email_not_verified: { status: 403, title: "E-mail not verified", retryable: false },
   registration_disabled: { status: 403, title: "Registration disabled", retryable: false },
   not_found: { status: 404, title: "Not found", retryable: false },
   method_not_allowed: { status: 405, title: "Method not allowed", retryable: false },

@@ -16,8 +16,11 @@ import { codeAgeMsMax, codeName, codeTriesMax, consume, putCode, reserveTry, wro
 /** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */
 export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 
-/** The purpose of a code, which is valid for no other one. */
-export type CodePurpose = "password";
+/** The purposes of codes: a new password, and the verification of the address. A code is valid for one of them. */
+const purposes = ["password", "email"] as const;
+
+/** The purpose of a code. */
+export type CodePurpose = (typeof purposes)[number];
 
 /** Options of {@linkcode createCodes}. */
 export interface CodesOptions {
@@ -47,6 +50,14 @@ export function createCodes(options: CodesOptions) {
       purpose,
       emailTag(emailHashKey(secret, projectId), email),
     );
+  const deleteRecords = async (
+    projectId: string,
+    email: string,
+    { of, keys }: { readonly of: readonly CodePurpose[]; readonly keys: readonly string[] },
+  ): Promise<void> => {
+    const writes = keys.map(key => ({ type: "delete", shape: "record", key }) as const);
+    await Promise.all(of.map(purpose => store.commit(partitionOf(projectId, purpose, email), { writes })));
+  };
   const dummy = dummyHash(hasher);
   return {
     /** Issues a code of 8 digits, which replaces the one before. */
@@ -72,14 +83,13 @@ export function createCodes(options: CodesOptions) {
     },
     /** Revokes all codes of the address, and forgets its wrong tries. */
     async revokeAll(projectId: string, email: string): Promise<void> {
-      await store.commit(partitionOf(projectId, "password", email), {
-        writes: [codeName, wrongName].map(key => ({ type: "delete", shape: "record", key }) as const),
-      });
+      await deleteRecords(projectId, email, { of: purposes, keys: [codeName, wrongName] });
     },
-    /** Revokes the code of the address, if there is one. Wrong tries still count. */
-    async revoke(projectId: string, purpose: CodePurpose, email: string): Promise<void> {
-      await store.commit(partitionOf(projectId, purpose, email), {
-        writes: [{ type: "delete", shape: "record", key: codeName }],
+    /** Revokes the codes of the address: those of one purpose, or all. Wrong tries still count. */
+    async revoke(projectId: string, email: string, purpose?: CodePurpose): Promise<void> {
+      await deleteRecords(projectId, email, {
+        of: purpose === undefined ? purposes : [purpose],
+        keys: [codeName],
       });
     },
   };

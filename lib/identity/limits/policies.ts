@@ -16,6 +16,8 @@ export type LimitedAction =
   | "registeredMail"
   | "forgot"
   | "confirm"
+  | "verifyEmail"
+  | "confirmEmail"
   | "anonymousRegister"
   | "noLoginCreate"
   | "noLoginLookup"
@@ -71,10 +73,26 @@ export function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction
       onLimiterFailure: "reject",
     },
     register: byAddress(quotas.signUpEmail, "allow"),
+    // Every sign-up needs one of each where verification is required, so a network has as many.
+    verifyEmail: {
+      counts: [{ by: "address", rules: quotas.signUpEmail }, mailsOfAccount],
+      onLimiterFailure: "reject",
+    },
+    confirmEmail: byAddress(quotas.signUpEmail, "reject"),
     anonymousRegister: byAddress(quotas.signUpAnonymous, "allow"),
     noLoginCreate: byAddress(quotas.signUpNoLogin, "allow"),
   };
 }
+
+/** Codes that are mailed to one address. */
+const mailsOfAccount: AttemptCount = {
+  by: "account",
+  rules: [
+    { name: "minute", limit: 1, windowMs: minuteMs },
+    { name: "hour", limit: 5, windowMs: hourMs },
+  ],
+  isSilent: true,
+};
 
 const fixedPolicies = {
   // Paid by the device alone, so that strangers' wrong passwords neither lock the owner out nor use up a venue's network.
@@ -91,17 +109,7 @@ const fixedPolicies = {
     onLimiterFailure: "reject",
   },
   forgot: {
-    counts: [
-      { by: "address", rules: [{ name: "hour", limit: 20, windowMs: hourMs }] },
-      {
-        by: "account",
-        rules: [
-          { name: "minute", limit: 1, windowMs: minuteMs },
-          { name: "hour", limit: 5, windowMs: hourMs },
-        ],
-        isSilent: true,
-      },
-    ],
+    counts: [{ by: "address", rules: [{ name: "hour", limit: 20, windowMs: hourMs }] }, mailsOfAccount],
     onLimiterFailure: "reject",
   },
   confirm: byAddress([{ name: "address", limit: 30, windowMs: quarterMs }], "reject"),

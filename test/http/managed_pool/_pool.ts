@@ -165,8 +165,39 @@ export class Pool {
   /** The code that forgot mails to the user. */
   async code(email: string): Promise<string> {
     await this.forgot(email);
+    return await this.#mailedCode("passwordCode");
+  }
+
+  verifyEmail(email: string, token: string | null = this.clientToken): Promise<Answer> {
+    return this.world.call("/v1/user/verify-email", {
+      method: "PUT",
+      body: { ...pool, data: { email } },
+      address: clientAddress,
+      ...(token === null ? {} : { token }),
+    });
+  }
+
+  confirmEmail(
+    email: string,
+    confirmationCode: string,
+    token: string | null = this.clientToken,
+  ): Promise<Answer> {
+    return this.world.call("/v1/user/confirm-email", {
+      body: { ...pool, data: { email, confirmationCode } },
+      address: clientAddress,
+      ...(token === null ? {} : { token }),
+    });
+  }
+
+  /** The code that verifyEmail mails to the user; empty if there is none. */
+  async emailCode(email: string): Promise<string> {
+    await this.verifyEmail(email);
+    return await this.#mailedCode("emailCode");
+  }
+
+  async #mailedCode(kind: Mail["kind"]): Promise<string> {
     await this.world.platform.idle();
-    const mail = this.mails.findLast(({ kind }) => kind === "passwordCode");
+    const mail = this.mails.findLast(one => one.kind === kind);
     return /\b\d{8}\b/.exec(mail?.text ?? "")?.[0] ?? "";
   }
 

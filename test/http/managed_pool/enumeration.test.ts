@@ -136,6 +136,34 @@ describeOnStores("whether an address has an account", open => {
     assert.equal((await pool.login(knownEmail)).status, 200);
   });
 
+  it("is not revealed by verify-email, also for addresses that are verified", async () => {
+    await pool.confirmEmail(knownEmail, await pool.emailCode(knownEmail));
+    pool.mails.length = 0;
+    const { status, json } = await assertAlike(1, [
+      () => pool.verifyEmail(unknown),
+      () => pool.verifyEmail(knownEmail),
+      () => pool.verifyEmail(banned),
+      () => pool.verifyEmail(bare),
+    ]);
+    assert.deepEqual([status, json], [200, { result: 1, message: "OK", data: {} }]);
+    assert.deepEqual(
+      pool.mails.map(({ kind, to }) => [kind, to]),
+      [["emailCode", banned]],
+    );
+  });
+
+  it("is not revealed by confirm-email, for any fault of the code", async () => {
+    for (const one of [unknown, banned]) await pool.verifyEmail(one);
+    const { status, json } = await assertAlike(1, [
+      () => pool.confirmEmail(unknown, "00000000"),
+      () => pool.confirmEmail(banned, "00000000"),
+      () => pool.confirmEmail(banned, "not a code"),
+      () => pool.confirmEmail(bare, "00000000"),
+      () => pool.confirmEmail("never@example.com", "00000000"),
+    ]);
+    assert.deepEqual([status, json.data.code, json.data.action], [400, "invalid_code", "none"]);
+  });
+
   it("is not revealed by a failing mailer", async () => {
     const failing = await Pool.open(open, {
       mailer: {

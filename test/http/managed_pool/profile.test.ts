@@ -35,6 +35,7 @@ describeOnStores("the profile of a user with a password", open => {
         updatedAt: "1750000000",
         nickname: "Ann",
         email,
+        emailVerified: false,
       });
       const [{ signature, ...device }] = devices;
       const times = { lastLogin: 1_750_000_000, signUp: 1_750_000_000, timeStamp: 1_750_000_000 };

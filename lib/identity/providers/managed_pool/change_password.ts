@@ -39,7 +39,7 @@ export function changePoolPassword(context: IdentityContext): Operation {
       const user = await replaceHash(context, call, caller, await hasher.hash(password));
       const opened = await sessions.open(project, user, deviceOf(caller.session.deviceId, call));
       await sessions.revokeAll(project.id, user.userId, { except: opened.session.sid });
-      await codes.revoke(project.id, "password", email);
+      await codes.revoke(project.id, email, "password");
       await limiter.clear(facts);
       background.run("mail_password_changed", info, () =>
         mailer.send(passwordChangedMail({ to: email, call })),

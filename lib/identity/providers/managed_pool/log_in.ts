@@ -16,6 +16,7 @@ import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
 import type { SessionDevice } from "../../sessions/session.ts";
 import { deviceOf, type OpenedSession } from "../../sessions/sessions.ts";
+import { identitySetting } from "../../settings.ts";
 import { accountBanned, isBanned, isWithdrawn, type User, unixSeconds, withLogin } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
 import { mergeAnonymous } from "./anonymous_pair.ts";
@@ -110,10 +111,13 @@ async function verifyPassword(
   { password, dummy, found: user }: Login,
 ): Promise<VerifiedUser> {
   if (user !== null) call.note({ userId: user.userId });
-  const passwordHash = user?.account?.passwordHash ?? dummy;
+  const { account } = user ?? {};
+  const passwordHash = account?.passwordHash ?? dummy;
   const { ok, needsRehash } = await hasher.verify(passwordHash, password);
   if (!ok || user === null || isWithdrawn(user)) throw rejected();
   if (isBanned(user, clock())) throw accountBanned(user);
+  const isDemanded = identitySetting(call.project, "emailVerification") === "required";
+  if (isDemanded && account?.isEmailVerified !== true) throw notVerified();
   return { user, passwordHash, needsRehash };
 }
 
@@ -143,6 +147,13 @@ function repairEmailKey(
   const email = change.user.account?.email;
   if (email === undefined || isSameEmail(email, change.before)) return;
   context.background.run("mend_email", info, () => switchEmailKey(context, project.id, change));
+}
+
+function notVerified(): AppError {
+  return new AppError(
+    "email_not_verified",
+    "Cannot log in as the e-mail address is not verified: ask for a code with PUT /v1/user/verify-email",
+  );
 }
 
 function rejected(): AppError {

@@ -5,8 +5,10 @@
  */
 
 import type { Mail } from "../../../outbound/mailer.ts";
+import { codeAgeMsMax } from "../../codes/rules.ts";
 import type { OperationCall } from "../../operations.ts";
 
+const codeMinutes = codeAgeMsMax / 60_000;
 const acceptLanguageCharactersMax = 512;
 
 /** The recipient of a mail, and the request that caused it. */
@@ -16,14 +18,28 @@ export interface MailParties {
 }
 
 /** Writes the mail with the code for a new password. */
-export function passwordCodeMail(parties: MailParties, code: string, minutes: number): Mail {
+export function passwordCodeMail(parties: MailParties, code: string): Mail {
   return mail(
     "passwordCode",
     parties,
     "Your code for a new password",
     [
-      `Your code is ${code}. It is valid for ${minutes} minutes and can be used once.`,
+      `Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`,
       "If you did not ask for it, ignore this message: your password stays as it is. Never tell the code to anybody.",
+    ],
+    { code },
+  );
+}
+
+/** Writes the mail with the code that verifies the address. */
+export function emailCodeMail(parties: MailParties, code: string): Mail {
+  return mail(
+    "emailCode",
+    parties,
+    "Your code to confirm your e-mail address",
+    [
+      `Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`,
+      "If you did not ask for it, ignore this message. Never tell the code to anybody.",
     ],
     { code },
   );

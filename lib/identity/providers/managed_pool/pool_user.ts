@@ -4,6 +4,7 @@ import type { IdentityContext } from "../../context.ts";
 import type { OperationCall } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Authorize, OpenedSession } from "../../sessions/sessions.ts";
+import { identitySetting } from "../../settings.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
 
 /** A user of the pool with the session of the request. */
@@ -34,6 +35,18 @@ export async function authenticatePoolUser(
   const { account } = user;
   if (user.provider !== "managedPool" || account === undefined) throw invalidToken("provider");
   return { user, account, session };
+}
+
+/**
+ * Demands a client token or access token of a user without a session, unless the project does without.
+ *
+ * @throws {AppError} What {@linkcode ClientTokens.check} throws.
+ */
+export async function requireClientToken(
+  { clientTokens }: IdentityContext,
+  { request, project }: OperationCall,
+): Promise<void> {
+  if (identitySetting(project, "recoveryAuth") === "bearer") await clientTokens.check(request, project.id);
 }
 
 /** Answers the session record and tokens of a new session. */

@@ -33,6 +33,7 @@ const ProfileAnswer = named(
       updatedAt,
       nickname: v.string(),
       email: v.string(),
+      emailVerified: v.pipe(v.boolean(), v.description("True if the user proved control of the address")),
       devices: v.array(DeviceItemSchema),
     }),
   ),
@@ -106,6 +107,7 @@ function profileText(
     updatedAt: String(account.updatedAt),
     nickname,
     email,
+    emailVerified: account.isEmailVerified,
     devices: records.devicesOf(projectId, user),
   };
   const answer: ProfileAnswer = { result: 1, message: "OK", data };

@@ -9,17 +9,14 @@ import { checkPassword } from "../../../auth/passwords/mod.ts";
 import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope } from "../../../http/mod.ts";
 import { EmptyAnswer } from "../../answers.ts";
-import { codeAgeMsMax } from "../../codes/rules.ts";
 import type { IdentityContext } from "../../context.ts";
-import { type Operation, type OperationCall, operation } from "../../operations.ts";
-import { identitySetting } from "../../settings.ts";
+import { type Operation, operation } from "../../operations.ts";
 import { type User, unixSeconds } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
 import { emailKey, isSameEmail } from "./email_keys.ts";
 import { CodeSchema, managedPool, NewPasswordSchema } from "./fields.ts";
 import { passwordChangedMail, passwordCodeMail } from "./mails.ts";
-
-const codeMinutes = codeAgeMsMax / 60_000;
+import { requireClientToken } from "./pool_user.ts";
 
 /**
  * Mails a code to the user of the address. An address without a user gets a code too, which is never mailed, so that the
@@ -33,7 +30,7 @@ export function forgotPoolPassword(context: IdentityContext): Operation {
     responses: { 200: { description: "The request is accepted", schema: EmptyAnswer } },
     async run({ data: { email } }, call) {
       const { project, info } = call;
-      await requireRecoveryToken(context, call);
+      await requireClientToken(context, call);
       const facts = { projectId: project.id, address: info.address, email };
       if ((await limiter.attempt("forgot", facts)) === "silent") return identityEnvelope({});
       const code = await codes.issue(project.id, "password", email);
@@ -43,9 +40,7 @@ export function forgotPoolPassword(context: IdentityContext): Operation {
       if (account !== undefined) {
         // The owner's spelling of the address decides where a code goes, not that of the request.
         const to = isSameEmail(account.email, email) ? account.email : email;
-        background.run("mail_password_code", info, () =>
-          mailer.send(passwordCodeMail({ to, call }, code, codeMinutes)),
-        );
+        background.run("mail_password_code", info, () => mailer.send(passwordCodeMail({ to, call }, code)));
       }
       return identityEnvelope({});
     },
@@ -66,7 +61,7 @@ export function confirmPoolPassword(context: IdentityContext): Operation {
     responses: { 200: { description: "The password is set, all sessions are over", schema: EmptyAnswer } },
     async run({ data: { email, confirmationCode, password } }, call) {
       const { project, info } = call;
-      await requireRecoveryToken(context, call);
+      await requireClientToken(context, call);
       await checkPassword(password, passwordPolicy, { email });
       const facts = { projectId: project.id, address: info.address, email };
       await limiter.attempt("confirm", facts);
@@ -98,18 +93,6 @@ async function setPassword(
     const isEmailVerified = account.isEmailVerified || isSameEmail(account.email, email);
     return { ...old, account: { ...account, isEmailVerified, passwordHash, updatedAt: unixSeconds(clock) } };
   });
-}
-
-/**
- * Demands a client token or access token, unless the project serves recoveries without.
- *
- * @throws {AppError} What {@linkcode ClientTokens.check} throws.
- */
-async function requireRecoveryToken(
-  { clientTokens }: IdentityContext,
-  { request, project }: OperationCall,
-): Promise<void> {
-  if (identitySetting(project, "recoveryAuth") === "bearer") await clientTokens.check(request, project.id);
 }
 
 function invalidCode(): AppError {

@@ -35,7 +35,7 @@ const UpdateAnswer = named(
   ),
 );
 
-/** Changes the given members. A new address takes effect at once, and the old one gets a mail. */
+/** Changes the given members. A new address takes effect at once, unverified, and the old one gets a mail. */
 export function updatePoolUser(context: IdentityContext): Operation {
   return operation({
     ...managedPool,
@@ -105,13 +105,13 @@ function changed(account: Account, data: Changes, updatedAt: number): Account {
   };
 }
 
-/** Revokes the code of the old address, and mails its owner. */
+/** Revokes the codes of the old address, and mails its owner. */
 async function releaseOldEmail(
   { codes, background, mailer }: IdentityContext,
   call: OperationCall,
   before: string,
 ): Promise<void> {
   const { project, info } = call;
-  await codes.revoke(project.id, "password", before);
+  await codes.revoke(project.id, before);
   background.run("mail_email_changed", info, () => mailer.send(emailChangedMail({ to: before, call })));
 }

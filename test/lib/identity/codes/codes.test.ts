@@ -92,7 +92,7 @@ describeOnStores("codes by e-mail", open => {
     const first = await issue();
     const second = await issue();
     assert.equal(await redeem(first), first === second);
-    await codes.revoke(project, "password", email);
+    await codes.revoke(project, email, "password");
     assert.equal(await redeem(second), false);
     assert.equal(await redeem(await issue()), true);
   });
@@ -125,7 +125,7 @@ describeOnStores("codes by e-mail", open => {
     }
     await issue();
     await fail(3);
-    await codes.revoke(project, "password", email);
+    await codes.revoke(project, email, "password");
     assert.equal(await redeem(await issue()), false);
   });
 
