@@ -289,13 +289,14 @@ async function processDueUser(
   if (isDelivered && updates.length > 0) {
     await commands.run(user, () => ({ ...timeCommand, dropsDelivered: true }));
   }
+  const giftsLeft = state.gifts.length === 0 ? 0 : await commands.sendGifts(user, state);
   const withoutCode = await coupons.assignCodes(user, state);
   const webhooksDueAt = await webhooks.deliver(user);
   const now = clock();
   const times = [
     state.dueAt,
     webhooksDueAt,
-    isDelivered && unfinished === 0 ? null : now + dueRetryMs,
+    isDelivered && unfinished === 0 && giftsLeft === 0 ? null : now + dueRetryMs,
     withoutCode === 0 ? null : now + couponRetryMs,
   ].filter(time => time !== null);
   return times.length === 0 ? null : Math.min(...times);

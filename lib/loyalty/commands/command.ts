@@ -53,6 +53,8 @@ export interface Command {
   ) => CommandResult | null;
   /** Drops delivered board scores from the state even where nothing else changes. @default false */
   readonly dropsDelivered?: boolean;
+  /** Ids of gifts whose notes are removed from the state. @default none */
+  readonly settledGifts?: ReadonlySet<string>;
   /** True for commands of the sweep, which must not queue the user anew. @default false */
   readonly isFromSweep?: boolean;
   /** Throws the error for a write whose bound refused it. */
@@ -169,7 +171,10 @@ export function applyCommand(
   if (missingUses.length > 0) return unchanged(before, projectId, { missingUses });
 
   const waiting = cachedUser.undelivered(before.undelivered);
-  const dropsNothing = command.dropsDelivered !== true || waiting.length === before.undelivered.length;
+  const gifts = withoutSettled(before.gifts, command);
+  const dropsNothing =
+    gifts.length === before.gifts.length &&
+    (command.dropsDelivered !== true || waiting.length === before.undelivered.length);
   if (result === null && passed.state === before && dropsNothing && extra.length === 0) {
     return unchanged(before, projectId, { updates: waiting });
   }
@@ -221,9 +226,10 @@ interface Change {
 
 function changed(
   { projectId, targets, now }: CommandContext,
-  { once, scoring = noScoring, addedSums }: Command,
+  command: Command,
   { before, passed, result, waiting, extra }: Change,
 ): AppliedCommand {
+  const { once, scoring = noScoring, addedSums } = command;
   const state = result?.state ?? copyState(passed.state);
   const gained = addGains(passed.gained, result?.gained ?? {});
   const { action, data } = scoring;
@@ -234,6 +240,7 @@ function changed(
   const current = scoreUpdates(state, targets, { totals: sums, gained });
   const updates = notReplaced(waiting, current).concat(current);
   state.projectId = projectId;
+  state.gifts = withoutSettled(state.gifts, command);
   state.undelivered = updates;
   state.sums = withChangedSums(before.sums, sums, now);
   if (once !== undefined) state.onceMarks = nextOnceMarks(before, now);
@@ -262,6 +269,10 @@ function changed(
     ),
     recordCount: records.length,
   };
+}
+
+function withoutSettled(gifts: UserState["gifts"], { settledGifts }: Command): UserState["gifts"] {
+  return settledGifts === undefined ? gifts : gifts.filter(({ id }) => !settledGifts.has(id));
 }
 
 /** Notes which event an alias named, so that boards can be rebuilt from the record later. */

@@ -5,19 +5,16 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import type { Logger } from "../../http/mod.ts";
-import type { ScoreFeed, ScoreTarget, ScoreUpdate, TargetQuery } from "../../leaderboards/mod.ts";
+import type { ScoreTarget, ScoreUpdate, TargetQuery } from "../../leaderboards/mod.ts";
 import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
-import type { Coupons } from "../coupons/mod.ts";
 import { type DueUserQueue, registrationMs } from "../due_users/mod.ts";
 import { settledInstantsMax } from "../engine/mod.ts";
 import type { Claimant, GlobalLimits } from "../limits/global_limits.ts";
 import type { ProfileFieldsCache } from "../user/profile_fields.ts";
 import type { CachedUser, SpaceUser, UserCache } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
-import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Command, CommandContext, CommandDecision } from "./command.ts";
 import {
   type BatchDecision,
@@ -26,24 +23,28 @@ import {
   commandRule,
   isDecided,
 } from "./command_rules.ts";
+import {
+  type DecidedFor,
+  deliverScores,
+  type FollowUpServices,
+  followUp,
+  logDiagnostics,
+} from "./follow_up.ts";
+import { sendGifts } from "./gifts.ts";
 import { joinProject } from "./join_project.ts";
 import { decideWithinLimits, type LimitUses, noLimits } from "./limit_uses.ts";
 import { targetQueryOf } from "./scores.ts";
 
 /** Services that commands need. */
-export interface CommandServices {
+export interface CommandServices extends FollowUpServices {
   readonly store: Store;
   readonly clock: Clock;
-  readonly feed: ScoreFeed;
-  readonly logger: Logger;
   readonly configOf: ConfigCache;
   readonly states: RecordCache<UserState>;
   readonly profiles: ProfileFieldsCache;
   readonly users: UserCache;
   readonly limits: GlobalLimits;
-  readonly coupons: Pick<Coupons, "assignCodes">;
   readonly dueUsers: DueUserQueue;
-  readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
 }
 
 /** Makes a command from the configuration of the user's space, at a time in Unix ms. Throws to refuse the command. */
@@ -67,16 +68,14 @@ export interface CommandRunner {
   deliverScores(user: SpaceUser, updates: readonly ScoreUpdate[]): void;
   /** Delivers board scores; false where some of them could not be delivered now. */
   deliverScoresNow(user: SpaceUser, updates: readonly ScoreUpdate[]): Promise<boolean>;
+  /** Sends what the user's actions give to other users; returns how many gifts are left because of failures. */
+  sendGifts(user: SpaceUser, state: UserState): Promise<number>;
 }
 
 /** Most commands that one commit carries. */
 const batchMax = 32;
-const timeCommand: Command = {};
 
-interface Run {
-  readonly config: CompiledConfig;
-  readonly user: SpaceUser;
-  readonly cachedUser: CachedUser;
+interface Run extends DecidedFor {
   /** Unix ms. */
   readonly now: number;
   readonly command: Command;
@@ -99,6 +98,7 @@ export function createCommandRunner(services: CommandServices): CommandRunner {
         services.feed.deliver(cachedUser.userId, updates, onDelivered, () => resolve(false));
       });
     },
+    sendGifts: (user, state) => sendUserGifts(services, user, state),
   };
 }
 
@@ -117,9 +117,17 @@ async function runCommand(
     config.limitedRules.size === 0
       ? await decideCommand(services, run, noLimits)
       : await decideLimited(services, run);
-  deliver(services, run, decision);
-  if (hasNewCoupon(decision)) await assignCodes(services, user, decision);
+  await followUp(services, run, [decision]);
+  if (decision.state.gifts.length > 0 && command.isFromSweep !== true) {
+    await sendUserGifts(services, user, decision.state);
+  }
   return decision;
+}
+
+function sendUserGifts(services: CommandServices, user: SpaceUser, state: UserState): Promise<number> {
+  const { store, logger } = services;
+  const run = (of: SpaceUser, makeCommand: MakeCommand) => runCommand(services, of, makeCommand);
+  return sendGifts({ store, logger, run }, user, state);
 }
 
 /**
@@ -275,15 +283,10 @@ async function decideBatch(
   };
   const rule = batchRule(context, made);
   const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
-  const run = { config, user, cachedUser, now, command: timeCommand };
-  for (const decision of decided.decisions) logDiagnostics(services, run, decision);
   const last = decided.decisions.at(-1);
-  if (last !== undefined) {
-    cachedUser.projectId = last.projectId;
-    deliverScores(services, cachedUser, last.updates);
-    if (config.config.webhooks.length > 0) services.webhooks.enqueue(user);
-    if (decided.decisions.some(hasNewCoupon)) await assignCodes(services, user, last);
-  }
+  if (last !== undefined) cachedUser.projectId = last.projectId;
+  await followUp(services, { config, user, cachedUser }, decided.decisions);
+  if (last !== undefined && last.state.gifts.length > 0) await sendUserGifts(services, user, last.state);
   return decided.decisions.length === made.length ? { ...decided, ...refusal } : decided;
 }
 
@@ -300,54 +303,6 @@ function registerDue(
   // The decision awaits it; until then a failure must not count as unhandled.
   ready?.catch(() => {});
   return ready;
-}
-
-/** Starts what follows from a decision outside the user's partition. */
-function deliver(services: CommandServices, run: Run, decision: CommandDecision): void {
-  logDiagnostics(services, run, decision);
-  deliverScores(services, run.cachedUser, decision.updates);
-  if (run.config.config.webhooks.length > 0) services.webhooks.enqueue(run.user);
-}
-
-function deliverScores(
-  { feed }: CommandServices,
-  cachedUser: CachedUser,
-  updates: readonly ScoreUpdate[],
-): void {
-  if (updates.length === 0) return;
-  feed.deliver(cachedUser.userId, updates, () => cachedUser.markDelivered(updates));
-}
-
-/** Logs effects that were left out: the author of the configuration did not intend that. */
-function logDiagnostics(
-  { logger }: CommandServices,
-  { user, config }: Run,
-  { diagnostics }: CommandDecision,
-): void {
-  for (const { type } of diagnostics) {
-    logger.log("warn", "loyalty_stopped", {
-      spaceId: user.spaceId,
-      version: config.version,
-      because: type,
-    });
-  }
-}
-
-/** Assigns codes to new coupons. A code that cannot be had now is assigned when the coupon is read. */
-async function assignCodes(
-  { coupons, logger }: CommandServices,
-  user: SpaceUser,
-  { state }: CommandDecision,
-): Promise<void> {
-  try {
-    await coupons.assignCodes(user, state);
-  } catch (error) {
-    logger.log("warn", "coupon_code_deferred", { error: String(error) });
-  }
-}
-
-function hasNewCoupon({ result }: CommandDecision): boolean {
-  return result?.record.transactions.some(({ type }) => type === "couponReceived") ?? false;
 }
 
 function targetQuery({ user, command, now }: Run): TargetQuery {

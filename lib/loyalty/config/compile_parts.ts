@@ -18,6 +18,7 @@ import type {
   CompiledChallenge,
   CompiledEffect,
   CompiledFailure,
+  CompiledGift,
   CompiledLimit,
   CompiledMetricMission,
   CompiledMilestoneSet,
@@ -37,6 +38,7 @@ import type {
   RuleEffect,
 } from "./document.ts";
 import type { CountWindow } from "./fields.ts";
+import { compileRecipient, isGift } from "./gifts.ts";
 import type { SingleReward } from "./rewards.ts";
 import { compileTimes } from "./rule_times.ts";
 import {
@@ -106,8 +108,9 @@ export class ConfigPartsCompiler {
       rule,
       ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
       effects: rule.effects.flatMap((effect, index) =>
-        this.#effect(effect, { environment, capsOf }, `${pointer}/effects/${index}`),
+        isGift(effect) ? [] : this.#effect(effect, { environment, capsOf }, `${pointer}/effects/${index}`),
       ),
+      gifts: this.#gifts(rule, environment, pointer),
       readsProfile: this.#customReads > customReads,
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
@@ -171,6 +174,24 @@ export class ConfigPartsCompiler {
 
   milestoneSet(set: MilestoneSet): CompiledMilestoneSet {
     return { set, rewards: set.milestones.map(({ rewards }) => this.singleRewards(rewards)) };
+  }
+
+  /** Compiles the effects on other users. No cap applies to them, as it is one of what the user of the action gets. */
+  #gifts(
+    { effects, trigger }: LoyaltyRule,
+    environment: Environment<Scope>,
+    pointer: string,
+  ): readonly CompiledGift[] {
+    const action = "action" in trigger ? this.#actions.get(trigger.action) : undefined;
+    return effects.flatMap((effect, index) => {
+      if (!isGift(effect)) return [];
+      const at = `${pointer}/effects/${index}`;
+      const recipient = this.#collect(noValue, () => compileRecipient(effect, action, at));
+      return this.#effect(effect, { environment, capsOf: () => [] }, at).map(one => ({
+        recipient,
+        effect: one,
+      }));
+    });
   }
 
   #effect(

@@ -42,6 +42,13 @@ export type CompiledEffect =
     }
   | Exclude<RuleEffect, { readonly type: "metric" | "reward" }>;
 
+/** An effect of a rule on the user whom the action's data name. */
+export interface CompiledGift {
+  /** Returns the id of the user; null: the action names none. */
+  readonly recipient: (scope: Scope) => string | null;
+  readonly effect: CompiledEffect;
+}
+
 /** A limit of the firings of a rule, the amounts of a metric or the purchases of a product, for each user. */
 export interface CompiledLimit {
   readonly key: string;
@@ -55,7 +62,10 @@ export interface CompiledLimit {
 /** A rule with its condition, effects and limits per user. */
 export interface CompiledRule extends ConditionalPart {
   readonly rule: LoyaltyRule;
+  /** The effects on the user of the action. */
   readonly effects: readonly CompiledEffect[];
+  /** The rewards for other users. */
+  readonly gifts: readonly CompiledGift[];
   readonly limits: readonly CompiledLimit[];
   readonly hasGlobalLimit: boolean;
   /** True where the condition or an amount reads custom fields of the profile. */

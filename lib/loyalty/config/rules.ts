@@ -79,13 +79,15 @@ const amount = choiceOf("RuleAmount", [quantityField, calculationField], input =
   typeof input === "object" && input !== null ? calculationField : quantityField,
 );
 const item = { inventorySetId: idField, inventoryItemId: idField };
+/** Gives it to the user whom the action's data name. */
+const recipient = { user: v.exactOptional(dataVariableField) };
 const challengeId = uuidField;
 
 const effectField = v.variant("type", [
-  v.strictObject({ type: v.literal("metric"), metricId: idField, metricQuantity: amount }),
-  v.strictObject({ type: v.literal("inventory"), ...item }),
-  v.strictObject({ type: v.literal("coupon"), couponId: idField }),
-  v.strictObject({ type: v.literal("reward"), rewardId: idField }),
+  v.strictObject({ type: v.literal("metric"), metricId: idField, metricQuantity: amount, ...recipient }),
+  v.strictObject({ type: v.literal("inventory"), ...item, ...recipient }),
+  v.strictObject({ type: v.literal("coupon"), couponId: idField, ...recipient }),
+  v.strictObject({ type: v.literal("reward"), rewardId: idField, ...recipient }),
   v.strictObject({ type: v.literal("inventoryLoss"), ...item }),
   v.strictObject({ type: v.literal("notification"), notification: notificationField }),
   v.strictObject({ type: v.literal("challengeStart"), challengeId }),

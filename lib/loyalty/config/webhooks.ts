@@ -23,6 +23,7 @@ export const transactionTypes = [
   "pointsExpired",
   "pointsActivated",
   "rewardGranted",
+  "rewardRefused",
   "adjusted",
   "reversed",
   "redeemed",

@@ -19,7 +19,7 @@ import type {
   MetricChange,
 } from "../user/history.ts";
 import type { ProfileFields } from "../user/profile_fields.ts";
-import type { UserState } from "../user/state.ts";
+import type { Gift, UserState } from "../user/state.ts";
 import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
 import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
 import { type GrantedSingleReward, giveRewards, inherit } from "./rewards.ts";
@@ -158,6 +158,27 @@ export function applyAdjustment(
   runTriggered(draft);
   const made = { changes, reason, ...(id === undefined ? {} : { id }), ...draft.limitedFirings };
   return draft.finish({ kind: "adjustment", adjustment: made });
+}
+
+/** A gift that its user cannot get. */
+export interface Refusal {
+  readonly gift: Pick<Gift, "id" | "ruleId" | "userId">;
+  /** For people. */
+  readonly reason: string;
+}
+
+/** Notes in the history of a user that other users did not get gifts. Nothing else changes. */
+export function applyRefusals(
+  compiled: CompiledConfig,
+  state: UserState,
+  { refusals, at }: { readonly refusals: readonly Refusal[]; readonly at: number },
+): Outcome {
+  const draft = new StateDraft(compiled, state, at);
+  for (const { gift, reason } of refusals) {
+    const { ruleId, userId } = gift;
+    draft.record(new TransactionBuilder().build("rewardRefused", { reason, metadata: { ruleId, userId } }));
+  }
+  return draft.finish({ kind: "refusal" });
 }
 
 /** The reversal of a transaction. */

@@ -27,6 +27,7 @@ import type { ProfileFields } from "../user/profile_fields.ts";
 import {
   type ChallengeProgress,
   copyState,
+  type Gift,
   type MilestoneProgress,
   type MutableState,
   type UserCoupon,
@@ -91,6 +92,7 @@ export class StateDraft implements UserView {
   readonly #globalLimitReached: GlobalLimitReached;
   readonly #profile: ProfileFields | null;
   readonly #notifications: Notification[] = [];
+  readonly #gifts: Gift[] = [];
   #limited: Map<string, number> | null = null;
   #triggered: Map<string, number> | null = null;
   #idsMade = 0;
@@ -297,6 +299,12 @@ export class StateDraft implements UserView {
     this.#effects += 1;
   }
 
+  /** Gives rewards to another user, whom they reach after the event. */
+  give(gift: Omit<Gift, "id">): void {
+    this.#gifts.push({ id: this.newId(), ...gift });
+    this.#effects += 1;
+  }
+
   /** Checks whether another effect may begin. The first refusal adds a diagnostic. */
   hasRoom(): boolean {
     if (this.#effects < effectsMax) return true;
@@ -362,6 +370,7 @@ export class StateDraft implements UserView {
     state.changedAt = at;
     state.config = compiled.version;
     state.chainedExpiries = chainedExpiries;
+    if (this.#gifts.length > 0) state.gifts = state.gifts.concat(this.#gifts);
     return {
       state,
       record: recordOf(event, { at, config: compiled.version, transactions }, this.#profile),

@@ -11,8 +11,10 @@ export {
   applyAction,
   applyAdjustment,
   applyGrant,
+  applyRefusals,
   applyReversal,
   type Grant,
+  type Refusal,
 } from "./apply_events.ts";
 export { applyRedemption, type RedemptionInput } from "./apply_redemption.ts";
 export { compareStates } from "./compare_states.ts";

@@ -19,6 +19,7 @@ import {
   applyAction,
   applyAdjustment,
   applyGrant,
+  applyRefusals,
   applyReversal,
   type EventOptions,
 } from "./apply_events.ts";
@@ -72,7 +73,11 @@ export class Replay {
     });
     this.state = state;
     const outcome = this.#apply(record);
-    if (outcome !== null) this.state = outcome.state;
+    if (outcome !== null) {
+      this.state = outcome.state;
+      // What other users were given is in their own histories.
+      outcome.state.gifts = [];
+    }
     const transactions = (outcome?.record ?? records.at(-1))?.transactions ?? [];
     for (const [index, { id, type }] of transactionsOf(record).entries()) {
       const replayed = transactions[index];
@@ -106,6 +111,7 @@ export class Replay {
         recordedOptions(limited, profile),
       );
     }
+    if (record.kind === "refusal") return applyRefusals(this.#compiled, this.state, { refusals: [], at });
     if (redemption !== undefined) return this.#redeem(record, redemption);
     const transaction = reversalOf === undefined ? undefined : this.#transactions.get(reversalOf);
     if (reversalOf === undefined || transaction === undefined) return null;

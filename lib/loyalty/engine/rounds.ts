@@ -19,6 +19,7 @@ import {
   compareRules,
   type TriggerPlan,
 } from "../config/compiled.ts";
+import { giftedRewards } from "../config/gifts.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ChallengeProgress } from "../user/state.ts";
 import {
@@ -111,7 +112,7 @@ function runRound(
   const firing: CompiledRule[] = [];
   for (const pass of passes) firing.push(...findFiringRules(draft, pass, scope, firing));
   if (rules.length > 0) onRound?.({ draft, scope, rules, firing });
-  const applied = firing.map(compiled => ({ compiled, amounts: amountsOf(compiled, scope) }));
+  const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope) }));
   const failing = failures.filter(
     ({ of, when }) => when(scope) && takesAction(draft, of) && openRun(draft, of) !== null,
   );
@@ -168,8 +169,10 @@ function hasReachedLimit(
   });
 }
 
-function amountsOf({ effects }: CompiledRule, scope: Scope): readonly number[] {
-  return effects.map(effect => (effect.type === "metric" ? effect.amount(scope) : 0));
+/** Computes what a rule gives, before any rule of the round applies. */
+function given({ effects, gifts }: CompiledRule, scope: Scope): Omit<FiringRule, "compiled"> {
+  const amounts = effects.map(effect => (effect.type === "metric" ? effect.amount(scope) : 0));
+  return { amounts, gifts: gifts.length === 0 ? noGifts : giftedRewards(gifts, scope) };
 }
 
 interface MissionAdvance {
@@ -212,14 +215,17 @@ function findReachedMissions(
   });
 }
 
-/** A rule that fires, with the amounts of its metric effects by their indexes. */
+/** A rule that fires, with the amounts of its metric effects by their indexes, and its gifts by the ids of their users. */
 interface FiringRule {
   readonly compiled: CompiledRule;
   readonly amounts: readonly number[];
+  readonly gifts: ReturnType<typeof giftedRewards>;
 }
 
+const noGifts: FiringRule["gifts"] = new Map();
+
 /** Applies a rule. */
-function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule, scope: Scope): void {
+function applyRule(draft: StateDraft, { compiled, amounts, gifts }: FiringRule, scope: Scope): void {
   const { rule, effects, limits } = compiled;
   for (const { key, window, by } of limits) draft.count(key, window, 1, by?.(scope) ?? undefined);
   draft.fired.push(rule.id);
@@ -236,6 +242,9 @@ function applyRule(draft: StateDraft, { compiled, amounts }: FiringRule, scope: 
   }
   draft.record(transaction.build("actionRewarded"));
   for (const effect of effects) if (draft.hasRoom()) applySeparateEffect(draft, effect);
+  for (const [userId, rewards] of gifts) {
+    if (draft.hasRoom()) draft.give({ ruleId: rule.id, userId, rewards });
+  }
 }
 
 /** Gives the part of an amount for which every cap has room. */

@@ -63,7 +63,7 @@ export type MissionAdvance = readonly [mission: string, run: string, amount: num
 
 /** An event of a user. Actions without effects have a record too. */
 export interface HistoryRecord {
-  readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal" | "redemption";
+  readonly kind: "action" | "settlement" | "grant" | "adjustment" | "reversal" | "redemption" | "refusal";
   /** Unix ms; never before the previous record. */
   readonly at: number;
   /** The version of the configuration that decided. */

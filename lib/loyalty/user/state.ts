@@ -7,6 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
+import type { SingleReward } from "../config/rewards.ts";
 import type { LedgerEntry, Lot } from "../ledger/mod.ts";
 import type { ItemId } from "./change_payload.ts";
 
@@ -129,6 +130,16 @@ export interface Redemption {
   readonly metadata?: ActionData;
 }
 
+/** Rewards that a rule gives to another user, until that user has them or is known not to get them. */
+export interface Gift {
+  /** Unique for the giving user. */
+  readonly id: string;
+  readonly ruleId: string;
+  /** The id of the other user as the action named it. */
+  readonly userId: string;
+  readonly rewards: readonly SingleReward[];
+}
+
 /** The loyalty of a user: one record, changed only through `decide`. */
 export interface UserState {
   /** Number of changes so far. */
@@ -162,6 +173,8 @@ export interface UserState {
   readonly records: number;
   /** Redemptions with steps to do: stock or a code is to be taken or given back. */
   readonly redemptions: readonly Redemption[];
+  /** Gifts that are not known to have arrived. */
+  readonly gifts: readonly Gift[];
   /** Board scores whose delivery is not confirmed. */
   readonly undelivered: readonly ScoreUpdate[];
   /** By the hash of a board. */
@@ -192,6 +205,7 @@ export function emptyState(projectId: string | null): UserState {
     chainedExpiries: 0,
     records: 0,
     redemptions: [],
+    gifts: [],
     undelivered: [],
     sums: {},
     onceMarks: { generation: 0, count: 0 },
@@ -248,6 +262,7 @@ export function copyState(state: UserState): MutableState {
     chainedExpiries: state.chainedExpiries,
     records: state.records,
     redemptions: state.redemptions,
+    gifts: state.gifts,
     undelivered: state.undelivered,
     sums: state.sums,
     onceMarks: state.onceMarks,

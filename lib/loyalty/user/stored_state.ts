@@ -57,6 +57,7 @@ export function printState(state: UserState): string {
     lapses: state.chainedExpiries === 0 ? undefined : state.chainedExpiries,
     records: state.records,
     redemptions: filled(state.redemptions),
+    gifts: filled(state.gifts),
     undelivered:
       state.undelivered.length === 0
         ? undefined

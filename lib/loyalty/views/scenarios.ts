@@ -12,9 +12,9 @@ import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { choiceOf, fieldErrors, hasMember } from "../config/fields.ts";
 import { ownValue } from "../config/scope.ts";
-import { advanceTime, applyAction } from "../engine/mod.ts";
+import { advanceTime, applyAction, applyGrant } from "../engine/mod.ts";
 import { type ProfileFields, pickFields } from "../user/profile_fields.ts";
-import { emptyState, type UserState } from "../user/state.ts";
+import { emptyState, type Gift, type UserState } from "../user/state.ts";
 
 const scenariosMax = 1_000;
 const stepsMax = 10_000;
@@ -104,6 +104,7 @@ class ScenarioPlayer {
   readonly #config: CompiledConfig;
   readonly #pointer: string;
   readonly #states = new Map<string, UserState>();
+  #users: ReadonlySet<string> = new Set();
   readonly #profiles = new Map<string, ProfileFields>();
 
   constructor(config: CompiledConfig, pointer: string) {
@@ -112,6 +113,7 @@ class ScenarioPlayer {
   }
 
   play({ name, steps }: Scenario): this {
+    this.#users = new Set(steps.map(({ user }) => user));
     let last = Number.NEGATIVE_INFINITY;
     for (const [index, step] of steps.entries()) {
       const pointer = `${this.#pointer}/steps/${index}`;
@@ -139,9 +141,26 @@ class ScenarioPlayer {
       for (const field of fields) this.errors.push({ ...field, pointer: `${pointer}${field.pointer}` });
       return;
     }
-    const profile = pickFields(this.#profiles.get(user) ?? {}, config.customFields);
     const reported = { name: action, data, at, happenedAt: Math.min(happenedAt, at) };
-    this.#states.set(user, applyAction(config, this.#stateAt(user, at), reported, { profile }).state);
+    const { state } = applyAction(config, this.#stateAt(user, at), reported, this.#input(user));
+    const { gifts } = state;
+    state.gifts = [];
+    this.#states.set(user, state);
+    for (const gift of gifts) this.#give(gift, user, at);
+  }
+
+  /** Gives a gift where the scenario has its user, as one whom nobody has seen gets nothing. */
+  #give({ userId, ruleId, rewards }: Gift, from: string, at: number): void {
+    if (userId === from || !this.#users.has(userId)) return;
+    const grant = { rewards, reason: `Rule ${ruleId}`, at };
+    this.#states.set(
+      userId,
+      applyGrant(this.#config, this.#stateAt(userId, at), grant, this.#input(userId)).state,
+    );
+  }
+
+  #input(user: string): { readonly profile: ProfileFields } {
+    return { profile: pickFields(this.#profiles.get(user) ?? {}, this.#config.customFields) };
   }
 
   #stateAt(user: string, at: number): UserState {

@@ -109,6 +109,26 @@ describe("grandstand loyalty test", () => {
     assert.deepEqual(notes, ["18 passed, 0 failed"], JSON.stringify(shown));
   });
 
+  it("gives other users of the scenario what an action gives them, and nobody else", async () => {
+    const configuration = JSON.stringify(recipeOf("Bring a friend"));
+    const at = 'at: "2026-11-16T10:00:00Z"';
+    const joined = (user: string, referrerId: string): string =>
+      `      - { ${at}, user: ${user}, action: joined, data: { referrerId: ${referrerId} } }`;
+    const scenarios = [
+      "scenarios:",
+      "  - name: friends",
+      "    steps:",
+      joined("bob", "ann"),
+      joined("cid", "cid"),
+      joined("dan", "eve"),
+      ...Object.entries({ ann: 10, bob: 5, cid: 5, dan: 5 }).map(
+        ([user, points]) => `      - { ${at}, user: ${user}, expect: { metrics: { points: ${points} } } }`,
+      ),
+    ];
+    const { notes, shown } = await run(scenarios.join("\n"), configuration);
+    assert.deepEqual(notes, ["4 passed, 0 failed"], JSON.stringify(shown));
+  });
+
   it("names line and column of every error", async () => {
     const scenario = (...steps: string[]): string =>
       `scenarios:\n  - name: a\n    steps:\n${steps.map(step => `      - ${step}\n`).join("")}`;

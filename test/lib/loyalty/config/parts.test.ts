@@ -206,6 +206,24 @@ describe("the parts of a loyalty configuration", () => {
     ]);
   });
 
+  it("name another user by a text of the action, and take nothing from that user", () => {
+    const to = (path: string): object => ({ user: { var: path } });
+    const gift = (path: string, more: object = {}): object => ({ ...points(1), ...to(path), ...more });
+    const texts = { actions: [{ name: "go", data: { n: "number", from: "string" } }] };
+    const at = "/rules/0/effects/0";
+    assert.deepEqual(errorsOf({ ...texts, ...withEffect(gift("data.from")) }), []);
+    assert.deepEqual(errorsOf({ ...texts, ...withEffect(gift("data.n")) }), [`${at}/user/var`]);
+    assert.deepEqual(errorsOf({ ...texts, ...withEffect(gift("data.of")) }), [`${at}/user/var`]);
+    assert.deepEqual(errorsOf(withEffect(gift("user.metrics.points"))), [`${at}/user/var`]);
+    const onChange = { rules: [rule("r", [gift("data.from")], { trigger: { metric: "points" } })] };
+    assert.deepEqual(errorsOf(onChange), [`${at}/user/var`]);
+    assert.deepEqual(errorsOf(withEffect(gift("data.from", { metricQuantity: -1 }))), [
+      `${at}/metricQuantity`,
+    ]);
+    const started = { type: "challengeStart", challengeId: a, ...to("data.from") };
+    assert.deepEqual(errorsOf({ ...withEffect(started), challenges: [challenge(a)] }), [`${at}/user`]);
+  });
+
   it("count declared actions by their own data", () => {
     const aggregate = (definition: object): object => withRule({ when: { gte: [{ sum: definition }, 1] } });
     const at = "/rules/0/when/gte/0/sum";

@@ -65,6 +65,7 @@ function randomState(random: Random): UserState {
     dueAt: chance(0.5) ? null : integer(9),
     chainedExpiries: integer(3),
     records: integer(9),
+    gifts: some(random, () => ({ id: "1.1", ruleId: pick(names), userId: pick(names), rewards: [] })),
     undelivered: some(random, () => update(random, base)),
     sums: record(random, () => (chance(0.5) ? [integer(9) / 2] : [integer(9), integer(9)])),
     onceMarks: { generation: integer(3), count: integer(3) },
