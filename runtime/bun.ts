@@ -21,7 +21,7 @@ export type { ServeOptions, Server } from "./server/gate.ts";
 /** Longest time that a connection may be idle, in seconds. */
 const idleSecondsMax = 65;
 /** Most bytes of a body that the server reads; the bounds of the routes are lower. */
-const bodyBytesMax = 16_777_216;
+const bodyBytesMax = 1_073_741_824;
 
 interface BunServer {
   readonly port: number;

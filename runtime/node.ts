@@ -28,7 +28,7 @@ import {
 } from "./server/gate.ts";
 import { NodeRequest } from "./server/node_request.ts";
 import { nodeResponse, writeResponse } from "./server/node_response.ts";
-import { answerUnreadable } from "./server/refused_request.ts";
+import { answerUnreadable, expectStream } from "./server/refused_request.ts";
 
 export type { ServeOptions, Server } from "./server/gate.ts";
 export { nodeResponse } from "./server/node_response.ts";
@@ -37,7 +37,7 @@ export { nodeResponse } from "./server/node_response.ts";
 const headerBytesMax = 16_384;
 /** Longest time that header fields may take to arrive, in ms. */
 const headersMsMax = 10_000;
-/** Longest time that a whole request may take to arrive, in ms. */
+/** Longest time that a whole request may take to arrive, in ms, unless its body is a stream. */
 const requestMsMax = 30_000;
 /** Longest time that a connection may be idle, in ms: longer than the 60 s of common load balancers. */
 const idleMsMax = 65_000;
@@ -99,8 +99,10 @@ function listener(handler: Handler, gate: Gate): NodeListener {
   function clientOf({ url: target = "/", socket: { remoteAddress } }: IncomingMessage): ClientInfo {
     const framed = true;
     const createResponse = nodeResponse;
-    if (remoteAddress === undefined) return { target, waitUntil, stopping, framed, createResponse };
-    return { address: peerAddress(remoteAddress), target, waitUntil, stopping, framed, createResponse };
+    if (remoteAddress === undefined)
+      return { target, waitUntil, stopping, framed, expectStream, createResponse };
+    const address = peerAddress(remoteAddress);
+    return { address, target, waitUntil, stopping, framed, expectStream, createResponse };
   }
   function send(response: Response, incoming: IncomingMessage, outgoing: ServerResponse): void {
     if (!incoming.complete) linger(incoming, outgoing);

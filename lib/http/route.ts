@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { GenericSchema, InferInput, InferOutput } from "valibot";
+import { description, type GenericSchema, type InferInput, type InferOutput, pipe, string } from "valibot";
 import type { ErrorCode } from "../errors/mod.ts";
 import type { LimitRule } from "../storage/mod.ts";
 import type { OnLimiterFailure } from "./rate_limit/failover.ts";
@@ -25,6 +25,8 @@ export interface ClientInfo {
    * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
    */
   readonly framed?: boolean;
+  /** Tells the runtime that the body of a request is a stream, whose arrival may take longer than that of others. */
+  readonly expectStream?: (request: Request) => void;
   /** Makes the answer where the runtime can write a cheaper one than its global `Response`. */
   readonly createResponse?: ResponseFactory;
 }
@@ -144,7 +146,7 @@ export interface Guard<A> {
 /** The guard of routes that everybody may call. */
 export const open: Guard<null> = { security: [], authenticate: () => null };
 
-/** Options for reading a JSON body. */
+/** Options for reading a body: JSON, unless {@linkcode streamedBody} made it. */
 export interface BodySpec<B extends GenericSchema> {
   /** The body may be absent where this is an `optional(…)` or `nullish(…)`. */
   readonly schema: B;
@@ -156,6 +158,31 @@ export interface BodySpec<B extends GenericSchema> {
   readonly described?: GenericSchema;
   /** A body that the operation accepts, for the OpenAPI document. */
   readonly example?: InferInput<B>;
+  /** True for a body that the handler reads as a stream. @default false */
+  readonly isStreamed?: boolean;
+}
+
+/** The schema of a streamed body: text in the OpenAPI document, a stream for the handler. */
+type StreamSchema = GenericSchema<string, ReadableStream<Uint8Array>>;
+
+/**
+ * Makes the body of a route a stream, which the handler gets as `call.body` and reads at its own pace. The route has no idempotency
+ * keys. Reading fails with an `AppError` after `maxBytes`, and when the client breaks off or is silent for 30 s.
+ */
+export function streamedBody(spec: {
+  readonly description: string;
+  /** Largest accepted body in bytes. */
+  readonly maxBytes: number;
+  /** The accepted media types. */
+  readonly mediaTypes: readonly [string, ...string[]];
+  readonly example: string;
+}): BodySpec<StreamSchema> {
+  const { description: text, ...limits } = spec;
+  return {
+    ...limits,
+    schema: pipe(string(), description(text)) as unknown as StreamSchema,
+    isStreamed: true,
+  };
 }
 
 /** A documented answer. */

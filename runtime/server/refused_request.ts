@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Refusal, refusal } from "./gate.ts";
 
@@ -8,8 +9,20 @@ const unreadable: Readonly<Record<string, Pick<Refusal, "status"> & { readonly t
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, title: "Request not complete in time" },
 };
 
+/** The last request of a connection with a body that is a stream. */
+const streamed = new WeakMap<Duplex, IncomingMessage>();
+
+/** Lets the body of a request take longer to arrive than Node allows. Its route bounds the silence of the client. */
+export function expectStream(request: Request): void {
+  const { runtime } = request as { readonly runtime?: { readonly node?: { readonly req: IncomingMessage } } };
+  const incoming = runtime?.node?.req;
+  if (incoming !== undefined) streamed.set(incoming.socket, incoming);
+}
+
 /** Answers a request that Node's parser refused with a body and a request id, and closes the connection. */
 export function answerUnreadable(error: Error & { readonly code?: string }, socket: Duplex): void {
+  // Node reports this once for a request, and leaves it to the listener to close the connection.
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && streamed.get(socket)?.complete === false) return;
   const { _httpMessage: response } = socket as { readonly _httpMessage?: { readonly headersSent: boolean } };
   if (!socket.writable || error.code === "ECONNRESET" || response?.headersSent === true) {
     socket.destroy();

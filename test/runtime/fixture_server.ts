@@ -5,10 +5,13 @@
 
 import process from "node:process";
 import { object, string } from "valibot";
-import { createHandler, type Handler, open, route, text } from "../../lib/http/mod.ts";
+import { createHandler, type Handler, open, route, stream, streamedBody, text } from "../../lib/http/mod.ts";
 import { serveHere } from "../../runtime/server/serve_here.ts";
 
 const released = new Promise<void>(resolve => process.stdin.once("data", () => resolve()));
+
+const bytes = "application/octet-stream";
+const body = streamedBody({ description: "Bytes", maxBytes: 2 ** 30, mediaTypes: [bytes], example: "x" });
 
 const kit = createHandler(
   [
@@ -25,6 +28,26 @@ const kit = createHandler(
           body: { schema: object({ word: string() }) },
           responses: { 200: { description: "Its word" } },
           handle: ({ body }) => text(200, body.word),
+        }),
+        route({
+          method: "POST",
+          path: "/upload",
+          operation: "postUpload",
+          summary: "Read a streamed body",
+          auth: open,
+          body,
+          responses: { 200: { description: "The number of its bytes, and by how many the process grew" } },
+          handle: async ({ body }) => text(200, await sizes(body)),
+        }),
+        route({
+          method: "POST",
+          path: "/echo",
+          operation: "postEcho",
+          summary: "Answer a streamed body with itself",
+          auth: open,
+          body,
+          responses: { 200: { description: "The body", isStreamable: true, schema: string() } },
+          handle: ({ body }) => stream(200, body, { "content-type": bytes }),
         }),
       ],
     },
@@ -53,6 +76,18 @@ const handler: Handler = async (request, info) => {
       return await kit(request, info);
   }
 };
+
+/** Reads a stream more slowly than it could be sent. */
+async function sizes(body: ReadableStream<Uint8Array>): Promise<string> {
+  const before = process.memoryUsage().rss;
+  let [length, growth] = [0, 0];
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    growth = Math.max(growth, process.memoryUsage().rss - before);
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  return `${length} ${growth}`;
+}
 
 /** One line, and no end before the server stops. */
 function endless(stopping: AbortSignal | undefined): ReadableStream<Uint8Array> {

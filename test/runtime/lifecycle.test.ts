@@ -112,6 +112,34 @@ function addTests(runtime: Runtime): void {
     assert.match(await firstChunk(socket), /^HTTP\/1.1 400 /);
   });
 
+  it("takes a long streamed body in little memory", async context => {
+    const { url } = await open(context);
+    const chunk = new Uint8Array(1_048_576);
+    let left = 256;
+    const body = new ReadableStream<Uint8Array>({
+      pull: controller => (left-- > 0 ? controller.enqueue(chunk) : controller.close()),
+    });
+    const headers = { "content-type": "application/octet-stream" };
+    const init = { method: "POST", body, headers, duplex: "half" } as RequestInit;
+    const [length = 0, growth = 0] = (await (await fetch(`${url}/upload`, init)).text())
+      .split(" ")
+      .map(Number);
+    assert.equal(length, 256 * chunk.length);
+    assert.ok(growth <= 128 * 1_048_576, `grew by ${growth} bytes`);
+  });
+
+  it("answers a streamed body while it arrives", async context => {
+    const { url } = await open(context);
+    const socket = await dial(url);
+    context.after(() => socket.destroy());
+    const head =
+      "POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked";
+    socket.write(`${head}\r\n\r\n5\r\nfirst\r\n`);
+    await textFrom(socket, /first/);
+    socket.write("6\r\nsecond\r\n0\r\n\r\n");
+    await textFrom(socket, /second/);
+  });
+
   it("is routed by its target, whatever the host is", async context => {
     const { url } = await open(context);
     for (const host of ["a/address?", "a/address#", "a\\address?", "a b/address?"]) {
@@ -173,6 +201,12 @@ async function dial(url: string): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   await once(socket, "connect");
   return socket;
+}
+
+/** Reads from a socket until a text has come. */
+async function textFrom(socket: Socket, expected: RegExp): Promise<void> {
+  let received = "";
+  while (!expected.test(received)) received += await firstChunk(socket);
 }
 
 async function firstChunk(socket: Socket): Promise<string> {

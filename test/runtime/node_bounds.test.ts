@@ -6,6 +6,7 @@ import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Handler } from "../../lib/http/mod.ts";
 import { serve } from "../../runtime/node.ts";
 
@@ -36,6 +37,50 @@ describe("the Node server", () => {
       [found?.maxConnections, found?.headersTimeout, found?.requestTimeout, found?.keepAliveTimeout],
       [16_384, 10_000, 30_000, 65_000],
     );
+  });
+
+  it("gives the body of a streaming route any time, and other requests theirs", async context => {
+    const servers: HttpServer[] = [];
+    const note = (message: unknown): void => {
+      servers.push((message as { readonly server: HttpServer }).server);
+    };
+    subscribe("http.server.request.start", note);
+    context.after(() => unsubscribe("http.server.request.start", note));
+    const begun: (() => void)[] = [];
+    const reading: Handler = async (request, info) => {
+      if (request.url.endsWith("/stream")) info?.expectStream?.(request);
+      const text = request.text();
+      begun.shift()?.();
+      return new Response(await text);
+    };
+    const server = await serve(reading, { port: 0 });
+    context.after(() => server.stop());
+    const post = "HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab";
+    async function begin(path: string): Promise<Socket> {
+      const isRead = new Promise<void>(resolve => begun.push(resolve));
+      const socket = await asked(server.url, `POST ${path} ${post}`);
+      await isRead;
+      return socket;
+    }
+    const streaming = await begin("/stream");
+    const other = await begin("/other");
+    const [found] = servers;
+    assert.ok(found !== undefined);
+    const refused = once(other, "data");
+    found.requestTimeout = 1;
+    await setTimeout(5);
+    checkTimeouts(found);
+    assert.match(String((await refused)[0]), /^HTTP\/1.1 408 /);
+    streaming.write("cde");
+    assert.match(String((await once(streaming, "data"))[0]), /^HTTP\/1.1 200 [\s\S]*abcde/);
+    // The next request of the connection has the usual time.
+    const again = new Promise<void>(resolve => begun.push(resolve));
+    streaming.write(`POST /other ${post}`);
+    await again;
+    const second = once(streaming, "data");
+    await setTimeout(5);
+    checkTimeouts(found);
+    assert.match(String((await second)[0]), /^HTTP\/1.1 408 /);
   });
 
   it("discards the rest of an unread body for 2 s", async context => {
@@ -82,6 +127,15 @@ describe("the Node server", () => {
     assert.equal(finished, false);
   });
 });
+
+/** Makes Node look for requests that have taken too long now, which it does every 2 s. */
+function checkTimeouts(server: HttpServer): void {
+  const symbol = Object.getOwnPropertySymbols(server).find(({ description }) =>
+    description?.endsWith("connectionsCheckingInterval"),
+  );
+  const interval: unknown = symbol === undefined ? undefined : Reflect.get(server, symbol);
+  (interval as { _onTimeout(): void })._onTimeout();
+}
 
 /** Serves under mocked timers and returns the address. */
 async function served(context: TestContext, handler: Handler): Promise<string> {

@@ -37,6 +37,7 @@ export interface PreparedBody {
   readonly optional: boolean;
   readonly bytesMax: number;
   readonly mediaTypes: readonly string[];
+  readonly isStreamed: boolean;
 }
 
 /**
@@ -107,11 +108,13 @@ function takesKeysFirst({ security: [first] }: Guard<unknown>): boolean {
 }
 
 function prepareBody(body: BodySpec<GenericSchema>): PreparedBody {
+  const { isStreamed = false, mediaTypes = [] } = body;
   return {
     schema: body.schema,
     optional: body.schema.type === "optional" || body.schema.type === "nullish",
     bytesMax: body.maxBytes ?? bodyBytesMaxDefault,
-    mediaTypes: ["application/json", ...(body.mediaTypes ?? [])],
+    mediaTypes: isStreamed ? mediaTypes : ["application/json", ...mediaTypes],
+    isStreamed,
   };
 }
 
@@ -130,6 +133,11 @@ function checkRoute(route: AnyRoute, where: string): void {
   }
   if (route.idempotent !== undefined && route.method !== "POST" && route.method !== "PATCH") {
     throw new TypeError(`Cannot route ${where}: a ${route.method} is idempotent without a key`);
+  }
+  if (route.idempotent !== undefined && route.body?.isStreamed === true) {
+    throw new TypeError(
+      `Cannot route ${where}: a streamed body cannot be compared with that of an earlier request`,
+    );
   }
   // A rule that cannot be written must not wait for the first request to be found.
   if (route.rateLimit !== undefined && typeof route.rateLimit.rules !== "function") {

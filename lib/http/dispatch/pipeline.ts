@@ -10,6 +10,7 @@ import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.t
 import type { Logger } from "../logger.ts";
 import type { Failover } from "../rate_limit/failover.ts";
 import { badJson, parseJson, readText, type Timer } from "../requests/body.ts";
+import { idleMsMaxDefault, openBody } from "../requests/body_stream.ts";
 import { noParameters, parseQuery } from "../requests/query.ts";
 import { validate } from "../requests/validate.ts";
 import { type Call, open, type Reply } from "../route.ts";
@@ -140,13 +141,16 @@ async function readBody(
   exchange: Exchange,
   services: PipelineServices,
 ): Promise<SentBody> {
-  const text = await readText(exchange.request, {
-    bytesMax: body.bytesMax,
-    mediaTypes: body.mediaTypes,
-    msMax: services.bodyMsMax,
-    timer: services.timer,
-    framed: exchange.info.framed === true,
-  });
+  const { request, info } = exchange;
+  const { bytesMax, mediaTypes } = body;
+  const { timer, bodyMsMax } = services;
+  if (body.isStreamed) {
+    info.expectStream?.(request);
+    const value = openBody(request, { bytesMax, mediaTypes, timer, idleMsMax: idleMsMaxDefault });
+    return { json: undefined, value };
+  }
+  const framed = info.framed === true;
+  const text = await readText(request, { bytesMax, mediaTypes, timer, msMax: bodyMsMax, framed });
   if (text === "" && !body.optional) throw badJson("it is missing");
   const json = text === "" ? undefined : parseJson(text);
   return { json, value: validate(body.schema, json, "body") };

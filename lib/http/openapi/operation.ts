@@ -1,4 +1,4 @@
-import type { GenericSchema } from "valibot";
+import { type GenericSchema, getDescription } from "valibot";
 import type { ErrorCode } from "../../errors/mod.ts";
 import type { Endpoint } from "../dispatch/endpoint.ts";
 import { errorFacts } from "../errors/status.ts";
@@ -75,7 +75,9 @@ function typed(schema: Json): Json {
 function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
   if (body === null) return {};
   const described = route.body?.described ?? body.schema;
-  const schema = book.refer(described, componentName(route.operation, "body"), "input");
+  const schema = body.isStreamed
+    ? { type: "string", format: "binary", description: getDescription(described) }
+    : book.refer(described, componentName(route.operation, "body"), "input");
   const example = route.body?.example;
   const media = { schema, ...(example === undefined ? {} : { example }) };
   return {

@@ -22,13 +22,17 @@ export function systemTimer(callback: () => void, delayMs: number): () => void {
   return () => clearTimeout(handle);
 }
 
-/** Limits for reading a body. */
-interface BodyLimits {
+/** Limits of every body. */
+export interface BodyLimits {
   readonly bytesMax: number;
-  readonly msMax: number;
   /** Media types, lower-case. */
   readonly mediaTypes: readonly string[];
   readonly timer: Timer;
+}
+
+/** Limits for reading a body as text. */
+interface TextLimits extends BodyLimits {
+  readonly msMax: number;
   /** True if the runtime guarantees that a body is never longer than its `Content-Length`. */
   readonly framed: boolean;
 }
@@ -42,16 +46,9 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  *
  * @throws `unsupported_media_type`, `payload_too_large` or `bad_json`.
  */
-export async function readText(request: Request, limits: BodyLimits): Promise<string> {
-  if (request.bodyUsed)
-    throw new TypeError(
-      "Cannot read the body: it was read before the handler was called; mount the handler in front of body parsers",
-    );
+export async function readText(request: Request, limits: TextLimits): Promise<string> {
   const type = request.headers.get("content-type");
-  if (type !== null) requireMediaType(type, limits.mediaTypes);
-  requireNoCoding(request.headers.get("content-encoding"));
-  const declared = declaredLength(request);
-  if (declared !== null && declared > limits.bytesMax) throw tooLarge(limits.bytesMax);
+  const declared = requireAcceptable(request, type, limits);
   const bytes =
     limits.framed && declared !== null
       ? await readFramed(request, limits)
@@ -65,8 +62,26 @@ export async function readText(request: Request, limits: BodyLimits): Promise<st
   }
 }
 
+/**
+ * Checks what the header fields say of a body. Returns its declared length; null if there is none.
+ *
+ * @param type Null: not checked.
+ * @throws `unsupported_media_type` or `payload_too_large`.
+ */
+export function requireAcceptable(request: Request, type: string | null, limits: BodyLimits): number | null {
+  if (request.bodyUsed)
+    throw new TypeError(
+      "Cannot read the body: it was read before the handler was called; mount the handler in front of body parsers",
+    );
+  if (type !== null) requireMediaType(type, limits.mediaTypes);
+  requireNoCoding(request.headers.get("content-encoding"));
+  const declared = declaredLength(request);
+  if (declared !== null && declared > limits.bytesMax) throw tooLarge(limits.bytesMax);
+  return declared;
+}
+
 function requireMediaType(contentType: string, accepted: readonly string[]): void {
-  if (contentType === "application/json") return;
+  if (contentType === accepted[0]) return;
   if (!isAcceptedType(contentType, accepted)) {
     const message = `Cannot read the body: its type must be ${accepted.join(" or ")} in UTF-8`;
     throw new AppError("unsupported_media_type", message, { headers: { accept: accepted.join(", ") } });
@@ -87,7 +102,7 @@ function declaredLength(request: Request): number | null {
   return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : null;
 }
 
-function readFramed(request: Request, { timer, msMax }: BodyLimits): Promise<ArrayBuffer | Uint8Array> {
+function readFramed(request: Request, { timer, msMax }: TextLimits): Promise<ArrayBuffer | Uint8Array> {
   return new Promise((resolve, reject) => {
     const stop = timer(() => reject(tooLate(msMax)), msMax);
     // `bytes` may avoid a copy; the Request of Node 20 lacks it.
@@ -105,7 +120,7 @@ function readFramed(request: Request, { timer, msMax }: BodyLimits): Promise<Arr
   });
 }
 
-async function readCounted(request: Request, limits: BodyLimits): Promise<Uint8Array> {
+async function readCounted(request: Request, limits: TextLimits): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
   let late = false;
@@ -135,7 +150,7 @@ async function readCounted(request: Request, limits: BodyLimits): Promise<Uint8A
 }
 
 /** Cancels the body without waiting; a failure to cancel is ignored. */
-function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+export function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {});
 }
 
@@ -151,7 +166,8 @@ function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return joined;
 }
 
-function brokenOff(): AppError {
+/** Creates the error for a body that ended early. */
+export function brokenOff(): AppError {
   return badJson("it broke off");
 }
 
@@ -159,7 +175,8 @@ function tooLate(msMax: number): AppError {
   return badJson(`it did not arrive within ${msMax / 1000} seconds`);
 }
 
-function tooLarge(bytesMax: number): AppError {
+/** Creates the error for a body that is too long. */
+export function tooLarge(bytesMax: number): AppError {
   return new AppError("payload_too_large", `Cannot read the body: it must not exceed ${bytesMax} bytes`);
 }
 

@@ -1,0 +1,70 @@
+/**
+ * Bodies that are passed on as streams: uploads and files, whose size and time are no limits of memory.
+ *
+ * @module
+ */
+
+import { AppError } from "../../errors/mod.ts";
+import { abandon, type BodyLimits, badJson, brokenOff, requireAcceptable, tooLarge } from "./body.ts";
+
+/** Longest time for which a client may send nothing while its body is awaited, in ms. */
+export const idleMsMaxDefault = 30_000;
+
+/** Limits for a body as a stream. */
+interface StreamLimits extends BodyLimits {
+  /** Longest time for which nothing may arrive while a chunk is awaited, in ms. */
+  readonly idleMsMax: number;
+}
+
+/**
+ * Opens a body as a stream, which reads ahead nothing: who reads slowly makes the client wait. An absent body is an empty stream.
+ *
+ * Reading fails with `payload_too_large`, or `bad_json` for a body that breaks off or a client that is silent for too long.
+ *
+ * @throws `unsupported_media_type` or `payload_too_large` by the header fields.
+ */
+export function openBody(request: Request, limits: StreamLimits): ReadableStream<Uint8Array> {
+  requireAcceptable(request, request.headers.get("content-type") ?? "", limits);
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = request.body?.getReader();
+  let length = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = reader === undefined ? undefined : await nextChunk(reader, limits);
+        if (chunk === undefined) return controller.close();
+        length += chunk.byteLength;
+        if (length > limits.bytesMax) {
+          if (reader !== undefined) abandon(reader);
+          throw tooLarge(limits.bytesMax);
+        }
+        controller.enqueue(chunk);
+      },
+      cancel: reason => reader?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Reads a chunk that is not empty; undefined at the end. */
+async function nextChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { timer, idleMsMax }: StreamLimits,
+): Promise<Uint8Array | undefined> {
+  let isSilent = false;
+  const stop = timer(() => {
+    isSilent = true;
+    abandon(reader);
+  }, idleMsMax);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (isSilent) throw badJson(`nothing of it arrived for ${idleMsMax / 1000} seconds`);
+      if (done) return undefined;
+      if (value.byteLength > 0) return value;
+    }
+  } catch (error) {
+    throw error instanceof AppError ? error : brokenOff();
+  } finally {
+    stop();
+  }
+}
