@@ -43,6 +43,20 @@ const document = {
   ],
 };
 
+async function reverseOf(world: TestPlatform, fan: Fan, index: number): Promise<void> {
+  const { key, secret } = await world.platform.apiKeys.create({
+    organisationId: ids.organisation,
+    name: "Desk",
+    permissions: ["rewards:write"],
+  });
+  const { json } = await world.call("/api/loyalty/history", { token: fan.token });
+  const path = `/internal/loyalty/users/${fan.userId}/reversals`;
+  const body = { transactionId: json.data[index].id };
+  const headers = { "x-api-key": key, "x-api-secret": secret };
+  const { status, text } = await world.call(path, { body, headers });
+  assert.equal(status, 200, text);
+}
+
 describeOnStores("a transaction of an action", open => {
   let world: TestPlatform;
   let fan: Fan;
@@ -52,19 +66,7 @@ describeOnStores("a transaction of an action", open => {
   });
   afterEach(() => world.dispose());
 
-  async function reverse(index: number): Promise<void> {
-    const { key, secret } = await world.platform.apiKeys.create({
-      organisationId: ids.organisation,
-      name: "Desk",
-      permissions: ["rewards:write"],
-    });
-    const { json } = await world.call("/api/loyalty/history", { token: fan.token });
-    const path = `/internal/loyalty/users/${fan.userId}/reversals`;
-    const body = { transactionId: json.data[index].id };
-    const headers = { "x-api-key": key, "x-api-secret": secret };
-    const { status, text } = await world.call(path, { body, headers });
-    assert.equal(status, 200, text);
-  }
+  const reverse = (index: number): Promise<void> => reverseOf(world, fan, index);
   const earnedBy = async (match: string): Promise<number> => {
     const before = (await fan.profile()).metrics.points ?? 0;
     assert.equal((await fan.act("guess", { matchId: match })).status, 200);
@@ -121,5 +123,66 @@ describeOnStores("a transaction of an action", open => {
     );
     await reverse(given.indexOf(100));
     assert.equal(await earnedBy("a"), 1_010_100);
+  });
+});
+
+describeOnStores("a transaction of a rule with caps", open => {
+  const day = { calendar: "day" };
+  const capped = {
+    metrics: [{ id: "points", title: "", allowNegative: false, caps: [{ max: 150 }] }],
+    actions: [{ name: "walk", clientReportable: true, data: { steps: "number" } }],
+    rules: [
+      {
+        id: "steps",
+        trigger: { action: "walk" },
+        caps: [{ metricId: "points", max: 100, window: day }],
+        effects: points({ var: "data.steps" }),
+      },
+    ],
+    products: [
+      {
+        id: "tea",
+        title: "Tea",
+        prices: [{ currency: "points", amount: 60 }],
+        fulfilment: { type: "manual" },
+      },
+    ],
+  };
+  let world: TestPlatform;
+  let fan: Fan;
+  beforeEach(async () => {
+    world = await openPlatform(open, { seed: { ...seed, loyalty: { [ids.space]: capped } } });
+    fan = await world.fan("Sam");
+  });
+  afterEach(() => world.dispose());
+  const user = (): Parameters<typeof world.platform.loyalty.replay>[0] => ({
+    organisationId: ids.organisation,
+    spaceId: ids.space,
+    projectId: ids.project,
+    userId: fan.userId,
+  });
+  const walk = async (steps: number): Promise<number> => {
+    await world.platform.loyalty.report(user(), { action: "walk", data: { steps }, isClientReport: false });
+    return (await world.platform.loyalty.profile(user())).metrics.points ?? 0;
+  };
+
+  it("gives back to the caps of the rule and of the metric what it took", async () => {
+    assert.equal(await walk(70), 70);
+    assert.equal(await walk(70), 100);
+    // The first walk; 30 of the day stay used, and 30 of all.
+    await reverseOf(world, fan, 0);
+    assert.equal(await walk(500), 100);
+    world.clock.advance(24 * 60 * 60 * 1_000);
+    assert.equal(await walk(500), 150);
+    const { differences } = await world.platform.loyalty.replay(user());
+    assert.deepEqual(differences, []);
+  });
+
+  it("keeps counted what was spent and could not be taken", async () => {
+    await walk(100);
+    await world.platform.loyalty.products.redeem(user(), { key: "1", productId: "tea", quantity: 1 });
+    await reverseOf(world, fan, 0);
+    // 40 were left to take.
+    assert.equal(await walk(500), 40);
   });
 });

@@ -62,9 +62,7 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     actions: new Map(actions),
     triggers,
     limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
-    userLimitedRules: new Set(
-      config.rules.filter(({ limits }) => limits.some(({ per }) => per === "user")).map(({ id }) => id),
-    ),
+    boundedRules: boundedRules(triggers.values()),
     customFields: parts.customFields,
     counterKeys: new Set([...aggregates, ...parts.limits, ...productLimits].map(({ key }) => key)),
   };
@@ -89,6 +87,15 @@ function compilePlans(
     planAt(plans, triggerKey("metric", set.metricId)).milestoneSets.push(parts.milestoneSet(set));
   }
   return plans;
+}
+
+function boundedRules(plans: Iterable<TriggerPlan>): ReadonlySet<string> {
+  const rules = [...plans].flatMap(plan => plan.rules);
+  const bounded = rules.filter(
+    ({ rule, effects }) =>
+      rule.limits.length > 0 || effects.some(effect => effect.type === "metric" && effect.caps.length > 0),
+  );
+  return new Set(bounded.map(({ rule }) => rule.id));
 }
 
 /** Compiles the rules in the order of application. Disabled rules are checked too, but left out. */

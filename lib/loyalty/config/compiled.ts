@@ -157,8 +157,8 @@ export interface CompiledConfig {
   readonly limitedRules: ReadonlyMap<string, LoyaltyRule>;
   /** The custom fields of profiles that conditions and amounts read. */
   readonly customFields: ReadonlySet<string>;
-  /** The ids of rules with limits for each user. */
-  readonly userLimitedRules: ReadonlySet<string>;
+  /** The ids of rules with limits or caps. */
+  readonly boundedRules: ReadonlySet<string>;
   /** The keys of all counters. */
   readonly counterKeys: ReadonlySet<string>;
 }

@@ -24,7 +24,7 @@ import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
 import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
 import { type GrantedSingleReward, giveRewards, inherit } from "./rewards.ts";
 import { type OnRound, runRounds, runTriggered } from "./rounds.ts";
-import { type ReversedAction, takeBackCounts } from "./take_back.ts";
+import { type ReversedAction, takeBackCaps, takeBackCounts } from "./take_back.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 
 type HistoryAction = NonNullable<HistoryRecord["action"]>;
@@ -79,8 +79,8 @@ export function applyAction(
 
 /** Returns what taking a transaction back needs to know. */
 function countedBy({ fired, advanced, compiled }: StateDraft): Pick<HistoryAction, "fired" | "advanced"> {
-  const isLimited = fired.length > 0 && fired.some(id => compiled.userLimitedRules.has(id));
-  return { ...(isLimited ? { fired } : {}), ...(advanced.length === 0 ? {} : { advanced }) };
+  const isBounded = fired.length > 0 && fired.some(id => compiled.boundedRules.has(id));
+  return { ...(isBounded ? { fired } : {}), ...(advanced.length === 0 ? {} : { advanced }) };
 }
 
 /** Rewards that a back end gives. */
@@ -191,7 +191,7 @@ export interface Reversal {
 }
 
 /**
- * Reverses a transaction: its entries, the last one first, the items received and lost, and the counts of its action. Milestones,
+ * Reverses a transaction: its entries, the last one first, the items received and lost, and the counts and caps of its action. Milestones,
  * challenges and coupons stay, and the changes trigger no rules. The caller makes sure that a transaction is reversed once.
  */
 export function applyReversal(
@@ -203,9 +203,9 @@ export function applyReversal(
   if (action !== undefined) takeBackCounts(draft, action);
   const transaction = new TransactionBuilder();
   for (const entry of entries.toReversed()) {
-    if (isReversible(entry)) {
-      takeBackEntry(draft, entry, { transaction, isCorrection: type === "adjusted" });
-    }
+    if (!isReversible(entry)) continue;
+    const amount = takeBackEntry(draft, entry, { transaction, isCorrection: type === "adjusted" });
+    if (action !== undefined && entry.type === "credit") takeBackCaps(draft, action, { ...entry, amount });
   }
   for (const { setId, itemId } of payload.inventoryChanges.received) {
     draft.loseItem(setId, itemId, transaction);
@@ -217,12 +217,12 @@ export function applyReversal(
   return draft.finish({ kind: "reversal", reversalOf: id });
 }
 
-/** A metric that the configuration no longer names has no bounds. */
+/** Reverses an entry and returns the amount. A metric that the configuration no longer names has no bounds. */
 function takeBackEntry(
   draft: StateDraft,
   entry: LedgerEntry,
   { transaction, isCorrection }: { readonly transaction: TransactionBuilder; readonly isCorrection: boolean },
-): void {
+): number {
   const { metricId } = entry;
   const metric = draft.compiled.metrics.get(metricId);
   const change = reverseEntry(draft.account(metricId), entry, {
@@ -234,4 +234,5 @@ function takeBackEntry(
   // Points that a correction took count as never earned, so the reversal earns them again.
   if (isCorrection && entry.type === "debit") movePoints(draft, metricId, { change, transaction });
   else takeBackPoints(draft, metricId, { change, transaction });
+  return change.entry?.amount ?? 0;
 }

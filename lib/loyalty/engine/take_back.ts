@@ -6,6 +6,7 @@
 
 import type { CompiledRule } from "../config/compiled.ts";
 import type { Scope } from "../config/scope.ts";
+import type { LedgerEntry } from "../ledger/mod.ts";
 import type { HistoryRecord } from "../user/history.ts";
 import { missionKey, takeBackProgress } from "./challenges.ts";
 import type { StateDraft } from "./draft.ts";
@@ -15,7 +16,7 @@ export interface ReversedAction {
   readonly action: NonNullable<HistoryRecord["action"]>;
   /** When it happened, Unix ms. */
   readonly at: number;
-  /** The rule that made the transaction; null: none, or one without limits. */
+  /** The rule that made the transaction; null: none, or one without limits and caps. */
   readonly ruleId: string | null;
   /** False where another transaction of the action was reversed before. */
   readonly isFirst: boolean;
@@ -41,8 +42,7 @@ export function reversedAction(
  */
 export function takeBackCounts(draft: StateDraft, { action, at, ruleId, isFirst }: ReversedAction): void {
   const scope: Scope = { data: action.data, user: draft };
-  const limits = ruleId === null ? [] : (findRule(draft, ruleId)?.limits ?? []);
-  for (const { key, window, by } of limits) {
+  for (const { key, window, by } of findRule(draft, ruleId)?.limits ?? []) {
     const value = by?.(scope);
     if (value !== null) draft.uncount(key, window, { amount: 1, at, value });
   }
@@ -60,7 +60,20 @@ export function takeBackCounts(draft: StateDraft, { action, at, ruleId, isFirst 
   }
 }
 
-function findRule({ compiled }: StateDraft, ruleId: string): CompiledRule | undefined {
+/** Gives back to the caps of the transaction's rule what was taken of a metric. Points that could not be taken stay counted. */
+export function takeBackCaps(
+  draft: StateDraft,
+  { at, ruleId }: ReversedAction,
+  { metricId, amount }: Pick<LedgerEntry, "metricId" | "amount">,
+): void {
+  const effect = findRule(draft, ruleId)?.effects.find(
+    one => one.type === "metric" && one.metricId === metricId,
+  );
+  if (effect?.type !== "metric") return;
+  for (const { key, window } of effect.caps) draft.uncount(key, window, { amount, at });
+}
+
+function findRule({ compiled }: StateDraft, ruleId: string | null): CompiledRule | undefined {
   for (const { rules } of compiled.triggers.values()) {
     const found = rules.find(({ rule: { id } }) => id === ruleId);
     if (found !== undefined) return found;

@@ -78,7 +78,7 @@ export interface HistoryRecord {
     readonly at?: number;
     /** Notes of the back end that reported it. */
     readonly metadata?: Readonly<Record<string, unknown>>;
-    /** The rules that fired, in the order of their transactions, where one of them has limits for each user. */
+    /** The rules that fired, in the order of their transactions, where one of them has limits or caps. */
     readonly fired?: readonly string[];
     /** The missions that it advanced. */
     readonly advanced?: readonly MissionAdvance[];
