@@ -81,7 +81,9 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
             v.string(),
             v.minLength(1),
             v.maxLength(64),
-            v.description("Only entries of this metric of the space"),
+            v.description(
+              "Only entries of this metric of the space; `points`, `xp` and `coins` are accepted in every space",
+            ),
           ),
         ),
         lastEvaluatedKey,

@@ -47,7 +47,10 @@ export const ProfileSchema = named(
       inventory: v.record(text, v.array(text)),
       tier: v.nullable(v.object({ id: text, name: text, progress: v.nullable(ProgressSchema) })),
     }),
-    activeChallenges: v.array(v.object({ ...challengeEntries, endsAt: v.nullable(TimeSchema) })),
+    activeChallenges: v.pipe(
+      v.array(v.object({ ...challengeEntries, endsAt: v.nullable(TimeSchema) })),
+      v.description("Challenges with `showInProfile` that the user has begun and not finished"),
+    ),
     unreadNotifications: count,
     createdAt: v.nullable(TimeSchema),
     updatedAt: v.nullable(TimeSchema),

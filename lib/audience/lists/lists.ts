@@ -36,10 +36,13 @@ export interface ListContext {
   readonly cursors: Cursors;
 }
 
+/** Currencies of the interface: clients filter by them in every space, whether it has them or not. */
+const commonCurrencies: readonly string[] = ["points", "xp", "coins"];
+
 /**
  * Returns a page of the user's transactions, newest first. A page may be short although more follow.
  *
- * @throws {AppError} `validation_failed` for a currency that is no metric of the space.
+ * @throws {AppError} `validation_failed` for a currency that is neither a metric of the space nor one of the interface.
  */
 export async function listTransactions(
   { loyalty, cursors }: ListContext,
@@ -48,7 +51,7 @@ export async function listTransactions(
 ): Promise<ListPage<TransactionDocument>> {
   const { limit, type, currency } = query;
   const { metrics } = await loyalty.config(user.spaceId);
-  if (currency !== undefined && !metrics.has(currency)) {
+  if (currency !== undefined && !metrics.has(currency) && !commonCurrencies.includes(currency)) {
     const message = "Cannot list the transactions of a currency that the space does not have";
     throw invalidField(message, "currency", "Is not a metric of the space");
   }

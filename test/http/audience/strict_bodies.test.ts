@@ -91,7 +91,7 @@ describe("strict bodies", () => {
 });
 
 describe("filters of lists", () => {
-  it("refuse a currency that the space does not have, and a status that no challenge has", async t => {
+  it("refuse a currency that neither the space nor the interface has, and a status that no challenge has", async t => {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));
     t.after(() => world.dispose());
     const { token, act } = await world.fan("Ben");
@@ -100,6 +100,9 @@ describe("filters of lists", () => {
       world.call(`/v1/api/audience/${path}`, { token, headers: named });
     assert.equal((await list("transactions?currency=points")).json.data.length, 1);
     assert.equal((await list("transactions?currency=energy")).json.data.length, 0);
+    for (const currency of ["xp", "coins"]) {
+      assert.deepEqual((await list(`transactions?currency=${currency}`)).json.data, [], currency);
+    }
     assert.equal((await list("challenges?status=in_progress")).status, 200);
     for (const [path, name] of [
       ["transactions?currency=point", "currency"],
