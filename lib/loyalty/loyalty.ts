@@ -19,12 +19,7 @@ import { type CommandRunner, createCommandRunner } from "./commands/command_runn
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
 import { mergeUsers } from "./commands/merge_users.ts";
 import { recountUser } from "./commands/recount.ts";
-import {
-  createUserCommands,
-  type TransactionView,
-  transactionView,
-  type UserCommands,
-} from "./commands/user_commands.ts";
+import { createUserCommands, type UserCommands } from "./commands/user_commands.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
 import {
@@ -41,6 +36,7 @@ import { createGlobalLimits } from "./limits/global_limits.ts";
 import { createProducts, type Products } from "./products/mod.ts";
 import type { LoyaltyServices } from "./services.ts";
 import type { NotificationSchema } from "./user/change_payload.ts";
+import { type TransactionView, transactionView } from "./user/history.ts";
 import { Inbox } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
 import { createProfileFieldsCache } from "./user/profile_fields.ts";

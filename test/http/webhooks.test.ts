@@ -5,6 +5,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { it } from "node:test";
+import { createMemoryQueue } from "../../adapters/memory/mod.ts";
 import { createWebhookSender, type WebhookSender } from "../../adapters/webhook/mod.ts";
 import {
   type Answer,
@@ -17,7 +18,9 @@ import {
   type TestPlatform,
 } from "../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../support/stores.ts";
+import { until } from "../support/until.ts";
 import { newKey } from "./_operations.ts";
+import { backEnd } from "./audience/_back_end.ts";
 
 interface Received {
   readonly headers: Readonly<Record<string, unknown>>;
@@ -56,6 +59,13 @@ async function service(): Promise<Service> {
 
 const sender = (): WebhookSender => createWebhookSender({ networks: ["127.0.0.1"] });
 const path = `/api/v2/spaces/${ids.space}/loyalty/webhooks`;
+const bulk = "/v1/api/audience/internal/actions/bulk";
+
+async function isRecorded({ platform }: TestPlatform, userId: string, actionId: string): Promise<boolean> {
+  const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: null, userId };
+  const { transactions } = await platform.loyalty.historyPage(user, {});
+  return transactions.some(transaction => transaction.actionId === actionId);
+}
 
 interface Office {
   readonly world: TestPlatform;
@@ -134,6 +144,52 @@ describeOnEveryStore("webhooks", open => {
     assert.equal(await ask(ids.otherSpace, "crm"), 404);
     assert.equal(await ask(ids.space, "crm"), 404);
     assert.equal((await world.call(`/api/v2/spaces/${ids.space}/loyalty/webhooks/crm`)).status, 401);
+  });
+
+  it("begin with the first change of a user, also one that was reported late or waited in a queue", async t => {
+    const crm = await service();
+    t.after(crm.close);
+    const queue = createMemoryQueue({ clock: Date.now });
+    t.after(() => queue[Symbol.asyncDispose]());
+    const world = await openPlatform(open, {
+      queue,
+      seed: { ...seed, loyalty: { [ids.space]: { ...loyalty, webhooks: [] } } },
+      webhooks: sender(),
+    });
+    t.after(() => world.dispose());
+    const call = await backEnd(world, ["actions:write", "config:write"]);
+    const worker = world.platform.startActionWorker();
+    t.after(() => worker.stop());
+    const report = async (userId: string, actionId: string, hoursAgo: number): Promise<void> => {
+      const timestamp = new Date(world.clock.now() - hoursAgo * 3_600_000).toISOString();
+      const action = { userId, actionId, action: "prediction", timestamp, data: { outcome: "exact" } };
+      const actions = [{ ...action, metadata: { till: 7 } }];
+      assert.equal((await call(bulk, { body: { actions } })).status, 202);
+      await until("it is recorded", () => isRecorded(world, userId, actionId));
+      await world.platform.idle();
+    };
+    await report("before", "unheard", 0);
+    const webhooks = [{ id: "crm", url: crm.url, events: ["actionRewarded"] }];
+    const body = { ...loyalty, webhooks };
+    const put = await call(`/api/v2/spaces/${ids.space}/loyalty`, {
+      method: "PUT",
+      body,
+      headers: { "if-match": "*" },
+    });
+    assert.equal(put.status, 200);
+    world.clock.advance(1_000);
+    await report("before", "late", 2);
+    await report("new", "later", 30);
+    await report("new", "last", 0);
+    const told = crm.received.map(({ body }) => JSON.parse(body).data);
+    assert.deepEqual(
+      told.map(({ userId, transaction: { actionId, metadata } }) => [userId, actionId, metadata.till]),
+      [
+        ["before", "late", 7],
+        ["new", "later", 7],
+        ["new", "last", 7],
+      ],
+    );
   });
 
   it("are tried again when a service fails, and how it does is shown", async t => {

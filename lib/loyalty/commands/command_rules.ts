@@ -188,16 +188,13 @@ function progressReads({ config, progress }: Omit<CommandContext, "targets">): r
 
 /** Lets webhooks that are new to the user begin with this decision. */
 function progressWrites(
-  { config, progress, partition, now }: Omit<CommandContext, "targets">,
-  { records }: UserState,
+  { config, progress, partition }: Omit<CommandContext, "targets">,
+  before: UserState,
   found: readonly unknown[],
 ): readonly Write[] {
   const { webhooks } = config.config;
   if (webhooks.length === 0) return noWrites;
   const stored = found.at(-1) as Stored | null;
-  const begun = beginProgress(webhooks, stored === null ? {} : progress.valueOf(partition, stored), {
-    now,
-    records,
-  });
+  const begun = beginProgress(webhooks, stored === null ? {} : progress.valueOf(partition, stored), before);
   return begun === null ? noWrites : [progress.put(begun)];
 }

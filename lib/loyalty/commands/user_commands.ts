@@ -4,16 +4,13 @@
  * @module
  */
 
-import type * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import type { Immutable } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, ActionDefinition } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
 import { type Action, applyAction } from "../engine/mod.ts";
-import type { TransactionSchema } from "../user/change_payload.ts";
-import type { HistoryTransaction } from "../user/history.ts";
+import { type TransactionView, transactionView } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import { requireUnmerged } from "../user/state.ts";
 import type { Command, CommandDecision } from "./command.ts";
@@ -26,9 +23,6 @@ import {
   reversalCommand,
 } from "./corrections.ts";
 import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
-
-/** A transaction as the API shows it. */
-export type TransactionView = Immutable<v.InferOutput<typeof TransactionSchema>>;
 
 /** The commands about users. */
 export type UserCommands = ReturnType<typeof createUserCommands>;
@@ -85,20 +79,6 @@ export function createUserCommands(store: Store, { run, runAll }: CommandRunner)
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
       return transaction;
     },
-  };
-}
-
-/** Shows a transaction of the history. */
-export function transactionView(transaction: HistoryTransaction): TransactionView {
-  const { id, at, type, payload, happenedAt, actionId, metadata } = transaction;
-  return {
-    id,
-    timestamp: Math.floor(at / 1_000),
-    type,
-    payload,
-    ...(happenedAt === undefined ? {} : { happenedAt: Math.floor(happenedAt / 1_000) }),
-    ...(actionId === undefined ? {} : { actionId }),
-    ...(metadata === undefined ? {} : { metadata }),
   };
 }
 

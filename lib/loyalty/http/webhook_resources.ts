@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type Immutable, named } from "../../http/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import { ChangePayloadSchema } from "../user/change_payload.ts";
+import { TransactionSchema } from "../user/change_payload.ts";
 import type { WebhookDeadLetter, WebhookStatus } from "../webhooks/mod.ts";
 
 const integer = v.pipe(v.number(), v.integer());
@@ -22,12 +22,7 @@ const TransactionMessage = named(
     organisationId: v.string(),
     spaceId: v.string(),
     userId: v.string(),
-    transaction: v.object({
-      id: v.string(),
-      timestamp: time,
-      type: v.string(),
-      payload: ChangePayloadSchema,
-    }),
+    transaction: TransactionSchema,
   }),
 );
 const Webhook = named(

@@ -4,10 +4,12 @@
  * @module
  */
 
+import type * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
 import type { ActionData, MetricReward, NotificationSetting, Price, Reward } from "../config/document.ts";
 import type { transactionTypes } from "../config/webhooks.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import type { ChangePayload } from "./change_payload.ts";
+import type { ChangePayload, TransactionSchema } from "./change_payload.ts";
 import type { ProfileFields } from "./profile_fields.ts";
 import type { UserState } from "./state.ts";
 
@@ -176,4 +178,21 @@ export function transactionsOf(record: HistoryEntry): readonly HistoryTransactio
     at: transaction.at ?? at,
     ...(caused ?? { metadata: transaction.payload.metadata }),
   }));
+}
+
+/** A transaction as the API shows it. */
+export type TransactionView = Immutable<v.InferOutput<typeof TransactionSchema>>;
+
+/** Shows a transaction of the history. */
+export function transactionView(transaction: HistoryTransaction): TransactionView {
+  const { id, at, type, payload, happenedAt, actionId, metadata } = transaction;
+  return {
+    id,
+    timestamp: Math.floor(at / 1_000),
+    type,
+    payload,
+    ...(happenedAt === undefined ? {} : { happenedAt: Math.floor(happenedAt / 1_000) }),
+    ...(actionId === undefined ? {} : { actionId }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
 }

@@ -6,7 +6,7 @@
 
 import { decide, type LogEntry, type Partition, type ReadLog, type Stored } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import { type HistoryTransaction, transactionsOf } from "../user/history.ts";
+import { type HistoryTransaction, transactionsOf, transactionView } from "../user/history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 import { parseRecord } from "../user/stored_state.ts";
@@ -152,7 +152,10 @@ async function readPage(
   };
   const [state, entries] = await store.read(partition, [{ type: "record", key: "loyalty" }, history]);
   const records = recordsOf(state);
-  return records <= progress.records ? null : { progress, entries, records };
+  if (records <= progress.records) return null;
+  const isFirst = cursor === null && entries.length < pageMax;
+  // Those of the same millisecond may be older than the webhook: the last ones are those that it is to get.
+  return { progress, entries: isFirst ? entries.slice(progress.records - records) : entries, records };
 }
 
 function allProgress(cache: ProgressCache, partition: Partition, stored: Stored | null): ProgressByWebhook {
@@ -217,13 +220,12 @@ async function sendTransaction(
 
 function deliveryOf({ user, webhook, transaction }: Message): WebhookDelivery {
   const { organisationId, spaceId, userId } = user;
-  const { id, at, type, payload } = transaction;
-  const timestamp = Math.floor(at / 1_000);
+  const { id, at, type } = transaction;
   return {
     id: `${spaceId}:${webhook.id}:${userId}:${id}`,
     type: `loyalty.${type}`,
     at,
-    data: { organisationId, spaceId, userId, transaction: { id, timestamp, type, payload } },
+    data: { organisationId, spaceId, userId, transaction: transactionView(transaction) },
   };
 }
 

@@ -9,6 +9,7 @@
 
 import { RecordCache } from "../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
+import type { UserState } from "../user/state.ts";
 
 /** The position of one webhook. */
 export interface WebhookProgress {
@@ -49,18 +50,18 @@ export function createProgressCache(): ProgressCache {
  * Returns the progress to store so that webhooks new to the user begin, and removed ones are forgotten; null where nothing
  * changes.
  *
- * @param start The time (Unix ms), and the number of history records before the decision.
+ * @param before The user's state before the decision. Records of the decision may be dated as early as its last change.
  */
 export function beginProgress(
   webhooks: readonly WebhookDefinition[],
   stored: ProgressByWebhook,
-  { now, records }: { readonly now: number; readonly records: number },
+  { changedAt, records }: Pick<UserState, "changedAt" | "records">,
 ): ProgressByWebhook | null {
   const ids = webhooks.map(({ id }) => id);
   const isKnown =
     ids.every(id => Object.hasOwn(stored, id)) && Object.keys(stored).every(id => ids.includes(id));
   if (isKnown) return null;
-  const fresh: WebhookProgress = { from: now, cursor: null, records };
+  const fresh: WebhookProgress = { from: changedAt, cursor: null, records };
   return Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh]));
 }
 

@@ -7,7 +7,7 @@ import type { ChangePayload } from "../../../../lib/loyalty/user/change_payload.
 import type { HistoryRecord } from "../../../../lib/loyalty/user/history.ts";
 import { type SpaceUser, spaceUserPartition } from "../../../../lib/loyalty/user/space_user.ts";
 import { emptyState } from "../../../../lib/loyalty/user/state.ts";
-import { printRecord, printState } from "../../../../lib/loyalty/user/stored_state.ts";
+import { parseState, printRecord, printState } from "../../../../lib/loyalty/user/stored_state.ts";
 import { beginProgress, createProgressCache } from "../../../../lib/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
 import { WebhookError, type WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
@@ -96,15 +96,16 @@ export async function happen(
   const partition = spaceUserPartition(member);
   const progress = createProgressCache();
   const [stored, state] = await store.read(partition, [progress.query, { type: "record", key: "loyalty" }]);
-  const records: number = state === null ? 0 : JSON.parse(state.value).records;
+  const before = state === null ? emptyState(null) : parseState(state.value);
+  const records = before.records + 1;
   const transactions = types.map(type => ({ type, payload: nothing, entries: [] }));
   const record: HistoryRecord = { kind: "action", at: now, config: "1", transactions };
   const writes: Write[] = [
-    { type: "put", key: "loyalty", value: printState({ ...emptyState(null), records: records + 1 }) },
+    { type: "put", key: "loyalty", value: printState({ ...before, records, changedAt: now }) },
     { type: "append", key: "history", value: printRecord(record), at: now, maxLength: 10_000 },
   ];
   const progressed = stored === null ? {} : progress.valueOf(partition, stored);
-  const begun = beginProgress(config.webhooks, progressed, { now, records });
+  const begun = beginProgress(config.webhooks, progressed, before);
   if (begun !== null) writes.push({ type: "put", key: "webhooks", value: JSON.stringify(begun) });
   assert.ok((await store.commit(partition, { writes })).ok);
 }
