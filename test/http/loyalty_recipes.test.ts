@@ -15,11 +15,16 @@ describeOnStores("rules for some fans", open => {
   let headers: Readonly<Record<string, string>>;
   afterEach(() => world.dispose());
 
-  async function openClub(document: object): Promise<void> {
+  async function openClub(document: object, settings?: Readonly<Record<string, unknown>>): Promise<void> {
     const watch = watching(open, opened => {
       store = opened;
     });
-    world = await openPlatform(watch, { seed: { ...seed, loyalty: { [ids.space]: document } } });
+    const organisations = seed.organisations.map(one =>
+      settings === undefined ? one : { ...one, settings },
+    );
+    world = await openPlatform(watch, {
+      seed: { ...seed, organisations, loyalty: { [ids.space]: document } },
+    });
     const { key, secret } = await newKey(world);
     headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
   }
@@ -57,6 +62,53 @@ describeOnStores("rules for some fans", open => {
     const { json } = await world.call("/internal/loyalty/dry-run", { headers, body });
     assert.deepEqual(json.data.rules[0].failures, [
       { path: "/rules/0/when/eq", expected: "equal to true", actual: false },
+    ]);
+  });
+
+  it("read the segments that back ends set, which searches find", async () => {
+    await openClub(recipeOf("Only for a segment"), {
+      audience: { customFields: { segments: { type: "list" } } },
+    });
+    const fan = await world.fan("Sam");
+    const { userId } = fan;
+    assert.equal(await checkIn(userId), 0);
+    await setFields(userId, { segments: ["season-ticket"] });
+    assert.equal(await checkIn(userId), 0);
+    await setFields(userId, { segments: ["season-ticket", "vip"] });
+    assert.equal(await checkIn(userId), 50);
+    const own = { token: fan.token, headers: { "x-platform-org-id": ids.organisation } };
+    const patch = {
+      ...own,
+      method: "PATCH",
+      headers: { ...own.headers, "content-type": "application/merge-patch+json" },
+      body: { customFields: { segments: ["vip"] } },
+    };
+    const { status, json: refused } = await world.call("/v1/api/audience/profile", patch);
+    assert.deepEqual(
+      [status, refused.errors?.[0]?.pointer],
+      [400, "/customFields/segments"],
+      JSON.stringify(refused),
+    );
+    const shown = await world.call("/v1/api/audience/profile", own);
+    assert.deepEqual(shown.json.data.customFields, { segments: ["season-ticket", "vip"] });
+    const found = async (segment: string): Promise<unknown> => {
+      const body = {
+        filter: { contains: [{ var: "customFields.segments" }, segment] },
+        fields: ["userId", "customFields.segments"],
+      };
+      const path = "/v1/api/audience/internal/users/search";
+      return (await world.call(path, { method: "POST", headers, body })).json.data;
+    };
+    const row = { userId, customFields: { segments: ["season-ticket", "vip"] } };
+    assert.deepEqual([await found("vip"), await found("vi")], [[row], []]);
+    const { differences } = await world.platform.loyalty.replay(user(userId));
+    assert.deepEqual(differences, []);
+    await setFields(userId, { segments: null });
+    assert.equal(await checkIn(userId), 0);
+    const body = { userId, action: "checkin", data: {} };
+    const { json } = await world.call("/internal/loyalty/dry-run", { headers, body });
+    assert.deepEqual(json.data.rules[0].failures, [
+      { path: "/rules/0/when/contains", expected: 'containing "vip"', actual: [] },
     ]);
   });
 

@@ -12,10 +12,11 @@ import * as v from "valibot";
 import { base64url, utf8 } from "../../auth/crypto/mod.ts";
 import { isoTime, isoTimeOrNull } from "../../calendar/mod.ts";
 import { type Immutable, type JsonText, type JsonTextReply, jsonText, named } from "../../http/mod.ts";
-import { type LoyaltySummary, PropertiesSchema } from "../../loyalty/mod.ts";
+import type { LoyaltySummary } from "../../loyalty/mod.ts";
 import type { Version } from "../../storage/mod.ts";
 import { parseAccountNote } from "../../users/mod.ts";
 import { challengeEntries, ProgressSchema, TimeSchema } from "../lists/documents.ts";
+import { CustomValueSchema } from "../profile/custom_fields.ts";
 import type { Profile } from "../profile/profiles.ts";
 import { ProfileMembers, type ProfileRecord } from "../profile/record.ts";
 import { replySchema } from "./replies.ts";
@@ -31,7 +32,7 @@ export const ProfileSchema = named(
     userId: text,
     displayName: v.nullable(text),
     preferences: v.record(text, v.unknown()),
-    customFields: PropertiesSchema,
+    customFields: named("CustomFields", v.record(text, CustomValueSchema)),
     loyalty: v.object({
       metrics: v.record(text, number),
       balances: v.record(

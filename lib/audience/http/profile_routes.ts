@@ -20,7 +20,7 @@ import {
   route,
 } from "../../http/mod.ts";
 import { isJsonObject, isValidId, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
-import { type CustomFields, customFieldsOf } from "../profile/custom_fields.ts";
+import { type CustomFields, CustomValueSchema, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
 import { applyUpdates, checkUpdate, checkUpdates, onceOf, type UpdateRules } from "../profile/updates.ts";
 import {
@@ -51,7 +51,7 @@ const patchEntries = {
   ),
   customFields: v.exactOptional(
     v.pipe(
-      v.nullable(v.record(v.string(), v.nullable(v.union([v.string(), v.number(), v.boolean()])))),
+      v.nullable(v.record(v.string(), v.nullable(CustomValueSchema))),
       v.description("As the organisation's settings declare them"),
     ),
   ),

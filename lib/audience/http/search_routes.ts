@@ -8,6 +8,7 @@ import * as v from "valibot";
 import type { CursorScope } from "../../auth/mod.ts";
 import { type AnyRoute, canonicalJson, json, named, route } from "../../http/mod.ts";
 import { TimeSchema } from "../lists/documents.ts";
+import { CustomValueSchema } from "../profile/custom_fields.ts";
 import type { Column } from "../search/columns.ts";
 import type { FoundUsers } from "../search/search.ts";
 import { FilterSchema } from "../search/short_form.ts";
@@ -89,9 +90,7 @@ const FoundUserSchema = named(
     updatedAt: optionalTime,
     lastActiveAt: optionalTime,
     preferences: v.exactOptional(v.record(v.string(), v.unknown())),
-    customFields: v.exactOptional(
-      v.record(v.string(), v.nullable(v.union([v.string(), v.number(), v.boolean()]))),
-    ),
+    customFields: v.exactOptional(v.record(v.string(), v.nullable(CustomValueSchema))),
     metrics: v.exactOptional(v.record(v.string(), v.number())),
     inventory: v.exactOptional(v.record(v.string(), v.array(v.string()))),
     challenges: v.exactOptional(v.record(v.string(), v.string())),

@@ -40,8 +40,9 @@ interface UserName {
   readonly userId: string;
 }
 
-/** Returns the score of a value: numbers keep their order, texts have a digest. */
+/** Returns the score of a value: numbers keep their order, texts have a digest, and no list is indexed. */
 export function fieldScore(value: CustomValue): number {
+  if (typeof value === "object") return absentScore;
   if (typeof value === "number") return value;
   return typeof value === "boolean" ? Number(value) : textScore(value);
 }

@@ -7,7 +7,7 @@
 import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
-import { type CustomFields, customValueError } from "./custom_fields.ts";
+import { type CustomFields, customValueError, isBackEndOnly } from "./custom_fields.ts";
 import { preferencesError } from "./preferences.ts";
 import type { ProfileRecord } from "./record.ts";
 
@@ -49,7 +49,7 @@ export function patchErrors(patch: JsonObject, rules: PatchRules): readonly Fiel
   const error = isJsonObject(preferences) ? preferencesError(preferences) : null;
   if (error !== null) errors.push(error);
   if (isJsonObject(customFields)) return [...errors, ...customFieldErrors(customFields, rules)];
-  const hasReadOnly = [...rules.fields.values()].some(({ readOnly }) => readOnly);
+  const hasReadOnly = [...rules.fields.values()].some(isBackEndOnly);
   if (customFields === null && hasReadOnly && !rules.isBackEnd) {
     errors.push({ pointer: "/customFields", detail: "Has members that only back ends may set" });
   }
@@ -61,7 +61,8 @@ function customFieldErrors(
   { fields, isBackEnd }: PatchRules,
 ): readonly FieldError[] {
   return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
-    const isRefused = !isBackEnd && fields.get(name)?.readOnly === true;
+    const field = fields.get(name);
+    const isRefused = !isBackEnd && field !== undefined && isBackEndOnly(field);
     const detail = isRefused ? "Only back ends may set it" : customValueError(fields, name, value);
     return detail === null ? [] : [{ pointer: jsonPointer("customFields", name), detail }];
   });

@@ -8,7 +8,7 @@ import { isoTimeOrNull } from "../../calendar/mod.ts";
 import type { Environment, Value, ValueType } from "../../expressions/mod.ts";
 import type { FactsReader } from "../../loyalty/mod.ts";
 import { type AccountNote, foldName } from "../../users/mod.ts";
-import type { CustomFields } from "../profile/custom_fields.ts";
+import type { CustomFields, CustomValue } from "../profile/custom_fields.ts";
 import type { ProfileRecord } from "../profile/record.ts";
 import type { FieldKind, FieldSpec } from "./types.ts";
 import type { SearchedUser } from "./user_reader.ts";
@@ -110,9 +110,15 @@ function namedColumn(name: string, customFields: CustomFields, space: FactsReade
   }
   const field = root === "customFields" ? customFields.get(id) : undefined;
   if (field === undefined) return null;
-  return scalar(name, field.type, ({ profile }) =>
-    Object.hasOwn(profile.customFields, id) ? (profile.customFields[id] ?? null) : null,
-  );
+  const read = ({ profile }: SearchedUser): CustomValue | undefined =>
+    Object.hasOwn(profile.customFields, id) ? profile.customFields[id] : undefined;
+  if (field.type === "list") {
+    return { ...object(name, user => read(user) ?? []), type: "list", read: user => read(user) ?? [] };
+  }
+  return scalar(name, field.type, user => {
+    const value = read(user) ?? null;
+    return typeof value === "object" ? null : value;
+  });
 }
 
 function displayName({ profile, account }: SearchedUser): string | null {

@@ -59,7 +59,7 @@ export interface UserView {
   /** Returns the number of different values in the window of a counter. */
   distinctValues(key: string, window: CounterWindow): number;
   /** Returns a custom field of the profile; undefined where it has no value. */
-  customField(name: string): string | number | boolean | undefined;
+  customField(name: string): string | number | boolean | readonly string[] | undefined;
 }
 
 /** The input of conditions: the data of an action, and the user before it. Counters include the action already. */
@@ -111,13 +111,25 @@ export function userVariables(config: LoyaltyConfig): FindVariable {
   };
 }
 
-/** Resolves `user.custom.<field>`. The organisation declares the types of fields elsewhere, so they are any here. */
+/**
+ * Resolves `user.custom.<field>`, and `user.segments` to the list in the field of that name. The organisation declares the types of
+ * fields elsewhere, so they are any here.
+ */
 export function customVariable(
   path: string,
 ): { readonly name: string; readonly operand: VariableDeclaration<Scope> } | null {
+  if (path === "user.segments") return { name: segments, operand: { type: "list", read: segmentsOf } };
   const name = /^user\.custom\.([A-Za-z][A-Za-z0-9_.-]{0,63})$/.exec(path)?.[1];
   if (name === undefined) return null;
   return { name, operand: { type: "any", read: ({ user }) => user.customField(name) } };
+}
+
+/** The custom field with the segments of a user. */
+const segments = "segments";
+
+function segmentsOf({ user }: Scope): readonly string[] {
+  const value = user.customField(segments);
+  return Array.isArray(value) ? value : [];
 }
 
 function readerOf(kind: UserVariable, id: string): Operand<Scope> {

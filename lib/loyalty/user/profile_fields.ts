@@ -13,7 +13,7 @@ import { ownValue } from "../config/scope.ts";
 export const profileKey = "profile";
 
 /** Custom fields of a profile by name. */
-export type ProfileFields = Readonly<Record<string, string | number | boolean>>;
+export type ProfileFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Custom fields that a process remembers, so that decisions need not read them. */
 export type ProfileFieldsCache = RecordCache<ProfileFields>;
@@ -30,7 +30,7 @@ export function createProfileFieldsCache(): ProfileFieldsCache {
 
 /** Returns the named fields that have a value. */
 export function pickFields(fields: ProfileFields, names: ReadonlySet<string>): ProfileFields {
-  const picked = [...names].flatMap((name): [string, string | number | boolean][] => {
+  const picked = [...names].flatMap((name): [string, ProfileFields[string]][] => {
     const value = ownValue(fields, name);
     return value === undefined ? [] : [[name, value]];
   });

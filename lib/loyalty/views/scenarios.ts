@@ -33,7 +33,10 @@ const actionStep = v.strictObject({
   /** For an action that is reported late. */
   happenedAt: v.exactOptional(time),
 });
-const profileStep = v.strictObject({ ...common, profile: scalars });
+const profileStep = v.strictObject({
+  ...common,
+  profile: v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.array(v.string())])),
+});
 const expectation = v.strictObject({
   metrics: v.optional(v.record(v.string(), v.number()), {}),
   inventory: v.optional(v.record(v.string(), v.array(v.string())), {}),

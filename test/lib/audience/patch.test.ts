@@ -119,6 +119,38 @@ describe("custom fields", () => {
     assert.deepEqual(errorsOf(null, true), []);
   });
 
+  it("that are lists have different short texts, from back ends only", () => {
+    const lists = customFieldsOf({
+      audience: {
+        customFields: { segments: { type: "list" }, tags: { type: "list", enum: ["a", "b"], maxLength: 1 } },
+      },
+    });
+    const isValid = (customFields: object, isBackEnd = true): boolean =>
+      patchErrors({ customFields }, { fields: lists, isBackEnd }).length === 0;
+    const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `s${n}`);
+    for (const segments of [[], many(64), [text(64)], null]) assert.ok(isValid({ segments }));
+    for (const segments of [many(65), [text(65)], ["a", "a"], [1], [["a"]], "a", { a: 1 }])
+      assert.ok(!isValid({ segments }), JSON.stringify(segments));
+    assert.ok(isValid({ tags: ["b", "a"] }));
+    assert.ok(!isValid({ tags: ["c"] }));
+    assert.ok(!isValid({ segments: ["vip"] }, false));
+    assert.ok(!isValid({ segments: null }, false));
+    assert.equal(patchErrors({ customFields: null }, { fields: lists, isBackEnd: false }).length, 1);
+  });
+
+  it("have no index where they are lists", () => {
+    const errors = audienceSettingsErrors(
+      {
+        audience: {
+          customFields: { segments: { type: "list" }, shirt: { type: "string" } },
+          indexes: ["customFields.shirt", "customFields.segments"],
+        },
+      },
+      "",
+    );
+    assert.deepEqual(pointersOf(errors), ["/audience/indexes/1"]);
+  });
+
   it("are none if the settings declare none or are invalid", () => {
     assert.equal(customFieldsOf(undefined).size, 0);
     assert.equal(customFieldsOf({}).size, 0);
