@@ -17,6 +17,10 @@ import {
   type CommandContext,
   type CommandDecision,
 } from "./command.ts";
+import type { LimitUses } from "./limit_uses.ts";
+
+/** Uses without any limit. */
+export const noLimits: LimitUses = { isReached: () => false, missing: () => [] };
 
 /** A command of a batch with the boards that it may change. */
 export type BatchedCommand = { readonly command: Command } & Pick<CommandContext, "targets">;

@@ -22,6 +22,7 @@ import {
   batchRule,
   commandRule,
   isDecided,
+  noLimits,
 } from "./command_rules.ts";
 import {
   type DecidedFor,
@@ -32,7 +33,7 @@ import {
 } from "./follow_up.ts";
 import { sendGifts } from "./gifts.ts";
 import { joinProject } from "./join_project.ts";
-import { decideWithinLimits, type LimitUses, noLimits } from "./limit_uses.ts";
+import { decideWithinLimits, type LimitUses } from "./limit_uses.ts";
 import { targetQueryOf } from "./scores.ts";
 
 /** Services that commands need. */

@@ -22,9 +22,6 @@ export interface LimitUses {
   readonly missing: (fired: readonly string[]) => readonly string[];
 }
 
-/** Uses without any limit. */
-export const noLimits: LimitUses = { isReached: () => false, missing: () => [] };
-
 /** The part of a decision that limits depend on. */
 export interface LimitedDecision {
   /** Rules that would have fired; nothing was written as uses of them are missing. */
