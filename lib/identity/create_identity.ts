@@ -99,6 +99,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
   const { options = {} } = services;
   const sessions = new Sessions({
     store,
+    users,
     tokens,
     clock,
     random,
@@ -117,7 +118,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     users,
     sessions,
     sessionGuard: new SessionGuard({ store, clock }),
-    records: new SessionRecords(secret),
+    records: new SessionRecords(secret, users),
     clientTokens: new ClientTokens({ store, tokens, clock, random, issuer }),
     tokens,
     issuers,

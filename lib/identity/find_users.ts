@@ -4,8 +4,9 @@
  * @module
  */
 
+import type { LookupKey } from "./lookup_keys.ts";
 import { emailKey } from "./providers/managed_pool/email_keys.ts";
-import type { LookupKey, Users } from "./users.ts";
+import type { Users } from "./users.ts";
 
 /** A value that at most one user of a project has. */
 export interface RegisteredKey {

@@ -6,6 +6,7 @@
 
 export type { Audit } from "./audit/audit.ts";
 export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
+export { findClearIds } from "./clear_ids.ts";
 export type { ClientToken, ClientTokens } from "./client_tokens.ts";
 export type { IdentityContext } from "./context.ts";
 export {
@@ -37,4 +38,4 @@ export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";
 export { IdentitySettingsSchema, identityFaults, spaceIssuerFaults } from "./settings.ts";
 export { type ExchangeContext, tokenExchangeRoute } from "./token_exchange.ts";
-export { type User, Users } from "./users.ts";
+export { findStoredUser, type StoredUser, type User, Users } from "./users.ts";

@@ -1,5 +1,5 @@
 /**
- * The stored users of projects, and the keys that find them.
+ * The stored users of projects.
  *
  * A user is one record in a partition of its own. A lookup key (an external id, a device, …) is a record elsewhere with
  * the ids of its user. It is written before the user, so that a crash leaves at most a key without a user.
@@ -7,11 +7,11 @@
  * @module
  */
 
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Clock } from "../auth/mod.ts";
+import type { Clock, MasterSecret } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { decide, type Partition, type Store, tenantPartition, type Write } from "../storage/mod.ts";
+import { decide, type Partition, type Store, tenantPartition } from "../storage/mod.ts";
+import { ExternalIds, type MaybeClear, type UserIds } from "./external_ids.ts";
+import { type ClaimedKey, type LookupKey, LookupKeys, type Origin } from "./lookup_keys.ts";
 
 /** Most logins of a user's history; the oldest is dropped first. */
 const loginHistoryMax = 50;
@@ -47,9 +47,7 @@ export interface Ban {
 }
 
 /** A user of one project. Times in Unix seconds. */
-export interface User {
-  readonly userId: string;
-  readonly externalId: string;
+export interface User extends UserIds {
   readonly provider: Provider;
   readonly username: string;
   readonly signUp: number;
@@ -90,49 +88,54 @@ export const providerNames = [
 /** A provider of users. */
 export type Provider = (typeof providerNames)[number];
 
-/** The identity of a user at another provider. */
-export interface Origin {
-  readonly issuer: string;
-  readonly subject: string;
-}
-
-/** The ids of a user. */
-export interface UserIds {
-  readonly userId: string;
-  readonly externalId: string;
-}
-
-/**
- * A key that finds one user of a project, and that at most one user has: an external id, a registered device, a
- * normalised e-mail address, or an identity at another provider.
- */
-export type LookupKey =
-  | { readonly kind: "external"; readonly externalId: string }
-  | { readonly kind: "device"; readonly deviceId: string; readonly additionalId: string }
-  | { readonly kind: "email"; readonly email: string }
-  | ({ readonly kind: "origin" } & Origin);
-
-/** Reads a user, or the claim of a lookup key, in its partition. */
+/** Reads a user in its partition. */
 export const userRead = { type: "record", key: "user" } as const;
 
-/** The record of a lookup key. */
-interface KeyClaim extends UserIds {
-  /** Unix ms at which the claim expires. */
-  readonly until?: number;
+/** A user as it is stored, by this version or a former one. */
+export type StoredUser = Omit<User, "sealedId">;
+
+/** Reads the stored record of a user, for callers without the master secret. */
+export async function findStoredUser(
+  store: Store,
+  projectId: string,
+  userId: string,
+): Promise<StoredUser | null> {
+  const [stored] = await store.read(userPartition(projectId, userId), [userRead]);
+  return stored === null ? null : (JSON.parse(stored.value) as StoredUser);
 }
 
 /** The users of all projects. */
 export class Users {
   readonly #store: Store;
+  readonly #externalIds: ExternalIds;
+  readonly #keys: LookupKeys;
 
-  constructor(store: Store) {
+  /** `secret` keys the digests and seals of external ids. */
+  constructor(store: Store, secret: MasterSecret) {
     this.#store = store;
+    this.#externalIds = new ExternalIds(secret);
+    this.#keys = new LookupKeys(store, this.#externalIds);
+  }
+
+  /** Makes the ids of a new user. */
+  sealIds(userId: string, externalId: string): UserIds {
+    return this.#externalIds.seal(userId, externalId);
+  }
+
+  /** Returns the external id of a user, for answers to that very user. */
+  externalIdOf(ids: UserIds): string {
+    return this.#externalIds.open(ids);
+  }
+
+  /** Parses the stored record of a user. */
+  parse(text: string): User {
+    return this.#externalIds.sealed(JSON.parse(text) as MaybeClear<User>);
   }
 
   /** Finds a user by id, or null. */
   async findById(projectId: string, userId: string): Promise<User | null> {
     const [stored] = await this.#store.read(userPartition(projectId, userId), [userRead]);
-    return stored === null ? null : (JSON.parse(stored.value) as User);
+    return stored === null ? null : this.parse(stored.value);
   }
 
   /** Finds a user by a lookup key, or null. */
@@ -143,23 +146,21 @@ export class Users {
 
   /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
   async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
-    const [claim] = await this.#store.read(keyPartition(projectId, key), [userRead]);
-    return claim === null ? null : (JSON.parse(claim.value) as KeyClaim).userId;
+    const userId = await this.#keys.holderOf(projectId, key);
+    if (userId !== null || key.kind !== "external") return userId;
+    return await this.moveClearKey(projectId, key.externalId);
   }
 
   /** Stores a new user and the key of its external id. An existing user stays as it is. */
   async create(projectId: string, user: User): Promise<User> {
-    const { userId, externalId } = user;
-    await this.#store.commit(keyPartition(projectId, { kind: "external", externalId }), {
-      writes: [{ type: "put", key: "user", value: JSON.stringify({ userId, externalId }) }],
-    });
-    return await decide(this.#store, userPartition(projectId, userId), {
+    await this.#keys.putExternalId(projectId, user);
+    return await decide(this.#store, userPartition(projectId, user.userId), {
       reads: [userRead],
       idempotent: true,
       apply: ([stored]) =>
         stored === null
           ? { writes: userWrites(user), answer: user }
-          : { writes: [], answer: JSON.parse(stored.value) as User },
+          : { writes: [], answer: this.parse(stored.value) },
     });
   }
 
@@ -169,7 +170,7 @@ export class Users {
       reads: [userRead],
       apply: ([stored]) => {
         if (stored === null) return { writes: [], answer: null };
-        const user = change(JSON.parse(stored.value) as User);
+        const user = change(this.parse(stored.value));
         return { writes: userWrites(user), answer: user };
       },
     });
@@ -179,38 +180,18 @@ export class Users {
    * Claims a lookup key for `ids` and returns the ids of its holder, the same for all racers. With `until` (Unix ms) the
    * claim expires then, unless its holder claims the key again without a time.
    */
-  async claim(
+  claim(
     projectId: string,
-    key: LookupKey,
-    { userId, externalId }: UserIds,
-    { until }: { readonly until?: number } = {},
+    key: ClaimedKey,
+    ids: UserIds,
+    options?: { readonly until?: number },
   ): Promise<UserIds> {
-    return await decide(this.#store, keyPartition(projectId, key), {
-      reads: [userRead],
-      idempotent: true,
-      apply: ([stored]) => {
-        const holder = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
-        const ids = { userId: holder?.userId ?? userId, externalId: holder?.externalId ?? externalId };
-        const isConfirmed = ids.userId === userId && holder?.until !== undefined && until === undefined;
-        const isWritten = holder === null || isConfirmed;
-        return { writes: isWritten ? [claimWrite(ids, until)] : [], answer: ids };
-      },
-    });
+    return this.#keys.claim(projectId, key, ids, options);
   }
 
   /** Releases a lookup key if this user holds it. */
-  async release(projectId: string, key: LookupKey, userId: string): Promise<void> {
-    await decide(this.#store, keyPartition(projectId, key), {
-      reads: [userRead],
-      idempotent: true,
-      apply: ([stored]) => {
-        const isHeld = stored !== null && (JSON.parse(stored.value) as KeyClaim).userId === userId;
-        return {
-          writes: isHeld ? [{ type: "delete", shape: "record", key: "user" }] : [],
-          answer: undefined,
-        };
-      },
-    });
+  release(projectId: string, key: LookupKey, userId: string): Promise<void> {
+    return this.#keys.release(projectId, key, userId);
   }
 
   /**
@@ -221,6 +202,29 @@ export class Users {
     await this.#store.commit(userPartition(projectId, userId), {
       writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
     });
+  }
+
+  /**
+   * Moves the key of an external id that a former version stored under the id itself, and returns the id of its user, or null
+   * if there is none. The old key goes last, so that an interrupted move can be repeated.
+   */
+  async moveClearKey(projectId: string, externalId: string): Promise<string | null> {
+    const userId = await this.#keys.clearHolderOf(projectId, externalId);
+    if (userId === null) return null;
+    const user = await this.sealUser(projectId, userId);
+    if (user !== null && user.isRetired === undefined) await this.#keys.putExternalId(projectId, user);
+    await this.#keys.releaseClear(projectId, externalId, userId);
+    return userId;
+  }
+
+  /** Seals the external id in the record of a user that a former version stored. */
+  async sealUser(projectId: string, userId: string): Promise<User | null> {
+    return await this.update(projectId, userId, user => user);
+  }
+
+  /** Seals the external id in a claim that a former version stored. */
+  sealClaim(partition: Partition): Promise<void> {
+    return this.#keys.sealClaim(partition);
   }
 }
 
@@ -262,31 +266,6 @@ export const userAuditKey = "audit";
 /** Names the partition of a user's records. The name has a record of its own, because boards read only that, often. */
 export function userPartition(projectId: string, userId: string): Partition {
   return tenantPartition({ project: projectId }, "user", userId);
-}
-
-function keyPartition(projectId: string, key: LookupKey): Partition {
-  const tenant = { project: projectId };
-  switch (key.kind) {
-    case "external":
-      return tenantPartition(tenant, "external", key.externalId);
-    case "device":
-      return tenantPartition(tenant, "device", key.deviceId, key.additionalId);
-    case "email":
-      return tenantPartition(tenant, "email", key.email);
-    case "origin":
-      return tenantPartition(tenant, "origin", originTag(key));
-  }
-}
-
-/** Digests both parts, which may be longer than the name of a partition. */
-function originTag({ issuer, subject }: Origin): string {
-  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([issuer, subject]))));
-}
-
-function claimWrite(ids: UserIds, until: number | undefined): Write {
-  const value: KeyClaim = until === undefined ? ids : { ...ids, until };
-  const expiry = until === undefined ? {} : { expireAt: until };
-  return { type: "put", key: "user", value: JSON.stringify(value), ...expiry };
 }
 
 function userWrites(user: User): { type: "put"; key: string; value: string }[] {

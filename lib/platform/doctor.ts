@@ -4,17 +4,20 @@
  * @module
  */
 
-import type { Clock } from "../auth/mod.ts";
+import { type Clock, createKeyRing, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
+import { findClearIds, Users } from "../identity/mod.ts";
 import { listUsersOf, repairFutureTimes } from "../loyalty/mod.ts";
-import { type Store, storageLimits } from "../storage/mod.ts";
+import { type PartitionLister, type Store, storageLimits } from "../storage/mod.ts";
 import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../users/mod.ts";
 
 /** Dependencies of a check. */
 export interface DoctorOptions {
-  readonly store: Store;
+  readonly store: Store & PartitionLister;
   /** Unix ms. */
   readonly clock: Clock;
+  /** The master secret of the servers. @default what it seals is found and not repaired */
+  readonly secret?: MasterSecret;
   /** True to repair what is found. */
   readonly repairs: boolean;
 }
@@ -43,6 +46,7 @@ interface DoctorCheck {
 const checks: readonly DoctorCheck[] = [
   { name: "user-times", run: checkUserTimes },
   { name: "index-times", run: checkIndexTimes },
+  { name: "external-ids", run: checkExternalIds },
 ];
 
 /** Most examples of a verdict. */
@@ -54,6 +58,7 @@ const usersAtOnce = 16;
  * Runs every check. Servers may run meanwhile, and it may be repeated.
  *
  * @throws {AppError} `storage_unavailable`: the store does not answer, or the clock of this process cannot be the measure.
+ * @throws {Error} Something would be sealed under another master secret than that of the servers.
  */
 export async function runDoctor(options: DoctorOptions): Promise<readonly DoctorVerdict[]> {
   await options.store.ping();
@@ -121,4 +126,27 @@ async function checkIndexTimes({ store, clock, repairs }: DoctorOptions, report:
       for (const { key, member } of found) report.add(`${member} on ${key} of ${partition}`, repairs);
     }
   }
+}
+
+/** Finds external ids in the clear, as former versions stored them. */
+async function checkExternalIds(options: DoctorOptions, report: Report): Promise<void> {
+  const { store, repairs, secret } = options;
+  let users: Users | undefined;
+  for await (const group of findClearIds(store)) {
+    await mapConcurrent(group, usersAtOnce, async clear => {
+      if (clear === null) return report.add(null);
+      const fault = `${clear.name} has an external id in the clear`;
+      if (!repairs) return report.add(fault);
+      if (secret === undefined) return report.add(`${fault}: set GRANDSTAND_SECRET to seal it`);
+      users ??= await usersUnder(secret, options);
+      await clear.seal(users);
+      report.add(fault, true);
+    });
+  }
+}
+
+/** @throws {Error} The store was sealed under another master secret. */
+async function usersUnder(secret: MasterSecret, { store, clock }: DoctorOptions): Promise<Users> {
+  await createKeyRing({ store, secret, clock, random: systemRandom });
+  return new Users(store, secret);
 }

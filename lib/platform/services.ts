@@ -83,10 +83,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   });
   const leaderboards = createLeaderboards({ store, directory, clock, logger, timer });
   const { users, scoreFeed } = createIndexedUsers({
-    store,
-    directory,
-    clock,
-    logger,
+    ...{ store, secret, directory, clock, logger },
     boards: leaderboards.feed,
   });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
@@ -114,7 +111,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     mergeUsers: mergeLoyalty({ directory, loyalty }),
     options: options.identity,
   });
-  const found = userDirectory({ store, directory, clock, loyalty, random });
+  const found = userDirectory({ store, directory, clock, loyalty, random, users });
   return {
     ...identity,
     store,

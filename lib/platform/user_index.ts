@@ -7,7 +7,7 @@
 import type { Clock } from "../auth/mod.ts";
 import { createPause } from "../background/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import { type User, Users } from "../identity/mod.ts";
+import { findStoredUser, type StoredUser } from "../identity/mod.ts";
 import { listUsersOf, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 import {
@@ -71,14 +71,13 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
 
 /** Yields the users of all projects. Lookup keys have the same record key and are skipped. */
 async function* registeredUsers({ store, directory }: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
-  const users = new Users(store);
   for await (const partitions of tenantPartitions(store, { tenant: "project", record: "user" })) {
     const found = await Promise.all(
       partitions.map(async ({ tenant, kind, ids }): Promise<readonly RecordedUser[]> => {
         const [userId] = ids;
         if (tenant.project === undefined || kind !== "user" || userId === undefined) return [];
         const project = await directory.project(tenant.project);
-        const user = project === null ? null : await users.findById(tenant.project, userId);
+        const user = project === null ? null : await findStoredUser(store, tenant.project, userId);
         if (project === null || user === null || user.isRetired === true) return [];
         return [recordOf(user, { projectId: tenant.project, organisationId: project.organisationId })];
       }),
@@ -88,7 +87,7 @@ async function* registeredUsers({ store, directory }: UserIndexOptions): AsyncGe
 }
 
 function recordOf(
-  { userId, provider, username: name, signUp, loginHistory }: User,
+  { userId, provider, username: name, signUp, loginHistory }: StoredUser,
   { projectId, organisationId }: { readonly projectId: string; readonly organisationId: string },
 ): RecordedUser {
   const last = Math.max(signUp, ...loginHistory);

@@ -12,7 +12,7 @@ import {
   type UserFinderOptions,
   type UserSearch,
 } from "../audience/mod.ts";
-import type { Clock, RandomBytes } from "../auth/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import type { Directory, Project } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
@@ -51,6 +51,7 @@ export interface PlatformUsers {
 /** Options of {@linkcode createIndexedUsers}. */
 export interface IndexedUsersOptions {
   readonly store: Store;
+  readonly secret: MasterSecret;
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -63,7 +64,7 @@ export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions):
   readonly users: Users;
   readonly scoreFeed: IndexedScoreFeed;
 } {
-  const { store, directory, logger } = options;
+  const { store, secret, directory, logger } = options;
   const index = createUserIndex({ ...options, partitionOf: spaceUserPartition });
   return {
     scoreFeed: indexMetrics({
@@ -71,12 +72,12 @@ export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions):
       boards,
       onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
     }),
-    users: new ListedUsers({ store, directory, logger, index }),
+    users: new ListedUsers({ store, secret, directory, logger, index }),
   };
 }
 
 /** Services of {@linkcode ListedUsers}. */
-interface ListedUsersOptions extends Pick<IndexedUsersOptions, "store" | "directory" | "logger"> {
+interface ListedUsersOptions extends Pick<IndexedUsersOptions, "store" | "secret" | "directory" | "logger"> {
   readonly index: ReturnType<typeof createUserIndex>;
 }
 
@@ -85,7 +86,7 @@ class ListedUsers extends Users {
   readonly #options: ListedUsersOptions;
 
   constructor(options: ListedUsersOptions) {
-    super(options.store);
+    super(options.store, options.secret);
     this.#options = options;
   }
 
@@ -160,9 +161,8 @@ export interface UserDirectory extends PlatformUsers {
 
 /** Creates the search of users. */
 export function userDirectory(options: UserFinderOptions & { readonly random: RandomBytes }): UserDirectory {
-  const { store, directory, clock } = options;
+  const { store, directory, clock, users } = options;
   const fields = createFieldIndexes(options);
-  const users = new Users(store);
   const finder = createUserFinder(options);
   const registeredNames: NameSource = {
     ...{ store, clock, partitionOf: spaceUserPartition },

@@ -39,7 +39,13 @@ export type {
 } from "./contract.ts";
 export { decide } from "./decide.ts";
 export { storageLimits } from "./limits.ts";
-export { keyName, platformPartition, tenantPartition, tenantPartitions } from "./names.ts";
+export {
+  keyName,
+  type PartitionParts,
+  platformPartition,
+  tenantPartition,
+  tenantPartitions,
+} from "./names.ts";
 export type {
   Blobs,
   Limiter,

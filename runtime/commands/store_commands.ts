@@ -137,9 +137,10 @@ export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
 
 /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
 export const runDoctorInStore: CliContext["doctor"] = (flags, repairs) => {
-  const work: StoreWork<readonly DoctorVerdict[]> = async ({ store }) => {
+  const work: StoreWork<readonly DoctorVerdict[]> = async ({ store }, { secret }) => {
+    const sealing = secret === undefined ? {} : { secret: new MasterSecret(secret) };
     try {
-      return await runDoctor({ store, clock: systemClock, repairs });
+      return await runDoctor({ store, clock: systemClock, repairs, ...sealing });
     } catch (error) {
       throw asCliError(error);
     }

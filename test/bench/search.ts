@@ -16,6 +16,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
+import { Users } from "../../lib/identity/mod.ts";
 import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
 import { emptyState } from "../../lib/loyalty/user/state.ts";
 import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
@@ -28,7 +29,7 @@ import {
   userShardOf,
   userShardPartitions,
 } from "../../lib/users/mod.ts";
-import { ids, openPlatform, seed } from "../support/platform.ts";
+import { ids, openPlatform, seed, testSecret } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
 import { median } from "./harness.ts";
@@ -68,7 +69,8 @@ async function measure(open: Parameters<typeof openPlatform>[0]): Promise<void> 
   const world = await openPlatform(open, { seed: indexed });
   const { store, platform, clock } = world;
   const { directory } = platform;
-  const finder = createUserFinder({ store, directory, clock: clock.now, loyalty: platform.loyalty });
+  const users = new Users(store, testSecret);
+  const finder = createUserFinder({ store, directory, clock: clock.now, loyalty: platform.loyalty, users });
   for (const some of audiences) await fill(store, some, clock.now());
   for (const [name, criteria] of Object.entries(searches)) await compare(finder, name, criteria);
   for (const { organisationId, spaceId, count } of audiences) {

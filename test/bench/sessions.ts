@@ -70,11 +70,12 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   const secret = new MasterSecret(generateMasterSecret(systemRandom));
   const ring = await createKeyRing({ ...environment, secret });
   const tokens = createTokens({ ...environment, ring });
-  const sessions = new Sessions({ ...environment, tokens, issuer });
+  const users = new Users(store, secret);
+  const sessions = new Sessions({ ...environment, users, tokens, issuer });
   const guard = new SessionGuard(environment);
   const members: SessionUser[] = [];
   for (let number = 0; number < liveSessions; number++) {
-    const user = await new Users(store).create(project.id, sampleUser(number));
+    const user = await users.create(project.id, sampleUser(users, number));
     const opened = await sessions.open(project, user, { deviceId });
     members.push({ user, sessionId: opened.session.sid, tokens: opened.tokens });
     await sessions.authenticate(requestWith(opened.tokens.accessToken), project);
@@ -142,10 +143,9 @@ async function createVariants(store: Store): Promise<readonly Variant[]> {
   ];
 }
 
-function sampleUser(number: number): User {
+function sampleUser(users: Users, number: number): User {
   return {
-    userId: `0f000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
-    externalId: `external-${number}`,
+    ...users.sealIds(`0f000000-0000-4000-8000-${String(number).padStart(12, "0")}`, `external-${number}`),
     provider: "managedPool",
     username: `Fan ${number}`,
     signUp: 1_700_000_000,

@@ -5,7 +5,7 @@ import { type Codes, createCodes } from "../../lib/identity/codes/codes.ts";
 import { createHashers } from "../../lib/identity/create_identity.ts";
 import { type Session, Users } from "../../lib/identity/mod.ts";
 import { quickKernels } from "../support/kernels.ts";
-import { ids, type TestPlatform, testSecret } from "../support/platform.ts";
+import { externalIds, ids, type TestPlatform, testSecret } from "../support/platform.ts";
 
 export const managed = { projectId: ids.project, strategy: "email", provider: "managedPool" };
 export const deviceId = "0123abcd-0000-4000-8000-00000000000d";
@@ -52,9 +52,8 @@ export function codesOf({ store, clock }: TestPlatform): Codes {
 export async function operatedSession(world: TestPlatform): Promise<Session> {
   const project = await world.platform.directory.project(ids.project);
   if (project === null) throw new Error("The test platform has no project");
-  const user = await new Users(world.store).create(project.id, {
-    userId: "0f000000-0000-4000-8000-0000000000bb",
-    externalId: "external-operated",
+  const user = await new Users(world.store, testSecret).create(project.id, {
+    ...externalIds.seal("0f000000-0000-4000-8000-0000000000bb", "external-operated"),
     provider: "managedPool",
     username: "Pat",
     signUp: 1_700_000_000,

@@ -23,8 +23,8 @@ async function remainsOf(store: Store, userId: string): Promise<string[]> {
     { type: "log", key: "history", limit: 1 },
     { type: "log", key: "notifications", limit: 1 },
   ]);
-  const user = await new Users(store).findById(ids.project, userId);
-  const holder = await new Users(store).findByKey(ids.project, { kind: "email", email });
+  const user = await new Users(store, testSecret).findById(ids.project, userId);
+  const holder = await new Users(store, testSecret).findByKey(ids.project, { kind: "email", email });
   return [
     ...records.flatMap(({ key }, index) => (found[index] == null ? [] : [key])),
     ...(history.length > 0 ? ["history"] : []),
@@ -193,7 +193,7 @@ describeOnStores("the deletion of an account", open => {
   it("leaves no way to log in while it is interrupted", async t => {
     const { desk, member } = await openUser();
     t.after(() => desk.dispose());
-    await new Users(desk.world.store).update(ids.project, member.userId, user => ({
+    await new Users(desk.world.store, testSecret).update(ids.project, member.userId, user => ({
       ...user,
       isRetired: true,
     }));

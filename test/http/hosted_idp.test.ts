@@ -5,7 +5,14 @@ import { Users } from "../../lib/identity/mod.ts";
 import { appProfileBytesMax, usernameCharactersMax } from "../../lib/identity/providers/fields.ts";
 import { sessionStalenessMsMax } from "../../lib/identity/sessions/session_guard.ts";
 import { forge, issuerKey } from "../support/issuer.ts";
-import { type Answer, ids, openPlatform, otherHost, type TestPlatform } from "../support/platform.ts";
+import {
+  type Answer,
+  ids,
+  openPlatform,
+  otherHost,
+  type TestPlatform,
+  testSecret,
+} from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
 import { newKey } from "./_operations.ts";
@@ -66,7 +73,7 @@ describeOnStores("users of a hosted identity provider", open => {
     const racers = await Promise.all(Array.from({ length: 12 }, () => signedIn()));
     assert.equal(new Set(racers.map(({ userId }) => userId)).size, 1);
     assert.equal(new Set(racers.map(({ accessToken }) => accessToken)).size, 12);
-    const user = await new Users(world.store).findByKey(ids.project, {
+    const user = await new Users(world.store, testSecret).findByKey(ids.project, {
       kind: "origin",
       issuer: world.login.issuer,
       subject: "alice",
@@ -157,7 +164,7 @@ describeOnStores("users of a hosted identity provider", open => {
       }
     }
     const ban = { reason: "abuse", until: null };
-    await new Users(world.store).update(ids.project, userId, user => ({ ...user, ban }));
+    await new Users(world.store, testSecret).update(ids.project, userId, user => ({ ...user, ban }));
     for (const answer of [await profile(idToken()), await update(idToken(), { username: "No" })]) {
       refused(answer, 403, "account_banned");
     }
@@ -178,7 +185,7 @@ describeOnStores("users of a hosted identity provider", open => {
     refused(await check(forge(issuerKey(), world.login.claims(world.clock.now()))), 401, "invalid_token");
     refused(await check(idToken({ exp: world.clock.now() / 1_000 - 60 })), 401, "token_expired");
     assert.equal(
-      await new Users(world.store).findByKey(ids.project, {
+      await new Users(world.store, testSecret).findByKey(ids.project, {
         kind: "origin",
         issuer: world.login.issuer,
         subject: "alice",
@@ -209,7 +216,7 @@ describeOnStores("users of a hosted identity provider", open => {
   });
   it("who are banned get no session", async () => {
     const { userId } = await signedIn();
-    await new Users(world.store).update(ids.project, userId, user => ({
+    await new Users(world.store, testSecret).update(ids.project, userId, user => ({
       ...user,
       ban: { reason: "abuse", until: null },
     }));

@@ -235,7 +235,7 @@ describeOnStores("the identity API", open => {
       world.clock.advance(1_000);
       assert.equal((await login({ externalId, deviceId })).status, 200);
     }
-    const user = await new Users(world.store).findById(ids.project, userId);
+    const user = await new Users(world.store, testSecret).findById(ids.project, userId);
     assert.deepEqual(
       user?.loginHistory,
       Array.from({ length: loginHistoryMax }, (_, index) => signUp + 1 + index),
@@ -248,7 +248,7 @@ describeOnStores("the identity API", open => {
     const { externalId, userId } = (await register({ deviceId })).json.data;
     const answers = await Promise.all(Array.from({ length: 32 }, () => login({ externalId, deviceId })));
     assert.ok(answers.every(({ status }) => status === 200));
-    const user = await new Users(world.store).findById(ids.project, userId);
+    const user = await new Users(world.store, testSecret).findById(ids.project, userId);
     assert.equal(user?.loginHistory.length, 33);
   });
 

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { type User, Users } from "../../lib/identity/mod.ts";
 import { IdleProjects } from "../../lib/identity/removal/idle_projects.ts";
-import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { type Answer, ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 
 const idleMsDefault = 30 * 24 * 3_600_000;
@@ -43,7 +43,7 @@ describeOnStores("idle anonymous users", open => {
   }
   const sweep = () => world.platform.idleUsers.sweep(ids.project);
   const exists = async ({ userId }: Guest): Promise<boolean> =>
-    (await new Users(world.store).findById(ids.project, userId)) !== null;
+    (await new Users(world.store, testSecret).findById(ids.project, userId)) !== null;
 
   it("are removed once they have been idle for the time, and not a millisecond before", async () => {
     const guest = await register();
@@ -108,7 +108,7 @@ describeOnStores("idle anonymous users", open => {
   });
 
   it("exclude users with credentials and merged users", async () => {
-    const users = new Users(world.store);
+    const users = new Users(world.store, testSecret);
     const guests = [await register(), await register()];
     const changes: ((user: User) => User)[] = [
       user => ({ ...user, provider: "managedPool" }),
@@ -124,7 +124,10 @@ describeOnStores("idle anonymous users", open => {
 
   it("are removed by a later sweep after an interrupted one", async () => {
     const guest = await register();
-    await new Users(world.store).update(ids.project, guest.userId, user => ({ ...user, isRetired: true }));
+    await new Users(world.store, testSecret).update(ids.project, guest.userId, user => ({
+      ...user,
+      isRetired: true,
+    }));
     assert.equal((await login(guest)).status, 401);
     const next = await register(guest.deviceId);
     assert.notEqual(next.userId, guest.userId);

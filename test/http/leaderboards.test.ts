@@ -5,7 +5,7 @@ import { Users } from "../../lib/identity/mod.ts";
 import { includeMax, limitMax, roundMax } from "../../lib/leaderboards/mod.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { compareUtf8 } from "../../lib/text/mod.ts";
-import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
@@ -231,7 +231,10 @@ describeOnEveryStore("reading a leaderboard", open => {
     await writer.put(goals, fan.userId, { score: 1 });
     const name = async (): Promise<string> => (await world.call(goals)).json.data[0].publicProfile.username;
     assert.equal(await name(), "Sam");
-    await new Users(world.store).update(ids.project, fan.userId, user => ({ ...user, username: "Samira" }));
+    await new Users(world.store, testSecret).update(ids.project, fan.userId, user => ({
+      ...user,
+      username: "Samira",
+    }));
     world.clock.advance(publicProfileAgeMsMax);
     assert.equal(await name(), "Samira");
     const { json } = await world.call(entryPath(goals, fan.userId));

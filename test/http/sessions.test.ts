@@ -11,6 +11,7 @@ import { SessionRecords } from "../../lib/identity/sessions/session_records.ts";
 import type { OpenedSession } from "../../lib/identity/sessions/sessions.ts";
 import {
   type Answer,
+  externalIds,
   ids,
   openPlatform,
   otherHost,
@@ -40,9 +41,8 @@ describeOnEveryStore("sessions over HTTP", open => {
   afterEach(() => world.dispose());
 
   async function newUser(more: Partial<User> = {}, projectId: string = ids.project): Promise<User> {
-    return await new Users(world.store).create(projectId, {
-      userId: "0f000000-0000-4000-8000-0000000000cc",
-      externalId: "external-cc",
+    return await new Users(world.store, testSecret).create(projectId, {
+      ...externalIds.seal("0f000000-0000-4000-8000-0000000000cc", "external-cc"),
       provider: "managedPool",
       username: "Kim",
       signUp: 1_700_000_000,
@@ -93,13 +93,14 @@ describeOnEveryStore("sessions over HTTP", open => {
         data: {
           deviceId,
           timeStamp: Math.floor(world.clock.now() / 1_000),
-          externalId: user.externalId,
+          externalId: "external-cc",
           userId: user.userId,
           signUp: user.signUp,
         },
       },
     );
-    assert.ok(new SessionRecords(testSecret).verify(ids.project, { ...record, signature }));
+    const records = new SessionRecords(testSecret, new Users(world.store, testSecret));
+    assert.ok(records.verify(ids.project, { ...record, signature }));
     for (const [name, token] of Object.entries({ accessToken, profileToken, refreshToken })) {
       assert.match(token, /^[\w-]+\.[\w-]+\.[\w-]+$/, name);
     }
@@ -159,7 +160,7 @@ describeOnEveryStore("sessions over HTTP", open => {
   it("of banned users are not refreshed, but can be ended", async () => {
     const user = await newUser();
     const { tokens } = await openSession(user);
-    await new Users(world.store).update(ids.project, user.userId, old => ({
+    await new Users(world.store, testSecret).update(ids.project, user.userId, old => ({
       ...old,
       ban: { reason: "spam", until: null },
     }));
@@ -247,7 +248,7 @@ describeOnEveryStore("sessions over HTTP", open => {
     await world.platform.sessions.revokeAll(ids.project, user.userId);
     world.clock.advance(sessionStalenessMsMax);
     assertProblem(await byRecord(), 401, "session_revoked");
-    await new Users(world.store).update(ids.project, user.userId, old => ({
+    await new Users(world.store, testSecret).update(ids.project, user.userId, old => ({
       ...old,
       ban: { reason: "spam", until: null },
     }));
@@ -261,10 +262,9 @@ describeOnEveryStore("sessions behind a limiter", open => {
       limiter: createMemoryLimiter({ clock: () => 1_750_000_000_000 }),
     });
     try {
-      const users = new Users(world.store);
+      const users = new Users(world.store, testSecret);
       const user = await users.create(ids.project, {
-        userId: "0f000000-0000-4000-8000-0000000000cc",
-        externalId: "external-cc",
+        ...externalIds.seal("0f000000-0000-4000-8000-0000000000cc", "external-cc"),
         provider: "managedPool",
         username: "Kim",
         signUp: 1_700_000_000,

@@ -5,7 +5,7 @@ import type { Project } from "../../lib/directory/mod.ts";
 import { Users } from "../../lib/identity/mod.ts";
 import { socialSubjectCharactersMax } from "../../lib/identity/social/token_debug.ts";
 import { forge, TestIssuer } from "../support/issuer.ts";
-import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
+import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { type Misbehaviour, type SocialServer, startSocialServer } from "../support/social_server.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
@@ -79,7 +79,7 @@ describeOnStores("the check of users of social providers", open => {
   }
   async function isUnknown(subject = "alice"): Promise<boolean> {
     const way = { kind: "origin", issuer: "network", subject } as const;
-    return (await new Users(world.store).findByKey(ids.project, way)) === null;
+    return (await new Users(world.store, testSecret).findByKey(ids.project, way)) === null;
   }
   function idToken(more: object = {}): string {
     return forge(issuer.key, issuer.claims(world.clock.now(), { aud: "our-app", ...more }));
@@ -266,7 +266,7 @@ describeOnStores("the check of users of social providers", open => {
   it("gives a banned user nothing", async () => {
     const { userId } = (await check("good", { deviceId })).json.data;
     const ban = { reason: "abuse", until: null };
-    await new Users(world.store).update(ids.project, userId, user => ({ ...user, ban }));
+    await new Users(world.store, testSecret).update(ids.project, userId, user => ({ ...user, ban }));
     refused(await check("good", { deviceId }), 403, "account_banned");
   });
   it("is limited by address before the network is called", async () => {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { createTokens, systemRandom } from "../../lib/auth/mod.ts";
+import { createTokens, recordKey, signRecord, systemRandom } from "../../lib/auth/mod.ts";
 import type { TokenContent } from "../../lib/auth/tokens/tokens.ts";
-import { SessionRecords } from "../../lib/identity/sessions/session_records.ts";
 import { spaceTokenTtlSeconds } from "../../lib/space_tokens/mod.ts";
 import {
   type Answer,
@@ -147,8 +146,11 @@ describeOnStores("the exchange for a space token", open => {
   it("refuses a well-signed record of a user who is gone or has another external id", async () => {
     const record = await recordOf("anonymous");
     const facts = { deviceId, timeStamp: Number(record.timeStamp), signUp: Number(record.signUp) };
-    const issue = (userId: string, externalId: string): object =>
-      new SessionRecords(testSecret).issue(ids.project, { ...facts, userId, externalId });
+    const key = recordKey(testSecret, ids.project);
+    const issue = (userId: string, externalId: string): object => {
+      const signed = { ...facts, userId, externalId };
+      return { ...signed, signature: signRecord(key, { ...signed, projectId: ids.project }) };
+    };
     const [userId, externalId] = [String(record.userId), String(record.externalId)];
     assert.equal((await exchange(issue(userId, externalId))).status, 200);
     for (const stale of [issue(userId, "a".repeat(32)), issue(deviceId, externalId)]) {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** Most source files that a warm request may execute. Raise a number only for a reason that a reader accepts. */
-const filesMax = { "report an action": 60, "read a leaderboard": 22, "register a user": 40 };
+const filesMax = { "report an action": 60, "read a leaderboard": 22, "register a user": 43 };
 
 describe("a warm request", () => {
   it("executes few source files", async () => {

@@ -11,7 +11,7 @@ import { seedDirectory } from "../../lib/directory/mod.ts";
 import { Users } from "../../lib/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { userBoards, userIndexPartition } from "../../lib/users/mod.ts";
-import { ids, seed } from "../support/platform.ts";
+import { externalIds, ids, seed, testSecret } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
@@ -41,9 +41,14 @@ async function run(
 /** A store with somebody who signed up before there was an index. */
 async function fill(store: Store): Promise<void> {
   await seedDirectory(store, seed, { clock: Date.now });
-  const user = { userId, externalId: "ext-1", username: "Robin", provider: "noLogin", signUp } as const;
+  const user = {
+    ...externalIds.seal(userId, "ext-1"),
+    username: "Robin",
+    provider: "noLogin",
+    signUp,
+  } as const;
   const nothing = { loginHistory: [signUp + 60], devices: [], appProfile: {} };
-  await new Users(store).create(ids.project, { ...user, ...nothing });
+  await new Users(store, testSecret).create(ids.project, { ...user, ...nothing });
 }
 
 async function listedAt(store: Store, key: string): Promise<number | undefined> {

@@ -3,6 +3,7 @@
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
+import { ExternalIds } from "../../lib/identity/external_ids.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
@@ -28,6 +29,9 @@ export const otherHost = "other.example";
 export const testSecret: MasterSecret = new MasterSecret(
   "a master secret for tests, long enough to be accepted",
 );
+
+/** Seals the external ids of users that tests store. */
+export const externalIds: ExternalIds = new ExternalIds(testSecret);
 
 /** More exports than any test begins: none completes while the clock stands still. */
 export const openTestExportsMax = 10_000;

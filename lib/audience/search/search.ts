@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { Users } from "../../identity/mod.ts";
+import type { Users } from "../../identity/mod.ts";
 import { createFactsSource, type Loyalty } from "../../loyalty/mod.ts";
 import { type Store, storageLimits } from "../../storage/mod.ts";
 import { userBoards, userShardPartitions } from "../../users/mod.ts";
@@ -68,12 +68,13 @@ export interface UserFinderOptions {
   readonly directory: Pick<Directory, "organisation">;
   readonly clock: Clock;
   readonly loyalty: Pick<Loyalty, "config">;
+  readonly users: Users;
 }
 
 /** Creates the search of users. */
-export function createUserFinder({ store, directory, clock, loyalty }: UserFinderOptions): UserFinder {
+export function createUserFinder({ store, directory, clock, loyalty, users }: UserFinderOptions): UserFinder {
   const facts = createFactsSource({ clock, configOf: loyalty.config });
-  const options = { store, directory, clock, facts, users: new Users(store) };
+  const options = { store, directory, clock, facts, users };
   return {
     async compile(organisationId, criteria) {
       const search = await checkSearch(options, { ...criteria, organisationId, sort: undefined });

@@ -59,15 +59,14 @@ export function registerAnonymous(context: IdentityContext): Operation {
       call.note({ deviceId });
       await limiter.attempt("anonymousRegister", { projectId, address: call.info.address });
       const { user, isNew } = await userOfDevice(context, projectId, { deviceId, additionalId });
-      const { userId, externalId, signUp } = user;
-      call.note({ userId });
+      call.note({ userId: user.userId });
       if (!isNew && !isSignedFor(user, data, { records, project: call.project, deviceId })) {
         throw registeredBefore();
       }
       if (isBanned(user, clock())) throw accountBanned(user);
       noteActivity(context, call, user);
       const timeStamp = unixSeconds(clock);
-      const record = records.issue(projectId, { userId, externalId, deviceId, timeStamp, signUp });
+      const record = records.issue(projectId, user, { deviceId, timeStamp });
       const message = isNew ? "User is Correctly Created" : "OK";
       return identityEnvelope({ ...record, isNew }, { status: 201, message });
     },
@@ -86,7 +85,7 @@ async function userOfDevice(
   const now = unixSeconds(clock);
   const key = { kind: "device", ...registration } as const;
   for (let attempt = 1; attempt <= deviceClaimsMax; attempt++) {
-    const offered = { userId: uuid(random), externalId: capabilityId(random) };
+    const offered = users.sealIds(uuid(random), capabilityId(random));
     const ids = await users.claim(projectId, key, offered);
     const user = await users.create(projectId, {
       ...ids,
@@ -115,7 +114,7 @@ export function loginAnonymous(context: IdentityContext): Operation {
     responses: { 200: { description: "The session record", schema: RecordAnswer } },
     async run({ data }, call) {
       const { id: projectId } = call.project;
-      const { externalId, deviceId } = data;
+      const { deviceId } = data;
       const found = await findAnonymousUser(context, data, call, "/data/");
       const now = unixSeconds(clock);
       const user = await users.update(projectId, found.userId, old =>
@@ -123,10 +122,7 @@ export function loginAnonymous(context: IdentityContext): Operation {
       );
       if (user === null || !isAnonymous(user)) throw rejected();
       noteActivity(context, call, user);
-      const { userId, signUp } = user;
-      return identityEnvelope(
-        records.issue(projectId, { userId, externalId, deviceId, timeStamp: now, signUp }),
-      );
+      return identityEnvelope(records.issue(projectId, user, { deviceId, timeStamp: now }));
     },
   });
 }

@@ -78,17 +78,16 @@ export function updateHostedUser(context: IdentityContext): Operation {
       const { userId } = caller.user;
       const user = await context.users.update(call.project.id, userId, old => ({ ...old, ...data }));
       if (user === null) throw invalidToken("user");
-      const { externalId, appProfile: profile } = user;
       // The request names no device. A session for each of them would drive out those of the user's devices.
       const accessToken =
         caller.session === null
           ? await context.sessions.accessTokenOn(call.project, user, deviceOf(userId, call))
           : tokenOf(call);
       return identityEnvelope({
-        externalId,
+        externalId: context.users.externalIdOf(user),
         projectId: call.project.id,
         accessToken,
-        appProfile: profile,
+        appProfile: user.appProfile,
       });
     },
   });

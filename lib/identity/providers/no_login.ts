@@ -64,8 +64,7 @@ export function createNoLoginUser(context: IdentityContext): Operation {
       const now = unixSeconds(clock);
       const deviceId = uuid(random);
       const user = await users.create(projectId, {
-        userId: uuid(random),
-        externalId: capabilityId(random),
+        ...users.sealIds(uuid(random), capabilityId(random)),
         provider: "noLogin",
         username: data.username,
         signUp: now,
@@ -74,7 +73,7 @@ export function createNoLoginUser(context: IdentityContext): Operation {
         appProfile: {},
       });
       call.note({ userId: user.userId, deviceId });
-      const { signUp: signup, ...record } = records.issue(projectId, { ...user, deviceId, timeStamp: now });
+      const { signUp: signup, ...record } = records.issue(projectId, user, { deviceId, timeStamp: now });
       return identityEnvelope(
         { ...record, isNew: true, username: user.username, signup },
         { message: "User is Correctly Created" },
@@ -108,7 +107,7 @@ export function logInNoLoginUser(context: IdentityContext): Operation {
       const user = await users.update(projectId, userId, old => withLogin(old, deviceId, now));
       if (user === null) throw unknownUser();
       call.note({ deviceId });
-      return identityEnvelope(records.issue(projectId, { ...user, deviceId, timeStamp: now }));
+      return identityEnvelope(records.issue(projectId, user, { deviceId, timeStamp: now }));
     },
   });
 }

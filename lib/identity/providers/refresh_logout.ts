@@ -37,11 +37,9 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
           await limiter.attempt("refresh", { ...holder, projectId, address: info.address });
         },
       });
-      const { userId, externalId, signUp } = user;
       // A record from before its session would prove nothing, and another process, with another clock, opened it.
       const timeStamp = Math.max(unixSeconds(clock), Math.floor(session.createdAt / 1_000));
-      const facts = { userId, externalId, deviceId, timeStamp, signUp };
-      return identityEnvelope({ ...records.issue(projectId, facts), ...tokens });
+      return identityEnvelope({ ...records.issue(projectId, user, { deviceId, timeStamp }), ...tokens });
     },
   });
 }

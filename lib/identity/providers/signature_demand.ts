@@ -58,17 +58,14 @@ export function assertSignaturePresent(project: Project, presented: PresentedSig
 
 /** Tests if a request carries the signed record of one of the user's devices, if the project demands that. */
 export function isSignedFor(
-  { userId, externalId, signUp, devices }: User,
+  user: User,
   { timeStamp, signature }: PresentedSignature,
   by: { readonly records: SessionRecords; readonly project: Project; readonly deviceId?: string },
 ): boolean {
   const { records, project, deviceId } = by;
   if (!identitySetting(project, "requireSignature")) return true;
   if (timeStamp === undefined || signature === undefined) return false;
-  return devices
+  return user.devices
     .filter(device => deviceId === undefined || device.deviceId === deviceId)
-    .some(device => {
-      const facts = { deviceId: device.deviceId, timeStamp, externalId, userId, signUp };
-      return records.verify(project.id, { ...facts, signature });
-    });
+    .some(device => records.isOf(project.id, user, { deviceId: device.deviceId, timeStamp, signature }));
 }

@@ -35,7 +35,7 @@ export async function findOrCreateVouchedUser(
   return user;
 
   async function create(): Promise<User> {
-    const offered = { userId: uuid(random), externalId: capabilityId(random) };
+    const offered = users.sealIds(uuid(random), capabilityId(random));
     const ids = await users.claim(projectId, key, offered);
     return await users.create(projectId, {
       ...ids,

@@ -1,6 +1,7 @@
 import { normaliseEmail } from "../email.ts";
+import type { LookupKey } from "../lookup_keys.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { LookupKey, User, Users } from "../users.ts";
+import type { User, Users } from "../users.ts";
 
 /** Removes a user from other areas. It may be called again after an interruption. */
 export type OnRemove = (projectId: string, userId: string) => Promise<void>;
@@ -18,13 +19,14 @@ export async function removeUser(
   const { userId } = user;
   await sessions.revokeAll(projectId, userId);
   await onRemove(projectId, userId);
-  await Promise.all(keysOf(user).map(key => users.release(projectId, key, userId)));
+  await Promise.all(keysOf(users, user).map(key => users.release(projectId, key, userId)));
   await users.remove(projectId, userId);
 }
 
-function keysOf({ externalId, registration, account, origin }: User): LookupKey[] {
+function keysOf(users: Users, user: User): LookupKey[] {
+  const { registration, account, origin } = user;
   return [
-    { kind: "external", externalId },
+    { kind: "external", externalId: users.externalIdOf(user) },
     ...(registration === undefined ? [] : [{ kind: "device" as const, ...registration }]),
     ...(account === undefined ? [] : [{ kind: "email" as const, email: normaliseEmail(account.email) }]),
     ...(origin === undefined ? [] : [{ kind: "origin" as const, ...origin }]),

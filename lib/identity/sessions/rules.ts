@@ -12,7 +12,7 @@
  */
 
 import type { ReadBoard, ReadRecord, Rule } from "../../storage/mod.ts";
-import { isBanned, type Provider, type User, userRead } from "../users.ts";
+import { isBanned, type Provider, type User, type Users, userRead } from "../users.ts";
 import {
   boardRead,
   cutoffOf,
@@ -71,6 +71,7 @@ export interface RefreshAttempt {
 /** Advances the session, or ends it if the token was used before. */
 export function refreshRule(
   attempt: RefreshAttempt,
+  users: Pick<Users, "parse">,
 ): Rule<readonly [ReadRecord, ReadRecord, ReadRecord], Refreshed> {
   const { sid, deviceId, provider, now } = attempt;
   return {
@@ -80,7 +81,7 @@ export function refreshRule(
     apply: ([storedUser, stored, cutoff]) => {
       const row = liveRow(stored, cutoff, now);
       if (storedUser === null || row === null) return { writes: [], answer: { type: "revoked" } };
-      const user = JSON.parse(storedUser.value) as User;
+      const user = users.parse(storedUser.value);
       if ((provider ?? user.provider) !== user.provider)
         return { writes: [], answer: { type: "otherProvider" } };
       if (isBanned(user, now)) return { writes: [], answer: { type: "banned", user } };

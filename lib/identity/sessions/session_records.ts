@@ -14,7 +14,7 @@ import {
 } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import type { DeviceItemSchema } from "../answers.ts";
-import type { User } from "../users.ts";
+import type { User, Users } from "../users.ts";
 
 /** A signed session record. */
 export type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
@@ -25,15 +25,19 @@ const recordKeysMax = 1_000;
 /** Signs and verifies the session records of projects. */
 export class SessionRecords {
   readonly #secret: MasterSecret;
+  readonly #users: Pick<Users, "externalIdOf">;
   readonly #keys = new Cache<Uint8Array>({ entriesMax: recordKeysMax });
 
-  constructor(secret: MasterSecret) {
+  constructor(secret: MasterSecret, users: Pick<Users, "externalIdOf">) {
     this.#secret = secret;
+    this.#users = users;
   }
 
-  /** Signs a record. */
-  issue(projectId: string, facts: Omit<IssuedRecord, "signature">): IssuedRecord {
-    const { deviceId, timeStamp, externalId, userId, signUp } = facts;
+  /** Signs a record of a user. */
+  issue(projectId: string, user: User, facts: Pick<IssuedRecord, "deviceId" | "timeStamp">): IssuedRecord {
+    const { deviceId, timeStamp } = facts;
+    const { userId, signUp } = user;
+    const externalId = this.#users.externalIdOf(user);
     const record = { projectId, deviceId, timeStamp, externalId, userId, signUp };
     const signature = signRecord(this.#keyOf(projectId), record);
     return { deviceId, timeStamp, signature, externalId, userId, signUp };
@@ -44,14 +48,26 @@ export class SessionRecords {
     return verifyRecord(this.#keyOf(projectId), { ...record, projectId });
   }
 
-  /** Lists the devices of a user, each with the session record of its last login. */
-  devicesOf(
+  /** Verifies the signature of a record of this user. */
+  isOf(
     projectId: string,
-    { userId, externalId, signUp, devices }: User,
-  ): v.InferOutput<typeof DeviceItemSchema>[] {
+    user: User,
+    presented: Pick<IssuedRecord, "deviceId" | "timeStamp" | "signature">,
+  ): boolean {
+    const { userId, signUp } = user;
+    return this.verify(projectId, {
+      ...presented,
+      userId,
+      signUp,
+      externalId: this.#users.externalIdOf(user),
+    });
+  }
+
+  /** Lists the devices of a user, each with the session record of its last login. */
+  devicesOf(projectId: string, user: User): v.InferOutput<typeof DeviceItemSchema>[] {
+    const { userId, signUp, devices } = user;
     return devices.map(({ deviceId, lastLogin }) => {
-      const facts = { deviceId, timeStamp: lastLogin, externalId, userId, signUp };
-      const { signature, timeStamp } = this.issue(projectId, facts);
+      const { signature, timeStamp } = this.issue(projectId, user, { deviceId, timeStamp: lastLogin });
       return { deviceId, lastLogin, signUp, userId, timeStamp, signature };
     });
   }

@@ -11,7 +11,15 @@ import type { Project } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { ClientInfo } from "../../http/mod.ts";
 import { decide, type ReadRecord, type Store } from "../../storage/mod.ts";
-import { accountBanned, isBanned, type Provider, type User, userPartition, userRead } from "../users.ts";
+import {
+  accountBanned,
+  isBanned,
+  type Provider,
+  type User,
+  type Users,
+  userPartition,
+  userRead,
+} from "../users.ts";
 import {
   createIdentityTokens,
   type IdentityTokens,
@@ -88,6 +96,7 @@ export type LogoutScope = "local" | "others" | "global";
 /** Options of {@linkcode Sessions}. */
 export interface SessionsOptions {
   readonly store: Store;
+  readonly users: Pick<Users, "parse">;
   readonly tokens: Tokens;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -101,7 +110,7 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #tokens: IdentityTokens;
-  readonly #users = new ParsedRecords(text => JSON.parse(text) as User, authenticatedMax);
+  readonly #users = new ParsedRecords(text => this.#options.users.parse(text), authenticatedMax);
   readonly #rows = new ParsedRecords(parseRow, authenticatedMax);
 
   constructor(options: SessionsOptions) {
@@ -167,12 +176,16 @@ export class Sessions {
    * `account_banned`; `refresh_token_reused`: a superseded token was presented, which ended the session.
    */
   async refresh(project: Project, input: RefreshInput): Promise<OpenedSession & { readonly user: User }> {
-    const { store, clock, onReuse } = this.#options;
+    const { store, users, clock, onReuse } = this.#options;
     const { deviceId, provider, authorize } = input;
     const presented = await this.#readPair(project, input);
     await authorize?.(holderOf(presented));
     const attempt = { ...presented, deviceId, provider, now: clock() };
-    const outcome = await decide(store, userPartition(project.id, presented.userId), refreshRule(attempt));
+    const outcome = await decide(
+      store,
+      userPartition(project.id, presented.userId),
+      refreshRule(attempt, users),
+    );
     switch (outcome.type) {
       case "refreshed": {
         const { row, user } = outcome;

@@ -8,7 +8,7 @@ import { spaceUserPartition } from "../../../lib/loyalty/mod.ts";
 import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
 import { recordedUsersMax, userShardPartitions } from "../../../lib/users/mod.ts";
-import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
+import { externalIds, ids, openPlatform, type TestPlatform, testSecret } from "../../support/platform.ts";
 import { describeOnStores, type OpenListingStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
 import { foundIds, indexedSeed, pagesOf } from "./_searched.ts";
@@ -202,12 +202,12 @@ describeOnStores("the provider of users", open => {
 describe("an index of users that is built later", () => {
   it("reports progress group by group and yields to other work", async () => {
     await using world = await openWorld(async clock => createMemoryStore({ clock }));
-    const users = new Users(world.store);
+    const users = new Users(world.store, testSecret);
     const count = 20 * recordedUsersMax + 1;
     const nothing = { loginHistory: [], devices: [], appProfile: {}, username: "Robin", signUp: 1 };
     for (let n = 0; n < count; n++) {
-      const userId = `u${n}`;
-      await users.create(ids.project, { ...nothing, userId, externalId: userId, provider: "noLogin" });
+      const userIds = externalIds.seal(`u${n}`, `x${n}`);
+      await users.create(ids.project, { ...nothing, ...userIds, provider: "noLogin" });
     }
     let turns = 0;
     const timer = setInterval(() => void turns++, 0);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { type User, Users } from "../../../lib/identity/mod.ts";
-import { type Answer, ids } from "../../support/platform.ts";
+import { type Answer, externalIds, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password, visible } from "./_pool.ts";
 
@@ -17,7 +17,7 @@ describeOnStores("whether an address has an account", open => {
   beforeEach(async () => {
     pool = await Pool.open(open);
     for (const email of [knownEmail, banned]) await pool.register(email);
-    const users = new Users(pool.world.store);
+    const users = new Users(pool.world.store, testSecret);
     const user = await users.findByKey(ids.project, { kind: "email", email: banned });
     assert.ok(user !== null);
     await users.update(ids.project, user.userId, old => ({ ...old, ban: { reason: "spam", until: null } }));
@@ -29,10 +29,9 @@ describeOnStores("whether an address has an account", open => {
 
   /** A user of another provider to whom an address leads, and who has no password. */
   async function createBareUser(): Promise<void> {
-    const users = new Users(pool.world.store);
+    const users = new Users(pool.world.store, testSecret);
     const user: User = {
-      userId: "0f000000-0000-4000-8000-0000000000e1",
-      externalId: "external-bare",
+      ...externalIds.seal("0f000000-0000-4000-8000-0000000000e1", "external-bare"),
       provider: "hostedIdp",
       username: "Bare",
       signUp: 1,

@@ -21,14 +21,17 @@ describeOnStores("login with a password", open => {
   afterEach(() => pool.dispose());
 
   async function stored(): Promise<User> {
-    const user = await new Users(pool.world.store).findByKey(ids.project, { kind: "email", email });
+    const user = await new Users(pool.world.store, testSecret).findByKey(ids.project, {
+      kind: "email",
+      email,
+    });
     assert.ok(user !== null);
     return user;
   }
 
   function setHash(passwordHash: string): Promise<unknown> {
     return stored().then(({ userId }) =>
-      new Users(pool.world.store).update(ids.project, userId, old =>
+      new Users(pool.world.store, testSecret).update(ids.project, userId, old =>
         old.account === undefined ? old : { ...old, account: { ...old.account, passwordHash } },
       ),
     );
@@ -134,7 +137,7 @@ describeOnStores("login with a password", open => {
     const other = await Pool.open(open);
     try {
       await other.register(email);
-      const users = new Users(other.world.store);
+      const users = new Users(other.world.store, testSecret);
       const user = await users.findByKey(ids.project, { kind: "email", email });
       assert.ok(user?.account !== undefined);
       const { account } = user;
@@ -202,7 +205,7 @@ describeOnStores("login with a password", open => {
   it("lets a ban that ended pass", async () => {
     const { userId } = await stored();
     const until = pool.world.clock.now() / 1_000 + 60;
-    await new Users(pool.world.store).update(ids.project, userId, old => ({
+    await new Users(pool.world.store, testSecret).update(ids.project, userId, old => ({
       ...old,
       ban: { reason: "spam", until },
     }));

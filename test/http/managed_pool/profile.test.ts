@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, verifyRecord } from "../../../lib/auth/mod.ts";
 import { Users } from "../../../lib/identity/mod.ts";
-import { ids, testSecret } from "../../support/platform.ts";
+import { externalIds, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { deviceId, Pool, pool as selector } from "./_pool.ts";
 
@@ -59,7 +59,7 @@ describeOnStores("the profile of a user with a password", open => {
     const other = new URLSearchParams({ ...selector, projectId: ids.otherProject });
     const foreign = await pool.world.call(`/v1/user?${other}`, { token: accessToken });
     assert.equal(foreign.json.data.code, "invalid_token");
-    await new Users(pool.world.store).update(ids.project, userId, user => ({
+    await new Users(pool.world.store, testSecret).update(ids.project, userId, user => ({
       ...user,
       ban: { reason: "spam", until: null },
     }));
@@ -70,12 +70,11 @@ describeOnStores("the profile of a user with a password", open => {
   });
 
   it("is refused to users of other providers", async () => {
-    const users = new Users(pool.world.store);
+    const users = new Users(pool.world.store, testSecret);
     const project = await pool.world.platform.directory.project(ids.project);
     assert.ok(project !== null);
     const user = await users.create(ids.project, {
-      userId: randomUUID(),
-      externalId: "external-hosted",
+      ...externalIds.seal(randomUUID(), "external-hosted"),
       provider: "hostedIdp",
       username: "Hosted",
       signUp: 1,

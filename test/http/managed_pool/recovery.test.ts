@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { codeAgeMsMax, codeTriesMax } from "../../../lib/identity/codes/rules.ts";
 import { Users } from "../../../lib/identity/mod.ts";
-import { ids } from "../../support/platform.ts";
+import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password } from "./_pool.ts";
 
@@ -36,7 +36,7 @@ describeOnStores("a forgotten password", open => {
       pool.mails.map(({ kind }) => kind),
       ["passwordCode", "passwordChanged"],
     );
-    const user = await new Users(pool.world.store).findByKey(ids.project, {
+    const user = await new Users(pool.world.store, testSecret).findByKey(ids.project, {
       kind: "email",
       email: "ann@example.com",
     });

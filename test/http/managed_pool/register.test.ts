@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { Users } from "../../../lib/identity/mod.ts";
-import { ids } from "../../support/platform.ts";
+import { externalIds, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { Pool, password } from "./_pool.ts";
 
@@ -111,8 +111,8 @@ describeOnStores("registration with a password", open => {
   });
 
   it("heals an address that was claimed by a process that died, at once", async () => {
-    const users = new Users(pool.world.store);
-    const dead = { userId: "0f000000-0000-4000-8000-0000000000d1", externalId: "external-dead" };
+    const users = new Users(pool.world.store, testSecret);
+    const dead = externalIds.seal("0f000000-0000-4000-8000-0000000000d1", "external-dead");
     const until = pool.world.clock.now() + emailClaimMsMax;
     await users.claim(ids.project, { kind: "email", email }, dead, { until });
     await pool.register(email);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { Users } from "../../../lib/identity/mod.ts";
-import { ids } from "../../support/platform.ts";
+import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { failingOnce } from "./_failing_store.ts";
 import { Pool } from "./_pool.ts";
@@ -51,7 +51,7 @@ describeOnStores("changing one's own data", open => {
     await pool.register(email);
     await pool.confirm(email, await pool.code(email), { password: "correct horse battery" });
     const { accessToken, userId } = (await pool.login(email)).json.data;
-    const users = new Users(pool.world.store);
+    const users = new Users(pool.world.store, testSecret);
     assert.equal((await users.findById(ids.project, userId))?.account?.isEmailVerified, true);
     await pool.update(accessToken, { nickname: "Ann" });
     assert.equal((await users.findById(ids.project, userId))?.account?.isEmailVerified, true);
@@ -100,7 +100,7 @@ describeOnStores("changing one's own data", open => {
     const { accessToken, userId } = await pool.member(email);
     const addresses = Array.from({ length: 6 }, (_, index) => `ann${index}@example.com`);
     await Promise.all(addresses.map(one => pool.update(accessToken, { email: one })));
-    const users = new Users(pool.world.store);
+    const users = new Users(pool.world.store, testSecret);
     const current = (await users.findById(ids.project, userId))?.account?.email ?? "";
     pool.world.clock.advance(emailClaimMsMax);
     for (const one of [email, ...addresses]) {
@@ -137,7 +137,7 @@ describeOnStores("changing one's own data", open => {
         assert.ok(statuses.includes(200), `failed at ${failAt}: ${status}, then ${statuses}`);
         await broken.world.platform.idle();
         const { account } =
-          (await new Users(broken.world.store).findById(ids.project, await userId(broken))) ?? {};
+          (await new Users(broken.world.store, testSecret).findById(ids.project, await userId(broken))) ?? {};
         assert.equal((await broken.login(account?.email ?? "")).status, 200, `failed at ${failAt}`);
       } finally {
         await broken.dispose();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { Users } from "../../../lib/identity/mod.ts";
-import { type Answer, ids } from "../../support/platform.ts";
+import { type Answer, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { anonymous, deviceId, Pool, visible } from "./_pool.ts";
 
@@ -143,7 +143,7 @@ describeOnStores("an anonymous user who registers", open => {
     await pool.login(email, pairOf(record));
     await pool.world.platform.idle();
     assert.deepEqual(pool.merges, [{ projectId: ids.project, from: record.userId, into: account.userId }]);
-    const from = await new Users(pool.world.store).findById(ids.project, record.userId);
+    const from = await new Users(pool.world.store, testSecret).findById(ids.project, record.userId);
     assert.equal(from?.mergedInto, account.userId);
     assert.equal((await loginAnonymous(record)).json.data.code, "invalid_credentials");
     pool.world.clock.advance(6_000);

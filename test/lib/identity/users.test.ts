@@ -3,15 +3,15 @@ import { describe, it } from "node:test";
 import { type User, Users } from "../../../lib/identity/mod.ts";
 import { withLogin } from "../../../lib/identity/users.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { ids } from "../../support/platform.ts";
+import { externalIds, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 
 const devicesMax = 20;
 const loginHistoryMax = 50;
 
+const externalId = "a".repeat(32);
 const user: User = {
-  userId: "0f000000-0000-4000-8000-00000000000a",
-  externalId: "a".repeat(32),
+  ...externalIds.seal("0f000000-0000-4000-8000-00000000000a", externalId),
   provider: "anonymous",
   username: "Sam",
   signUp: 100,
@@ -48,25 +48,19 @@ describeOnStores("the users of a project", open => {
   it("are found by id and external id in their own project alone", async t => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
-    const users = new Users(store);
-    assert.equal(await users.findByKey(ids.project, { kind: "external", externalId: user.externalId }), null);
+    const users = new Users(store, testSecret);
+    assert.equal(await users.findByKey(ids.project, { kind: "external", externalId }), null);
     assert.deepEqual(await users.create(ids.project, user), user);
     assert.deepEqual(await users.findById(ids.project, user.userId), user);
-    assert.deepEqual(
-      await users.findByKey(ids.project, { kind: "external", externalId: user.externalId }),
-      user,
-    );
+    assert.deepEqual(await users.findByKey(ids.project, { kind: "external", externalId }), user);
     assert.equal(await users.findById(ids.otherProject, user.userId), null);
-    assert.equal(
-      await users.findByKey(ids.otherProject, { kind: "external", externalId: user.externalId }),
-      null,
-    );
+    assert.equal(await users.findByKey(ids.otherProject, { kind: "external", externalId }), null);
   });
 
   it("stay as they are when they are created again, and lose no change of many at once", async t => {
     const store = await open(createTestClock().now);
     t.after(() => store[Symbol.asyncDispose]());
-    const users = new Users(store);
+    const users = new Users(store, testSecret);
     await users.create(ids.project, user);
     assert.deepEqual(await users.create(ids.project, { ...user, username: "Other" }), user);
     await Promise.all(

@@ -9,13 +9,15 @@
 
 import type { IdentityContext } from "../../context.ts";
 import { normaliseEmail } from "../../email.ts";
-import type { LookupKey, User, UserIds } from "../../users.ts";
+import type { UserIds } from "../../external_ids.ts";
+import type { ClaimedKey } from "../../lookup_keys.ts";
+import type { User } from "../../users.ts";
 
 /** Time for which an unconfirmed claim blocks an address. */
 const claimMs = 60_000;
 
 /** Makes the lookup key of an address in any spelling. */
-export function emailKey(email: string): LookupKey {
+export function emailKey(email: string): ClaimedKey {
   return { kind: "email", email: normaliseEmail(email) };
 }
 

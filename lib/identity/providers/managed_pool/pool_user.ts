@@ -55,7 +55,9 @@ export function sessionReply(
   projectId: string,
   { session, tokens, user }: OpenedSession & { readonly user: User },
 ) {
-  const { userId, externalId, signUp } = user;
-  const facts = { deviceId: session.deviceId, timeStamp: unixSeconds(clock), externalId, userId, signUp };
-  return identityEnvelope({ ...records.issue(projectId, facts), ...tokens });
+  const record = records.issue(projectId, user, {
+    deviceId: session.deviceId,
+    timeStamp: unixSeconds(clock),
+  });
+  return identityEnvelope({ ...record, ...tokens });
 }

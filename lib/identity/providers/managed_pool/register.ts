@@ -16,7 +16,7 @@ import { answerOf } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
 import { identitySetting } from "../../settings.ts";
-import { type Account, type User, type UserIds, unixSeconds } from "../../users.ts";
+import { type Account, type User, unixSeconds } from "../../users.ts";
 import { NewEmailSchema } from "../fields.ts";
 import { findProvenAnonymous, promoteAnonymous } from "./anonymous_pair.ts";
 import { claimEmail, emailKey } from "./email_keys.ts";
@@ -66,7 +66,7 @@ export function registerPoolUser(context: IdentityContext): Operation {
 /** Creates the user of the address, or returns the one that has it. */
 async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
   const { users, clock, random } = context;
-  const offered: UserIds = { userId: uuid(random), externalId: capabilityId(random) };
+  const offered = users.sealIds(uuid(random), capabilityId(random));
   const ids = await claimEmail(context, projectId, { email: account.email, ids: offered });
   const user = await users.create(projectId, {
     ...ids,

@@ -49,8 +49,9 @@ export function updatePoolUser(context: IdentityContext): Operation {
       const { user, before } = await write(context, project.id, { userId: caller.user.userId, data });
       if (data.email !== undefined) await switchEmailKey(context, project.id, { user, before });
       if (isMoving) await releaseOldEmail(context, call, before);
-      const { username, externalId } = user;
+      const { username } = user;
       const { email = "" } = user.account ?? {};
+      const externalId = context.users.externalIdOf(user);
       return identityEnvelope({ email, username, externalId, projectId: project.id });
     },
   });

@@ -16,7 +16,7 @@ import type { Authenticated } from "../../../../lib/identity/sessions/sessions.t
 import { Sessions } from "../../../../lib/identity/sessions/sessions.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
-import { ids, testSecret } from "../../../support/platform.ts";
+import { externalIds, ids, testSecret } from "../../../support/platform.ts";
 
 export const issuer = "https://id.example";
 export const deviceId = "0123abcd-0000-4000-8000-00000000000d";
@@ -66,8 +66,9 @@ export async function openWorld(open: OpenPair, random: RandomBytes = systemRand
     const environment = { store, clock: clock.now, random };
     const ring = await createKeyRing({ ...environment, secret: testSecret });
     const tokens = createTokens({ ...environment, ring });
+    const users = new Users(store, testSecret);
     const onReuse = (projectId: string, session: Session): void => void reused.push([projectId, session]);
-    return { store, tokens, sessions: new Sessions({ ...environment, tokens, issuer, onReuse }) };
+    return { store, tokens, sessions: new Sessions({ ...environment, users, tokens, issuer, onReuse }) };
   }
   const first = await node(left);
   const second = await node(right);
@@ -79,7 +80,7 @@ export async function openWorld(open: OpenPair, random: RandomBytes = systemRand
     reused,
     user(more = {}, projectId = project.id) {
       users += 1;
-      return new Users(left).create(projectId, sampleUser(users, more));
+      return new Users(left, testSecret).create(projectId, sampleUser(users, more));
     },
     async dispose() {
       for (const store of new Set([left, right])) await store[Symbol.asyncDispose]();
@@ -89,8 +90,7 @@ export async function openWorld(open: OpenPair, random: RandomBytes = systemRand
 
 function sampleUser(number: number, more: Partial<User>): User {
   return {
-    userId: `0f000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
-    externalId: `external-${number}`,
+    ...externalIds.seal(`0f000000-0000-4000-8000-${String(number).padStart(12, "0")}`, `external-${number}`),
     provider: "managedPool",
     username: "Sam",
     signUp: 1_700_000_000,

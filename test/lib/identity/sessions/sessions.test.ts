@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { type User, Users } from "../../../../lib/identity/mod.ts";
 import { sessionsPerUserMax } from "../../../../lib/identity/sessions/session.ts";
+import { testSecret } from "../../../support/platform.ts";
 import { describeOnPairs } from "./_stores.ts";
 import {
   asking,
@@ -231,7 +232,7 @@ describeOnPairs("sessions", open => {
     const user = await world.user();
     const client = await login(world.first, user);
     await client.use();
-    const users = new Users(world.second.store);
+    const users = new Users(world.second.store, testSecret);
     await users.update(project.id, user.userId, old => ({ ...old, username: "Robin" }));
     assert.equal((await client.use()).user.username, "Robin");
     const ban = { reason: "spam", until: null };

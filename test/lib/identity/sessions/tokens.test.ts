@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import type { TokenContent } from "../../../../lib/auth/tokens/tokens.ts";
+import { Users } from "../../../../lib/identity/mod.ts";
 import {
   accessTokenTtlSecondsMax,
   projectAudience,
 } from "../../../../lib/identity/sessions/identity_tokens.ts";
 import { Sessions } from "../../../../lib/identity/sessions/sessions.ts";
 import { createSpaceTokens } from "../../../../lib/space_tokens/mod.ts";
+import { testSecret } from "../../../support/platform.ts";
 import { CountingStore, createTestRandom } from "../../auth/_setup.ts";
 import {
   asking,
@@ -82,7 +84,8 @@ describe("the tokens of a session", () => {
     ] as const) {
       const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
       const { tokens } = world.first;
-      const sessions = new Sessions({ store, tokens, clock: world.clock.now, random, issuer });
+      const users = new Users(store, testSecret);
+      const sessions = new Sessions({ store, users, tokens, clock: world.clock.now, random, issuer });
       const opened = await sessions.open(project, await world.user(), { deviceId });
       const { iat, exp } = claimsOf(opened.tokens.accessToken);
       assert.equal(Number(exp) - Number(iat), ttl);
