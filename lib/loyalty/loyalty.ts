@@ -148,7 +148,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const inbox = new Inbox(shared, settled);
   const historyPage = createHistoryPages(store, settled);
   return {
-    ...createUserCommands(store, commands),
+    ...createUserCommands({ ...shared, limits }, commands),
     ...createUserVerification(shared, limits),
     config: configOf,
     products,

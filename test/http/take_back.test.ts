@@ -186,3 +186,124 @@ describeOnStores("a transaction of a rule with caps", open => {
     assert.equal(await walk(500), 40);
   });
 });
+
+describeOnStores("a transaction of an event", open => {
+  const day = 24 * 60 * 60 * 1_000;
+  const play = { action: "play" };
+  const limited = {
+    metrics: [{ id: "points", title: "" }],
+    actions: [{ name: "play" }],
+    rules: [
+      {
+        id: "first-two",
+        trigger: play,
+        limits: [{ per: "global", max: 2 }],
+        effects: points(10),
+      },
+      { id: "always", trigger: play, effects: points(1) },
+    ],
+  };
+  const source = { type: "metric", metricId: "points" };
+  const projects = seed.projects.map(one => ({
+    ...one,
+    settings: {
+      leaderboards: [
+        { id: "overall", source },
+        { id: "monthly", source, seasons: { type: "monthly", timeZone: "UTC" } },
+        { id: "plays", source: { type: "action", action: "play" } },
+      ],
+      eventLeaderboards: [{ id: "round_1", source }],
+    },
+  }));
+  let world: TestPlatform;
+  let fan: Fan;
+  beforeEach(async () => {
+    world = await openPlatform(open, { seed: { ...seed, projects, loyalty: { [ids.space]: limited } } });
+    fan = await world.fan("Sam");
+  });
+  afterEach(() => world.dispose());
+  const user = (userId = fan.userId) => ({
+    organisationId: ids.organisation,
+    spaceId: ids.space,
+    projectId: ids.project,
+    userId,
+  });
+  async function act(eventId: string, actionId?: string, userId = fan.userId): Promise<number> {
+    const before = (await world.platform.loyalty.profile(user(userId))).metrics.points ?? 0;
+    const id = actionId === undefined ? {} : { actionId };
+    const report = { action: "play", data: { eventId }, isClientReport: false, ...id };
+    await world.platform.loyalty.report(user(userId), report);
+    return ((await world.platform.loyalty.profile(user(userId))).metrics.points ?? 0) - before;
+  }
+  /** Takes back the first transaction that gave an amount. */
+  async function takeBack(amount: number): Promise<void> {
+    const history = await world.platform.loyalty.history(user(), {});
+    const found = history.find(({ payload: { metricChanges } }) => {
+      const { newValue = 0, oldValue = 0 } = metricChanges.points ?? {};
+      return newValue - oldValue === amount;
+    });
+    await world.platform.loyalty.reverse(user(), found?.id ?? "");
+  }
+  async function boards(): Promise<Readonly<Record<string, unknown>>> {
+    await world.platform.idle();
+    const scores: Record<string, unknown> = {};
+    for (const path of ["", `/events/${ids.event}`]) {
+      for (const id of path === "" ? ["overall", "monthly", "plays"] : ["round_1"]) {
+        const { json } = await world.call(`/projects/${ids.project}${path}/leaderboards/${id}`);
+        scores[id] = json.data[0]?.score ?? null;
+      }
+    }
+    return scores;
+  }
+
+  it("is taken off the event's board and the season in which it counted, and a rebuild agrees", async () => {
+    await act(ids.event);
+    await act("current");
+    await act(ids.event);
+    assert.deepEqual(await boards(), { overall: 23, monthly: 23, plays: 3, round_1: 23 });
+    await takeBack(10);
+    const after = { overall: 13, monthly: 13, plays: 3, round_1: 13 };
+    assert.deepEqual(await boards(), after);
+    for (const [leaderboardId, eventId] of [
+      ["round_1", ids.event],
+      ["monthly", null],
+      ["overall", null],
+    ] as const) {
+      await world.platform.rebuildBoard({ projectId: ids.project, eventId, leaderboardId });
+    }
+    assert.deepEqual(await boards(), after);
+    await act(ids.event);
+    assert.deepEqual(await boards(), { overall: 14, monthly: 14, plays: 4, round_1: 14 });
+    const { differences } = await world.platform.loyalty.replay(user());
+    assert.deepEqual(differences, []);
+  });
+
+  it("changes no later season, and no event whose sum is not kept any more", async () => {
+    await act(ids.event);
+    assert.deepEqual(await boards(), { overall: 11, monthly: 11, plays: 1, round_1: 11 });
+    world.clock.advance(200 * day);
+    await act("0d000000-0000-4000-8000-000000000009");
+    assert.deepEqual(await boards(), { overall: 22, monthly: 11, plays: 2, round_1: 11 });
+    await takeBack(10);
+    assert.deepEqual(await boards(), { overall: 12, monthly: 11, plays: 2, round_1: 11 });
+  });
+
+  it("gives the use of a limit for all users back, once, where the action has an id", async () => {
+    const other = await world.fan("Kim");
+    assert.equal(await act(ids.event, "one"), 11);
+    assert.equal(await act(ids.event), 11);
+    assert.equal(await act(ids.event, "two"), 1);
+    await takeBack(10);
+    await assert.rejects(takeBack(10), { code: "conflict" });
+    assert.equal(await act(ids.event, "one"), 0);
+    assert.equal(await act(ids.event, "three", other.userId), 11);
+    assert.equal(await act(ids.event, "four", other.userId), 1);
+  });
+
+  it("keeps the use of a limit for all users that nothing proves", async () => {
+    assert.equal(await act(ids.event), 11);
+    assert.equal(await act(ids.event), 11);
+    await takeBack(10);
+    assert.equal(await act(ids.event), 1);
+  });
+});

@@ -20,7 +20,14 @@ import { copyState, type Redemption, type UserState } from "../user/state.ts";
 import { printRecord } from "../user/stored_state.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
-import { type ChangedSum, changedSums, scoreUpdates, withChangedSums, withSumsBefore } from "./scores.ts";
+import {
+  type ChangedSum,
+  changedSums,
+  knownTargets,
+  scoreUpdates,
+  withChangedSums,
+  withSumsBefore,
+} from "./scores.ts";
 
 /** Most records that a user's history keeps; the oldest is dropped first. */
 export const historyMax = 10_000;
@@ -41,6 +48,8 @@ export interface Command {
   readonly scoring?: Omit<Gain, "metrics">;
   /** Sums of boards to add, in place of those that `scoring` adds. @default none */
   readonly addedSums?: readonly ChangedSum[];
+  /** Leaves out sums that are no longer in the user's record, as what is taken back was in them. @default false */
+  readonly changesKnownSums?: boolean;
   /** Further reads of the user's partition. @default none */
   readonly extraReads?: readonly Read[];
   /** Makes further writes from the results of `extraReads`. @default none */
@@ -229,13 +238,14 @@ function changed(
   command: Command,
   { before, passed, result, waiting, extra }: Change,
 ): AppliedCommand {
-  const { once, scoring = noScoring, addedSums } = command;
+  const { once, scoring = noScoring, addedSums, changesKnownSums = false } = command;
   const state = result?.state ?? copyState(passed.state);
   const gained = addGains(passed.gained, result?.gained ?? {});
   const { action, data } = scoring;
+  const summed = changesKnownSums ? knownTargets(targets, before.sums, now) : targets;
   const sums: readonly ChangedSum[] =
     addedSums === undefined || result === null
-      ? changedSums(targets, before.sums, { action, data, metrics: gained })
+      ? changedSums(summed, before.sums, { action, data, metrics: gained })
       : withSumsBefore(before.sums, addedSums);
   const current = scoreUpdates(state, targets, { totals: sums, gained });
   const updates = notReplaced(waiting, current).concat(current);

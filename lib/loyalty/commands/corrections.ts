@@ -7,9 +7,9 @@
 import { AppError } from "../../errors/mod.ts";
 import type { LogEntry, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { applyAdjustment, applyReversal, reversedAction } from "../engine/mod.ts";
+import { applyAdjustment, applyReversal, type ReversedAction, reversedAction } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
-import { type HistoryTransaction, type MetricChange, transactionsOf } from "../user/history.ts";
+import { type HistoryTransaction, type MetricChange, scoredData, transactionsOf } from "../user/history.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { reversalMarkReads, reversalMarksRead, reversalMarkWrites } from "../user/reversal_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
@@ -82,28 +82,38 @@ export async function findAdjustment(
 }
 
 /**
- * Checks that a user has a transaction, before anything is written of a user who may not exist.
+ * Finds the action of a transaction, before anything is written of a user who may not exist; undefined where no action caused it.
  *
  * @throws {AppError} `not_found`: the user has none of this id, or not any more.
  */
-export async function requireTransaction(
+export async function findReversedAction(
   store: Store,
   user: Pick<SpaceUser, "organisationId" | "userId">,
   transactionId: string,
-): Promise<void> {
+): Promise<ReversedAction | undefined> {
   const [entries] = await store.read(spaceUserPartition(user), [readInstant(recordTimeOf(transactionId))]);
   findTransaction(entries, transactionId);
+  return actionOf(entries, transactionId, new Map());
 }
 
 /**
- * Makes the command that reverses a transaction, once.
+ * Makes the command that reverses a transaction, once. Boards give back what they counted for its action.
  *
  * Its decision throws `not_found` where the user has no such transaction, or not any more, and `conflict` where it was reversed
  * before or cannot be.
  */
-export function reversalCommand(config: CompiledConfig, transactionId: string, now: number): Command {
+export function reversalCommand(
+  config: CompiledConfig,
+  { transactionId, of }: { readonly transactionId: string; readonly of: ReversedAction | undefined },
+  now: number,
+): Command {
   const recordAt = recordTimeOf(transactionId);
+  const counted =
+    of === undefined
+      ? {}
+      : { at: of.at, scoring: { action: "", data: scoredData(of.action) }, changesKnownSums: true };
   return {
+    ...counted,
     extraReads: [readInstant(recordAt), ...reversalMarkReads, reversalMarksRead(recordAt)],
     extraWrites: ([_, stored, history]) =>
       reversalMarkWrites({ id: transactionId, recordAt }, [
@@ -158,7 +168,7 @@ function actionOf(
   entries: readonly LogEntry[],
   transactionId: string,
   marks: ReadonlyMap<string, number>,
-): ReturnType<typeof reversedAction> {
+): ReversedAction | undefined {
   const [recordId] = transactionId.split(".");
   const entry = entries.find(({ id }) => id === recordId);
   if (entry === undefined) return undefined;

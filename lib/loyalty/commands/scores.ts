@@ -51,6 +51,19 @@ export function changedSums(
   return totals;
 }
 
+/** Returns the targets whose sums are kept. */
+export function knownTargets(
+  targets: readonly ScoreTarget[],
+  sums: UserState["sums"],
+  now: number,
+): readonly ScoreTarget[] {
+  return targets.filter(target => {
+    if (target.kind !== "sum") return true;
+    const sum = ownValue(sums, sumKey(target));
+    return sum !== undefined && (sum[1] ?? Number.POSITIVE_INFINITY) > now;
+  });
+}
+
 /** Returns the sums after a change. A new sum drives out those to which nothing is added any more. */
 export function withChangedSums(
   sums: UserState["sums"],

@@ -5,30 +5,32 @@
  */
 
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import type { Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, ActionDefinition } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
-import { type Action, applyAction } from "../engine/mod.ts";
+import { type Action, applyAction, type ReversedAction } from "../engine/mod.ts";
 import { type TransactionView, transactionView } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import { requireUnmerged } from "../user/state.ts";
 import type { Command, CommandDecision } from "./command.ts";
-import type { BatchOutcome, CommandRunner, MakeCommand } from "./command_runner.ts";
+import type { BatchOutcome, CommandRunner, CommandServices, MakeCommand } from "./command_runner.ts";
 import {
   type AdjustmentOrder,
   adjustmentCommand,
   findAdjustment,
-  requireTransaction,
+  findReversedAction,
   reversalCommand,
 } from "./corrections.ts";
 import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
+
+type UserCommandServices = Pick<CommandServices, "store" | "configOf" | "limits" | "logger">;
 
 /** The commands about users. */
 export type UserCommands = ReturnType<typeof createUserCommands>;
 
 /** Creates the commands about users. */
-export function createUserCommands(store: Store, { run, runAll }: CommandRunner) {
+export function createUserCommands(services: UserCommandServices, { run, runAll }: CommandRunner) {
+  const { store } = services;
   return {
     /**
      * Applies an action; it has taken effect when the promise resolves, and boards follow in the background. Returns false where
@@ -73,13 +75,38 @@ export function createUserCommands(store: Store, { run, runAll }: CommandRunner)
      * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
      */
     async reverse(user: SpaceUser, transactionId: string): Promise<TransactionView> {
-      await requireTransaction(store, user, transactionId);
-      const decision = await run(user, (config, now) => reversalCommand(config, transactionId, now));
+      const of = await findReversedAction(store, user, transactionId);
+      const decision = await run(user, (config, now) => reversalCommand(config, { transactionId, of }, now));
       const transaction = firstTransaction(decision);
       if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
+      if (of !== undefined) await giveBackUse(services, user, of);
       return transaction;
     },
   };
+}
+
+/** Gives back the use of a limit for all users. One that cannot be given back now stays counted until its window ends. */
+async function giveBackUse(
+  { configOf, limits, logger }: UserCommandServices,
+  { organisationId, spaceId, userId }: SpaceUser,
+  { action: { id }, at, ruleId }: ReversedAction,
+): Promise<void> {
+  if (id === undefined || ruleId === null) return;
+  try {
+    const { limitedRules, config } = await configOf(spaceId);
+    if (!limitedRules.has(ruleId)) return;
+    const claimant = {
+      organisationId,
+      spaceId,
+      userId,
+      actionId: `action:${id}`,
+      timeZone: config.timeZone,
+      at,
+    };
+    await limits.giveBack(claimant, ruleId);
+  } catch (error) {
+    logger.log("warn", "rule_use_lost", { error: String(error) });
+  }
 }
 
 /** Checks that the action may be reported, then makes its command. */

@@ -11,12 +11,13 @@
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, NotificationSetting } from "../config/document.ts";
 import { isReversible, type LedgerEntry, reverseEntry } from "../ledger/mod.ts";
-import type {
-  GrantedReward,
-  HistoryRecord,
-  HistoryTransaction,
-  Inheritance,
-  MetricChange,
+import {
+  type GrantedReward,
+  type HistoryRecord,
+  type HistoryTransaction,
+  type Inheritance,
+  type MetricChange,
+  scoredData,
 } from "../user/history.ts";
 import type { ProfileFields } from "../user/profile_fields.ts";
 import type { Gift, UserState } from "../user/state.ts";
@@ -214,7 +215,9 @@ export function applyReversal(
     draft.receiveItem(setId, itemId, transaction);
   }
   draft.record(transaction.build("reversed"));
-  return draft.finish({ kind: "reversal", reversalOf: id });
+  const reversed =
+    action === undefined ? {} : { reversed: { at: action.at, data: scoredData(action.action) } };
+  return draft.finish({ kind: "reversal", reversalOf: id, ...reversed });
 }
 
 /** Reverses an entry and returns the amount. A metric that the configuration no longer names has no bounds. */

@@ -21,4 +21,4 @@ export { compareStates } from "./compare_states.ts";
 export type { Diagnostic, Outcome } from "./draft.ts";
 export { type DryRun, dryRun } from "./dry_run.ts";
 export { advanceReplay, Replay } from "./replay.ts";
-export { reversedAction } from "./take_back.ts";
+export { type ReversedAction, reversedAction } from "./take_back.ts";

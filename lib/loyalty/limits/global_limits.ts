@@ -119,6 +119,10 @@ export function createGlobalLimits(store: Store) {
       if (claim.windows.length === 0 || used >= claim.count) return;
       await decide(store, partitionOf(claimant, claim.ruleId), releaseRule(claimant, claim, used));
     },
+    /** Gives back one use that an action with an id still has; others have no claim that would prove it. */
+    async giveBack(claimant: Claimant & { readonly actionId: string }, ruleId: string): Promise<void> {
+      await decide(store, partitionOf(claimant, ruleId), giveBackRule(claimant));
+    },
   };
 }
 
@@ -196,18 +200,47 @@ function releaseRule(
     reads: key === null ? [windowsRead] : [windowsRead, { type: "record", key }],
     idempotent: key !== null,
     apply: ([stored = null, storedClaim = null]) => {
-      const { windows, count } = storedClaim === null ? claim : claimOf(storedClaim);
-      if ((key !== null && storedClaim === null) || count <= used) return { writes: [], answer: undefined };
-      const open = windows.filter(name => isOpen(windowsOf(stored), name));
-      const back = open.map(name => use(name, used - count));
-      if (key === null) return { writes: back, answer: undefined };
-      const left: Write =
-        used === 0
-          ? { type: "delete", shape: "record", key }
-          : claimWrite(key, { windows, count: used }, claimant.at);
-      return { writes: [...back, left], answer: undefined };
+      if (key !== null && storedClaim === null) return { writes: [], answer: undefined };
+      const before = storedClaim === null ? claim : claimOf(storedClaim);
+      return {
+        writes: releaseWrites(claimant, before, { used, windows: windowsOf(stored) }),
+        answer: undefined,
+      };
     },
   };
+}
+
+/** Not idempotent: decided again, it would give back another use. */
+function giveBackRule(
+  claimant: Claimant & { readonly actionId: string },
+): DecisionRule<readonly ReadRecord[], void> {
+  const key = claimKeyOf(claimant);
+  return {
+    reads: [windowsRead, { type: "record", key }],
+    apply: ([stored = null, storedClaim = null]) => {
+      if (storedClaim === null) return { writes: [], answer: undefined };
+      const before = claimOf(storedClaim);
+      const after = { used: before.count - 1, windows: windowsOf(stored) };
+      return { writes: releaseWrites(claimant, before, after), answer: undefined };
+    },
+  };
+}
+
+/** Returns the writes that release all but `used` uses of a claim. */
+function releaseWrites(
+  claimant: Claimant,
+  { windows: claimed, count }: StoredClaim,
+  { used, windows }: { readonly used: number; readonly windows: Windows },
+): readonly Write[] {
+  if (count <= used) return [];
+  const key = claimKey(claimant);
+  const back = claimed.filter(name => isOpen(windows, name)).map(name => use(name, used - count));
+  if (key === null) return back;
+  const left: Write =
+    used === 0
+      ? { type: "delete", shape: "record", key }
+      : claimWrite(key, { windows: claimed, count: used }, claimant.at);
+  return [...back, left];
 }
 
 /** Returns the writes that open the windows of a claim; null if one of them is over. */
@@ -265,7 +298,11 @@ function tallyKey(window: string): string {
 }
 
 function claimKey({ userId, actionId }: Claimant): string | null {
-  return actionId === undefined ? null : keyName("claim", userId, actionId);
+  return actionId === undefined ? null : claimKeyOf({ userId, actionId });
+}
+
+function claimKeyOf({ userId, actionId }: { readonly userId: string; readonly actionId: string }): string {
+  return keyName("claim", userId, actionId);
 }
 
 function windowsOf(stored: Stored | null): Windows {

@@ -5,6 +5,7 @@
  */
 
 import type * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import type { ActionData, MetricReward, NotificationSetting, Price, Reward } from "../config/document.ts";
 import type { transactionTypes } from "../config/webhooks.ts";
@@ -99,6 +100,12 @@ export interface HistoryRecord {
   };
   /** The id of the reversed transaction. */
   readonly reversalOf?: string;
+  /** The action of the reversed transaction, as boards counted what it gave. */
+  readonly reversed?: {
+    /** Unix ms. */
+    readonly at: number;
+    readonly data: ActionData;
+  };
   readonly redemption?: RedemptionEvent;
   /** The custom fields of the user's profile that the configuration read and that had a value. */
   readonly profile?: ProfileFields;
@@ -125,6 +132,13 @@ export interface RedemptionEvent extends LimitedFirings {
   readonly boughtAt: number;
   /** The delivered rewards, with `confirmed` and `sold`. */
   readonly given?: readonly Reward[];
+}
+
+/** Returns the data of an action with the event that boards counted it for; without one where only an alias names it. */
+export function scoredData({ data, eventId }: NonNullable<HistoryRecord["action"]>): ActionData {
+  if (eventId !== undefined) return { ...data, eventId };
+  const { eventId: named, ...others } = data;
+  return typeof named === "string" && isUuid(named) ? data : others;
 }
 
 /** A record with its id in the history. */

@@ -83,7 +83,7 @@ function isAfter(id: string, position: Order): boolean {
 }
 
 /** Sums what a record gained. Points that expired or became usable count for that time, and for no action. */
-export function earningOf({ at, action, transactions }: HistoryEntry): Earning {
+export function earningOf({ at, action, reversed, transactions }: HistoryEntry): Earning {
   const metrics = new Map<string, number>();
   for (const { payload } of transactions) {
     for (const [id, { oldValue, newValue }] of Object.entries(payload.metricChanges)) {
@@ -91,9 +91,14 @@ export function earningOf({ at, action, transactions }: HistoryEntry): Earning {
     }
   }
   const changed = [...metrics].filter(([, by]) => by !== 0);
+  const gained = Object.fromEntries(changed);
+  // Boards give back what they counted for the action, but the action itself was counted once.
+  if (reversed !== undefined) {
+    return { at: reversed.at, gain: { action: "", data: reversed.data, metrics: gained } };
+  }
   const { name, eventId, data: reported } = action ?? { name: "", data: {} };
   const data = eventId === undefined ? reported : { ...reported, eventId };
-  return { at: action?.at ?? at, gain: { action: name, data, metrics: Object.fromEntries(changed) } };
+  return { at: action?.at ?? at, gain: { action: name, data, metrics: gained } };
 }
 
 /** Passes all records that are left to `take`, oldest first, and returns the state that they led to; null: there is none. */

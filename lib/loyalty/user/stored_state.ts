@@ -168,7 +168,7 @@ type ShortRecord = Omit<HistoryRecord, "transactions"> & {
 
 /** Returns the text of a record. */
 export function printRecord(record: HistoryRecord): string {
-  const { kind, action, grant, adjustment, reversalOf, redemption, profile, mergedFrom, at, config } = record;
+  const { kind, action, grant, adjustment, redemption, profile, mergedFrom, at, config } = record;
   // Undefined members have no JSON, and members by name are faster than a spread.
   const transactions = nonEmpty(record.transactions.map(shortTransaction));
   const stored: { readonly [K in keyof Required<HistoryRecord>]: unknown } = {
@@ -176,7 +176,8 @@ export function printRecord(record: HistoryRecord): string {
     action,
     grant,
     adjustment,
-    reversalOf,
+    reversalOf: record.reversalOf,
+    reversed: record.reversed,
     redemption,
     profile,
     mergedFrom,

@@ -29,7 +29,7 @@ describe("a reversal that is refused", () => {
     const entry = { metricId: "points", type: "debit", amount: 1, balanceAfter: 0, status: "completed" };
     const transactions = [{ type: "reversed", payload, entries: [entry] }];
     const record = { kind: "reversal", at: 5, config: "1", reversalOf: "4-1", transactions };
-    const { decide } = reversalCommand(compiled, "5-1", 6);
+    const { decide } = reversalCommand(compiled, { transactionId: "5-1", of: undefined }, 6);
     const log = [{ id: "5-1", at: 5, value: JSON.stringify(record) }];
     const noLimits = { isReached: () => false, missing: () => [] };
     assert.throws(() => decide?.(emptyState(null), [log], noLimits), {
