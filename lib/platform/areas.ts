@@ -84,7 +84,7 @@ function spaceGuardOptions(services: Services): SpaceGuardOptions {
   const { apiKeys, sessionGuard } = services;
   return {
     ...services,
-    checkSession: ({ projectId, userId, sessionId }) => sessionGuard.check({ projectId, userId, sessionId }),
+    checkSession: sessionGuard.check.bind(sessionGuard),
     checkKey: ({ organisationId, keyId }) =>
       chain(apiKeys.isAlive({ organisationId, keyId }), isAlive => {
         if (!isAlive) throw new AppError("session_revoked", "The API key of the token was revoked");

@@ -49,6 +49,8 @@ export interface UserCaller {
   readonly projectId: string;
   /** The session with which the token ends; absent for a user without one. */
   readonly sessionId?: string;
+  /** Time of a verified token's issue, in Unix seconds: it ends with all sessions that its user had then. */
+  readonly issuedAt?: number;
   /** The scopes of the token, {@linkcode userScopes} and possibly others. @default all of these */
   readonly scope?: readonly string[];
 }
@@ -141,11 +143,11 @@ function encodeCaller(caller: SpaceCaller): Record<string, unknown> {
   return { kind, orgId, spaceId, projectId, scope, ...(sessionId === undefined ? {} : { sid: sessionId }) };
 }
 
-function decodeCaller({ sub, kind, orgId, spaceId, projectId, sid, scope }: Claims): SpaceCaller {
+function decodeCaller({ sub, iat, kind, orgId, spaceId, projectId, sid, scope }: Claims): SpaceCaller {
   if (typeof orgId !== "string" || typeof spaceId !== "string") throw invalidToken("claims");
   const scopes = isTexts(scope) ? scope : null;
   if (kind === "user" && typeof projectId === "string") {
-    const session = typeof sid === "string" ? { sessionId: sid } : {};
+    const session = typeof sid === "string" ? { sessionId: sid } : { issuedAt: iat };
     const user = { kind, userId: sub, organisationId: orgId, spaceId, projectId } as const;
     return { ...user, ...session, scope: scopes ?? [] };
   }
@@ -163,14 +165,17 @@ function isTexts(value: unknown): value is readonly string[] {
 export interface SpaceGuardOptions {
   readonly directory: Directory;
   readonly spaceTokens: SpaceTokens;
-  /** Throws if the session of a user is over. */
+  /** Throws if the session of a user is over, or all sessions of one without a session were ended. */
   readonly checkSession: SessionCheck;
   /** Throws if the API key of a service was revoked. */
   readonly checkKey: KeyCheck;
 }
 
-/** Accepts users with a live session, without a promise if that is cached. */
-export type SessionCheck = (caller: UserCaller & { readonly sessionId: string }) => void | Promise<void>;
+/**
+ * Accepts users with a live session, and those without one whose token is newer than the last end of all sessions; without a
+ * promise if that is cached.
+ */
+export type SessionCheck = (caller: UserCaller) => void | Promise<void>;
 
 /** Accepts back ends with a live API key, without a promise if that is cached. */
 export type KeyCheck = (caller: ServiceCaller) => void | Promise<void>;
@@ -296,8 +301,6 @@ function visit(
   return chain(spaceTokens.verify(token), visited => {
     const { caller } = visited;
     if (caller.kind === "service") return chain(checkKey(caller), () => visited);
-    if (caller.sessionId === undefined) return visited;
-    const { sessionId } = caller;
-    return chain(checkSession({ ...caller, sessionId }), () => visited);
+    return chain(checkSession(caller), () => visited);
   });
 }

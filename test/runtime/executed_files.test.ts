@@ -6,8 +6,11 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** Most source files that a warm request may execute. Raise a number only for a reason that a reader accepts. */
-const filesMax = { "report an action": 60, "read a leaderboard": 22, "register a user": 43 };
+/**
+ * Most source files that a warm request may execute. Raise a number only for a reason that a reader accepts: the guard that ends
+ * tokens of users without sessions is one of a report.
+ */
+const filesMax = { "report an action": 61, "read a leaderboard": 22, "register a user": 43 };
 
 describe("a warm request", () => {
   it("executes few source files", async () => {

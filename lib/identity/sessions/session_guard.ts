@@ -21,16 +21,14 @@ export const sessionStalenessMsMax = 5_000;
 const entriesMax = 100_000;
 
 /** The origin of a token. */
-export type SessionClaim = {
+export interface SessionClaim {
   readonly projectId: string;
   readonly userId: string;
-} & (
-  | { /** The session of the token. */ readonly sessionId: string; readonly issuedAt?: never }
-  | {
-      /** Time of the proof of identity, in Unix seconds. */ readonly issuedAt: number;
-      readonly sessionId?: never;
-    }
-);
+  /** The session of the token; absent for a user without sessions. */
+  readonly sessionId?: string;
+  /** Time of the proof of identity, in Unix seconds: what ends all sessions ends older ones without a session too. @default 0 */
+  readonly issuedAt?: number;
+}
 
 /** Refuses tokens of ended sessions. Create one per process, as it caches answers. */
 export class SessionGuard {
@@ -68,7 +66,9 @@ export class SessionGuard {
     const partition = userPartition(projectId, userId);
     if (sessionId === undefined) {
       const [cutoff] = await this.#store.read(partition, [cutoffRead]);
-      return { value: Math.floor(cutoffOf(cutoff).at / 1_000) };
+      const { at } = cutoffOf(cutoff);
+      // Proofs have whole seconds: one of the very second of the cut-off may be older.
+      return { value: at === 0 ? 0 : Math.floor(at / 1_000) + 1 };
     }
     const [stored, cutoff] = await this.#store.read(partition, [sessionRead(sessionId), cutoffRead]);
     return liveRow(stored, cutoff, now) === null
@@ -77,7 +77,6 @@ export class SessionGuard {
   }
 }
 
-/** Proofs have whole seconds, so one of the very second of the cut-off is accepted. */
 function requireSince({ issuedAt = 0 }: SessionClaim, notBefore: number): void {
   if (issuedAt >= notBefore) return;
   throw new AppError("session_revoked", "Cannot serve the request as the session is over: log in again");

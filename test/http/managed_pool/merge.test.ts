@@ -80,7 +80,9 @@ async function assertMerged(
   assert.deepEqual(await board(pool, "leaderboards/overall"), { [userId]: 17 });
   assert.deepEqual(await board(pool, "leaderboards/exacts"), { [userId]: 2 });
   assert.deepEqual(await board(pool, `events/${ids.event}/leaderboards/round_1`), { [userId]: 4 });
-  assert.equal((await rewards(pool, anonymous)).metrics.points, 0);
+  const member = { organisationId: ids.organisation, spaceId: ids.space, userId: anonymous.userId };
+  const left = await pool.world.platform.loyalty.reader.summary({ ...member, projectId: ids.project });
+  assert.equal(left.view.metrics.points, 0);
 }
 
 describeOnStores("an anonymous user who logs in to an account", open => {
