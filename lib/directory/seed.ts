@@ -5,7 +5,7 @@
  */
 
 import { type Clock, systemClock } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError, type FieldError } from "../errors/mod.ts";
 import { decide, type Store, type Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
@@ -22,10 +22,12 @@ export interface SeedOptions {
  * becomes a new version where it differs from the current one.
  *
  * @throws {AppError} `validation_failed` with the pointer of every fault: the document is not well formed, names an id or
- * domain twice, or names a parent that it lacks; `conflict` where another space holds a domain. Nothing is written then.
+ * domain twice, or names a parent that it lacks; `conflict` where another space holds a domain, or another organisation a space or project.
+ * Nothing is written then.
  */
 export async function seedDirectory(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   const seed = checkSeed(document);
+  await requireSameOwners(store, seed);
   await requireFreeDomains(store, seed);
   await claimDomains(store, seed);
   for (const organisation of seed.organisations) {
@@ -55,6 +57,26 @@ export async function seedDirectory(store: Store, document: Seed, options: SeedO
       [{ type: "score", op: "set", key: "events", member: event.id, score: event.startAt }],
     );
   }
+}
+
+/** Refuses to move a space or project to another organisation: its users would stay behind. */
+async function requireSameOwners(store: Store, { spaces, projects }: CheckedSeed): Promise<void> {
+  const fields: FieldError[] = [];
+  for (const [kind, records] of [
+    ["space", spaces],
+    ["project", projects],
+  ] as const) {
+    for (const [index, { id, organisationId }] of records.entries()) {
+      const [stored] = await store.read(directoryPartition(kind, id), [{ type: "record", key: kind }]);
+      if (stored === null) continue;
+      const owner = (JSON.parse(stored.value) as Pick<Space, "organisationId">).organisationId;
+      if (owner === organisationId) continue;
+      const pointer = `/${kind}s/${index}/organisationId`;
+      fields.push({ pointer, detail: `Expected ${owner}, the organisation of the stored ${kind}` });
+    }
+  }
+  if (fields.length === 0) return;
+  throw new AppError("conflict", "Cannot move spaces and projects to another organisation", { fields });
 }
 
 async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promise<void> {

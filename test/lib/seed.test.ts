@@ -71,6 +71,29 @@ describe("the seed of a platform", () => {
     ]);
   });
 
+  it("moves no space or project to another organisation", async () => {
+    await using store = createMemoryStore();
+    await seedPlatform(store, seed);
+    const settings = { changed: true };
+    const owner = { id: ids.otherOrganisation, name: "Renamed", settings };
+    const space = { id: ids.space, organisationId: owner.id, name: "Taken" };
+    const taken = { ...project, spaceId: ids.space, organisationId: owner.id };
+    const spaces = [{ id: ids.otherSpace, organisationId: owner.id, name: "Own" }, space];
+    await assert.rejects(
+      seedPlatform(store, { organisations: [owner], spaces, projects: [taken], events: [] }),
+      (error: unknown) => {
+        assert.ok(error instanceof AppError && error.code === "conflict");
+        const pointers = error.fields?.map(({ pointer }) => pointer);
+        assert.deepEqual(pointers, ["/spaces/1/organisationId", "/projects/0/organisationId"]);
+        return true;
+      },
+    );
+    const directory = createDirectory({ store, clock: Date.now });
+    assert.equal((await directory.space(ids.space))?.organisationId, ids.organisation);
+    assert.equal((await directory.project(ids.project))?.organisationId, ids.organisation);
+    assert.notEqual((await directory.organisation(owner.id))?.name, "Renamed");
+  });
+
   it("is refused where an export would be told of over http in public", async () => {
     const withExports = (url: string): Seed => ({
       ...seed,
