@@ -40,7 +40,7 @@ export interface UserIndexProgress {
 
 /**
  * Adds users who signed up or acted to the index, then builds the indexes of metrics that settings declare. Servers may run
- * meanwhile. The run can be interrupted and repeated: it adds only missing entries.
+ * meanwhile. The run can be interrupted and repeated: it adds missing entries, and corrects names.
  */
 export async function buildUserIndex(options: UserIndexOptions): Promise<UserIndexProgress> {
   const { store, directory, clock, onProgress = () => {} } = options;
@@ -70,16 +70,22 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
 }
 
 /** Yields the users of all projects. Lookup keys have the same record key and are skipped. */
-async function* registeredUsers({ store, directory }: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
+async function* registeredUsers({
+  store,
+  directory,
+  clock,
+}: UserIndexOptions): AsyncGenerator<RecordedUser, void> {
   for await (const partitions of tenantPartitions(store, { tenant: "project", record: "user" })) {
     const found = await Promise.all(
       partitions.map(async ({ tenant, kind, ids }): Promise<readonly RecordedUser[]> => {
         const [userId] = ids;
         if (tenant.project === undefined || kind !== "user" || userId === undefined) return [];
+        const readAt = clock();
         const project = await directory.project(tenant.project);
         const user = project === null ? null : await findStoredUser(store, tenant.project, userId);
         if (project === null || user === null || user.isRetired === true) return [];
-        return [recordOf(user, { projectId: tenant.project, organisationId: project.organisationId })];
+        const { organisationId } = project;
+        return [{ ...recordOf(user, { projectId: tenant.project, organisationId }), readAt }];
       }),
     );
     yield* found.flat();
@@ -89,7 +95,7 @@ async function* registeredUsers({ store, directory }: UserIndexOptions): AsyncGe
 function recordOf(
   { userId, provider, username: name, signUp, loginHistory }: StoredUser,
   { projectId, organisationId }: { readonly projectId: string; readonly organisationId: string },
-): RecordedUser {
+): Omit<RecordedUser, "readAt"> {
   const last = Math.max(signUp, ...loginHistory);
   return {
     ...{ organisationId, userId },
@@ -104,7 +110,8 @@ const msPerSecond = 1_000;
 /** Yields the users who acted or were changed by back ends. */
 async function* usersWithHistory(store: Store, organisationId: string): AsyncGenerator<RecordedUser, void> {
   for await (const { userId, firstSeenAt } of listUsersOf(store, organisationId)) {
-    yield { organisationId, userId, cameAt: firstSeenAt, lastActiveAt: firstSeenAt, account: null };
+    const times = { cameAt: firstSeenAt, lastActiveAt: firstSeenAt, readAt: firstSeenAt };
+    yield { organisationId, userId, ...times, account: null };
   }
 }
 

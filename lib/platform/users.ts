@@ -114,16 +114,16 @@ class ListedUsers extends Users {
       isOtherAccount = after.provider !== before.provider || after.username !== before.username;
       return after;
     });
-    if (user !== null && isOtherAccount) {
-      const { provider, username: name } = user;
-      await this.#note(projectId, organisationId =>
-        index.changed({ organisationId, projectId, userId, provider, name }),
-      );
+    if (user === null) return null;
+    const { provider, username: name } = user;
+    const account = { projectId, userId, provider, name };
+    if (isOtherAccount) {
+      await this.#note(projectId, organisationId => index.changed({ organisationId, ...account }));
     }
-    if (user?.mergedInto !== undefined) {
+    if (user.mergedInto !== undefined) {
       await this.#note(projectId, organisationId => this.#unlist({ organisationId, projectId, userId }));
-    } else if (user !== null && isSignIn) {
-      await this.#note(projectId, organisationId => index.signedIn({ organisationId, userId }));
+    } else if (isSignIn) {
+      await this.#note(projectId, organisationId => index.signedIn({ organisationId, ...account }));
     }
     return user;
   }
@@ -140,7 +140,7 @@ class ListedUsers extends Users {
     await index.remove(account, declaredBoards(organisation?.settings ?? {}));
   }
 
-  /** Updates the index. A failure is logged, and does not prevent a login. */
+  /** Updates the index. A failure is logged, and does not prevent a login; the next one repairs what it left out. */
   async #note(projectId: string, write: (organisationId: string) => Promise<void>): Promise<void> {
     const { directory, logger } = this.#options;
     try {

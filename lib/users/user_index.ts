@@ -156,10 +156,13 @@ export function signUpProjectOf(stored: Stored | null): string | null {
 interface UserIndex {
   /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
   add(account: ListedAccount): Promise<void>;
-  /** Notes how a user signs in, and is called, from now on; changes nothing for a removed user. */
+  /**
+   * Notes how a user signs in, and is called, from now on; changes nothing for a removed user. What a failure leaves out is noted
+   * when the user next signs in.
+   */
   changed(account: ListedAccount): Promise<void>;
-  /** Notes that a user has signed in; writes at most once an hour. */
-  signedIn(user: UserName): Promise<void>;
+  /** Notes that a user has signed in, and how and under which name; writes at most once an hour unless the account has changed. */
+  signedIn(account: ListedAccount): Promise<void>;
   /**
    * Removes a user, also from boards of declared indexes. Call it before the user's records are removed, so that an interrupted
    * removal is repeated.
@@ -214,18 +217,21 @@ export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess):
     },
     async changed(account) {
       const { organisationId, userId, name } = account;
+      signedInUsers.delete(nameOf(account));
       if (!(await noteAccount({ store, partitionOf }, account))) return;
       await store.commit(userIndexPartition(organisationId, userId), {
         writes: nameWrites(userId, name, clock()),
       });
     },
-    async signedIn({ organisationId, userId }) {
-      const name = nameOf({ organisationId, userId });
-      if (signedInUsers.get(name) === true) return;
+    async signedIn(account) {
+      if (signedInUsers.get(nameOf(account)) === true) return;
+      const { organisationId, userId, name } = account;
+      if (!(await noteAccount({ store, partitionOf }, account))) return;
+      const now = clock();
       await store.commit(userIndexPartition(organisationId, userId), {
-        writes: activityWrites(userId, clock()),
+        writes: [...activityWrites(userId, now), ...nameWrites(userId, name, now)],
       });
-      signedInUsers.set(name, true);
+      signedInUsers.set(nameOf(account), true);
     },
     async remove(account, indexes) {
       const { organisationId, userId } = account;
@@ -266,6 +272,8 @@ export interface RecordedUser extends UserName {
   readonly cameAt: number;
   /** When the user was last active according to the records, Unix ms. */
   readonly lastActiveAt: number;
+  /** When the records were read, Unix ms: a name that was written later stays. */
+  readonly readAt: number;
   /** Provider with which the user signed up; null where the user did not, or nothing is recorded. */
   readonly account: (Pick<AccountNote, "projectId" | "provider"> & { readonly name: string }) | null;
 }
@@ -350,8 +358,8 @@ async function listAbsent(
       ...listingWrites(userId, cameAt),
       ...activityWrites(userId, lastActiveAt),
     ]),
-    ...users.flatMap(({ userId, account }) =>
-      account === null ? [] : nameWrites(userId, account.name, builtAsOf),
+    ...users.flatMap(({ userId, account, readAt }) =>
+      account === null ? [] : nameWrites(userId, account.name, readAt),
     ),
   ];
   if (writes.length > 0) await store.commit(partition, { writes });

@@ -53,7 +53,10 @@ export const ProfileSchema = named(
       v.description("Challenges with `showInProfile` that the user has begun and not finished"),
     ),
     unreadNotifications: count,
-    createdAt: v.nullable(TimeSchema),
+    createdAt: v.pipe(
+      v.nullable(TimeSchema),
+      v.description("When the user signed up or was first reported, as searches show it"),
+    ),
     updatedAt: v.nullable(TimeSchema),
     version: v.pipe(count, v.description("Number of changes; 0 for a profile that was never stored")),
   }),
@@ -68,6 +71,7 @@ interface PrintedProfile {
   /** The versions of profile and account; null without one. */
   readonly version: Version | null;
   readonly accountVersion: Version | null;
+  readonly createdAt: number | null;
   readonly text: JsonText<ProfileDocument>;
   /** Computed when it is first needed. */
   tag: string | null;
@@ -80,9 +84,11 @@ function printed(userId: string, profile: Profile): PrintedProfile {
   const version = profile.record?.version ?? null;
   const accountVersion = profile.account?.version ?? null;
   const cached = printedProfiles.get(profile.loyalty);
-  if (cached?.version === version && cached.accountVersion === accountVersion) return cached;
+  const { createdAt } = profile;
+  const isSame = cached?.version === version && cached.accountVersion === accountVersion;
+  if (isSame && cached.createdAt === createdAt) return cached;
   const text = printProfile(userId, profile);
-  const latest: PrintedProfile = { version, accountVersion, text, tag: null };
+  const latest: PrintedProfile = { version, accountVersion, createdAt, text, tag: null };
   printedProfiles.set(profile.loyalty, latest);
   return latest;
 }
@@ -118,7 +124,10 @@ export function profileReply(
   return jsonText(text as JsonText<v.InferOutput<typeof ProfileReplySchema>>, { etag });
 }
 
-function printProfile(userId: string, { record, account, loyalty }: Profile): JsonText<ProfileDocument> {
+function printProfile(
+  userId: string,
+  { record, account, loyalty, createdAt }: Profile,
+): JsonText<ProfileDocument> {
   const members = new ProfileMembers(record);
   const note = parseAccountNote(account);
   const ownName = members.text("displayName");
@@ -126,7 +135,7 @@ function printProfile(userId: string, { record, account, loyalty }: Profile): Js
   const member = (name: keyof ProfileRecord): string => `"${name}":${members.text(name)}`;
   const time = (name: "createdAt" | "updatedAt"): string => {
     const own = members.text(name);
-    const at = name === "createdAt" ? String(note?.createdAt ?? own) : own;
+    const at = name === "createdAt" ? String(createdAt ?? note?.createdAt ?? own) : own;
     return `"${name}":${at === "null" ? at : `"${isoTime(Number(at))}"`}`;
   };
   // In the order of the record, in which members are found fastest.

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   type Loyalty,
@@ -14,7 +15,7 @@ import {
   spaceUserPartition,
 } from "../../loyalty/mod.ts";
 import { decide, type Store, type Stored } from "../../storage/mod.ts";
-import { parseAccountNote, readAccountNote } from "../../users/mod.ts";
+import { parseAccountNote, readAccountNote, userBoards, userIndexPartition } from "../../users/mod.ts";
 import type { FieldIndexes } from "./field_index.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
@@ -27,6 +28,8 @@ export interface Profile {
   /** How the user signed up; null for users who did not. */
   readonly account: Stored | null;
   readonly loyalty: LoyaltySummary;
+  /** When the user was first known, as searches show it, Unix ms; null for users whom no index lists. */
+  readonly createdAt: number | null;
 }
 
 /** A checked change of a profile. */
@@ -50,6 +53,9 @@ export interface ProfileChanged {
 /** Reads and changes profiles; a read is one round trip. */
 export type Profiles = ReturnType<typeof createProfiles>;
 
+/** Age in ms at which times of creation are read again, as a user may be removed and come back. */
+const creationAgeMs = 60_000;
+
 /** Creates the profiles of all users. */
 export function createProfiles(
   store: Store,
@@ -62,6 +68,7 @@ export function createProfiles(
     readonly fields: FieldIndexes;
   },
 ) {
+  const creationOf = readCreations(store, clock);
   async function apply(user: SpaceUser, change: ProfileChange): Promise<ProfileChanged> {
     const { metrics = [] } = change;
     if (metrics.length === 0) return { version: await write(user, change), transactionId: null };
@@ -84,13 +91,12 @@ export function createProfiles(
     });
   }
   async function read(user: SpaceUser): Promise<Profile & { readonly isKnown: boolean }> {
-    const { view, isKnown, extraRecords } = await loyalty.reader.summary(
-      user,
-      readProfileRecord,
-      readAccountNote,
-    );
+    const [{ view, isKnown, extraRecords }, createdAt] = await Promise.all([
+      loyalty.reader.summary(user, readProfileRecord, readAccountNote),
+      creationOf(user),
+    ]);
     const [record = null, account = null] = extraRecords;
-    return { record, account, loyalty: view, isKnown };
+    return { record, account, loyalty: view, createdAt, isKnown };
   }
   return {
     /** Returns a user's profile; null for an unknown user. */
@@ -118,6 +124,23 @@ export function createProfiles(
       await index?.();
       return changed;
     },
+  };
+}
+
+/** Reads when users were first known from the index of users, which searches read too. */
+function readCreations(store: Store, clock: Clock): (user: SpaceUser) => Promise<number | null> {
+  const creations = new Cache<number>({ entriesMax: 100_000, maxAgeMs: creationAgeMs, clock });
+  return async ({ organisationId, userId }) => {
+    // Ids of organisations have no slash.
+    const name = `${organisationId}/${userId}`;
+    const known = creations.get(name);
+    if (known !== undefined) return known;
+    const [standing] = await store.read(userIndexPartition(organisationId, userId), [
+      { type: "standing", key: userBoards.created, member: userId },
+    ]);
+    if (standing === null) return null;
+    creations.set(name, standing.score);
+    return standing.score;
   };
 }
 

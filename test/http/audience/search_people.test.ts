@@ -19,9 +19,9 @@ const profilePath = "/v1/api/audience/internal/profiles/update-batch";
 /** Counts the reads that wait for each other: those of one round trip begin while another one is under way. */
 class TripStore extends WatchedStore {
   trips = 0;
-  /** Whether the index is out of reach once a profile was written. */
-  isDyingAfterProfile = false;
-  #isProfileWritten = false;
+  /** The record after whose write the store is out of reach; null for none. */
+  diesAfter: string | null = null;
+  #isDead = false;
   #running = 0;
 
   override async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
@@ -35,10 +35,10 @@ class TripStore extends WatchedStore {
   }
 
   override async commit(partition: string, batch: Batch): Promise<Commit> {
-    if (this.isDyingAfterProfile && this.#isProfileWritten) throw new Error("The process has died");
+    if (this.diesAfter === null) this.#isDead = false;
+    if (this.#isDead) throw new Error("The process has died");
     const commit = await super.commit(partition, batch);
-    this.#isProfileWritten ||= batch.writes?.some(write => write.key === "profile") === true;
-    if (!this.isDyingAfterProfile) this.#isProfileWritten = false;
+    this.#isDead = batch.writes?.some(({ key }) => key === this.diesAfter) === true;
     return commit;
   }
 }
@@ -173,6 +173,50 @@ describeOnEveryStore("a back end that looks for a known person", open => {
     assert.deepEqual((await found(world, { displayName: "amm" })).data.length, 1);
   });
 
+  it("shows the time of the first report of users without an account everywhere", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const reporter = await backEnd(world);
+    const userId = "crm:1";
+    const reportedAt = new Date(world.clock.now()).toISOString();
+    const actions = [{ userId, action: "prediction", data: { outcome: "exact" } }];
+    const bulk = await reporter("/v1/api/audience/internal/actions/bulk", { body: { actions } });
+    assert.equal(bulk.status, 202, bulk.text);
+    await world.platform.work();
+    await world.platform.idle();
+    const times = async (): Promise<unknown> => {
+      const path = `/v1/api/audience/internal/profiles?user_ids=${userId}`;
+      const { data } = (await world.crm(path)).json.users[0];
+      return [data.createdAt, (await found(world, { userIds: [userId] })).data[0].createdAt];
+    };
+    world.clock.advance(86_400_000);
+    assert.deepEqual(await times(), [reportedAt, reportedAt], "without a profile");
+    const { json } = await world.crm(profilePath, { body: { updates: [{ userId, displayName: "Sam" }] } });
+    assert.equal(json.data.summary.failed, 0);
+    assert.deepEqual(await times(), [reportedAt, reportedAt], "with a profile");
+  });
+
+  it("finds a renamed user by the new name after a login, although the process died before the index knew it", async t => {
+    const world = await openWorld(open);
+    t.after(() => world.dispose());
+    const data = { email: "sam@example.com", password: "correct horse battery", nickname: "Sam" };
+    await world.call("/v1/user", { body: { ...pool, data } });
+    const login = (): Promise<Answer> =>
+      world.call("/v1/user/login", { method: "PUT", body: { ...pool, data } });
+    const { userId, accessToken: token } = (await login()).json.data;
+    const [store] = world.stores;
+    assert.ok(store !== undefined);
+    store.diesAfter = "name";
+    const body = { ...pool, data: { nickname: "Kim" } };
+    assert.equal((await world.call("/v1/user", { method: "PUT", body, token })).status, 200);
+    await world.platform.idle();
+    store.diesAfter = null;
+    assert.deepEqual(await foundIds(world, { username: "Kim" }), [], "the process died before");
+    assert.equal((await login()).status, 200);
+    assert.deepEqual(await foundIds(world, { username: "Kim" }), [userId]);
+    assert.deepEqual(await foundIds(world, { username: "Sam" }), []);
+  });
+
   it("never finds users of another organisation", async t => {
     const world = await openWorld(open);
     t.after(() => world.dispose());
@@ -227,12 +271,12 @@ describeOnEveryStore("a back end that looks for a known person", open => {
     assert.ok(store !== undefined);
     const updates = Array.from({ length: 9 }, (_, n) => ({ userId: `u${n}`, customFields: { shirt: "M" } }));
     await world.crm(profilePath, { body: { updates } });
-    store.isDyingAfterProfile = true;
+    store.diesAfter = "profile";
     const changed = { updates: [{ userId: "u1", customFields: { shirt: "L" } }] };
     const { json } = await world.crm(profilePath, { body: changed });
     // The profile has changed, so the update must not be answered as failed.
     assert.deepEqual([json.data.summary.succeeded, json.data.summary.failed], [1, 0]);
-    store.isDyingAfterProfile = false;
+    store.diesAfter = null;
     world.clock.advance(61_000);
     await world.platform.work();
     assert.deepEqual(await foundIds(world, { eq: [{ var: "customFields.shirt" }, "L"] }), ["u1"]);

@@ -116,6 +116,23 @@ describeOnStores("an index of users that is built later", open => {
     assert.deepEqual((await pagesOf(world.crm, body))[0], before);
   });
 
+  it("corrects the name of a user whose process died before the index knew it", async () => {
+    await using world = await openWorld(open);
+    const { userId } = await world.fan("Sam");
+    await world.platform.work();
+    world.clock.advance(1_000);
+    // Written past the index, as by a process that dies right after.
+    await new Users(world.store, testSecret).update(ids.project, userId, user => ({
+      ...user,
+      username: "Kim",
+    }));
+    assert.deepEqual(await foundIds(world.crm, { filter: { username: "Kim" } }), []);
+    world.clock.advance(1_000);
+    await build(world);
+    assert.deepEqual(await foundIds(world.crm, { filter: { username: "Kim" } }), [userId]);
+    assert.deepEqual(await foundIds(world.crm, { filter: { username: "Sam" } }), []);
+  });
+
   it("omits removed users, also after an interrupted removal", async () => {
     await using world = await openWorld(open);
     const [gone, leaving] = [await world.fan("Gone"), await world.fan("Leaving")];
