@@ -134,7 +134,9 @@ export class RedisConnection implements AsyncDisposable {
     this.#opening ??= this.#nextAttempt().finally(() => {
       this.#opening = undefined;
     });
-    if (!(await this.#opening)) throw unavailable("the server cannot be reached", this.#lastError);
+    if (await this.#opening) return;
+    const reason = this.#lastError === undefined ? "" : ` (${this.#lastError.message})`;
+    throw unavailable(`the server cannot be reached${reason}`, this.#lastError);
   }
 
   #nextAttempt(): Promise<boolean> {

@@ -25,7 +25,8 @@ export class CommandFailure extends Error {
 
   /** @param sent Set if the command may have reached the server. */
   constructor(cause: Error, sent: boolean) {
-    super(cause.message, { cause });
+    // ioredis would send operators to an option that is set as it has to be.
+    super(cause.name === "MaxRetriesPerRequestError" ? "the connection was lost" : cause.message, { cause });
     this.hadNoEffect = !sent || isRefusal(cause);
     this.wasLost = cause.name !== "ReplyError";
   }

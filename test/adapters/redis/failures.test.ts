@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/bounds.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
@@ -146,6 +147,21 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     for (const [record] of await Promise.all(reads)) assert.equal(record?.value, "1");
   });
 
+  it("says that the connection was lost where it was, in words of its own", async () => {
+    await using server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    await put(store);
+    server.freeze();
+    const lost = assert.rejects(put(store), {
+      code: "outcome_unknown",
+      message: "Cannot tell if Redis applied the change: the connection was lost",
+    });
+    // The commit is sent in this turn of the event loop or the next.
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+    await server.kill();
+    await lost;
+  });
+
   it("fails in time where there is no server, and works as soon as there is one", async () => {
     await using server = await startRedis();
     await server.kill();
@@ -154,7 +170,10 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await assert.rejects(put(store), { ...unavailable, retryAfterMs: 1_000 });
     await assert.rejects(store.read("p", [{ type: "record", key: "k" }]), unavailable);
     await assert.rejects(store.read("p", [{ type: "standing", key: "k", member: "m" }]), unavailable);
-    await assert.rejects(store.ping(), unavailable);
+    await assert.rejects(store.ping(), {
+      ...unavailable,
+      message: /cannot be reached \(connect E\w+ \S+\)$/,
+    });
     assert.ok(performance.now() - start < 4 * (answerMsMax + graceMs), "four failures took too long");
     await server.launch();
     await recovers(store);
