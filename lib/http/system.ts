@@ -99,8 +99,8 @@ function readyRoute(ready: SystemOptions["ready"]): AnyRoute {
     operation: "getReadiness",
     summary: "Check the store",
     description:
-      "Answers 200 where the store is reachable and takes writes, for load balancers, and 503 from the moment that the server " +
-      "begins to stop.",
+      "Answers 200 where the store is reachable, takes writes and holds the data that the process started with, for load " +
+      "balancers, and 503 from the moment that the server begins to stop.",
     auth: open,
     responses: { 200: { description: "Requests can be served", schema: ReadinessSchema } },
     errors: ["storage_unavailable", "outcome_unknown", "busy"],

@@ -134,7 +134,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const { keyRing, issuer } = authority;
   const services = createServices(resolved, authority);
   const areas = createAreas(services);
-  const readiness = new Readiness(resolved);
+  const readiness = new Readiness({ ...resolved, issuer });
   const http = handlerOptions(resolved, services, readiness);
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, merges, idleUsers, actions } = services;
@@ -177,7 +177,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await services.removals.resume();
       await idleUsers.sweepDue();
       await apiKeys.flushUses();
-      await readiness.warnings();
+      await readiness.watch();
     },
     rebuildBoard: (path, users) => rebuildFromLoyalty(services, path, users),
     startActionWorker: actions.startWorker,

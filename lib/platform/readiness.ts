@@ -1,10 +1,10 @@
-import type { Clock } from "../auth/mod.ts";
+import { type Clock, storedIssuer } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { platformPartition, type Store, type StoreWarning } from "../storage/mod.ts";
 
-/** Time for which a write proves that the store takes writes, in ms. */
-const writeAgeMs = 1_000;
+/** Time for which a probe proves that the store takes writes and is the same, in ms. */
+const probeAgeMs = 1_000;
 /** Time for which warnings of the store are kept, in ms. */
 const warningAgeMs = 60_000;
 
@@ -13,14 +13,20 @@ export interface ReadinessOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The issuer that the store had when the process started. */
+  readonly issuer: string;
 }
 
-/** Says if this process can serve requests: the store answers and takes writes, and the process is not about to stop. */
+/**
+ * Says if this process can serve requests: the store answers, takes writes and is the one that the process opened, and
+ * the process is not about to stop.
+ */
 export class Readiness {
   readonly #options: ReadinessOptions;
   #isDraining = false;
-  #wroteAt = Number.NEGATIVE_INFINITY;
-  #writing: Promise<void> | undefined;
+  #probedAt = Number.NEGATIVE_INFINITY;
+  #probing: Promise<void> | undefined;
+  #isReplaced = false;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #warnings: readonly StoreWarning[] = [];
 
@@ -41,13 +47,19 @@ export class Readiness {
   async check(): Promise<readonly StoreWarning[]> {
     if (this.#isDraining) throw new AppError("busy", "Cannot take more requests: the server is stopping");
     await this.#options.store.ping();
-    if (this.#options.clock() - this.#wroteAt >= writeAgeMs) {
-      this.#writing ??= this.#write().finally(() => {
-        this.#writing = undefined;
+    if (this.#options.clock() - this.#probedAt >= probeAgeMs) {
+      this.#probing ??= this.#probe().finally(() => {
+        this.#probing = undefined;
       });
-      await this.#writing;
+      await this.#probing;
     }
     return await this.warnings();
+  }
+
+  /** Logs what endangers the data of the store, and that its data is gone. */
+  async watch(): Promise<void> {
+    await this.#isSameStore();
+    await this.warnings();
   }
 
   /** Returns what endangers the data of the store, and logs what is new. */
@@ -64,12 +76,29 @@ export class Readiness {
     return this.#warnings;
   }
 
-  async #write(): Promise<void> {
+  async #probe(): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock();
+    if (!(await this.#isSameStore())) {
+      throw new AppError("storage_unavailable", "Cannot use the store: it is not the one that was opened");
+    }
     await store.commit(platformPartition("health"), {
       writes: [{ type: "put", key: "written", value: String(now) }],
     });
-    this.#wroteAt = now;
+    this.#probedAt = now;
+  }
+
+  /** Returns false, and logs it once, if the store was emptied or replaced: its issuer is gone or another one. */
+  async #isSameStore(): Promise<boolean> {
+    const { store, logger, issuer } = this.#options;
+    const found = await storedIssuer(store);
+    const isReplaced = found !== issuer;
+    if (isReplaced && !this.#isReplaced) {
+      const detail =
+        "The store is empty or another one. Restore its data, or restart every process to begin with what it has";
+      logger.log("error", "store_replaced", { detail, issuer, found });
+    }
+    this.#isReplaced = isReplaced;
+    return !isReplaced;
   }
 }

@@ -7,6 +7,7 @@
 import process from "node:process";
 import {
   type ApiKeys,
+  checkMasterSecret,
   createApiKeys,
   MasterSecret,
   permissions,
@@ -32,16 +33,17 @@ import { closeStorage, openStorage, type Storage } from "../services/storage.ts"
 /**
  * Creates an API key with every permission.
  *
- * @throws {CliError} The settings name no durable store, the organisation is unknown, or it has keys already.
+ * @throws {CliError} The settings name no durable store, its keys were sealed under another secret, the organisation is
+ *   unknown, or it has keys already.
  */
 export const bootstrapKey: CliContext["bootstrapKey"] = (flags, organisationId, name, isForced) =>
   inStore("keys bootstrap", flags, async ({ store }, { secret = "" }) => {
-    const apiKeys = createApiKeys({
-      store,
-      secret: new MasterSecret(secret),
-      clock: systemClock,
-      random: systemRandom,
+    const options = { store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom };
+    await checkMasterSecret(options).catch((error: unknown) => {
+      if (error instanceof AppError) throw error;
+      throw wrongUsage(String(error instanceof Error ? error.message : error));
     });
+    const apiKeys = createApiKeys(options);
     await requireFirstKey(store, apiKeys, organisationId, isForced);
     return await apiKeys.create({ organisationId, name, permissions });
   });

@@ -3,9 +3,10 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createJsonLogger } from "../../lib/http/mod.ts";
-import type { Store } from "../../lib/storage/mod.ts";
+import { platformPartition, type Store } from "../../lib/storage/mod.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -35,6 +36,45 @@ describe("readiness", () => {
     world.clock.advance(1_000);
     await world.call("/readyz");
     assert.equal(written() - before, 2);
+  });
+});
+
+describeOnEveryStore("readiness on a store that loses its data", openStore => {
+  it("ends until the data is back, and the log says so once", async t => {
+    const lines: string[] = [];
+    let store: Store | undefined;
+    const world = await openPlatform(
+      async clock => {
+        store = await openStore(clock);
+        return store;
+      },
+      { logger: createJsonLogger({ write: line => lines.push(line) }) },
+    );
+    t.after(() => world.dispose());
+    assert.ok(store !== undefined);
+    const keys = platformPartition("key_ring");
+    const [issuer] = await store.read(keys, [{ type: "record", key: "issuer" }]);
+    assert.ok(issuer !== null);
+    const replaced = (): number => lines.filter(line => line.includes('"event":"store_replaced"')).length;
+
+    await world.platform.work();
+    assert.equal((await world.call("/readyz")).status, 200);
+    assert.equal(replaced(), 0);
+    await store.commit(keys, { writes: [{ type: "delete", shape: "record", key: "issuer" }] });
+    await world.platform.work();
+    assert.equal(replaced(), 1);
+    await assertUnready(world);
+    assert.equal((await world.call("/healthz")).status, 200);
+    await store.commit(keys, { writes: [{ type: "put", key: "issuer", value: "urn:uuid:another" }] });
+    await assertUnready(world);
+    assert.equal(replaced(), 1);
+
+    await store.commit(keys, { writes: [{ type: "put", key: "issuer", value: issuer.value }] });
+    world.clock.advance(1_000);
+    assert.equal((await world.call("/readyz")).status, 200);
+    await store.commit(keys, { writes: [{ type: "delete", shape: "record", key: "issuer" }] });
+    await assertUnready(world);
+    assert.equal(replaced(), 2);
   });
 });
 

@@ -66,6 +66,11 @@ describe("grandstand keys", () => {
     assert.equal(code, 0, stderr);
     const [, key = "", secret = ""] = shown.exec(stdout) ?? assert.fail(stdout);
     assert.match(stderr, /shown only once/);
+    const strange = await run(["bootstrap", "--force"], {
+      GRANDSTAND_SECRET: "a secret that the server does not have, long enough",
+    });
+    assert.deepEqual([strange.code, strange.stdout], [2, ""]);
+    assert.match(strange.stderr, /sealed under another master secret/);
     const again = await run(["bootstrap"]);
     assert.deepEqual([again.code, again.stdout], [7, ""]);
     assert.match(again.stderr, /has 1 API keys already/);

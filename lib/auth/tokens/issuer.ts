@@ -33,3 +33,9 @@ export async function openIssuer(options: IssuerOptions): Promise<string> {
   });
   return commit.ok ? issuer : await openIssuer(options);
 }
+
+/** Returns the issuer that a store has, or null if no platform has opened it. */
+export async function storedIssuer(store: Store): Promise<string | null> {
+  const [stored] = await store.read(platformPartition("key_ring"), [{ type: "record", key: issuerKey }]);
+  return stored?.value ?? null;
+}

@@ -84,6 +84,15 @@ export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   return ring;
 }
 
+/**
+ * Checks a master secret against the key ring of a store, which a first start has yet to create.
+ *
+ * @throws {Error} The ring was sealed under another master secret, or its record is not readable.
+ */
+export async function checkMasterSecret(options: KeyRingOptions): Promise<void> {
+  await new KeyRing(options).check();
+}
+
 /** An opened key with its stored form. */
 interface OpenedKey extends RingKey {
   readonly stored: StoredKey;
@@ -119,6 +128,12 @@ export class KeyRing {
   async open(): Promise<void> {
     await this.#change(lives => (lives.length === 0 ? this.#options.clock() : undefined));
     if (this.#copy.lives.at(-1)?.key.algorithm !== this.#algorithm) await this.rotate();
+  }
+
+  /** Opens the stored keys, if there are any. */
+  async check(): Promise<void> {
+    const stored = await this.#read();
+    if (stored !== null) await this.#adopt(stored, this.#options.clock());
   }
 
   /** Returns the pair that signs now, from a copy of the ring that is at most a minute old unless the store is down. */
@@ -261,8 +276,8 @@ export class KeyRing {
     const privateJwk = await unseal(this.#sealingKey, key.sealed, { context: sealContext(key) });
     if (privateJwk === undefined) {
       throw new Error(
-        "Cannot open the key ring: it was sealed under another master secret. Start with the secret that sealed it, " +
-          `or delete the record "${ringKey}" of "${this.#partition}" to begin anew, which ends every session`,
+        "Cannot open the key ring: it was sealed under another master secret. Use the secret that sealed it: without it " +
+          "no session, session record, API key, client token and password of an export of this store is valid",
       );
     }
     return { stored: key, pair: await importPair(privateJwk, key.algorithm), goneAt };
