@@ -15,6 +15,7 @@ export {
   type HiddenUsers,
   hiddenUsersMax,
 } from "./ranking/hidden_users.ts";
+export { type BoardPreview, createBoardPreview } from "./scores/preview.ts";
 export type { Rebuilt } from "./scores/rebuild.ts";
 export type { BoardPath } from "./scores/resolve_board.ts";
 export type {

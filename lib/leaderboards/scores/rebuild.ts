@@ -125,6 +125,13 @@ async function* batchesOf(users: AsyncIterable<string>): AsyncGenerator<readonly
   if (batch.size > 0) yield [...batch];
 }
 
+/** A board with a season of it, or null where it has none. */
+interface ReplayedBoard extends Pick<ResolvedBoard, "declaration" | "season"> {
+  readonly project: Pick<ResolvedBoard["project"], "id">;
+  readonly event: { readonly id: string } | null;
+  readonly location: Pick<ResolvedBoard["location"], "bounds">;
+}
+
 /** Computes what a board shows of users from their recorded earnings. */
 interface BoardReplay {
   /** Computes a user's score; null: the user does not belong on the board. */
@@ -141,9 +148,7 @@ interface BoardReplay {
  *
  * @throws {AppError} `conflict` for a board whose scores back ends write.
  */
-function createReplay(
-  board: Pick<ResolvedBoard, "declaration" | "project" | "event" | "season" | "location">,
-): BoardReplay {
+export function createReplay(board: ReplayedBoard): BoardReplay {
   const { declaration, project, event, season, location } = board;
   const { source } = declaration;
   const amountOf = compileAmount(declaration);

@@ -7,13 +7,16 @@
 import * as v from "valibot";
 import { parseIsoTime } from "../../calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { type BoardPreview, boardFaults, createBoardPreview, type Earning } from "../../leaderboards/mod.ts";
 import { requireReportable } from "../commands/user_commands.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { choiceOf, fieldErrors, hasMember } from "../config/fields.ts";
 import { ownValue } from "../config/scope.ts";
 import { advanceTime, applyAction, applyGrant } from "../engine/mod.ts";
+import type { HistoryRecord } from "../user/history.ts";
 import { type ProfileFields, pickFields } from "../user/profile_fields.ts";
+import { earningOf } from "../user/read_history.ts";
 import { emptyState, type Gift, type UserState } from "../user/state.ts";
 
 const scenariosMax = 1_000;
@@ -39,6 +42,8 @@ const profileStep = v.strictObject({
 });
 const expectation = v.strictObject({
   metrics: v.optional(v.record(v.string(), v.number()), {}),
+  /** Scores by the ids of boards, those of an event as `<eventId>/<boardId>`; null: not on the board. */
+  boards: v.optional(v.record(v.string(), v.nullable(v.number())), {}),
   inventory: v.optional(v.record(v.string(), v.array(v.string())), {}),
   /** The highest rung of each ladder; empty before the first. */
   milestones: v.optional(v.record(v.string(), v.string()), {}),
@@ -53,7 +58,10 @@ const step = choiceOf("ScenarioStep", [actionStep, profileStep, expectStep], inp
   return hasMember(input, "profile") ? profileStep : actionStep;
 });
 
+const section = v.exactOptional(v.unknown());
 const ScenariosSchema = v.strictObject({
+  /** The sections of a project's settings that declare boards. */
+  boards: v.optional(v.strictObject({ leaderboards: section, eventLeaderboards: section }), {}),
   scenarios: v.pipe(
     v.array(
       v.strictObject({
@@ -92,8 +100,12 @@ export function playScenarios(document: unknown, source: unknown): readonly Scen
   const config = compileConfig(document);
   const parsed = v.safeParse(ScenariosSchema, source);
   if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
-  const played = parsed.output.scenarios.map((scenario, index) =>
-    new ScenarioPlayer(config, `/scenarios/${index}`).play(scenario),
+  const { boards, scenarios } = parsed.output;
+  const faults = boardFaults(boards, "/boards");
+  if (faults.length > 0) throw invalid(faults);
+  const preview = createBoardPreview(boards, "/boards");
+  const played = scenarios.map((scenario, index) =>
+    new ScenarioPlayer(config, preview, `/scenarios/${index}`).play(scenario),
   );
   const errors = played.flatMap(({ errors }) => errors);
   if (errors.length > 0) throw invalid(errors);
@@ -105,13 +117,16 @@ class ScenarioPlayer {
   readonly errors: FieldError[] = [];
   readonly checks: ScenarioCheck[] = [];
   readonly #config: CompiledConfig;
+  readonly #preview: BoardPreview;
   readonly #pointer: string;
   readonly #states = new Map<string, UserState>();
+  readonly #earnings = new Map<string, Earning[]>();
   #users: ReadonlySet<string> = new Set();
   readonly #profiles = new Map<string, ProfileFields>();
 
-  constructor(config: CompiledConfig, pointer: string) {
+  constructor(config: CompiledConfig, preview: BoardPreview, pointer: string) {
     this.#config = config;
+    this.#preview = preview;
     this.#pointer = pointer;
   }
 
@@ -145,10 +160,10 @@ class ScenarioPlayer {
       return;
     }
     const reported = { name: action, data, at, happenedAt: Math.min(happenedAt, at) };
-    const { state } = applyAction(config, this.#stateAt(user, at), reported, this.#input(user));
+    const { state, record } = applyAction(config, this.#stateAt(user, at), reported, this.#input(user));
     const { gifts } = state;
     state.gifts = [];
-    this.#states.set(user, state);
+    this.#keep(user, state, [record]);
     for (const gift of gifts) this.#give(gift, user, at);
   }
 
@@ -156,10 +171,16 @@ class ScenarioPlayer {
   #give({ userId, ruleId, rewards }: Gift, from: string, at: number): void {
     if (userId === from || !this.#users.has(userId)) return;
     const grant = { rewards, reason: `Rule ${ruleId}`, at };
-    this.#states.set(
-      userId,
-      applyGrant(this.#config, this.#stateAt(userId, at), grant, this.#input(userId)).state,
-    );
+    const before = this.#stateAt(userId, at);
+    const { state, record } = applyGrant(this.#config, before, grant, this.#input(userId));
+    this.#keep(userId, state, [record]);
+  }
+
+  #keep(user: string, state: UserState, records: readonly HistoryRecord[]): void {
+    this.#states.set(user, state);
+    const earnings = this.#earnings.get(user) ?? [];
+    for (const record of records) earnings.push(earningOf({ ...record, id: "" }));
+    this.#earnings.set(user, earnings);
   }
 
   #input(user: string): { readonly profile: ProfileFields } {
@@ -167,7 +188,17 @@ class ScenarioPlayer {
   }
 
   #stateAt(user: string, at: number): UserState {
-    return advanceTime(this.#config, this.#states.get(user) ?? emptyState(null), at).state;
+    const { state, records } = advanceTime(this.#config, this.#states.get(user) ?? emptyState(null), at);
+    this.#keep(user, state, records);
+    return state;
+  }
+
+  #scoreOn(path: string, user: string, state: UserState, at: number): number | null | undefined {
+    const slash = path.lastIndexOf("/");
+    const eventId = slash === -1 ? null : path.slice(0, slash);
+    const { revision, changedAt, metrics } = state;
+    const earned = { revision, changedAt, metrics, earnings: this.#earnings.get(user) ?? [] };
+    return this.#preview.scoreOf({ eventId, leaderboardId: path.slice(slash + 1) }, earned, at);
   }
 
   #expect(scenario: string, { user, at, expect }: ExpectStep, pointer: string): void {
@@ -176,6 +207,7 @@ class ScenarioPlayer {
     const sets = new Set(config.inventory.map(({ id }) => id));
     const ladders = new Set(config.milestones.map(({ id }) => id));
     const parts = {
+      boards: (path: string) => this.#scoreOn(path, user, state, at),
       metrics: (id: string) => ownValue(state.metrics, id) ?? metrics.get(id)?.defaultValue,
       inventory: (id: string) =>
         sets.has(id) ? [...(ownValue(state.inventory, id) ?? [])].sort() : undefined,

@@ -12,6 +12,7 @@ import { cliContext, runCommand } from "../../support/terminal.ts";
 
 const [, guideScenarios = ""] =
   /^```yaml\n(scenarios:[\s\S]*?)^```/m.exec(textOf("lib/loyalty/README.md")) ?? [];
+const [, guideBoards = ""] = /^```yaml\n(boards:[\s\S]*?)^```/m.exec(textOf("lib/loyalty/README.md")) ?? [];
 const weekend = JSON.stringify(recipeOf("Double points at a weekend"));
 
 function run(scenarios: string, configuration = weekend): ReturnType<typeof runCommand> {
@@ -41,7 +42,8 @@ async function detailsOf(running: Promise<unknown>): Promise<readonly string[]> 
 }
 
 describe("grandstand loyalty test", () => {
-  it("passes the scenario of the guide", async () => {
+  it("passes the scenarios of the guide", async () => {
+    assert.deepEqual((await run(guideBoards)).notes, ["2 passed, 0 failed"]);
     const { shown, exit, notes } = await run(guideScenarios);
     assert.equal(exit, 0);
     assert.deepEqual(notes, ["2 passed, 0 failed"]);
@@ -127,6 +129,68 @@ describe("grandstand loyalty test", () => {
     ];
     const { notes, shown } = await run(scenarios.join("\n"), configuration);
     assert.deepEqual(notes, ["4 passed, 0 failed"], JSON.stringify(shown));
+  });
+
+  it("shows the scores of boards, of seasons and of events", async () => {
+    const configuration = JSON.stringify({
+      metrics: [{ id: "points", title: "", lots: { expires: { after: { hours: 1 } } } }],
+      actions: [{ name: "go", data: { eventId: "string", from: "string" } }],
+      rules: [
+        {
+          id: "go",
+          trigger: { action: "go" },
+          effects: [
+            { type: "metric", metricId: "points", metricQuantity: 3 },
+            { type: "metric", metricId: "points", metricQuantity: 2, user: { var: "data.from" } },
+          ],
+        },
+      ],
+    });
+    const boards = {
+      leaderboards: [
+        { id: "overall", source: { type: "metric", metricId: "points" } },
+        {
+          id: "daily",
+          source: { type: "metric", metricId: "points" },
+          seasons: { type: "daily", timeZone: "UTC" },
+        },
+        { id: "goes", source: { type: "action", action: "go" }, bounds: { min: 0, max: 2 } },
+      ],
+      eventLeaderboards: [{ id: "round_1", source: { type: "metric", metricId: "points" } }],
+    };
+    const go = (at: string, data: object): object => ({ at, user: "ann", action: "go", data });
+    const expect = (at: string, user: string, scores: object): object => ({
+      at,
+      user,
+      expect: { boards: scores },
+    });
+    const [noon, later, next] = ["2026-11-16T12:00:00Z", "2026-11-16T13:00:00Z", "2026-11-17T12:00:00Z"];
+    const none = { overall: null, daily: null, goes: null, "derby/round_1": null };
+    const steps = [
+      expect(noon, "ann", none),
+      go(noon, { eventId: "derby", from: "bob" }),
+      go(noon, { eventId: "final" }),
+      go(noon, {}),
+      expect(noon, "ann", { overall: 9, daily: 9, goes: 2, "derby/round_1": 3, "final/round_1": 3 }),
+      expect(noon, "bob", { overall: 2, daily: 2, goes: null, "derby/round_1": null }),
+      expect(later, "ann", { overall: 0, daily: 0, goes: 2, "derby/round_1": 3 }),
+      go(next, { eventId: "derby" }),
+      expect(next, "ann", { overall: 3, daily: 3, goes: 2, "derby/round_1": 6 }),
+    ];
+    const file = (scenarioBoards: object): string =>
+      JSON.stringify({ boards: scenarioBoards, scenarios: [{ name: "boards", steps }] });
+    const { shown, notes } = await run(file(boards), configuration);
+    assert.deepEqual(notes, ["21 passed, 0 failed"], JSON.stringify(shown));
+    const direct = { ...boards, eventLeaderboards: [{ id: "round_1" }] };
+    assert.match(
+      (await detailsOf(run(file(direct), configuration)))[0] ?? "",
+      /Expected one that is listed under \/boards/,
+    );
+    const wrong = { leaderboards: [{ id: "a b" }] };
+    assert.match(
+      (await detailsOf(run(file(wrong), configuration)))[0] ?? "",
+      /\/boards\/leaderboards\/0\/id: /,
+    );
   });
 
   it("names line and column of every error", async () => {
