@@ -134,7 +134,12 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     background: new BackgroundWork(logger),
     onMerge: options.onMerge ?? (() => {}),
     onRemove,
-    removals: new Removals({ ...services, sessions, codes: codesOfUsers, onRemove: services.forgetUser }),
+    removals: new Removals({
+      ...{ ...services, sessions, codes: codesOfUsers },
+      onRemove: services.forgetUser,
+      removeScores: onRemove,
+      hasTransactions: services.isWorthKeeping,
+    }),
   };
 }
 

@@ -173,7 +173,10 @@ function removalOf({
 function hasTransactions({
   directory,
   loyalty,
-}: Pick<Services, "directory" | "loyalty">): (projectId: string, user: User) => Promise<boolean> {
+}: Pick<Services, "directory" | "loyalty">): (
+  projectId: string,
+  user: Pick<User, "userId">,
+) => Promise<boolean> {
   return async (projectId, { userId }) => {
     const project = await directory.project(projectId);
     if (project === null) return true;

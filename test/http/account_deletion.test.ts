@@ -6,10 +6,14 @@ import { Users } from "../../lib/identity/mod.ts";
 import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { userIndexPartition } from "../../lib/users/mod.ts";
 import { createDyingStore, type DyingStore } from "../support/dying_store.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, openPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { until } from "../support/until.ts";
+import { backEnd } from "./audience/_back_end.ts";
+import { indexedSeed } from "./audience/_searched.ts";
 import { deviceId, Pool, password, pool } from "./managed_pool/_pool.ts";
 
 const email = "fan@example.com";
@@ -188,6 +192,70 @@ describeOnStores("the deletion of an account", open => {
       await other.close();
       await stored[Symbol.asyncDispose]();
     }
+  });
+
+  it("takes users off boards and indexes that a score on its way reached, but not those who began anew", async t => {
+    const keys = ["metric:points", "board"];
+    const held = { isOn: false, partitions: [] as string[], release: [] as (() => void)[] };
+    const world = await openPlatform(
+      async clock => {
+        const store = await open(clock);
+        const commit: Store["commit"] = async (partition, batch) => {
+          const isScore =
+            batch.writes?.some(({ type, key }) => type === "score" && keys.includes(key)) === true;
+          if (held.isOn && isScore) {
+            held.partitions.push(partition);
+            await new Promise<void>(resolve => held.release.push(resolve));
+          }
+          return await store.commit(partition, batch);
+        };
+        return new Proxy(store, {
+          get: (target, name) => {
+            const member = name === "commit" ? commit : Reflect.get(target, name, target);
+            return typeof member === "function" ? member.bind(target) : member;
+          },
+        });
+      },
+      { seed: indexedSeed },
+    );
+    t.after(() => world.dispose());
+    const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
+    const report = await backEnd(world);
+    const isListed = async (userId: string): Promise<readonly boolean[]> => {
+      const [indexed] = await world.store.read(userIndexPartition(ids.organisation, userId), [
+        { type: "standing", key: "metric:points", member: userId },
+      ]);
+      const entry = await world.call(`/projects/${ids.project}/leaderboards/overall/users/${userId}`);
+      return [indexed !== null, entry.status === 200];
+    };
+    held.isOn = true;
+    for (const fan of [sam, kim]) await fan.act("prediction", { outcome: "exact" });
+    await until("Sam's scores are on their way", () =>
+      [userIndexPartition(ids.organisation, sam.userId), "overall"].every(part =>
+        held.partitions.some(partition => partition.includes(part)),
+      ),
+    );
+    held.isOn = false;
+    for (const { externalId } of [sam, kim]) {
+      const query = new URLSearchParams({
+        ...{ projectId: ids.project, strategy: "simplified", provider: "noLogin" },
+        externalId,
+      });
+      assert.equal((await world.call(`/v1/user?${query}`, { method: "DELETE" })).status, 200);
+    }
+    for (const release of held.release) release();
+    await world.platform.idle();
+    assert.deepEqual(await isListed(sam.userId), [true, true], "the scores came after the removal");
+    const actions = [
+      { userId: kim.userId, projectId: ids.project, action: "prediction", data: { outcome: "exact" } },
+    ];
+    assert.equal((await report("/v1/api/audience/internal/actions/bulk", { body: { actions } })).status, 202);
+    await world.platform.idle();
+    world.clock.advance(60_000);
+    await world.platform.work();
+    await world.platform.idle();
+    assert.deepEqual(await isListed(sam.userId), [false, false]);
+    assert.deepEqual(await isListed(kim.userId), [true, true], "a back end reported the id again");
   });
 
   it("leaves no way to log in while it is interrupted", async t => {

@@ -32,7 +32,7 @@ export interface IdleUsersOptions {
   readonly clock: Clock;
   readonly onRemove: OnRemove;
   /** Tests if a user has something worth keeping, for example points. */
-  readonly isWorthKeeping: (projectId: string, user: User) => Promise<boolean>;
+  readonly isWorthKeeping: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
 }
 
 /** The activity of anonymous users, and the removal of idle ones. */

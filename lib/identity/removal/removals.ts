@@ -2,25 +2,29 @@
  * Removal of users by themselves or by operators.
  *
  * A board of the platform names each user who is being removed, before anything is. The user is marked as retired next, which
- * no login survives. A removal that its process did not finish is resumed by `platform.work()`. Removals that overlap do no
- * harm, so that the board needs no lease and is no `DueQueue` of lib/background.
+ * no login survives. A removal that its process did not finish is resumed by `platform.work()`, and a finished one is looked at
+ * again a minute later: scores that were on their way may have listed the user anew. Removals that overlap do no harm, so that
+ * the boards need no lease and are no `DueQueue` of lib/background.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import { type Partition, platformPartition, type Store } from "../../storage/mod.ts";
+import { type Partition, platformPartition, type Store, type Write } from "../../storage/mod.ts";
 import type { Codes } from "../codes/codes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { User, Users } from "../users.ts";
 import { type OnRemove, removeUser } from "./remove_user.ts";
 
-/** Time after which a removal counts as interrupted, in ms. */
-const interruptedAfterMs = 60_000;
-/** Most removals that one call resumes. */
+/** Time after which a removal counts as interrupted, and scores are no longer on their way, in ms. */
+const againAfterMs = 60_000;
+/** Most removals of each board that one call works on. */
 const resumedMax = 100;
-const key = "users";
+
+/** The boards: users who are being removed, and those who were, by the time at which that began or ended. */
+const boards = { begun: "users", ended: "ended" } as const;
+type Board = (typeof boards)[keyof typeof boards];
 
 /** Services of {@linkcode Removals}. */
 export interface RemovalsOptions {
@@ -31,6 +35,10 @@ export interface RemovalsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onRemove: OnRemove;
+  /** Takes a user off boards. */
+  readonly removeScores: OnRemove;
+  /** Tests if a user has transactions again, as a back end has reported the id since. */
+  readonly hasTransactions: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
 }
 
 /** The removals of a platform. */
@@ -44,28 +52,33 @@ export class Removals {
 
   /** Removes a user with everything that the platform keeps about it. */
   async remove(projectId: string, userId: string): Promise<void> {
-    await this.#schedule(memberOf(projectId, userId));
+    await this.#schedule(boards.begun, memberOf(projectId, userId));
     await this.#run(projectId, userId);
   }
 
-  /** Resumes removals that were interrupted. One that fails is logged and tried again later. */
+  /** Resumes interrupted removals, and clears up after finished ones. One that fails is logged and tried again later. */
   async resume(): Promise<void> {
+    await this.#workOn(boards.begun, (projectId, userId) => this.#run(projectId, userId));
+    await this.#workOn(boards.ended, (projectId, userId) => this.#clearUp(projectId, userId));
+  }
+
+  async #workOn(board: Board, work: OnRemove): Promise<void> {
     const { store, clock, logger } = this.#options;
     const [{ entries }] = await store.read(this.#partition, [
-      { type: "board", key, max: clock() - interruptedAfterMs, limit: resumedMax },
+      { type: "board", key: board, max: clock() - againAfterMs, limit: resumedMax },
     ]);
     for (const { member } of entries) {
       const [projectId = "", userId = ""] = JSON.parse(member) as string[];
       // Scheduled again first, so that one that always fails holds no other up.
-      await this.#schedule(member);
-      await this.#run(projectId, userId).catch((error: unknown) =>
+      await this.#schedule(board, member);
+      await work(projectId, userId).catch((error: unknown) =>
         logger.log("error", "user_removal_failed", { projectId, userId, error: String(error) }),
       );
     }
   }
 
   async #run(projectId: string, userId: string): Promise<void> {
-    const { store, users, codes, onRemove } = this.#options;
+    const { users, codes, onRemove } = this.#options;
     const user = await users.update(projectId, userId, retired);
     // Without a record only the last step is missing, or other areas, which all can repeat theirs.
     if (user === null) await onRemove(projectId, userId);
@@ -73,15 +86,25 @@ export class Removals {
       if (user.account !== undefined) await codes.revokeAll(projectId, user.account.email);
       await removeUser(this.#options, projectId, user);
     }
-    await store.commit(this.#partition, {
-      writes: [{ type: "unscore", key, member: memberOf(projectId, userId) }],
-    });
+    const member = memberOf(projectId, userId);
+    await this.#schedule(boards.ended, member, [{ type: "unscore", key: boards.begun, member }]);
   }
 
-  async #schedule(member: string): Promise<void> {
+  /** Takes the user off the boards and indexes that a late score reached, unless it has begun anew. */
+  async #clearUp(projectId: string, userId: string): Promise<void> {
+    const { store, users, hasTransactions, removeScores } = this.#options;
+    if (!(await hasTransactions(projectId, { userId }))) {
+      await removeScores(projectId, userId);
+      await users.remove(projectId, userId);
+    }
+    const member = memberOf(projectId, userId);
+    await store.commit(this.#partition, { writes: [{ type: "unscore", key: boards.ended, member }] });
+  }
+
+  async #schedule(board: Board, member: string, more: readonly Write[] = []): Promise<void> {
     const { store, clock } = this.#options;
     await store.commit(this.#partition, {
-      writes: [{ type: "score", op: "set", key, member, score: clock() }],
+      writes: [{ type: "score", op: "set", key: board, member, score: clock() }, ...more],
     });
   }
 }
