@@ -19,6 +19,7 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
+import { bundle as bundlePackage } from "../runtime/build.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
@@ -120,6 +121,11 @@ process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --enable-source-ma
 
 const files = testFiles(positionals);
 if (files.length === 0) throw new Error(`No test file's path contains ${positionals.join(" or ")}`);
+if (files.some(file => file.startsWith("test/runtime/"))) {
+  // Built once for all files that start the command-line program.
+  process.env.GRANDSTAND_TEST_DIST = `${bundles}/dist`;
+  await bundlePackage(process.env.GRANDSTAND_TEST_DIST);
+}
 const skips = new Map<string, number>();
 const reporter = new spec();
 let counted = false;

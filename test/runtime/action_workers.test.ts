@@ -19,7 +19,7 @@ const userId = "somebody";
 
 async function command(args: readonly string[], environment: Record<string, string>): Promise<Program> {
   assert.ok(built !== undefined);
-  return start([...(await cliCommand(built)), ...args], { GRANDSTAND_SECRET: secret, ...environment });
+  return start([...cliCommand(built), ...args], { GRANDSTAND_SECRET: secret, ...environment });
 }
 
 interface Demonstration {

@@ -18,7 +18,7 @@ const built = runtimes.find(({ form, skip }) => form === "built" && skip === fal
 
 async function run(args: readonly string[], environment: Record<string, string> = {}): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), ...args], environment);
+  const program = start([...cliCommand(built), ...args], environment);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }
@@ -101,7 +101,7 @@ describe("the command", { concurrency: true }, () => {
     assert.ok(built !== undefined);
     const envFile = join(folder, "settings");
     writeFileSync(envFile, `GRANDSTAND_SECRET=${secret}\nGRANDSTAND_LOG=loud\nGRANDSTAND_PORT=0\n`);
-    const command = [...(await cliCommand(built)), "serve", "--env-file", envFile] as const;
+    const command = [...cliCommand(built), "serve", "--env-file", envFile] as const;
     const program = start([...command], { GRANDSTAND_LOG: "silent" });
     await program.match(/listens on/);
     program.signal("SIGTERM");
@@ -117,7 +117,7 @@ describe("the command", { concurrency: true }, () => {
     assert.ok(built !== undefined);
     const file = join(folder, "demo.json");
     const args = ["serve", "--demo", "--port", "0", "--demo-file", file];
-    const program = start([...(await cliCommand(built)), ...args]);
+    const program = start([...cliCommand(built), ...args]);
     const [, url] = await program.match(/listens on (\S+)/);
     program.signal("SIGINT");
     assert.equal(await program.ended, 0);
@@ -129,7 +129,7 @@ describe("the command", { concurrency: true }, () => {
 
   it("exits at once on a second signal", async () => {
     assert.ok(built !== undefined);
-    const program = start([...(await cliCommand(built)), "serve", "--demo", "--port", "0"]);
+    const program = start([...cliCommand(built), "serve", "--demo", "--port", "0"]);
     const [, url = ""] = await program.match(/listens on (\S+)/);
     // A body that never ends keeps the first signal waiting.
     const body = new ReadableStream({

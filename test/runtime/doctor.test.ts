@@ -35,7 +35,7 @@ interface Outcome {
 
 async function doctor(...args: readonly string[]): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), "doctor", ...args]);
+  const program = start([...cliCommand(built), "doctor", ...args]);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }

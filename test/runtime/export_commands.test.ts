@@ -33,7 +33,7 @@ async function run(
   { password, input = "" }: { readonly password?: string; readonly input?: string },
 ): Promise<Outcome> {
   const environment = password === undefined ? {} : { GRANDSTAND_EXPORT_PASSWORD: password };
-  const program = start([...(await cliCommand(runtime)), "export", "decrypt", ...args], environment);
+  const program = start([...cliCommand(runtime), "export", "decrypt", ...args], environment);
   program.stdin.end(input);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
@@ -79,7 +79,7 @@ describe("grandstand export decrypt", () => {
     it(`leaves nothing behind where it is ended by ${signal} while it writes`, async () => {
       const before = readdirSync(folder);
       const environment = { GRANDSTAND_EXPORT_PASSWORD: sealedLarge.password };
-      const program = start([...(await cliCommand(runtime)), "export", "decrypt", large], environment);
+      const program = start([...cliCommand(runtime), "export", "decrypt", large], environment);
       await until("it writes", () => readdirSync(folder).some(name => name.endsWith(".part")));
       program.signal(signal);
       assert.equal(await program.ended, code, program.stderr());

@@ -19,7 +19,7 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
 
   async function command(args: readonly string[], more: Record<string, string> = {}): Promise<Program> {
     assert.ok(built !== undefined);
-    return start([...(await cliCommand(built)), ...args], { ...environment, ...more });
+    return start([...cliCommand(built), ...args], { ...environment, ...more });
   }
 
   async function output(args: readonly string[], more: Record<string, string> = {}): Promise<string> {

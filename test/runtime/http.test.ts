@@ -25,7 +25,7 @@ let files = 0;
 async function serve(runtime: Runtime, environment: Record<string, string>): Promise<Served> {
   const file = join(folder, `demo-${files++}.json`);
   const settings = { GRANDSTAND_PORT: "0", GRANDSTAND_DEMO_FILE: file, ...environment };
-  const program = start([...(await cliCommand(runtime)), "serve", "--demo"], settings);
+  const program = start([...cliCommand(runtime), "serve", "--demo"], settings);
   await program.match(/# 1\. /);
   return { program, demo: JSON.parse(readFileSync(file, "utf8")) as Demo };
 }

@@ -31,17 +31,14 @@ async function run(
   environment: Readonly<Record<string, string>> = base,
 ): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), "keys", ...args], { ...environment, ...more });
+  const program = start([...cliCommand(built), "keys", ...args], { ...environment, ...more });
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }
 
 async function serve(args: readonly string[]): Promise<{ readonly server: Program; readonly url: string }> {
   assert.ok(built !== undefined);
-  const server = start(
-    [...(await cliCommand(built)), "serve", "--port", "0", "--log", "error", ...args],
-    base,
-  );
+  const server = start([...cliCommand(built), "serve", "--port", "0", "--log", "error", ...args], base);
   const [, url = ""] = await server.match(/listens on (http:\S+)/);
   return { server, url };
 }

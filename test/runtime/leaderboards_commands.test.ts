@@ -38,7 +38,7 @@ interface Outcome {
 
 async function rebuild(args: readonly string[], environment = secret): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), "leaderboards", "rebuild", ...args], environment);
+  const program = start([...cliCommand(built), "leaderboards", "rebuild", ...args], environment);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }

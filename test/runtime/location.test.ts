@@ -36,7 +36,7 @@ class Subject {
   static async start(runtime: Runtime, ...args: readonly string[]): Promise<Subject> {
     const demoFile = join(folder, `${randomUUID()}.json`);
     const flags = ["serve", "--demo", "--port", "0", "--demo-file", demoFile, ...args];
-    const program = start([...(await cliCommand(runtime)), ...flags]);
+    const program = start([...cliCommand(runtime), ...flags]);
     // The demo is printed after its file was written.
     await program.match(/project +\S+/);
     const { baseUrl, projectId } = JSON.parse(readFileSync(demoFile, "utf8"));
@@ -105,7 +105,7 @@ for (const runtime of runtimes) {
       const broken = join(folder, "broken.mmdb");
       writeFileSync(broken, readFileSync(database).subarray(0, 100));
       const args = ["serve", "--demo", "--port", "0", "--geoip", broken];
-      const program = start([...(await cliCommand(runtime)), ...args]);
+      const program = start([...cliCommand(runtime), ...args]);
       assert.equal(await program.ended, 1);
       assert.match(
         program.stderr(),

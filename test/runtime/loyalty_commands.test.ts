@@ -21,7 +21,7 @@ before(async () => {
   assert.ok(built !== undefined);
   const file = join(folder, "demo.json");
   const args = ["serve", "--demo", "--port", "0", "--demo-file", file, "--log", "error"];
-  server = start([...(await cliCommand(built)), ...args]);
+  server = start([...cliCommand(built), ...args]);
   await server.match(/listens on/);
   demo = JSON.parse(readFileSync(file, "utf8"));
   environment = {
@@ -45,7 +45,7 @@ interface Outcome {
 
 async function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), "loyalty", ...args], { ...environment, ...more });
+  const program = start([...cliCommand(built), "loyalty", ...args], { ...environment, ...more });
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }

@@ -126,7 +126,7 @@ describe("the loyalty file of a server", () => {
     assert.ok(built !== undefined);
     const data = join(folder, "data");
     for (const title of ["Gems", "Gems", "Jewels"]) {
-      const program = start([...(await cliCommand(built)), "serve", "--port", "0", "--log", "silent"], {
+      const program = start([...cliCommand(built), "serve", "--port", "0", "--log", "silent"], {
         GRANDSTAND_SECRET: "a master secret for tests, long enough to be accepted",
         GRANDSTAND_DATA: data,
         GRANDSTAND_SEED: file("seed.json", JSON.stringify(seed)),
@@ -152,15 +152,7 @@ describe("the loyalty file of a server", () => {
   it("is served by the command, or ends it with exit code 1", async () => {
     const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
     assert.ok(built !== undefined);
-    const command = [
-      ...(await cliCommand(built)),
-      "serve",
-      "--demo",
-      "--port",
-      "0",
-      "--log",
-      "silent",
-    ] as const;
+    const command = [...cliCommand(built), "serve", "--demo", "--port", "0", "--log", "silent"] as const;
     const good = file("good.yaml", "metrics: [{id: gems, title: Gems}]");
     const program = start([...command, "--loyalty", good]);
     const [, url] = await program.match(/listens on (\S+)/);

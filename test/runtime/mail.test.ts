@@ -45,7 +45,7 @@ class Demo implements AsyncDisposable {
   static async start(runtime: Runtime, environment: Record<string, string> = {}): Promise<Demo> {
     const file = join(folder, `${randomUUID()}.json`);
     const flags = ["serve", "--demo", "--port", "0", "--demo-file", file];
-    const program = start([...(await cliCommand(runtime)), ...flags], environment);
+    const program = start([...cliCommand(runtime), ...flags], environment);
     // The demo is printed after its file was written.
     await program.match(/# 1\. /);
     return new Demo(program, file);
@@ -201,7 +201,7 @@ describe("mail", () => {
 
   it("has no outbox outside a demo", async () => {
     assert.ok(first !== undefined);
-    const program = start([...(await cliCommand(first)), "serve", "--port", "0"], {
+    const program = start([...cliCommand(first), "serve", "--port", "0"], {
       GRANDSTAND_SECRET: secret,
     });
     const [, url] = await program.match(/listens on (\S+)/);

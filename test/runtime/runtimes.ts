@@ -3,7 +3,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { bundle } from "../../runtime/build.ts";
 
 /** A runtime with one form of the code. */
 export interface Runtime {
@@ -64,14 +63,16 @@ export const runtimes: readonly Runtime[] = [
   { name: "Deno, source", command: [deno.path, "run", "-A"], form: "source", skip: deno.skip },
 ];
 
-let cliBuilt: Promise<void> | undefined;
+/** The bundled package, which the run of the tests builds. */
+export function builtPackage(): string {
+  const folder = process.env.GRANDSTAND_TEST_DIST;
+  if (folder === undefined) throw new Error("Cannot use the built package: run the tests with npm test");
+  return folder;
+}
 
 /** The command that starts the command-line program. */
-export async function cliCommand({ command, form }: Runtime): Promise<readonly [string, ...string[]]> {
-  if (form === "source") return [...command, `${root}runtime/cli.ts`];
-  cliBuilt ??= bundle(`${bundles}/dist`);
-  await cliBuilt;
-  return [...command, `${bundles}/dist/runtime/cli.js`];
+export function cliCommand({ command, form }: Runtime): readonly [string, ...string[]] {
+  return [...command, form === "source" ? `${root}runtime/cli.ts` : `${builtPackage()}/runtime/cli.js`];
 }
 
 let fixtureBuilt: Promise<unknown> | undefined;

@@ -27,7 +27,7 @@ async function apply(
   environment: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), "seed", "apply", path, "--json"], environment);
+  const program = start([...cliCommand(built), "seed", "apply", path, "--json"], environment);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }
@@ -40,7 +40,7 @@ describe("grandstand seed apply", { skip: redisAvailable() }, () => {
     const store = { GRANDSTAND_REDIS: redis.url };
     const settings = { ...store, GRANDSTAND_SECRET: secret, GRANDSTAND_PORT: "0" };
     const { events, ...rest } = seed;
-    const server = start([...(await cliCommand(built)), "serve"], {
+    const server = start([...cliCommand(built), "serve"], {
       ...settings,
       GRANDSTAND_SEED: file("first.json", { ...rest, events: [] }),
     });

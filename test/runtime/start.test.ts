@@ -23,7 +23,7 @@ const [runtime] = runtimes.filter(({ form, skip }) => form === "built" && skip =
 async function serve(t: TestContext, environment: Readonly<Record<string, string>>): Promise<Program> {
   assert.ok(runtime !== undefined);
   const settings = { GRANDSTAND_SECRET: secret, GRANDSTAND_PORT: "0", ...environment };
-  const program = start([...(await cliCommand(runtime)), "serve"], settings);
+  const program = start([...cliCommand(runtime), "serve"], settings);
   t.after(() => program.signal("SIGKILL"));
   return program;
 }

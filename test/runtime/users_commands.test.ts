@@ -33,7 +33,7 @@ async function run(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
   assert.ok(built !== undefined);
-  const program = start([...(await cliCommand(built)), "users", ...args], environment);
+  const program = start([...cliCommand(built), "users", ...args], environment);
   const code = await program.ended;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }

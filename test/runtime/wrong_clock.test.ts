@@ -37,7 +37,7 @@ async function serve(context: TestContext, redis: string, name: string): Promise
   );
   writeFileSync(preload as string, settableClock);
   writeFileSync(hours as string, "0");
-  const [node, ...rest] = await cliCommand(built);
+  const [node, ...rest] = cliCommand(built);
   const args = ["serve", "--demo", "--port", "0", "--demo-file", file as string, "--log", "warn"];
   const environment = { GRANDSTAND_SECRET: secret, GRANDSTAND_REDIS: redis, HOURS_AHEAD: hours as string };
   const program = start([node, "--import", preload as string, ...rest, ...args], environment);
