@@ -26,5 +26,6 @@ export { openIssuer, storedIssuer } from "./tokens/issuer.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
 export { jwksArea } from "./tokens/jwks_routes.ts";
 export { checkMasterSecret, createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
+export type { KeyInfo } from "./tokens/key_ring_record.ts";
 export { recordKey, type SignedSessionRecord, signRecord, verifyRecord } from "./tokens/session_record.ts";
 export { createTokens, type Tokens } from "./tokens/tokens.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { IssuedApiKey } from "../auth/mod.ts";
+import type { IssuedApiKey, KeyRing } from "../auth/mod.ts";
 import type { FieldError } from "../errors/mod.ts";
 import type { ScenarioCheck } from "../loyalty/mod.ts";
 import type { DoctorVerdict } from "../platform/doctor.ts";
@@ -123,6 +123,16 @@ export interface CliContext {
     name: string,
     isForced: boolean,
   ) => Promise<IssuedApiKey>;
+  /**
+   * Opens the key ring of a store. `command` is named in errors.
+   *
+   * @throws {CliError} The store cannot be opened, or the secret is not that of its servers; and what refuses the work.
+   */
+  readonly inKeyRing: <R>(
+    store: StoreFlags,
+    command: string,
+    work: (ring: KeyRing) => Promise<R>,
+  ) => Promise<R>;
   /**
    * Adds stored users to the index of users.
    *

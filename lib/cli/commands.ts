@@ -8,6 +8,7 @@ import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { testCommand } from "./loyalty/scenarios.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
 import { clientTokenCommand } from "./projects.ts";
+import { listSigningKeysCommand, revokeSigningKeyCommand, rotateSigningKeysCommand } from "./signing_keys.ts";
 import { applySeedCommand, doctorCommand, indexUsersCommand, rebuildCommand } from "./store.ts";
 import { enableCommand, webhookDeadLettersCommand, webhooksCommand } from "./webhooks.ts";
 
@@ -29,6 +30,9 @@ export const commands: readonly CommandSpec[] = [
   listCommand,
   rotateCommand,
   revokeCommand,
+  listSigningKeysCommand,
+  rotateSigningKeysCommand,
+  revokeSigningKeyCommand,
   clientTokenCommand,
   deadLettersCommand,
   createExportCommand,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, createKeyRing, type MasterSecret, systemRandom } from "../auth/mod.ts";
+import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
 import { findClearIds, Users } from "../identity/mod.ts";
 import { listUsersOf, repairFutureTimes } from "../loyalty/mod.ts";
@@ -147,6 +147,6 @@ async function checkExternalIds(options: DoctorOptions, report: Report): Promise
 
 /** @throws {Error} The store was sealed under another master secret. */
 async function usersUnder(secret: MasterSecret, { store, clock }: DoctorOptions): Promise<Users> {
-  await createKeyRing({ store, secret, clock, random: systemRandom });
+  await checkMasterSecret({ store, secret, clock, random: systemRandom });
   return new Users(store, secret);
 }

@@ -210,13 +210,13 @@ async function openStoredIssuer({
 }
 
 async function openKeyRing(options: ResolvedOptions): Promise<KeyRing> {
-  const { store, secret, clock, random, signatureAlgorithm, logger } = options;
+  const { store, secret, clock, random, signatureAlgorithm = "EdDSA", logger } = options;
   return await createKeyRing({
     store,
     secret,
     clock,
     random,
-    ...(signatureAlgorithm === undefined ? {} : { algorithm: signatureAlgorithm }),
+    algorithm: signatureAlgorithm,
     onReloadFailed: error => logger.log("warn", "key_ring_reload_failed", { error: String(error) }),
   });
 }

@@ -26,6 +26,7 @@ export async function runCommand(command: CommandSpec, input: CliInput, json: bo
     loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
     playScenarios: async (...played) => (await import("../../lib/loyalty/mod.ts")).playScenarios(...played),
     bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
+    inKeyRing: async (...order) => await (await storeCommands()).inKeyRing(...order),
     applySeed: async (flags, path) => await (await storeCommands()).applySeedFile(flags, path),
     indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
     rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),

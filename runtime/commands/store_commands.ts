@@ -9,6 +9,8 @@ import {
   type ApiKeys,
   checkMasterSecret,
   createApiKeys,
+  createKeyRing,
+  type KeyRing,
   MasterSecret,
   permissions,
   systemClock,
@@ -70,6 +72,31 @@ async function requireFirstKey(
   }
 }
 
+/**
+ * Opens the key ring of a store.
+ *
+ * @throws {CliError} The settings name no durable store, the secret is not that of the servers, or the work was refused.
+ */
+export const inKeyRing: CliContext["inKeyRing"] = (flags, command, work) =>
+  inStore(command, flags, async ({ store }, config) => {
+    try {
+      return await work(await openRing(store, config));
+    } catch (error) {
+      throw asCliError(error);
+    }
+  });
+
+/** Opens the key ring with the algorithm of the settings, else with the one that it has. */
+async function openRing(
+  store: Store,
+  { secret = "", signatureAlgorithm: algorithm }: Config,
+): Promise<KeyRing> {
+  return await createKeyRing({
+    ...{ store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom },
+    ...(algorithm === undefined ? {} : { algorithm }),
+  });
+}
+
 /** Least time between two progress messages, in ms. */
 const progressMsMin = 1_000;
 
@@ -97,9 +124,11 @@ export const indexUsers: CliContext["indexUsers"] = async (flags, onProgress) =>
  * @throws {CliError} The settings name no durable store, there is no such board, or back ends write to it.
  */
 export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
-  inStore("leaderboards rebuild", flags, async ({ store }, { secret = "", publicUrl, basePath }) => {
+  inStore("leaderboards rebuild", flags, async ({ store }, config) => {
+    const { secret = "", publicUrl, basePath } = config;
     const platform = await createPlatform({
       store,
+      signatureAlgorithm: (await openRing(store, config)).algorithm,
       secret: new MasterSecret(secret),
       ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(basePath === undefined ? {} : { basePath }),

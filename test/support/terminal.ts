@@ -21,6 +21,7 @@ export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial
     loyaltyFaults: async () => [],
     playScenarios: notHere,
     bootstrapKey: notHere,
+    inKeyRing: notHere,
     applySeed: notHere,
     indexUsers: notHere,
     rebuildBoard: notHere,

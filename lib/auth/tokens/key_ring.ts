@@ -25,14 +25,17 @@ import {
 import {
   decodeRing,
   encodeRing,
+  type KeyInfo,
   type KeyLife,
+  keyInfo,
   keyLives,
   keyState,
+  requireRoom,
   ringAgeMsMax,
-  ringKeysMax,
   type StoredKey,
   signingLife,
   standbyMs,
+  withoutStrays,
 } from "./key_ring_record.ts";
 
 /** Least time between two reloads for tokens that name an unknown key. */
@@ -49,7 +52,10 @@ export interface KeyRingOptions {
   readonly secret: MasterSecret;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Algorithm of new keys. A ring whose newest key has another one rotates when it is opened. @default "EdDSA" */
+  /**
+   * Algorithm of new keys. A ring whose newest key has another one rotates when it is opened. @default that of the newest key,
+   * or "EdDSA" in a new ring
+   */
   readonly algorithm?: SignatureAlgorithm;
   /** Called if the ring cannot be read again; the copy in memory stays in use. @default nothing */
   readonly onReloadFailed?: (error: unknown) => void;
@@ -66,6 +72,12 @@ export interface KeyRotation {
   readonly kid: string;
   /** Unix ms from which the key signs. */
   readonly activeFrom: number;
+}
+
+/** A change of the ring: the keys that stay, and the moment (Unix ms) from which a new key signs, if there is to be one. */
+interface RingChange {
+  readonly kept: readonly StoredKey[];
+  readonly activeFrom?: number;
 }
 
 /** A JSON Web Key Set (RFC 7517) of public keys. */
@@ -110,7 +122,6 @@ const emptyCopy: Copy = { version: "", lives: [], keys: new Map() };
 /** The keys of a platform. */
 export class KeyRing {
   readonly #options: KeyRingOptions;
-  readonly #algorithm: SignatureAlgorithm;
   readonly #sealingKey: Uint8Array;
   readonly #partition: string = platformPartition("key_ring");
   #copy: Copy = emptyCopy;
@@ -121,13 +132,22 @@ export class KeyRing {
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
-    this.#algorithm = options.algorithm ?? "EdDSA";
     this.#sealingKey = deriveKey(options.secret, "key_ring");
   }
 
   async open(): Promise<void> {
-    await this.#change(lives => (lives.length === 0 ? this.#options.clock() : undefined));
-    if (this.#copy.lives.at(-1)?.key.algorithm !== this.#algorithm) await this.rotate();
+    await this.#change((lives, now) => {
+      const algorithm = this.#algorithmAfter(lives);
+      const kept = withoutStrays(lives, algorithm, now);
+      if (kept.length === 0) return { kept, activeFrom: now };
+      if (kept.at(-1)?.algorithm !== algorithm) return { kept, activeFrom: now + standbyMs };
+      return kept.length === lives.length ? undefined : { kept };
+    });
+  }
+
+  /** Algorithm of new keys. */
+  get algorithm(): SignatureAlgorithm {
+    return this.#algorithmAfter(this.#copy.lives);
   }
 
   /** Opens the stored keys, if there are any. */
@@ -145,8 +165,12 @@ export class KeyRing {
     return key.pair;
   }
 
-  /** Finds a key that is known here and not gone at `now`, in Unix ms, without waiting. */
+  /**
+   * Finds a key that is known here and not gone at `now`, in Unix ms, without waiting. A copy that is a minute old is read again
+   * meanwhile, as keys may have been revoked.
+   */
   find(kid: string, now: number): RingKey | undefined {
+    if (now - this.#readAt >= ringAgeMsMax) void this.#reload();
     const key = this.#copy.keys.get(kid);
     return key !== undefined && now < key.goneAt ? key : undefined;
   }
@@ -176,41 +200,82 @@ export class KeyRing {
   }
 
   /**
-   * Publishes a new key that signs after {@linkcode standbyMs}. While one is waiting already, that one is the answer, so
-   * that racing rotations create one key.
+   * Publishes a new key that signs after {@linkcode standbyMs}. While one of the algorithm is waiting already, that one is the
+   * answer, so that racing rotations create one key. Waiting keys of another algorithm go.
    *
    * @throws {RangeError} The ring holds {@linkcode ringKeysMax} keys that tokens may still need.
    */
   async rotate(): Promise<KeyRotation> {
     await this.#change((lives, now) => {
-      const newest = lives.at(-1);
-      return newest !== undefined && newest.key.activeFrom > now ? undefined : now + standbyMs;
+      const algorithm = this.#algorithmAfter(lives);
+      const kept = withoutStrays(lives, algorithm, now);
+      const newest = kept.at(-1);
+      const isWaiting = newest !== undefined && newest.activeFrom > now && newest.algorithm === algorithm;
+      if (!isWaiting) return { kept, activeFrom: now + standbyMs };
+      return kept.length === lives.length ? undefined : { kept };
     });
     const newest = this.#copy.lives.at(-1);
     if (newest === undefined) throw new Error("Cannot rotate: the key ring has not been opened");
     return { kid: newest.key.kid, activeFrom: newest.key.activeFrom };
   }
 
-  /** Adds a key that signs from the moment that `decide` returns, if any, against racing processes. */
-  async #change(decide: (lives: readonly KeyLife[], now: number) => number | undefined): Promise<void> {
+  /** Reads the ring and lists its keys, in the order in which they sign. */
+  async list(): Promise<readonly KeyInfo[]> {
+    const readAt = this.#options.clock();
+    await this.#adopt(await this.#read(), readAt);
+    const { lives } = this.#copy;
+    return lives.map(life => keyInfo(life, lives, readAt));
+  }
+
+  /**
+   * Ends a key that does not sign, with every token that it signed. Other processes know within {@linkcode ringAgeMsMax}. A
+   * key that has not started is removed.
+   *
+   * @throws {AppError} `not_found`: there is no such key; `conflict`: it is the one that signs.
+   */
+  async revoke(kid: string): Promise<void> {
+    await this.#change((lives, now) => {
+      const life = lives.find(({ key }) => key.kid === kid);
+      if (life === undefined) {
+        throw new AppError("not_found", `Cannot revoke the key as the ring has no key ${kid}`);
+      }
+      if (life === signingLife(lives, now)) {
+        throw new AppError(
+          "conflict",
+          "Cannot revoke the key as it signs: rotate, and wait for the next key to start",
+        );
+      }
+      if (life.key.endedAt !== undefined) return undefined;
+      const ended = life.key.activeFrom > now ? [] : [{ ...life.key, endedAt: now }];
+      return { kept: lives.flatMap(other => (other === life ? ended : [other.key])) };
+    });
+  }
+
+  #algorithmAfter(lives: readonly KeyLife[]): SignatureAlgorithm {
+    return this.#options.algorithm ?? lives.at(-1)?.key.algorithm ?? "EdDSA";
+  }
+
+  /** Changes the ring against racing processes, and adds a key where `decide` asks for one. Keys that are gone go. */
+  async #change(decide: (lives: readonly KeyLife[], now: number) => RingChange | undefined): Promise<void> {
     const { store, clock } = this.#options;
-    let privateJwk: string | undefined;
+    const minted = new Map<SignatureAlgorithm, string>();
     for (let attempt = 0; attempt < changeAttemptsMax; attempt++) {
       const readAt = clock();
       const stored = await this.#read();
       const lives = stored === null ? [] : keyLives(decodeRing(stored.value));
-      const activeFrom = decide(lives, clock());
-      if (activeFrom === undefined) return await this.#adopt(stored, readAt);
-      privateJwk ??= await generatePrivateJwk(this.#algorithm);
-      const neededKeys = lives
-        .filter(life => keyState(life, lives, clock()) !== "gone")
-        .map(life => life.key);
-      if (neededKeys.length >= ringKeysMax) {
-        throw new RangeError(
-          `Cannot rotate: ${neededKeys.length} keys may still be needed, at most ${ringKeysMax} are kept`,
-        );
+      const algorithm = this.#algorithmAfter(lives);
+      const gone = lives.filter(life => keyState(life, lives, readAt) === "gone").map(life => life.key.kid);
+      const change = decide(lives, readAt);
+      if (change === undefined) return await this.#adopt(stored, readAt);
+      const kept = change.kept.filter(({ kid }) => !gone.includes(kid));
+      const keys = [...kept];
+      if (change.activeFrom !== undefined) {
+        requireRoom(kept);
+        const privateJwk = minted.get(algorithm) ?? (await generatePrivateJwk(algorithm));
+        minted.set(algorithm, privateJwk);
+        keys.push(await this.#sealed(privateJwk, algorithm, change.activeFrom));
       }
-      const value = encodeRing([...neededKeys, await this.#sealed(privateJwk, activeFrom)]);
+      const value = encodeRing(keys);
       const commit = await store.commit(this.#partition, {
         checks: [{ key: ringKey, version: stored?.version ?? null }],
         writes: [{ type: "put", key: ringKey, value }],
@@ -227,9 +292,8 @@ export class KeyRing {
     return stored;
   }
 
-  async #sealed(privateJwk: string, activeFrom: number): Promise<StoredKey> {
+  async #sealed(privateJwk: string, algorithm: SignatureAlgorithm, activeFrom: number): Promise<StoredKey> {
     const kid = await thumbprint(privateJwk);
-    const algorithm = this.#algorithm;
     const context = sealContext({ kid, algorithm, activeFrom });
     const sealed = await seal(this.#sealingKey, privateJwk, { context, random: this.#options.random });
     return { kid, algorithm, activeFrom, sealed };

@@ -3,7 +3,8 @@
  *
  * A key is created with the moment from which it signs. Its state follows from the clock alone, so no process has to
  * act at the right moment: **standby** before that moment, **active** while it is the latest started key, **retired**
- * after a later key took over, **gone** once no token that it signed can still be valid.
+ * after a later key took over, **gone** once no token that it signed can still be valid, and **revoked** from the moment at
+ * which it was ended before that.
  *
  * @module
  */
@@ -33,15 +34,20 @@ export interface StoredKey {
   readonly activeFrom: number;
   /** The private JWK, sealed under the master secret and bound to the other members. */
   readonly sealed: string;
+  /** Unix ms from which the key verifies nothing, if it was revoked. */
+  readonly endedAt?: number;
 }
 
 /** The state of a key. */
-export type KeyState = "standby" | "active" | "retired" | "gone";
+export type KeyState = "standby" | "active" | "retired" | "revoked" | "gone";
 
-/** A key with the moment from which it is gone, in Unix ms; infinite while no later key exists. */
+/** A key with the moments of its end, in Unix ms; infinite while no later key exists. */
 export interface KeyLife {
   readonly key: StoredKey;
+  /** The end of verification. */
   readonly goneAt: number;
+  /** The end of the last token that the key may have signed. Until then a revoked key stays in the ring. */
+  readonly keptUntil: number;
 }
 
 /** Computes the lives of the keys, in the order in which they sign. */
@@ -49,24 +55,67 @@ export function keyLives(keys: readonly StoredKey[]): readonly KeyLife[] {
   const ordered = keys.toSorted((left, right) => left.activeFrom - right.activeFrom);
   return ordered.map((key, index) => {
     const successor = ordered[index + 1];
-    const goneAt = successor === undefined ? Number.POSITIVE_INFINITY : successor.activeFrom + retentionMs;
-    return { key, goneAt };
+    const keptUntil = successor === undefined ? Number.POSITIVE_INFINITY : successor.activeFrom + retentionMs;
+    return { key, keptUntil, goneAt: Math.min(keptUntil, key.endedAt ?? keptUntil) };
   });
 }
 
 /**
- * Finds the key that signs at `now`: the latest that has started. A process whose clock is behind finds none and takes
- * the earliest.
+ * Finds the key that signs at `now`: the latest that has started and was not revoked. A process whose clock is behind finds
+ * none and takes the earliest.
  */
 export function signingLife(lives: readonly KeyLife[], now: number): KeyLife | undefined {
-  return lives.findLast(life => life.key.activeFrom <= now) ?? lives[0];
+  const usable = lives.filter(({ key }) => key.endedAt === undefined);
+  return usable.findLast(({ key }) => key.activeFrom <= now) ?? usable[0];
 }
 
 /** Computes the state of a key of the ring at `now`, in Unix ms. */
 export function keyState(life: KeyLife, lives: readonly KeyLife[], now: number): KeyState {
-  if (life.goneAt <= now) return "gone";
+  if (life.keptUntil <= now) return "gone";
+  if (life.key.endedAt !== undefined) return "revoked";
   if (life === signingLife(lives, now)) return "active";
   return life.key.activeFrom > now ? "standby" : "retired";
+}
+
+/** A key of the ring, for operators. */
+export interface KeyInfo {
+  readonly kid: string;
+  readonly algorithm: SignatureAlgorithm;
+  readonly state: KeyState;
+  /** Unix ms from which the key signs. */
+  readonly activeFrom: number;
+  /** Unix ms from which it verifies nothing; null while no later key exists. */
+  readonly goneAt: number | null;
+}
+
+/** Describes a key of the ring at `now`, in Unix ms. */
+export function keyInfo(life: KeyLife, lives: readonly KeyLife[], now: number): KeyInfo {
+  const { kid, algorithm, activeFrom } = life.key;
+  const goneAt = life.goneAt === Number.POSITIVE_INFINITY ? null : life.goneAt;
+  return { kid, algorithm, state: keyState(life, lives, now), activeFrom, goneAt };
+}
+
+/**
+ * Returns the keys of a ring without those of another algorithm that wait: their setting was taken back before they signed. One
+ * that is about to start stays, as the clock of another process may be ahead. So do all if none has started: the clock is wrong.
+ */
+export function withoutStrays(
+  lives: readonly KeyLife[],
+  algorithm: SignatureAlgorithm,
+  now: number,
+): readonly StoredKey[] {
+  const keys = lives.map(({ key }) => key);
+  if (!keys.some(({ activeFrom }) => activeFrom <= now)) return keys;
+  const startedBy = now + clockSkewSecondsMax * 1_000;
+  return keys.filter(key => key.algorithm === algorithm || key.activeFrom <= startedBy);
+}
+
+/** @throws {RangeError} The ring is full. */
+export function requireRoom(keys: readonly StoredKey[]): void {
+  if (keys.length < ringKeysMax) return;
+  throw new RangeError(
+    `Cannot rotate: ${keys.length} keys may still be needed, at most ${ringKeysMax} are kept`,
+  );
 }
 
 /** Encodes a ring. */
@@ -94,7 +143,8 @@ function isStoredKey(value: unknown): value is StoredKey {
     typeof value.kid === "string" &&
     signatureAlgorithms.some(algorithm => algorithm === value.algorithm) &&
     typeof value.activeFrom === "number" &&
-    typeof value.sealed === "string"
+    typeof value.sealed === "string" &&
+    (value.endedAt === undefined || typeof value.endedAt === "number")
   );
 }
 

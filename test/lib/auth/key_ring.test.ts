@@ -124,6 +124,26 @@ describe("opening", () => {
     fixture.time.advance(standbyMs);
     assert.equal((await ring.signer()).algorithm, "ES256");
   });
+
+  it("keeps the algorithm of the ring where none is named", async () => {
+    const fixture = createFixture();
+    await openRing(fixture, { algorithm: "ES256" });
+    const ring = await openRing(fixture);
+    await ring.rotate();
+    assert.deepEqual(await states(fixture), ["active", "standby"]);
+    assert.deepEqual(
+      (await ring.jwks()).keys.map(({ alg }) => alg),
+      ["ES256", "ES256"],
+    );
+  });
+
+  it("with another algorithm and a clock far behind removes no key", async () => {
+    const fixture = createFixture();
+    const ring = await openRing(fixture);
+    const { kid } = await ring.signer();
+    await openRing(fixture, { algorithm: "ES256", clock: () => fixture.clock() - 3_600_000 });
+    assert.ok((await ring.list()).some(key => key.kid === kid));
+  });
 });
 
 describe("rotation", () => {

@@ -1,0 +1,69 @@
+/**
+ * Commands about the keys that sign tokens, in the store of a deployment.
+ *
+ * @module
+ */
+
+import type { CommandSpec } from "./command.ts";
+import { storeFlags } from "./store.ts";
+
+/** `signing-keys list`. */
+export const listSigningKeysCommand: CommandSpec = {
+  words: ["signing-keys", "list"],
+  summary: "List the keys that sign and verify tokens, in the order in which they sign",
+  args: [],
+  flags: storeFlags,
+  async run({ flags: { redis, data } }, { inKeyRing }) {
+    const keys = await inKeyRing({ redis, data }, "signing-keys list", ring => ring.list());
+    const rows = keys.map(({ kid, algorithm, state, activeFrom, goneAt }) => [
+      kid,
+      algorithm,
+      state,
+      isoTime(activeFrom),
+      goneAt === null ? "" : isoTime(goneAt),
+    ]);
+    return {
+      data: keys,
+      shown: { columns: ["KEY", "ALGORITHM", "STATE", "SIGNS_FROM", "VERIFIES_UNTIL"], rows },
+    };
+  },
+};
+
+/** `signing-keys rotate`. */
+export const rotateSigningKeysCommand: CommandSpec = {
+  words: ["signing-keys", "rotate"],
+  summary:
+    "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
+  args: [],
+  flags: storeFlags,
+  async run({ flags: { redis, data } }, { inKeyRing }) {
+    const rotation = await inKeyRing({ redis, data }, "signing-keys rotate", ring => ring.rotate());
+    const { kid, activeFrom } = rotation;
+    return {
+      data: rotation,
+      notes: [`${kid} signs from ${isoTime(activeFrom)} on; the key before it goes on verifying`],
+    };
+  },
+};
+
+/** `signing-keys revoke`. */
+export const revokeSigningKeyCommand: CommandSpec = {
+  words: ["signing-keys", "revoke"],
+  summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
+  args: [
+    {
+      name: "key",
+      description: "The id of the key, as signing-keys list shows it; after -- if it begins with a dash",
+    },
+  ],
+  flags: storeFlags,
+  async run({ args: [kid = ""], flags: { redis, data } }, { inKeyRing }) {
+    await inKeyRing({ redis, data }, "signing-keys revoke", ring => ring.revoke(kid));
+    const note = `${kid} is revoked; servers know within a minute, other verifiers once their copy of the key set ends (10 minutes)`;
+    return { data: { kid }, notes: [note] };
+  },
+};
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

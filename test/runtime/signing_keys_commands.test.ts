@@ -1,0 +1,92 @@
+/** The commands of `grandstand signing-keys`, as programs on a data folder. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { ids, seed } from "../support/platform.ts";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-signing-keys-"));
+after(() => rmSync(folder, { recursive: true }));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const base = {
+  GRANDSTAND_DATA: join(folder, "data"),
+  GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
+};
+
+async function run(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = base,
+): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
+  assert.ok(built !== undefined);
+  const program = start([...(await cliCommand(built)), ...args], environment);
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** The algorithms and states of the keys, in order. */
+async function listed(): Promise<{ readonly kids: string[]; readonly states: string[] }> {
+  const { code, stdout, stderr } = await run(["signing-keys", "list", "--json"]);
+  assert.equal(code, 0, stderr);
+  const keys: { kid: string; algorithm: string; state: string }[] = JSON.parse(stdout).data;
+  return {
+    kids: keys.map(({ kid }) => kid),
+    states: keys.map(({ algorithm, state }) => `${algorithm} ${state}`),
+  };
+}
+
+describe("grandstand signing-keys", { skip: built === undefined && "nothing is built" }, () => {
+  before(async () => {
+    assert.ok(built !== undefined);
+    const path = join(folder, "seed.json");
+    writeFileSync(path, JSON.stringify({ ...seed, loyalty: undefined }));
+    const serving = ["serve", "--port", "0", "--log", "error", "--signature-algorithm", "ES256"];
+    const server = start([...(await cliCommand(built)), ...serving, "--seed", path], base);
+    await server.match(/listens on (http:\S+)/);
+    server.signal("SIGTERM");
+    assert.equal(await server.ended, 0);
+  });
+
+  it("lists the keys, publishes one, and ends one that does not sign", async () => {
+    const { kids, states } = await listed();
+    assert.deepEqual(states, ["ES256 active"]);
+    const [first = ""] = kids;
+    const refused = await run(["signing-keys", "revoke", "--", first]);
+    assert.deepEqual([refused.code, refused.stdout], [7, ""]);
+    assert.match(refused.stderr, /Cannot revoke the key as it signs: rotate/);
+    const rotated = await run(["signing-keys", "rotate"]);
+    assert.equal(rotated.code, 0, rotated.stderr);
+    assert.match(rotated.stderr, /signs from \S+Z on/);
+    assert.equal((await run(["signing-keys", "rotate"])).code, 0);
+    const waiting = await listed();
+    assert.deepEqual(waiting.states, ["ES256 active", "ES256 standby"]);
+    const shown = await run(["signing-keys", "list"]);
+    assert.match(shown.stdout, /^\S+\tES256\tactive\t\S+Z\t\S+Z\n\S+\tES256\tstandby\t\S+Z\t\n$/);
+    const ended = await run(["signing-keys", "revoke", "--", waiting.kids[1] ?? ""]);
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.match(ended.stderr, /servers know within a minute/);
+    assert.deepEqual(await listed(), { kids, states });
+    assert.equal((await run(["signing-keys", "revoke", "unknown"])).code, 6);
+  });
+
+  it("is the only one to add keys: other commands in the store keep the algorithm that they find", async () => {
+    const before = await listed();
+    const rebuilt = await run(["leaderboards", "rebuild", "overall", "--project", ids.project]);
+    assert.equal(rebuilt.code, 0, rebuilt.stderr);
+    assert.deepEqual(await listed(), before);
+  });
+
+  it("says what it needs", async () => {
+    const { GRANDSTAND_DATA: _, ...nowhere } = base;
+    const missing = await run(["signing-keys", "list"], nowhere);
+    assert.deepEqual([missing.code, missing.stdout], [2, ""]);
+    assert.match(missing.stderr, /signing-keys list needs --redis or --data/);
+    const secret = { ...base, GRANDSTAND_SECRET: "another secret that only this test knows, long" };
+    const wrong = await run(["signing-keys", "list"], secret);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stderr, /another master secret/);
+  });
+});
