@@ -85,9 +85,13 @@ function spaceGuardOptions(services: Services): SpaceGuardOptions {
   return {
     ...services,
     checkSession: sessionGuard.check.bind(sessionGuard),
-    checkKey: ({ organisationId, keyId }) =>
-      chain(apiKeys.isAlive({ organisationId, keyId }), isAlive => {
-        if (!isAlive) throw new AppError("session_revoked", "The API key of the token was revoked");
+    checkKey: caller =>
+      chain(apiKeys.isAlive(caller), isAlive => {
+        if (!isAlive)
+          throw new AppError(
+            "session_revoked",
+            "The API key of the token, or the secret that it was issued for, was revoked",
+          );
       }),
   };
 }

@@ -63,6 +63,8 @@ export interface ServiceCaller {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly permissions: readonly string[];
+  /** Time of a verified token's issue, in Unix seconds. */
+  readonly issuedAt?: number;
 }
 
 /** An issued token, as `POST /api/auth/token` answers it. */
@@ -152,7 +154,7 @@ function decodeCaller({ sub, iat, kind, orgId, spaceId, projectId, sid, scope }:
     return { ...user, ...session, scope: scopes ?? [] };
   }
   if (kind === "service" && scopes !== null) {
-    return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scopes };
+    return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scopes, issuedAt: iat };
   }
   throw invalidToken("claims");
 }
@@ -167,7 +169,7 @@ export interface SpaceGuardOptions {
   readonly spaceTokens: SpaceTokens;
   /** Throws if the session of a user is over, or all sessions of one without a session were ended. */
   readonly checkSession: SessionCheck;
-  /** Throws if the API key of a service was revoked. */
+  /** Throws if the API key of a service, or the secret that its token is for, was revoked. */
   readonly checkKey: KeyCheck;
 }
 

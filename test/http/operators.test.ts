@@ -320,6 +320,19 @@ describeOnStores("operators", open => {
     }
   });
 
+  it("get no device id that would let them in as its anonymous user", async () => {
+    const data = { deviceId: randomUUID(), additionalId: "tv" };
+    const registered = await world.call("/v1/user", { body: { ...anonymous, data } });
+    const { externalId } = registered.json.data;
+    const login = { ...anonymous, data: { externalId, deviceId: data.deviceId } };
+    assert.equal((await world.call("/v1/user/login", { method: "PUT", body: login })).status, 200);
+    await world.platform.idle();
+    const { text, json } = await world.call(under("/audit?limit=100"), { headers: reader });
+    const events = json.data.entries.map(({ event }: { event: string }) => event);
+    assert.deepEqual(events.sort(), ["login", "register"]);
+    assert.ok(!text.includes(data.deviceId));
+  });
+
   it("read on with the cursor, through the whole trail", async () => {
     for (let count = 0; count < 25; count++) {
       await world.call("/v1/user", { address: here, body: { ...noLogin, data: { username: `${count}` } } });

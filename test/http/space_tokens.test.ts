@@ -182,35 +182,6 @@ describeOnStores("the exchange for a space token", open => {
     }
   });
 
-  it("ends for users without sessions too, when they are banned, sent away or removed", async () => {
-    const issued = await world.platform.apiKeys.create({
-      organisationId: ids.organisation,
-      name: "Operators",
-      permissions: ["users:write"],
-    });
-    const headers = { "x-api-key": issued.key, "x-api-secret": issued.secret };
-    const ends = [
-      ["PUT", "/ban", { reason: "stolen phone" }],
-      ["DELETE", "/sessions", undefined],
-      ["DELETE", "", undefined],
-    ] as const;
-    for (const [method, action, body] of ends) {
-      const record = await recordOf("noLogin");
-      const token = (await exchange(record)).json.data.accessToken;
-      assert.equal((await world.call("/api/loyalty/profile", { token })).status, 200);
-      // The second of the token itself counts as before, or whoever gets one each second would keep one.
-      const path = `/internal/identity/projects/${ids.project}/users/${record.userId}${action}`;
-      const sent = { method, headers, ...(body === undefined ? {} : { body }) };
-      assert.equal((await world.call(path, sent)).status, 200);
-      world.clock.advance(5_000);
-      for (const path of ["/api/loyalty/profile", "/api/loyalty/history"]) {
-        assertProblem(await world.call(path, { token }), 401, "session_revoked");
-      }
-      const report = { method: "POST", token, body: { action: "share", data: {} } };
-      assertProblem(await world.call("/api/loyalty/action", report), 401, "session_revoked");
-    }
-  });
-
   it("names the members of a proof that are missing or wrong", async () => {
     const record = await recordOf("noLogin");
     const cases: [proof: object, pointer: string][] = [

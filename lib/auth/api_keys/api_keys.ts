@@ -20,6 +20,7 @@ import {
   hasLiveSecret,
   isApiKeyId,
   isApiSecret,
+  isLiveFor,
   isLiveSecret,
   newApiKeyId,
   newApiSecret,
@@ -175,13 +176,16 @@ export class ApiKeys {
     return this.#verifyStored(key, secret, now);
   }
 
-  /** Tests if the key was not revoked, seen at most 5 s ago; without a promise while the key is in memory. */
-  isAlive({ organisationId, keyId }: ApiKeyReference): boolean | Promise<boolean> {
+  /**
+   * Tests if the key was not revoked, seen at most 5 s ago, and if what was issued for it (Unix seconds) may be for a secret that
+   * works; without a promise while the key is in memory.
+   */
+  isAlive(token: ApiKeyReference & { readonly issuedAt?: number }): boolean | Promise<boolean> {
     const now = this.#options.clock();
-    const cached = this.#verified.get(keyId);
-    if (cached === undefined || now >= cached.until) return this.#isStored({ organisationId, keyId }, now);
-    this.#uses.note(keyId, now);
-    return cached.record.organisationId === organisationId;
+    const cached = this.#verified.get(token.keyId);
+    if (cached === undefined || now >= cached.until) return this.#isStored(token, now);
+    this.#uses.note(token.keyId, now);
+    return isLiveFor(cached.record, token, now);
   }
 
   /** Lists the keys of an organisation, oldest first. */
@@ -259,9 +263,9 @@ export class ApiKeys {
     return this.#remember(record, now);
   }
 
-  async #isStored({ organisationId, keyId }: ApiKeyReference, now: number): Promise<boolean> {
-    const { record } = await this.#read(keyId);
-    if (record === null || record.organisationId !== organisationId) return false;
+  async #isStored(token: ApiKeyReference & { readonly issuedAt?: number }, now: number): Promise<boolean> {
+    const { record } = await this.#read(token.keyId);
+    if (record === null || !isLiveFor(record, token, now)) return false;
     this.#remember(record, now);
     return true;
   }

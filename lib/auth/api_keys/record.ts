@@ -90,6 +90,21 @@ export function isLiveSecret(secret: StoredSecret, now: number): boolean {
   return secret.expireAt === null || now < secret.expireAt;
 }
 
+/**
+ * Tests if a token of the organisation that was issued for the key at `issuedAt` (Unix seconds) still counts at `now` (Unix ms).
+ * One from before the last rotation ends with the secret that it was issued for.
+ */
+export function isLiveFor(
+  { organisationId, secrets: [newest, previous] }: ApiKeyRecord,
+  token: { readonly organisationId: string; readonly issuedAt?: number },
+  now: number,
+): boolean {
+  if (organisationId !== token.organisationId) return false;
+  const isOlder =
+    previous !== undefined && (token.issuedAt ?? Number.POSITIVE_INFINITY) * 1_000 < newest.createdAt;
+  return !isOlder || isLiveSecret(previous, now);
+}
+
 const keyPrefix = "gsk_";
 const secretPrefix = "gss_";
 const keyShape = /^gsk_[a-z2-7]{26}$/;

@@ -7,7 +7,7 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, identityEnvelope, route } from "../../http/mod.ts";
-import type { AuditPage } from "../audit/entries.ts";
+import type { AuditEntry, AuditPage } from "../audit/entries.ts";
 import { emailKey } from "../providers/managed_pool/email_keys.ts";
 import type { Session } from "../sessions/session.ts";
 import type { User } from "../users.ts";
@@ -255,7 +255,13 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
 }
 
 function trailJson({ entries, cursor }: AuditPage): AuditPage {
-  return { entries: entries.map(entry => ({ ...entry, at: seconds(entry.at) })), cursor };
+  return { entries: entries.map(entryJson), cursor };
+}
+
+/** A device id registers its anonymous user again, so readers of the trail do not get it. */
+function entryJson({ deviceId, ...entry }: AuditEntry): AuditEntry {
+  const isCredential = deviceId === undefined || entry.provider === "anonymous";
+  return { ...entry, ...(isCredential ? {} : { deviceId }), at: seconds(entry.at) };
 }
 
 function userJson({ userId, provider, username, signUp, loginHistory, account, ban }: User) {

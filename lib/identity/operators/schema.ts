@@ -132,7 +132,12 @@ export const TrailSchema = named(
           actor: v.exactOptional(v.pipe(v.string(), v.description("API key of an operator"))),
           userId: v.exactOptional(v.string()),
           sessionId: v.exactOptional(v.string()),
-          deviceId: v.exactOptional(v.string()),
+          deviceId: v.exactOptional(
+            v.pipe(
+              v.string(),
+              v.description("Device of the attempt; not of `anonymous` users, whom it proves"),
+            ),
+          ),
           addressTag: v.exactOptional(v.pipe(v.string(), v.description("Network of the client"))),
           userAgentTag: v.exactOptional(v.pipe(v.string(), v.description("Keyed hash of the user agent"))),
         }),
