@@ -30,7 +30,7 @@ import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
 import type { AttemptLimits } from "./limits/policies.ts";
 import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
 import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
-import { Removals } from "./removal/removals.ts";
+import { Removals, type RemovalsOptions } from "./removal/removals.ts";
 import { SessionGuard } from "./sessions/session_guard.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
 import { Sessions } from "./sessions/sessions.ts";
@@ -83,6 +83,8 @@ export interface IdentityServices {
   readonly onRemove: IdleUsersOptions["onRemove"];
   /** Removes a user with everything that other areas keep about it. It may be called again after an interruption. */
   readonly forgetUser: IdleUsersOptions["onRemove"];
+  /** Tests if other areas keep something about a user of a project, or of none, who did not sign up. */
+  readonly isReported: RemovalsOptions["isReported"];
   readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
   readonly mergeUsers: AccountMergesOptions["mergeUsers"];
   /** @default {} */

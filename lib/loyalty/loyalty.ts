@@ -41,7 +41,7 @@ import { Inbox } from "./user/inbox.ts";
 import type { InboxNotification } from "./user/inbox_view.ts";
 import { createProfileFieldsCache } from "./user/profile_fields.ts";
 import { type HistoryPage, type HistoryQuery, readTransactions } from "./user/read_history.ts";
-import { removeUserState } from "./user/remove_state.ts";
+import { isKeptUser, removeUserState } from "./user/remove_state.ts";
 import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
 import type { UserState } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
@@ -102,6 +102,8 @@ export interface Loyalty extends UserCommands, UserVerification {
   recount(user: SpaceUser, sum: RecountedSum | null): Promise<UserEarnings | null>;
   /** Removes everything about a user: balances, history, notifications, profile. It may be repeated. */
   removeUser(user: Pick<SpaceUser, "organisationId" | "userId">): Promise<void>;
+  /** Tests if something is kept about a user of the organisation, who is in the project, or in none. */
+  isKept(user: Pick<SpaceUser, "organisationId" | "userId">, projectId: string): Promise<boolean>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
   register(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
@@ -176,6 +178,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       return await dueWork(user);
     },
     removeUser: user => removeUserState(store, states, user),
+    isKept: (user, projectId) => isKeptUser(store, user, projectId),
     async sweep() {
       await webhooks.work();
       return await sweepWith(options, dueWork);

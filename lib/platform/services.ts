@@ -107,6 +107,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     passwordKernels: options.passwordKernels,
     onRemove: leaderboards.removeUser,
     forgetUser: removalOf({ directory, loyalty, leaderboards }),
+    isReported: isReported({ directory, loyalty }),
     isWorthKeeping: hasTransactions({ directory, loyalty }),
     mergeUsers: mergeLoyalty({ directory, loyalty }),
     options: options.identity,
@@ -166,6 +167,20 @@ function removalOf({
     const project = await directory.project(projectId);
     if (project !== null) await loyalty.removeUser({ organisationId: project.organisationId, userId });
     await leaderboards.removeUser(projectId, userId);
+  };
+}
+
+/** Finds users of a project whom back ends reported and who never signed up. */
+function isReported({
+  directory,
+  loyalty,
+}: Pick<Services, "directory" | "loyalty">): IdentityServices["isReported"] {
+  return async (projectId, userId) => {
+    const project = await directory.project(projectId);
+    return (
+      project !== null &&
+      (await loyalty.isKept({ organisationId: project.organisationId, userId }, projectId))
+    );
   };
 }
 

@@ -42,13 +42,36 @@ export async function onUser<R>(
   event: string,
   act: (user: User) => Promise<R>,
 ): Promise<R> {
+  const user = await findUser(context, call.principal, call.params);
+  return await recordOperation(context, call, { event, provider: user.provider }, () => act(user));
+}
+
+/** Acts on a user as {@linkcode onUser} does, also on one who never signed up and whom back ends reported. */
+export async function onAnyUser<R>(
+  context: OperatorContext,
+  call: UserCall,
+  event: string,
+  act: () => Promise<R>,
+): Promise<R> {
+  const { projectId, userId } = call.params;
+  await assertProject(context, call.principal, projectId);
+  const user = await context.users.findById(projectId, userId);
+  if (user === null && !(await context.removals.isReported(projectId, userId))) throw unknownUser();
+  return await recordOperation(context, call, { event, provider: user?.provider ?? "" }, act);
+}
+
+async function recordOperation<R>(
+  context: OperatorContext,
+  call: UserCall,
+  { event, provider }: { readonly event: string; readonly provider: string },
+  act: () => Promise<R>,
+): Promise<R> {
   const { principal, params } = call;
-  const user = await findUser(context, principal, params);
-  const { userId, provider } = user;
   const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
   return await recordAttempt(context, { ...attempt, isProjectOnly: event === "operatorDelete" }, note => {
-    note({ userId, ...(params.sessionId === undefined ? {} : { sessionId: params.sessionId }) });
-    return act(user);
+    const { userId, sessionId } = params;
+    note({ userId, ...(sessionId === undefined ? {} : { sessionId }) });
+    return act();
   });
 }
 

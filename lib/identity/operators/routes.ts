@@ -16,6 +16,7 @@ import {
   assertProject,
   findUser,
   type OperatorContext,
+  onAnyUser,
   onUser,
   operatorBase,
   seconds,
@@ -240,14 +241,14 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
       operation: "deleteUser",
       summary: "Delete a user",
       description:
-        "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile.",
+        "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
       auth: usersWriter,
       params: UserParams,
       responses: { 200: { description: "The user is deleted", schema: DoneSchema } },
       errors: ["not_found"],
       handle: call =>
-        onUser(context, call, "operatorDelete", async user => {
-          await removals.remove(call.params.projectId, user.userId);
+        onAnyUser(context, call, "operatorDelete", async () => {
+          await removals.remove(call.params.projectId, call.params.userId);
           return identityEnvelope({});
         }),
     }),

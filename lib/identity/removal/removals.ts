@@ -39,6 +39,7 @@ export interface RemovalsOptions {
   readonly removeScores: OnRemove;
   /** Tests if a user has transactions again, as a back end has reported the id since. */
   readonly hasTransactions: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
+  readonly isReported: (projectId: string, userId: string) => Promise<boolean>;
 }
 
 /** The removals of a platform. */
@@ -54,6 +55,11 @@ export class Removals {
   async remove(projectId: string, userId: string): Promise<void> {
     await this.#schedule(boards.begun, memberOf(projectId, userId));
     await this.#run(projectId, userId);
+  }
+
+  /** Tests if there is something to remove about a user who did not sign up, but whom back ends reported. */
+  isReported(projectId: string, userId: string): Promise<boolean> {
+    return this.#options.isReported(projectId, userId);
   }
 
   /** Resumes interrupted removals, and clears up after finished ones. One that fails is logged and tried again later. */
@@ -80,9 +86,11 @@ export class Removals {
   async #run(projectId: string, userId: string): Promise<void> {
     const { users, codes, onRemove } = this.#options;
     const user = await users.update(projectId, userId, retired);
-    // Without a record only the last step is missing, or other areas, which all can repeat theirs.
-    if (user === null) await onRemove(projectId, userId);
-    else {
+    // Such a user did not sign up, or only the last step is missing. All steps can be repeated.
+    if (user === null) {
+      await onRemove(projectId, userId);
+      await users.remove(projectId, userId);
+    } else {
       if (user.account !== undefined) await codes.revokeAll(projectId, user.account.email);
       await removeUser(this.#options, projectId, user);
     }

@@ -4,16 +4,34 @@
  * @module
  */
 
-import { decide, type RecordCache, type Store, type Write } from "../../storage/mod.ts";
+import { decide, type ReadRecord, type RecordCache, type Store, type Write } from "../../storage/mod.ts";
+import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
 import { onceMarkKeys } from "./once_marks.ts";
+import { profileKey } from "./profile_fields.ts";
 import { readWholeHistory } from "./read_history.ts";
 import { reversalGenerationsRead, reversalMarkKeys } from "./reversal_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
 import type { UserState } from "./state.ts";
 import { parseState, readState } from "./stored_state.ts";
 
-const records = [readState.key, reversalGenerationsRead.key, "inbox", "webhooks", "profile"];
+const records = [readState.key, reversalGenerationsRead.key, "inbox", "webhooks", profileKey];
 const logs = ["history", "notifications"];
+
+/** Tests if something is kept about a user of the organisation, who is in the project, or in none. */
+export async function isKeptUser(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  projectId: string,
+): Promise<boolean> {
+  const profileQuery: ReadRecord = { type: "record", key: profileKey };
+  const [account, state, profile] = await store.read(spaceUserPartition(user), [
+    readAccountNote,
+    readState,
+    profileQuery,
+  ]);
+  const project = signUpProjectOf(account) ?? (state === null ? null : parseState(state.value).projectId);
+  return (state !== null || profile !== null) && (project === null || project === projectId);
+}
 
 /**
  * Removes the state of a user, and before it that of users who merged into it; it may be repeated. The record `account` stays: it holds no more than that the user is
