@@ -190,6 +190,24 @@ describeOnStores("a process that dies while a user is rewarded for another", ope
     return all;
   }
 
+  it("rewards a user for many others who are reported to two processes at once", async () => {
+    await using world = await openWorld();
+    const processes = [await world.process(), await world.process()];
+    const friends = Array.from({ length: 20 }, (_, n) => user(`friend-${n}`));
+    const report = { action: "joined", actionId: "join", data: { referrerId: referrer.userId } };
+    await Promise.all(
+      friends.flatMap(one =>
+        processes.map(async ({ loyalty }) => {
+          await loyalty.report(one, { ...report, isClientReport: false });
+          await loyalty.processDueUser(one);
+        }),
+      ),
+    );
+    for (const { loyalty } of processes)
+      assert.equal((await loyalty.profile(referrer)).metrics.points, 10 * friends.length);
+    assert.equal((await processes[0]?.loyalty.history(referrer, {}))?.length, friends.length);
+  });
+
   it("rewards both once, whether the report is repeated or the sweep finds what is left", async () => {
     await using calm = await openWorld();
     const { operations } = await live(calm, { at: Number.POSITIVE_INFINITY, when: "before" });
