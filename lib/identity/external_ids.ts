@@ -1,6 +1,6 @@
 /**
- * External ids as they are stored. Whoever knows the external id of a user without credentials is that user, so that neither a
- * key nor a value of the store contains one: lookup keys have its digest, and records have it sealed.
+ * External ids as they are stored. The external id of a user without credentials is a capability, so that neither a key nor a
+ * value of the store contains one: lookup keys have its digest, and records have it sealed.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { deriveKey, type MasterSecret } from "../auth/mod.ts";
 import { Cache } from "../background/mod.ts";
 
 const nonceBytes = 12;
-/** Opening costs some 20 microseconds, and who has just registered or logged in comes back soon. */
+/** Opening costs some 20 microseconds, and users come back soon after a registration or login. */
 const openedMax = 10_000;
 
 /** The ids of a user. */

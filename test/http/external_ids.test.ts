@@ -1,4 +1,4 @@
-/** External ids are capabilities: what the store holds must not reveal them. */
+/** External ids are capabilities, which the store must not reveal. */
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
