@@ -13,8 +13,10 @@ export const limiterSubjectsMax = 100_000;
 
 /** Options of a memory limiter. */
 export interface MemoryLimiterOptions {
-  /** The time, Unix ms. */
-  readonly clock: () => number;
+  /**
+   * The time in ms. @default a monotonic clock, so that a step of the system's clock neither frees a budget nor blocks a subject
+   */
+  readonly clock?: () => number;
   /**
    * Most subjects, each counted once per rule. Beyond that the least recently used one is dropped, and one that
    * had nothing left to spend only when no other is there.
@@ -24,7 +26,7 @@ export interface MemoryLimiterOptions {
 }
 
 /** Creates a limiter for one process. */
-export function createMemoryLimiter(options: MemoryLimiterOptions): Limiter {
+export function createMemoryLimiter(options: MemoryLimiterOptions = {}): Limiter {
   return new MemoryLimiter(options);
 }
 
@@ -46,7 +48,7 @@ class MemoryLimiter implements Limiter {
   #lastRule: LimitRule | undefined;
   #lastTable: Table | undefined;
 
-  constructor({ clock, subjectsMax = limiterSubjectsMax }: MemoryLimiterOptions) {
+  constructor({ clock = () => performance.now(), subjectsMax = limiterSubjectsMax }: MemoryLimiterOptions) {
     this.#clock = clock;
     this.#subjectsMax = subjectsMax;
   }

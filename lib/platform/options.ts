@@ -141,7 +141,7 @@ export function resolveOptions(options: PlatformOptions): ResolvedOptions {
     random: options.random ?? systemRandom,
     timer: options.timer ?? systemTimer,
     logger: options.logger ?? consoleLogger,
-    limiter: options.limiter ?? createMemoryLimiter({ clock }),
+    limiter: options.limiter ?? createMemoryLimiter(options.clock === undefined ? {} : { clock }),
     basePath,
     publicUrl: withBasePath(givenUrl ?? localUrl),
     givenUrl: givenUrl === undefined ? undefined : withBasePath(givenUrl),

@@ -23,7 +23,7 @@ export async function openStorage(config: Config, logger: Logger): Promise<Stora
   if (config.redis !== undefined) return { ...(await openRedis(config.redis)), blobs };
   const memory = await import("../../adapters/memory/mod.ts");
   const clock = Date.now;
-  const limiter = memory.createMemoryLimiter({ clock });
+  const limiter = memory.createMemoryLimiter();
   if (config.data === undefined) {
     const description = "state in memory only: a restart forgets it";
     const queue = memory.createMemoryQueue({ clock });
@@ -55,7 +55,7 @@ async function openRedis(server: string): Promise<Omit<Storage, "blobs">> {
   return {
     store: createRedisStore({ server }),
     limiter: createRedisLimiter({ server }),
-    localLimiter: createMemoryLimiter({ clock: Date.now }),
+    localLimiter: createMemoryLimiter(),
     queue: createRedisQueue({ server }),
     description: "state in Redis",
   };

@@ -4,11 +4,19 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Timer } from "../../lib/http/mod.ts";
-import type { RateLimits } from "../../lib/mod.ts";
+import { createPlatform, type RateLimits, seedPlatform, silentLogger } from "../../lib/mod.ts";
 import type { Limiter } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { describeOnLimiters, type OpenLimiter } from "../support/limiters.ts";
-import { type Answer, type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import {
+  type Answer,
+  type Fan,
+  ids,
+  openPlatform,
+  seed,
+  type TestPlatform,
+  testSecret,
+} from "../support/platform.ts";
 import { createManualTimer, settle } from "../support/timer.ts";
 import { newKey, operationsOf } from "./_operations.ts";
 import { assertProblem } from "./_problem.ts";
@@ -240,6 +248,38 @@ describeOnLimiters("the limits of the audience API", open => {
     const fan = await world.fan("Sam");
     assert.deepEqual(await statuses(times(150, () => markRead(world, fan))), { 404: 100, 429: 50 });
     assert.match((await world.call("/metrics")).text, /^rate_limiter_fallbacks_total 150$/m);
+  });
+});
+
+describe("a platform without Redis", () => {
+  it("counts by a monotonic clock, so that a step of the system's clock neither frees nor blocks anybody", async t => {
+    const store = createMemoryStore();
+    await seedPlatform(store, seed);
+    const platform = await createPlatform({
+      store,
+      secret: testSecret,
+      defaultSpaceId: ids.space,
+      logger: silentLogger,
+    });
+    t.after(() => platform.close());
+    const guess = async (address: string): Promise<number> => {
+      const query = new URLSearchParams({
+        ...{ projectId: ids.project, strategy: "simplified", provider: "noLogin" },
+        externalId: "x".repeat(32),
+      });
+      const request = new Request(`http://club.example/v1/user?${query}`);
+      return (await platform.fetch(request, { address })).status;
+    };
+    const now = Date.now();
+    const wall = t.mock.method(Date, "now", () => now);
+    for (let attempt = 0; attempt < 30; attempt++) assert.equal(await guess("192.0.2.1"), 404);
+    assert.equal(await guess("192.0.2.1"), 429);
+    wall.mock.mockImplementation(() => now + 3_600_000);
+    assert.equal(await guess("192.0.2.1"), 429, "an hour ahead");
+    assert.equal(await guess("192.0.2.2"), 404);
+    wall.mock.mockImplementation(() => now - 3_600_000);
+    assert.equal(await guess("192.0.2.1"), 429, "an hour behind");
+    assert.equal(await guess("192.0.2.2"), 404);
   });
 });
 
