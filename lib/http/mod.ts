@@ -43,7 +43,7 @@ export {
   stream,
   text,
 } from "./replies/replies.ts";
-export { canonicalJson, jsonApiMediaType, systemTimer, type Timer } from "./requests/body.ts";
+export { canonicalJson, jsonApiMediaType, parseJson, systemTimer, type Timer } from "./requests/body.ts";
 export { integerParameter } from "./requests/query.ts";
 export {
   fieldErrorsMax,

@@ -93,7 +93,9 @@ type ReplyWith<S extends number, R> = R extends { readonly schema: infer B exten
       | JsonReply<S, Immutable<InferOutput<B>>>
       | JsonTextReply<S, InferOutput<B>>
       | (R extends { readonly isStreamable: true } ? StreamReply<S> : never)
-  : BareReply<S>;
+  : R extends { readonly lines: GenericSchema }
+    ? StreamReply<S>
+    : BareReply<S>;
 
 /** The replies that documented responses allow. */
 export type ReplyOf<R extends Responses, S extends keyof R = keyof R> = S extends number
@@ -192,6 +194,8 @@ export interface ResponseSpec {
   readonly schema?: GenericSchema;
   /** Says that the answer is an event stream where `Accept` asks for one. @default false */
   readonly isStreamable?: boolean;
+  /** Schema of each line of an answer in JSON lines, which is a stream. */
+  readonly lines?: GenericSchema;
 }
 
 /** Documented answers by status. */

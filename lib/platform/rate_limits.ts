@@ -66,10 +66,12 @@ export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): 
   );
 }
 
-/** Makes the POSTs of a table repeatable with an `Idempotency-Key`. */
+/** Makes the POSTs of a table repeatable with an `Idempotency-Key`, but for streamed bodies, which cannot be compared. */
 export function withIdempotency(routes: readonly AnyRoute[]): readonly AnyRoute[] {
   return routes.map(route =>
-    route.method === "POST" ? { ...route, idempotent: { subject: callerOf } } : route,
+    route.method === "POST" && route.body?.isStreamed !== true
+      ? { ...route, idempotent: { subject: callerOf } }
+      : route,
   );
 }
 

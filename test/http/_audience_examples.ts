@@ -91,6 +91,7 @@ export async function audienceExamples(
       ],
     ],
     ...(await exportExamples(world)),
+    ["importAudienceUsers", [{ body: { userId: "somebody", displayName: "Some" } }]],
     ["listAudienceProfiles", [{ query: { user_ids: "somebody,nobody" } }]],
     ["updateAudienceProfiles", [{ body: { updates: [update] } }, { body: [update] }]],
     ["getSpaceProfiles", [{}, { query: { user_ids: "somebody,nobody" }, headers: service }]],

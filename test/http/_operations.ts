@@ -33,6 +33,7 @@ export interface Operation {
   readonly requires: readonly string[];
   /** True if it is served without credentials too. */
   readonly isOptional: boolean;
+  /** True for a body of JSON; streamed bodies are files. */
   readonly hasBody: boolean;
   readonly needsBody: boolean;
   readonly queryNames: readonly string[];
@@ -53,7 +54,10 @@ interface DescribedOperation {
   readonly operationId: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
-  readonly requestBody?: { readonly required: boolean };
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: { readonly format?: string } }>>;
+  };
   readonly responses: Readonly<Record<string, { readonly content?: unknown }>>;
 }
 
@@ -77,13 +81,17 @@ function operation(path: string, method: string, described: DescribedOperation):
     scheme: schemes[0] ?? null,
     requires: described.security.flatMap(entry => Object.values(entry)).flat(),
     isOptional: described.security.some(entry => Object.keys(entry).length === 0),
-    hasBody: described.requestBody !== undefined,
-    needsBody: described.requestBody?.required === true,
+    hasBody: described.requestBody !== undefined && !isStreamed(described),
+    needsBody: described.requestBody?.required === true && !isStreamed(described),
     queryNames: described.parameters.filter(parameter => parameter.in === "query").map(({ name }) => name),
     headers: described.parameters.some(({ name }) => name === "X-Platform-Org-ID")
       ? { "x-platform-org-id": ids.organisation }
       : {},
   };
+}
+
+function isStreamed({ requestBody }: DescribedOperation): boolean {
+  return Object.values(requestBody?.content ?? {}).some(({ schema }) => schema.format === "binary");
 }
 
 function familyOf({ responses }: DescribedOperation): FamilyName {

@@ -106,7 +106,9 @@ describeOnEveryStore("repeated requests", open => {
     for (const { id, method, path } of await operationsOf(world)) {
       const { parameters } = json.paths[path][method.toLowerCase()];
       const hasKey = parameters.some(({ name }: { name: string }) => name === "Idempotency-Key");
-      assert.equal(hasKey, method === "POST" && repeatable.test(path), id);
+      // Files cannot be compared; importing one again changes nothing.
+      const isFile = id === "importAudienceUsers";
+      assert.equal(hasKey, method === "POST" && repeatable.test(path) && !isFile, id);
     }
   });
 });

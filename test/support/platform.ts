@@ -337,7 +337,7 @@ async function callHandler(
   });
   const response = await handler(request, address === undefined ? {} : { address });
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  const isJson = response.headers.get("content-type")?.match(/[/+]json/) != null;
   return {
     status: response.status,
     headers: response.headers,

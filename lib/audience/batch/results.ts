@@ -13,7 +13,8 @@ import { sleep } from "../worker/alarm.ts";
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-const ItemErrorSchema = named(
+/** The reason why an item failed, as answers show it. */
+export const ItemErrorSchema = named(
   "ItemError",
   v.object({
     code: text,

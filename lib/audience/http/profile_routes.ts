@@ -282,7 +282,7 @@ function customFields(
 }
 
 /** Returns the rules for the updates of a caller. Users may not change metrics. */
-async function updateRules(
+export async function updateRules(
   { directory, loyalty }: AudienceContext,
   caller: AudienceUser | BackEnd,
 ): Promise<UpdateRules> {

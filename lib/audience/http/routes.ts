@@ -8,6 +8,7 @@ import { createProfiles } from "../profile/profiles.ts";
 import { actionRoutes } from "./action_routes.ts";
 import type { AudienceContext } from "./context.ts";
 import { deadLetterRoutes } from "./dead_letter_routes.ts";
+import { importRoutes } from "./import_routes.ts";
 import { listRoutes } from "./list_routes.ts";
 import { productRoutes } from "./product_routes.ts";
 import { profileRoutes } from "./profile_routes.ts";
@@ -47,5 +48,6 @@ export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
     ...deadLetterRoutes(context),
     ...rewardRoutes(context),
     ...searchRoutes(context),
+    ...importRoutes(context),
   ];
 }

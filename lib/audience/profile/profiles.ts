@@ -14,8 +14,14 @@ import {
   type SpaceUser,
   spaceUserPartition,
 } from "../../loyalty/mod.ts";
-import { decide, type Store, type Stored } from "../../storage/mod.ts";
-import { parseAccountNote, readAccountNote, userBoards, userIndexPartition } from "../../users/mod.ts";
+import { decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
+import {
+  type AccountNote,
+  parseAccountNote,
+  readAccountNote,
+  userBoards,
+  userIndexPartition,
+} from "../../users/mod.ts";
 import type { FieldIndexes } from "./field_index.ts";
 import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
@@ -41,6 +47,11 @@ export interface ProfileChange {
   readonly metrics?: readonly MetricChange[];
   /** Tells whether the change may be applied to this version. Omitted: to any. */
   readonly isExpectedVersion?: ((version: number) => boolean) | undefined;
+  /**
+   * True if the change says what an export shows: a display name that is the registered name stands for none, and a user who
+   * signed up needs no record. @default false
+   */
+  readonly isImport?: boolean;
 }
 
 /** The effect of a change. */
@@ -48,6 +59,8 @@ export interface ProfileChanged {
   readonly version: number;
   /** The transaction that changed metrics; null if none did. */
   readonly transactionId: string | null;
+  /** False if everything was as it should be. */
+  readonly isChanged: boolean;
 }
 
 /** Reads and changes profiles; a read is one round trip. */
@@ -69,26 +82,11 @@ export function createProfiles(
   },
 ) {
   const creationOf = readCreations(store, clock);
+  const services: WriteServices = { store, clock, loyalty };
   async function apply(user: SpaceUser, change: ProfileChange): Promise<ProfileChanged> {
     const { metrics = [] } = change;
-    if (metrics.length === 0) return { version: await write(user, change), transactionId: null };
+    if (metrics.length === 0) return { ...(await write(services, user, change)), transactionId: null };
     return await adjust(loyalty, user, { ...change, metrics, now: clock });
-  }
-  async function write(user: SpaceUser, change: ProfileChange): Promise<number> {
-    const { once, isExpectedVersion } = change;
-    const startedAt = clock();
-    return await decide(store, spaceUserPartition(user), {
-      reads: [readProfileRecord, ...markReads(once)],
-      idempotent: once !== undefined || isExpectedVersion === undefined,
-      apply: ([stored, mark = null]) => {
-        const before = parseMark(mark);
-        if (before !== null) return { writes: [], answer: before.version };
-        const { put, record } = changedRecord(stored as Stored | null, change, clock());
-        const writes = [...(put === null ? [] : [put]), ...markWrites(once, record, startedAt)];
-        return { writes, answer: record.version };
-      },
-      ready: loyalty.register(user),
-    });
   }
   async function read(user: SpaceUser): Promise<Profile & { readonly isKnown: boolean }> {
     const [{ view, isKnown, extraRecords }, createdAt] = await Promise.all([
@@ -109,7 +107,7 @@ export function createProfiles(
     async getOrCreate(user: SpaceUser): Promise<Profile> {
       const profile = await read(user);
       if (profile.record !== null) return profile;
-      await write(user, { patch: {} });
+      await write(services, user, { patch: {} });
       return await read(user);
     },
     /**
@@ -144,6 +142,35 @@ function readCreations(store: Store, clock: Clock): (user: SpaceUser) => Promise
   };
 }
 
+/** What changing a profile needs. */
+interface WriteServices {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly loyalty: Pick<Loyalty, "register">;
+}
+
+/** Changes a profile alone. */
+async function write(
+  { store, clock, loyalty }: WriteServices,
+  user: SpaceUser,
+  change: ProfileChange,
+): Promise<Pick<ProfileChanged, "version" | "isChanged">> {
+  const { once, isExpectedVersion } = change;
+  const startedAt = clock();
+  return await decide(store, spaceUserPartition(user), {
+    reads: changeReads(change),
+    idempotent: once !== undefined || isExpectedVersion === undefined,
+    apply: ([stored = null, extra = null]) => {
+      const before = once === undefined ? null : parseMark(extra);
+      if (before !== null) return { writes: [], answer: { version: before.version, isChanged: false } };
+      const { put, record } = changedRecord(stored, change, { now: clock(), extra });
+      const writes = [...(put === null ? [] : [put]), ...markWrites(once, record, startedAt)];
+      return { writes, answer: { version: record.version, isChanged: put !== null } };
+    },
+    ready: loyalty.register(user),
+  });
+}
+
 /** Changes a profile and metrics in one commit. */
 async function adjust(
   loyalty: Pick<Loyalty, "adjust" | "findAdjustment">,
@@ -153,7 +180,7 @@ async function adjust(
   const { metrics, once, now } = change;
   const startedAt = now();
   let before: UpdateMark | null = null;
-  let version = 0;
+  let [version, isChanged] = [0, false];
   const wasApplied = ([, mark = null]: readonly (Stored | null)[]): boolean => {
     before = parseMark(mark);
     return before !== null;
@@ -163,32 +190,57 @@ async function adjust(
     reason: "Profile update",
     id: once?.id,
     extra: {
-      reads: [readProfileRecord, ...markReads(once)],
+      reads: changeReads(change),
       wasApplied: once === undefined ? undefined : wasApplied,
-      writes: ([stored = null]) => {
-        const { put, record } = changedRecord(stored, change, now());
+      writes: ([stored = null, extra = null]) => {
+        const { put, record } = changedRecord(stored, change, { now: now(), extra });
         version = record.version;
+        isChanged = put !== null;
         return [...(put === null ? [] : [put]), ...markWrites(once, record, startedAt)];
       },
     },
   });
   const mark = before as UpdateMark | null;
-  if (mark === null || once === undefined) return { version, transactionId };
+  if (mark === null || once === undefined) {
+    return { version, transactionId, isChanged: isChanged || transactionId !== null };
+  }
   const found = await loyalty.findAdjustment(user, { id: once.id, from: mark.at });
-  return { version: mark.version, transactionId: found };
+  return { version: mark.version, transactionId: found, isChanged: false };
+}
+
+/** Returns the reads of a change: the profile, and the mark of an update or the account of an imported user. */
+function changeReads({ once, isImport = false }: ProfileChange): readonly ReadRecord[] {
+  return [readProfileRecord, ...(isImport ? [readAccountNote] : markReads(once))];
 }
 
 /** Applies a change to the stored record. The first change creates it, even one without effect. */
 function changedRecord(
   stored: Stored | null,
-  { patch, isExpectedVersion }: ProfileChange,
-  now: number,
+  change: ProfileChange,
+  { now, extra }: { readonly now: number; readonly extra: Stored | null },
 ): { readonly put: ReturnType<typeof putProfileRecord>["put"] | null; readonly record: ProfileRecord } {
+  const { isExpectedVersion, isImport = false } = change;
   const before = parseProfileRecord(stored);
+  const account = isImport ? parseAccountNote(extra) : null;
   if (isExpectedVersion?.(before.version) === false) {
     throw new AppError("precondition_failed", "Cannot change the profile: it has changed since it was read");
   }
-  const content = applyPatch(before, patch);
-  if (content === null && stored !== null) return { put: null, record: before };
+  const content = applyPatch(
+    before,
+    account === null ? change.patch : withoutShownName(change.patch, before, account),
+  );
+  if (content === null && (stored !== null || account?.removedAt === null))
+    return { put: null, record: before };
   return putProfileRecord(before, content ?? before, now);
+}
+
+/** Leaves out a display name that exports show only because the user registered under it. */
+function withoutShownName(
+  patch: ProfilePatch,
+  { displayName }: ProfileRecord,
+  { name }: AccountNote,
+): ProfilePatch {
+  if (displayName !== null || !name || patch.displayName !== name) return patch;
+  const { displayName: _, ...others } = patch;
+  return others;
 }

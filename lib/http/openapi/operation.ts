@@ -96,13 +96,19 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
           RateLimit: { $ref: "#/components/headers/RateLimit" },
         }),
   };
-  const entries = Object.entries(route.responses).map(([status, { description, schema, isStreamable }]) => {
-    if (schema === undefined) return [status, { description, headers }];
-    const reference = book.refer(schema, componentName(route.operation, `answer${status}`), "output");
-    const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
-    const content = { [family.successMediaType]: { schema: reference }, ...events };
-    return [status, { description, headers, content }];
-  });
+  const entries = Object.entries(route.responses).map(
+    ([status, { description, schema, lines, isStreamable }]) => {
+      if (lines !== undefined) {
+        const line = book.refer(lines, componentName(route.operation, `line${status}`), "output");
+        return [status, { description, headers, content: { "application/x-ndjson": { schema: line } } }];
+      }
+      if (schema === undefined) return [status, { description, headers }];
+      const reference = book.refer(schema, componentName(route.operation, `answer${status}`), "output");
+      const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
+      const content = { [family.successMediaType]: { schema: reference }, ...events };
+      return [status, { description, headers, content }];
+    },
+  );
   return Object.fromEntries(entries);
 }
 
