@@ -263,7 +263,8 @@ export function spaceOfHost(directory: Directory, { request, query }: SpaceReque
   const found = named === undefined ? directory.spaceOfHost(hostOf(request)) : directory.space(named);
   return chain(found, space => {
     if (space !== null) return space;
-    const which = named === undefined ? "no space has this host name" : "there is no such space";
+    const which =
+      named === undefined ? "no space has this host name: name one with space_id" : "there is no such space";
     throw new AppError("not_found", `Cannot serve the request as ${which}`);
   });
 }

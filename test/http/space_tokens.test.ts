@@ -287,7 +287,9 @@ describeOnStores("the exchange for a space token", open => {
     t.after(() => alone.dispose());
     const proof = { type: "idToken", token: "a.b.c" };
     assertProblem(await alone.call("/api/auth/token", { body: proof }), 404, "not_found");
-    assertProblem(await alone.call("/api/loyalty/config"), 404, "not_found");
+    const unnamed = await alone.call("/api/loyalty/config");
+    assertProblem(unnamed, 404, "not_found");
+    assert.match(unnamed.json.message, /name one with space_id/);
     assert.equal((await alone.call("/api/loyalty/config", { host: otherHost.toUpperCase() })).status, 200);
   });
 });
