@@ -124,11 +124,12 @@ async function addDeadLetter(
   dead: DeadAction,
   canProceed: () => Promise<boolean>,
 ): Promise<boolean> {
-  const { organisationId, spaceId } = dead.action;
+  const { organisationId, spaceId, action } = dead.action;
   while (await canProceed()) {
     try {
       const hasDropped = await deadLetters.add(dead);
-      logger.log("warn", "action_dead", { organisationId, spaceId, code: dead.reason.code });
+      const facts = { deadLetterId: dead.id, organisationId, spaceId, action };
+      logger.log("warn", "action_dead", { ...facts, ...dead.reason });
       if (hasDropped) logger.log("error", "dead_letter_dropped", { organisationId });
       return true;
     } catch (error) {

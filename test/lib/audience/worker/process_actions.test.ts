@@ -32,6 +32,8 @@ interface World {
   /** Ids of the actions that took effect. */
   readonly applied: string[];
   readonly deadLetters: DeadLetterQueue;
+  /** Events of the log with their fields. */
+  readonly logged: (readonly [event: string, fields: unknown])[];
   /** Processes actions; each failure of an action is thrown once, then it takes effect. */
   process(
     actions: readonly TakenAction[],
@@ -47,7 +49,9 @@ function openWorld(): World {
   });
   const pauses: number[] = [];
   const applied: string[] = [];
+  const logged: World["logged"] = [];
   return {
+    logged,
     pauses,
     applied,
     deadLetters,
@@ -69,7 +73,7 @@ function openWorld(): World {
           callback();
           return () => {};
         },
-        logger: silentLogger,
+        logger: { enabled: () => true, log: (_, event, fields) => void logged.push([event, fields]) },
       });
       const finished = await process(actions, async () => attempts < 1_000);
       return { attempts, finished };
@@ -109,6 +113,8 @@ describe("a queued action", () => {
       assert.deepEqual(await world.process([taken("1")], failures), { attempts: 1, finished: 1 });
       const [dead] = (await world.deadLetters.list("club", first)).dead;
       assert.deepEqual([dead?.reason.code, dead?.attempts], [code, 1]);
+      const facts = { deadLetterId: "1-0", organisationId: "club", spaceId: "space", action: "cheer" };
+      assert.deepEqual(world.logged, [["action_dead", { ...facts, code, message: `Failed as ${code}` }]]);
     });
   }
 
