@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Limiter, StoreWarning } from "../storage/mod.ts";
+import type { Limiter } from "../storage/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
 import { requestIds } from "./dispatch/exchange.ts";
@@ -17,7 +17,7 @@ import { type CorsOptions, prepareCors } from "./replies/cors.ts";
 import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
 import type { AnyRoute, Area, ClientInfo, Handler, Reply } from "./route.ts";
 import { type PlatformRouter, routerOver } from "./router.ts";
-import { systemArea } from "./system.ts";
+import { type ReadinessWarning, systemArea } from "./system.ts";
 
 /** Options of {@linkcode createHandler} and {@linkcode createRouter}. */
 export interface HandlerOptions {
@@ -41,7 +41,7 @@ export interface HandlerOptions {
   /** Cross-origin access; `false` leaves it to a proxy. @default {} */
   readonly cors?: CorsOptions | false;
   /** Resolves with warnings where requests can be served, rejects where not, for `GET /readyz`. @default no warnings */
-  readonly ready?: () => Promise<readonly StoreWarning[]>;
+  readonly ready?: () => Promise<readonly ReadinessWarning[]>;
   /** Title of the OpenAPI document. @default "Grandstand" */
   readonly title?: string;
   /** Version of the OpenAPI document. @default "0" */

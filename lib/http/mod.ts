@@ -54,3 +54,4 @@ export {
 } from "./requests/validate.ts";
 export * from "./route.ts";
 export type { PlatformRouter, RouterHandler, RouterRequest } from "./router.ts";
+export type { ReadinessWarning } from "./system.ts";

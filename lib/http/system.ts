@@ -9,6 +9,7 @@ import {
   boolean,
   description,
   exactOptional,
+  type InferOutput,
   integer,
   literal,
   number,
@@ -20,7 +21,6 @@ import {
   unknown,
 } from "valibot";
 import { AppError, type ErrorCode } from "../errors/mod.ts";
-import type { StoreWarning } from "../storage/mod.ts";
 import { errorFacts } from "./errors/status.ts";
 import { type Meters, metricsMediaType } from "./metrics.ts";
 import { named } from "./named.ts";
@@ -30,7 +30,7 @@ import { type AnyRoute, type Area, type JsonText, open, route } from "./route.ts
 /** Sources of the area's answers. */
 export interface SystemOptions {
   /** Resolves with warnings when requests can be served, rejects when they cannot. */
-  readonly ready: () => Promise<readonly StoreWarning[]>;
+  readonly ready: () => Promise<readonly ReadinessWarning[]>;
   /** The OpenAPI document; built on the first request for it. */
   readonly document: () => Promise<unknown>;
   /** The meters behind `GET /metrics`; null leaves the route out. */
@@ -38,26 +38,25 @@ export interface SystemOptions {
 }
 
 const HealthSchema = named("Health", object({ status: literal("ok") }));
+const WarningSchema = object({
+  code: pipe(
+    picklist(["keys_are_evicted", "not_persistent", "no_worker"]),
+    description("What endangers the data of the store, or keeps accepted actions waiting"),
+  ),
+  detail: pipe(string(), description("What the operator should do")),
+});
 const ReadinessSchema = named(
   "Readiness",
   object({
     status: literal("ok"),
     warnings: exactOptional(
-      pipe(
-        array(
-          object({
-            code: pipe(
-              picklist(["keys_are_evicted", "not_persistent"]),
-              description("What endangers the data of the store"),
-            ),
-            detail: pipe(string(), description("What the operator should do")),
-          }),
-        ),
-        description("Absent where there is nothing to warn of"),
-      ),
+      pipe(array(WarningSchema), description("Absent where there is nothing to warn of")),
     ),
   }),
 );
+
+/** Something that an operator should put right, while requests can be served. */
+export type ReadinessWarning = InferOutput<typeof WarningSchema>;
 const ProblemCodeSchema = named(
   "ProblemCode",
   object({

@@ -134,7 +134,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const { keyRing, issuer } = authority;
   const services = createServices(resolved, authority);
   const areas = createAreas(services);
-  const readiness = new Readiness({ ...resolved, issuer });
+  const readiness = new Readiness({ ...resolved, issuer, hasWorker: services.actions.hasWorker });
   const http = handlerOptions(resolved, services, readiness);
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, merges, idleUsers, actions } = services;

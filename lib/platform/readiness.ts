@@ -1,12 +1,18 @@
 import { type Clock, storedIssuer } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import type { Logger } from "../http/mod.ts";
-import { platformPartition, type Store, type StoreWarning } from "../storage/mod.ts";
+import type { Logger, ReadinessWarning } from "../http/mod.ts";
+import { platformPartition, type Store } from "../storage/mod.ts";
 
 /** Time for which a probe proves that the store takes writes and is the same, in ms. */
 const probeAgeMs = 1_000;
-/** Time for which warnings of the store are kept, in ms. */
+/** Time for which warnings are kept, and without a worker before one is missed, in ms. */
 const warningAgeMs = 60_000;
+
+const noWorker: ReadinessWarning = {
+  code: "no_worker",
+  detail:
+    "No process applies the actions that are accepted in bulk: start `grandstand worker`, or leave GRANDSTAND_WORKERS on",
+};
 
 /** Options of {@linkcode Readiness}. */
 export interface ReadinessOptions {
@@ -15,6 +21,8 @@ export interface ReadinessOptions {
   readonly logger: Logger;
   /** The issuer that the store had when the process started. */
   readonly issuer: string;
+  /** Returns false if queued actions wait for a worker that does not run. */
+  readonly hasWorker: () => Promise<boolean>;
 }
 
 /**
@@ -27,11 +35,13 @@ export class Readiness {
   #probedAt = Number.NEGATIVE_INFINITY;
   #probing: Promise<void> | undefined;
   #isReplaced = false;
+  #workerSeenAt: number;
   #warnedAt = Number.NEGATIVE_INFINITY;
-  #warnings: readonly StoreWarning[] = [];
+  #warnings: readonly ReadinessWarning[] = [];
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
+    this.#workerSeenAt = options.clock();
   }
 
   /** Makes every further check fail. */
@@ -40,11 +50,11 @@ export class Readiness {
   }
 
   /**
-   * Returns what endangers the data of a store that can be used.
+   * Returns what an operator should put right while requests can be served.
    *
    * @throws {AppError} `busy`: the process is about to stop; `storage_unavailable`, `outcome_unknown`.
    */
-  async check(): Promise<readonly StoreWarning[]> {
+  async check(): Promise<readonly ReadinessWarning[]> {
     if (this.#isDraining) throw new AppError("busy", "Cannot take more requests: the server is stopping");
     await this.#options.store.ping();
     if (this.#options.clock() - this.#probedAt >= probeAgeMs) {
@@ -56,24 +66,28 @@ export class Readiness {
     return await this.warnings();
   }
 
-  /** Logs what endangers the data of the store, and that its data is gone. */
+  /** Logs what an operator should put right, and that the data of the store is gone. */
   async watch(): Promise<void> {
     await this.#isSameStore();
     await this.warnings();
   }
 
-  /** Returns what endangers the data of the store, and logs what is new. */
-  async warnings(): Promise<readonly StoreWarning[]> {
-    const { store, clock, logger } = this.#options;
+  /** Returns what an operator should put right, and logs what is new. */
+  async warnings(): Promise<readonly ReadinessWarning[]> {
+    const { store, clock, logger, hasWorker } = this.#options;
     const now = clock();
-    if (store.warnings === undefined || now - this.#warnedAt < warningAgeMs) return this.#warnings;
+    if (now - this.#warnedAt < warningAgeMs) return this.#warnings;
     this.#warnedAt = now;
     const known = new Set(this.#warnings.map(({ code }) => code));
-    this.#warnings = await store.warnings();
-    for (const warning of this.#warnings) {
-      if (!known.has(warning.code)) logger.log("warn", "store_warning", { ...warning });
+    const found: ReadinessWarning[] = [...((await store.warnings?.()) ?? [])];
+    if (await hasWorker()) this.#workerSeenAt = now;
+    else if (now - this.#workerSeenAt >= warningAgeMs) found.push(noWorker);
+    this.#warnings = found;
+    for (const warning of found) {
+      const event = warning === noWorker ? "no_worker" : "store_warning";
+      if (!known.has(warning.code)) logger.log("warn", event, { ...warning });
     }
-    return this.#warnings;
+    return found;
   }
 
   async #probe(): Promise<void> {

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createJsonLogger } from "../../lib/http/mod.ts";
 import { platformPartition, type Store } from "../../lib/storage/mod.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
+import { until } from "../support/until.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { assertProblem } from "./_problem.ts";
 
@@ -75,6 +76,37 @@ describeOnEveryStore("readiness on a store that loses its data", openStore => {
     await store.commit(keys, { writes: [{ type: "delete", shape: "record", key: "issuer" }] });
     await assertUnready(world);
     assert.equal(replaced(), 2);
+  });
+});
+
+describe("readiness of a platform whose actions wait for workers", () => {
+  it("warns, once in the log, while no worker has been there for a minute", async t => {
+    const lines: string[] = [];
+    const queue = createMemoryQueue({ clock: Date.now });
+    t.after(() => queue[Symbol.asyncDispose]());
+    const logger = createJsonLogger({ write: line => lines.push(line) });
+    const world = await openPlatform(async clock => createMemoryStore({ clock }), { queue, logger });
+    t.after(() => world.dispose());
+    const logged = (): number => lines.filter(line => line.includes('"event":"no_worker"')).length;
+    const codesAfter = async (ms: number): Promise<unknown> => {
+      world.clock.advance(ms);
+      const { status, json } = await world.call("/readyz");
+      assert.equal(status, 200);
+      return json.warnings?.map(({ code }: { code: string }) => code);
+    };
+    assert.equal(await codesAfter(0), undefined);
+    assert.deepEqual(await codesAfter(60_000), ["no_worker"]);
+    assert.deepEqual(await codesAfter(60_000), ["no_worker"]);
+    assert.equal(logged(), 1);
+    world.clock.advance(60_000);
+    const worker = world.platform.startActionWorker();
+    t.after(() => worker.stop());
+    await until("the worker has its shards", async () => worker.shards.length > 0);
+    assert.equal(await codesAfter(0), undefined);
+    await worker.stop();
+    assert.equal(await codesAfter(59_999), undefined);
+    assert.deepEqual(await codesAfter(60_000), ["no_worker"]);
+    assert.equal(logged(), 2);
   });
 });
 

@@ -11,6 +11,7 @@ import type { Queue, Store } from "../../storage/mod.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "../worker/dead_letter_queue.ts";
 import type { ActionSink } from "../worker/process_actions.ts";
 import { actionShards } from "../worker/queued_action.ts";
+import { ShardAssignments } from "../worker/shard_assignment.ts";
 import { type ActionWorker, startActionWorker } from "../worker/worker.ts";
 import { type ActionIntake, createDirectIntake, createQueueIntake } from "./intake.ts";
 
@@ -39,20 +40,24 @@ export interface ActionService {
     /** For how long the worker counts as alive after a heartbeat, in ms. @default 10 s */
     readonly leaseMs?: number;
   }): ActionWorker;
+  /** Returns false if actions wait in a queue that no worker of any process serves. */
+  hasWorker(): Promise<boolean>;
 }
 
 /** Creates the service. */
 export function createActionService(options: ActionServiceOptions): ActionService {
-  const { queue, loyalty: sink, random } = options;
+  const { store, queue, loyalty: sink, clock, random } = options;
   const deadLetters = createDeadLetterQueue(options);
   const shards = actionShards;
   const workers = new Set<ActionWorker>();
+  const assignments = new ShardAssignments(store, shards);
   function onPushed(shard: number): void {
     for (const worker of workers) worker.wake(shard);
   }
   return {
     intake: queue === undefined ? createDirectIntake(sink) : createQueueIntake(queue, shards, onPushed),
     deadLetters,
+    hasWorker: async () => queue === undefined || (await assignments.hasWorker(clock())),
     startWorker(start = {}) {
       if (queue === undefined) throw new TypeError("Cannot start a worker: the platform has no queue");
       const worker = startActionWorker({

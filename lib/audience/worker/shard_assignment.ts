@@ -7,6 +7,8 @@
 
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
 
+const partition = platformPartition("action_workers");
+
 /** The stored assignment. */
 export interface ShardAssignment {
   /** Until when a worker counts as alive, Unix ms, by its name. */
@@ -80,17 +82,29 @@ export class ShardAssignments {
     return this.#change(before => claimShards(before, claim));
   }
 
+  /** Returns true if a worker of any process is alive. */
+  async hasWorker(now: number): Promise<boolean> {
+    const [stored] = await this.#store.read(partition, [{ type: "record", key: this.#key }]);
+    if (stored === null) return false;
+    const { workers } = JSON.parse(stored.value) as ShardAssignment;
+    return Object.values(workers).some(end => end > now);
+  }
+
   /** Removes a worker and frees its shards. */
   leave(worker: string): Promise<void> {
     return this.#change(before => ({ after: removeWorker(before, worker), claimed: undefined }));
   }
 
+  get #key(): string {
+    return `shards:${this.#shards}`;
+  }
+
   async #change<A>(
     make: (before: ShardAssignment) => { readonly after: ShardAssignment; readonly claimed: A },
   ): Promise<A> {
-    const key = `shards:${this.#shards}`;
+    const key = this.#key;
     const none = { workers: {}, shards: Array.from({ length: this.#shards }, () => null) };
-    return await decide(this.#store, platformPartition("action_workers"), {
+    return await decide(this.#store, partition, {
       reads: [{ type: "record", key }],
       // A repeated heartbeat has the same effect.
       idempotent: true,
