@@ -16,6 +16,7 @@ export {
   type IdentityServices,
 } from "./create_identity.ts";
 export { findUserIds, type RegisteredKey } from "./find_users.ts";
+export { findFutureLogins } from "./future_logins.ts";
 export { clientNetworkBits } from "./limits/limits.ts";
 export {
   type AttemptLimits,

@@ -6,7 +6,7 @@
 
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
-import { findClearIds, Users } from "../identity/mod.ts";
+import { findClearIds, findFutureLogins, Users } from "../identity/mod.ts";
 import { listUsersOf, repairFutureTimes } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, storageLimits } from "../storage/mod.ts";
 import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../users/mod.ts";
@@ -46,6 +46,7 @@ interface DoctorCheck {
 const checks: readonly DoctorCheck[] = [
   { name: "user-times", run: checkUserTimes },
   { name: "index-times", run: checkIndexTimes },
+  { name: "identity-times", run: checkIdentityTimes },
   { name: "external-ids", run: checkExternalIds },
 ];
 
@@ -124,6 +125,16 @@ async function checkIndexTimes({ store, clock, repairs }: DoctorOptions, report:
       if (repairs && found.length > 0) await redateEntries(store, partition, found, clock());
       if (found.length === 0) report.add(null);
       for (const { key, member } of found) report.add(`${member} on ${key} of ${partition}`, repairs);
+    }
+  }
+}
+
+/** Finds users and sessions of projects that are dated ahead. */
+async function checkIdentityTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
+  for await (const group of findFutureLogins(store, clock())) {
+    for (const found of group) {
+      if (repairs) await found?.repair();
+      report.add(found === null ? null : `${found.name} was dated ahead`, repairs);
     }
   }
 }

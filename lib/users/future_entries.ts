@@ -7,8 +7,8 @@
 import { type Partition, type Store, storageLimits, type Write } from "../storage/mod.ts";
 import { userBoards } from "./user_index.ts";
 
-/** Most that an entry may be ahead of now, in ms: as far as clocks of processes may be ahead of the store's. */
-const aheadMsMax = 300_000;
+/** Most that a stored time may be ahead of now, in ms: as far as clocks of processes may be ahead of the store's. */
+export const aheadMsMax = 300_000;
 /** The boards of a shard whose scores are times in the past; loyalty lists its users on the last one. */
 const boards: readonly string[] = [userBoards.created, userBoards.active, "users"];
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-export { futureEntries, redateEntries } from "./future_entries.ts";
+export { aheadMsMax, futureEntries, redateEntries } from "./future_entries.ts";
 export {
   type BuiltIndex,
   buildDeclaredIndexes,

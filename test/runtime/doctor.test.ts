@@ -8,6 +8,8 @@ import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
+import { boardRead, sessionIdleMsMax } from "../../lib/identity/sessions/session.ts";
+import { Users, userPartition } from "../../lib/identity/users.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, seed, testSecret } from "../support/platform.ts";
@@ -65,10 +67,26 @@ async function damage(store: Store): Promise<void> {
   await withPlatform(
     store,
     () => Date.now() + aheadMs,
-    async ({ loyalty }) => {
+    async ({ loyalty, fetch }) => {
       await loyalty.report(user, exact);
       await loyalty.report(user, exact);
       await loyalty.inbox.markAllRead(user);
+      const call = (method: string, path: string, data: object): Promise<Response> =>
+        fetch(
+          new Request(`http://localhost${path}`, {
+            method,
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({
+              projectId: ids.project,
+              strategy: "email",
+              provider: "managedPool",
+              data,
+            }),
+          }),
+        );
+      const login = { email: "fan@example.org", password: "correct horse battery" };
+      assert.equal((await call("POST", "/v1/user", login)).status, 201);
+      assert.equal((await call("PUT", "/v1/user/login", login)).status, 200);
     },
   );
 }
@@ -81,9 +99,20 @@ async function verdicts(
   const data: { check: string; found: number; repaired: number }[] = JSON.parse(stdout).data;
   assert.deepEqual(
     data.map(({ check }) => check),
-    ["user-times", "index-times", "external-ids"],
+    ["user-times", "index-times", "identity-times", "external-ids"],
   );
   return { code, found: data.map(({ found }) => found), repaired: data.map(({ repaired }) => repaired) };
+}
+
+/** Returns the latest time of the fan, of the login and the session, in Unix ms. */
+async function latestLogin(store: Store): Promise<number> {
+  const users = new Users(store, testSecret);
+  const found = await users.findByKey(ids.project, { kind: "email", email: "fan@example.org" });
+  assert.ok(found !== null);
+  const [{ entries }] = await store.read(userPartition(ids.project, found.userId), [boardRead]);
+  assert.equal(entries.length, 1);
+  const ends = entries.map(({ score }) => score - sessionIdleMsMax);
+  return Math.max(...[found.signUp, ...found.loginHistory].map(at => at * 1_000), ...ends);
 }
 
 /** Acts once more, and returns how the lists of the user show it. */
@@ -117,11 +146,16 @@ describe("grandstand doctor", { skip: built === undefined && "nothing is built" 
     assert.match(shown.stderr, new RegExp(`${user.userId} .*was dated ahead`));
     assert.deepEqual(await verdicts("--data", data, "--repair"), {
       code: 0,
-      found: [1, 1, 0],
-      repaired: [1, 1, 0],
+      found: [1, 3, 1, 0],
+      repaired: [1, 3, 1, 0],
     });
-    assert.deepEqual(await verdicts("--data", data), { code: 0, found: [0, 0, 0], repaired: [0, 0, 0] });
+    assert.deepEqual(await verdicts("--data", data), {
+      code: 0,
+      found: [0, 0, 0, 0],
+      repaired: [0, 0, 0, 0],
+    });
     await using store = await openFileStore(data);
+    assert.ok((await latestLogin(store)) <= Date.now());
     await actNow(store);
   });
 
@@ -132,8 +166,8 @@ describe("grandstand doctor", { skip: built === undefined && "nothing is built" 
     assert.equal((await verdicts("--redis", url)).code, 3);
     assert.deepEqual(await verdicts("--redis", url, "--repair"), {
       code: 0,
-      found: [1, 1, 0],
-      repaired: [1, 1, 0],
+      found: [1, 3, 1, 0],
+      repaired: [1, 3, 1, 0],
     });
     assert.equal((await verdicts("--redis", url)).code, 0);
     await actNow(store);
