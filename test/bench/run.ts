@@ -50,6 +50,7 @@ const benchmarks: readonly Benchmark[] = [
   "search redis 100000",
   "exports 100000 memory",
   "exports 1000000 Redis",
+  "import",
   "export_cipher",
   "geo",
   "footprint",
