@@ -8,17 +8,20 @@
 import { isUuid } from "../auth/crypto/mod.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
 import { chain } from "../http/mod.ts";
-import type { ReadRecord, Store, Stored } from "../storage/mod.ts";
+import { type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 import { currentKey, parseRevision } from "./loyalty_versions.ts";
 import {
   directoryPartition,
   domainCharactersMax,
   domainPartition,
   type Event,
-  type eventAliases,
+  eventAliases,
+  eventAt,
   type Organisation,
+  openEventsKey,
   type Project,
   type Space,
+  type StoredEvent,
   spacesKey,
 } from "./records.ts";
 
@@ -26,7 +29,7 @@ import {
 const ageMsMax = 900;
 /** Number of records of each kind that a process caches. */
 const entriesMax = 20_000;
-/** Number of events, newest first, among which `current` and `latest` are looked for. */
+/** Number of events that have begun, newest first, among which `current` and `latest` are looked for. */
 const aliasScanMax = 100;
 const eventsPageMax = 100;
 
@@ -47,6 +50,11 @@ export interface Directory {
    * event that started last). Events of other projects are unknown here.
    */
   event(projectId: string, idOrAlias: string): Event | null | Promise<Event | null>;
+  /** Forgets what is cached of an owner and its events, after a change in this process. */
+  forget(
+    home: { readonly kind: "organisation" | "space" | "project"; readonly id: string },
+    eventIds: readonly string[],
+  ): void;
   /** Returns the loyalty configuration of a space as written, with its version. */
   loyalty(spaceId: string): LoyaltyDocument | null | Promise<LoyaltyDocument | null>;
 }
@@ -67,17 +75,18 @@ export interface DirectoryOptions {
   readonly defaultSpaceId?: string;
 }
 
+/** A cached look-up. */
+type Cached<T> = ((id: string) => T | Promise<T>) & { forget(id: string): void };
+
 /** Creates a directory over the records of a store. */
 export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptions): Directory {
   /** Caches the records of one kind. An unchanged record keeps its object, so that callers can key their own caches by it. */
-  function cached<T>(load: (id: string) => Promise<Loaded<T>>): (id: string) => T | Promise<T> {
+  function cached<T>(load: (id: string) => Promise<Loaded<T>>): Cached<T> {
     const cache = new Cache<T>({ entriesMax, maxAgeMs: ageMsMax, clock });
-    return id => cache.getOrLoad(id, load);
+    const get = (id: string): T | Promise<T> => cache.getOrLoad(id, load);
+    return Object.assign(get, { forget: (id: string) => cache.delete(id) });
   }
-  function records<T>(
-    partitionOf: (id: string) => string,
-    key: string,
-  ): (id: string) => T | null | Promise<T | null> {
+  function records<T>(partitionOf: (id: string) => string, key: string): Cached<T | null> {
     return cached(id => readRecord<T>(store, partitionOf(id), key));
   }
 
@@ -91,20 +100,12 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
     const { number, document } = parseRevision(stored.value);
     return { version: stored.version, value: Object.freeze({ version: String(number), document }) };
   });
-  const firstSpaces = cached(async (organisationId): Promise<Loaded<string | null>> => {
-    const partition = directoryPartition("organisation", organisationId);
-    const [stored] = await store.read(partition, [{ type: "record", key: spacesKey }]);
-    if (stored === null) return { version: null, value: null };
-    for (const id of JSON.parse(stored.value) as readonly string[]) {
-      if ((await spaces(id))?.organisationId === organisationId) return { value: id };
-    }
-    return { value: null };
-  });
+  const firstSpaces = cached(id => readFirstSpace(store, id, spaces));
   const events = cached(async (path): Promise<Loaded<Event | null>> => {
     const [projectId = "", id = ""] = path.split("/");
     return isAlias(id)
-      ? await readAliasedEvent(store, projectId, id)
-      : await readRecord<Event>(store, directoryPartition("project", projectId), `event:${id}`);
+      ? await readAliasedEvent(store, projectId, id, clock())
+      : await readEvent(store, projectId, id, clock());
   });
 
   const spaceAt = (host: string): Space | null | Promise<Space | null> =>
@@ -119,6 +120,14 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
     event(projectId, idOrAlias) {
       if (isAlias(idOrAlias)) return events(`${projectId}/${idOrAlias}`);
       return isUuid(idOrAlias) ? events(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
+    },
+    forget({ kind, id }, eventIds) {
+      if (kind === "organisation") organisations.forget(id);
+      else if (kind === "space") spaces.forget(id);
+      else projects.forget(id);
+      firstSpaces.forget(id);
+      for (const event of eventIds.length === 0 ? [] : [...eventIds, ...eventAliases])
+        events.forget(`${id}/${event}`);
     },
     loyalty,
     spaceOfHost: host => chain(spaceAt(host), space => space ?? spaceOrNull(defaultSpaceId)),
@@ -139,8 +148,12 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
   };
 }
 
-/** Lists the events of a project by the time at which they start, page by page and uncached. */
-export async function* projectEvents(store: Store, projectId: string): AsyncGenerator<Event, void, void> {
+/** Lists the events of a project by the time at which they start, page by page and uncached, as they are at `now` (Unix ms). */
+export async function* projectEvents(
+  store: Store,
+  projectId: string,
+  now: number,
+): AsyncGenerator<Event, void, void> {
   const partition = directoryPartition("project", projectId);
   for (let offset = 0; ; offset += eventsPageMax) {
     const [{ entries }] = await store.read(partition, [
@@ -148,7 +161,7 @@ export async function* projectEvents(store: Store, projectId: string): AsyncGene
     ]);
     const reads = entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
     for (const stored of await store.read(partition, reads)) {
-      if (stored !== null) yield parse<Event>(stored);
+      if (stored !== null) yield eventAt(parse<StoredEvent>(stored), now);
     }
     if (entries.length < eventsPageMax) return;
   }
@@ -161,24 +174,64 @@ async function readRecord<T>(store: Store, partition: string, key: string): Prom
     : { version: stored.version, value: parse<T>(stored) };
 }
 
+/** Reads the first listed space that belongs to the organisation. */
+async function readFirstSpace(
+  store: Store,
+  organisationId: string,
+  spaces: (id: string) => Space | null | Promise<Space | null>,
+): Promise<Loaded<string | null>> {
+  const partition = directoryPartition("organisation", organisationId);
+  const [stored] = await store.read(partition, [{ type: "record", key: spacesKey }]);
+  if (stored === null) return { version: null, value: null };
+  for (const id of JSON.parse(stored.value) as readonly string[]) {
+    if ((await spaces(id))?.organisationId === organisationId) return { value: id };
+  }
+  return { value: null };
+}
+
+async function readEvent(
+  store: Store,
+  projectId: string,
+  id: string,
+  now: number,
+): Promise<Loaded<Event | null>> {
+  const partition = directoryPartition("project", projectId);
+  const [stored] = await store.read(partition, [{ type: "record", key: `event:${id}` }]);
+  return stored === null ? { version: null, value: null } : loadedEvent(stored, now);
+}
+
+/** The state is part of the version, as the clock changes it without a write. */
+function loadedEvent(stored: Stored, now: number): Loaded<Event> {
+  const event = Object.freeze(eventAt(parse<StoredEvent>(stored), now));
+  return { version: `${event.id} ${event.state} ${stored.version}`, value: event };
+}
+
+/**
+ * Looks among the events that have not ended, and among the newest that have begun: many planned events hide no running one.
+ */
 async function readAliasedEvent(
   store: Store,
   projectId: string,
   alias: (typeof eventAliases)[number],
+  now: number,
 ): Promise<Loaded<Event | null>> {
   const partition = directoryPartition("project", projectId);
-  const [newest] = await store.read(partition, [
-    { type: "board", key: "events", limit: aliasScanMax, reverse: true },
+  const [open, newest] = await store.read(partition, [
+    { type: "record", key: openEventsKey },
+    { type: "board", key: "events", limit: aliasScanMax, reverse: true, max: now / 1_000 },
   ]);
-  const reads = newest.entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+  const listed = open === null ? [] : (JSON.parse(open.value) as readonly string[]);
+  const ids = [...new Set([...newest.entries.map(({ member }) => member), ...listed])].slice(
+    0,
+    storageLimits.readsMax,
+  );
+  const reads = ids.map((id): ReadRecord => ({ type: "record", key: `event:${id}` }));
   const states: readonly Event["state"][] = alias === "current" ? ["current"] : ["past", "on_demand"];
-  for (const stored of reads.length === 0 ? [] : await store.read(partition, reads)) {
-    const event = stored === null ? null : parse<Event>(stored);
-    if (stored === null || event === null || !states.includes(event.state)) continue;
-    // Two events may share a version, and an alias that moved on must not look unchanged.
-    return { version: `${event.id} ${stored.version}`, value: event };
-  }
-  return { version: null, value: null };
+  const found = (reads.length === 0 ? [] : await store.read(partition, reads))
+    .flatMap(stored => (stored === null ? [] : [loadedEvent(stored, now)]))
+    .filter(({ value }) => states.includes(value.state))
+    .sort((a, b) => b.value.startAt - a.value.startAt);
+  return found[0] ?? { version: null, value: null };
 }
 
 function isAlias(text: string): text is (typeof eventAliases)[number] {

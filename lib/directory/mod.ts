@@ -21,13 +21,19 @@ export {
   type LoyaltyVersionsOptions,
   loyaltyBytesMax,
 } from "./loyalty_versions.ts";
+export { claimPlace, type Home, isSameHome, Places } from "./places.ts";
 export {
+  directoryPartition,
+  domainPartition,
   type Event,
   EventParameter,
+  eventAt,
+  eventTimesOf,
   type Organisation,
   type Project,
   ProjectParameter,
   type Settings,
   type Space,
+  type StoredEvent,
 } from "./records.ts";
 export { type SeedOptions, seedDirectory } from "./seed.ts";

@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
+import { type EventTimes, eventPhase, eventStates } from "../authoring/mod.ts";
 import type { Immutable } from "../http/mod.ts";
 import { type Partition, platformPartition, tenantPartition } from "../storage/mod.ts";
 
@@ -54,12 +55,13 @@ export const SpaceSchema = v.object({
 /** Validates a project. */
 export const ProjectSchema = v.object({ id: uuid, spaceId: uuid, organisationId: uuid, name, settings });
 
-/** Validates an event; times are Unix seconds. */
+/** Validates an event of a seed; times are Unix seconds. */
 export const EventSchema = v.object({
   id: uuid,
   projectId: uuid,
   name,
-  state: v.picklist(["future", "current", "on_demand", "past"]),
+  /** The state for as long as nobody starts or stops the event. Omitted: it follows the clock. */
+  state: v.exactOptional(v.picklist(eventStates)),
   startAt: unixSeconds,
   endAt: v.exactOptional(unixSeconds),
   settings,
@@ -71,8 +73,35 @@ export type Organisation = Immutable<v.InferOutput<typeof OrganisationSchema>>;
 export type Space = Immutable<v.InferOutput<typeof SpaceSchema>>;
 /** One app or site as fans see it: has users, boards and events. */
 export type Project = Immutable<v.InferOutput<typeof ProjectSchema>>;
-/** A show or match of a project. */
-export type Event = Immutable<v.InferOutput<typeof EventSchema>>;
+/** A show or match of a project, with its state now. Times are Unix seconds. */
+export interface Event extends Immutable<Omit<v.InferOutput<typeof EventSchema>, "state">> {
+  readonly state: (typeof eventStates)[number];
+}
+/** An event as stored: with its times, or as an older seed wrote it. */
+export type StoredEvent = Immutable<v.InferOutput<typeof EventSchema>> & { readonly times?: EventTimes };
+
+/** Returns the facts that decide the state of an event. */
+export function eventTimesOf({ times, state, startAt, endAt }: StoredEvent): EventTimes {
+  if (times !== undefined) return times;
+  const common = {
+    startedAt: null,
+    stoppedAt: null,
+    closedAt: null,
+    extraTime: 0,
+    onDemand: 0,
+    endAt: endAt ?? null,
+  };
+  const follows = { ...common, startMode: "clock", startAt, duration: 0, endMode: "scheduled" } as const;
+  return state === undefined ? follows : { ...follows, fixedState: state };
+}
+
+/** Returns an event as it is at `now`, in Unix ms. */
+export function eventAt(stored: StoredEvent, now: number): Event {
+  const { times: _, ...event } = stored;
+  const { state, begin, end } = eventPhase(eventTimesOf(stored), now / 1_000);
+  const { startAt = 0, endAt: __, ...others } = event;
+  return { ...others, state, startAt: begin ?? startAt, ...(end === null ? {} : { endAt: end }) };
+}
 
 /** The path parameter that names a project. */
 export const ProjectParameter = v.pipe(
@@ -105,6 +134,12 @@ export function directoryPartition(kind: "organisation" | "space" | "project", i
 
 /** The record of an organisation that lists the ids of its spaces, the first one first. */
 export const spacesKey = "spaces";
+
+/** The record of a space that lists the ids of its projects. */
+export const projectsKey = "projects";
+
+/** The record of a project that lists the ids of events which have not ended. */
+export const openEventsKey = "open";
 
 /** Returns the partition of a space's claim to a domain. */
 export function domainPartition(domain: string): Partition {

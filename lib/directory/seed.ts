@@ -6,10 +6,18 @@
 
 import { type Clock, systemClock } from "../auth/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { decide, type Store, type Write } from "../storage/mod.ts";
+import { decide, platformPartition, type Store, type Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
-import { directoryPartition, domainPartition, type Space, spacesKey } from "./records.ts";
+import { claimPlace, notePlace } from "./places.ts";
+import {
+  directoryPartition,
+  domainPartition,
+  openEventsKey,
+  projectsKey,
+  type Space,
+  spacesKey,
+} from "./records.ts";
 
 /** Options of seeding. */
 export interface SeedOptions {
@@ -35,9 +43,10 @@ export async function seedDirectory(store: Store, document: Seed, options: SeedO
   }
   for (const space of seed.spaces) await putSpace(store, space);
   for (const { id } of seed.organisations) {
-    await addSpaces(
+    await addIds(
       store,
-      id,
+      directoryPartition("organisation", id),
+      spacesKey,
       seed.spaces.filter(({ organisationId }) => organisationId === id).map(space => space.id),
     );
   }
@@ -48,6 +57,7 @@ export async function seedDirectory(store: Store, document: Seed, options: SeedO
   for (const project of seed.projects) {
     await put(store, directoryPartition("project", project.id), [["project", project]]);
   }
+  await listForAuthors(store, seed, Math.floor((options.clock ?? systemClock)() / 1_000));
   for (const event of seed.events) {
     const partition = directoryPartition("project", event.projectId);
     await put(
@@ -79,6 +89,37 @@ async function requireSameOwners(store: Store, { spaces, projects }: CheckedSeed
   throw new AppError("conflict", "Cannot move spaces and projects to another organisation", { fields });
 }
 
+/** Notes where records are, and lists them in their parents, so that the control API finds what was seeded. */
+async function listForAuthors(
+  store: Store,
+  { organisations, spaces, projects, events }: CheckedSeed,
+  now: number,
+): Promise<void> {
+  for (const { id } of organisations) {
+    await claimPlace(store, { kind: "organisation", id });
+    await store.commit(platformPartition("control"), {
+      writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
+    });
+  }
+  for (const { id } of spaces) {
+    await claimPlace(store, { kind: "space", id });
+    const own = projects.filter(({ spaceId }) => spaceId === id);
+    await addIds(
+      store,
+      directoryPartition("space", id),
+      projectsKey,
+      own.map(project => project.id),
+    );
+  }
+  for (const { id } of projects) {
+    await claimPlace(store, { kind: "project", id });
+    const own = events.filter(({ projectId }) => projectId === id);
+    for (const event of own) await notePlace(store, event.id, { kind: "project", id });
+    const open = own.filter(({ state }) => state !== "past").map(event => event.id);
+    await addIds(store, directoryPartition("project", id), openEventsKey, open);
+  }
+}
+
 async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promise<void> {
   for (const { id, domain } of spaces) {
     if (domain === undefined) continue;
@@ -104,19 +145,16 @@ async function giveUp(store: Store, domain: string): Promise<void> {
   });
 }
 
-/** Adds spaces to the list of an organisation, behind those that it has. */
-async function addSpaces(store: Store, organisationId: string, ids: readonly string[]): Promise<void> {
-  await decide(store, directoryPartition("organisation", organisationId), {
-    reads: [{ type: "record", key: spacesKey }],
+/** Adds ids to a list, behind those that it has. */
+async function addIds(store: Store, partition: string, key: string, ids: readonly string[]): Promise<void> {
+  await decide(store, partition, {
+    reads: [{ type: "record", key }],
     idempotent: true,
     apply: ([stored]) => {
       const listed = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
       const added = ids.filter(id => !listed.includes(id));
       const value = JSON.stringify([...listed, ...added]);
-      return {
-        writes: added.length === 0 ? [] : [{ type: "put", key: spacesKey, value }],
-        answer: undefined,
-      };
+      return { writes: added.length === 0 ? [] : [{ type: "put", key, value }], answer: undefined };
     },
   });
 }

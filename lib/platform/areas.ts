@@ -59,7 +59,11 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
     control: {
       name: "control",
       family: "jsonApi",
-      routes: [...controlRoutes(services), ...apiKeyRoutes({ apiKeys, keysWriter })],
+      routes: [
+        ...services.control.routes,
+        ...controlRoutes(services),
+        ...apiKeyRoutes({ apiKeys, keysWriter }),
+      ],
     },
     keys: jwksArea({ ring: keyRing }),
   };

@@ -95,12 +95,18 @@ export async function describeDemo(
           permissions,
         });
   const clientToken = await platform.clientTokens.issue(projectId);
+  const operator = await platform.authors.findOrCreate("operator@demo.example", {
+    name: "Demo operator",
+    operator: true,
+  });
+  const { token: operatorToken } = await platform.authors.createToken({ userId: operator.id, name: "Demo" });
   await platform.loyalty.codePools.add({ organisationId, spaceId, poolId: "shop" }, demoCodes(systemRandom));
   return {
     ...common,
     ...none,
     apiKey: { key, secret },
     clientToken,
+    operatorToken,
     serviceToken: token?.accessToken ?? null,
   };
 }

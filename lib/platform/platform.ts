@@ -6,6 +6,7 @@
 
 import type { ActionService, ActionWorker } from "../audience/mod.ts";
 import { type ApiKeys, createKeyRing, type KeyRing, openIssuer } from "../auth/mod.ts";
+import type { Authors } from "../control/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import type { Exports } from "../exports/mod.ts";
 import {
@@ -55,6 +56,8 @@ export interface Platform {
   readonly apiKeys: ApiKeys;
   /** Issues the tokens of apps, for users without a session who request a new password. */
   readonly clientTokens: ClientTokens;
+  /** Authoring users and their access tokens. */
+  readonly authors: Authors;
   readonly keyRing: KeyRing;
   /** The `iss` of the tokens of all processes on the store; spaces with a domain have their own. */
   readonly issuer: string;
@@ -155,6 +158,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     directory: services.directory,
     apiKeys,
     clientTokens: services.clientTokens,
+    authors: services.control.authors,
     keyRing,
     issuer,
     leaderboards,

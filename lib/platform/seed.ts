@@ -1,6 +1,6 @@
 import { audienceSettingsErrors } from "../audience/mod.ts";
 import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError, type FieldError } from "../errors/mod.ts";
 import { exportFaults } from "../exports/mod.ts";
 import { identityFaults, spaceIssuerFaults } from "../identity/mod.ts";
 import { boardFaults } from "../leaderboards/mod.ts";
@@ -32,6 +32,24 @@ export function checkPlatformSeed(document: Seed): void {
   checkCustomFields(document);
   checkExports(document);
   checkIdentity(document);
+}
+
+/** Returns the faults of the settings of areas in a record of the directory, with their pointers. */
+export function settingsFaults(
+  kind: "organisation" | "space" | "project" | "event",
+  settings: Readonly<Record<string, unknown>>,
+  pointer: string,
+): readonly FieldError[] {
+  switch (kind) {
+    case "organisation":
+      return [...audienceSettingsErrors(settings, pointer), ...exportFaults(settings, pointer)];
+    case "space":
+      return spaceIssuerFaults(settings, pointer);
+    case "project":
+      return [...boardFaults(settings, pointer), ...identityFaults(settings, pointer)];
+    case "event":
+      return boardFaults(settings, pointer);
+  }
 }
 
 function checkBoards({ projects, events }: Seed): void {

@@ -16,6 +16,7 @@ import {
   type KeyRing,
   type RandomBytes,
 } from "../auth/mod.ts";
+import { type Control, createControl } from "../control/mod.ts";
 import {
   createDirectory,
   createLoyaltyVersions,
@@ -39,6 +40,7 @@ import { createLoyalty, type Loyalty, type WebhookKeys } from "../loyalty/mod.ts
 import { createSpaceTokens } from "../space_tokens/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { settingsFaults } from "./seed.ts";
 import { createIndexedUsers, type UserDirectory, userDirectory } from "./users.ts";
 
 /** The services of a platform. */
@@ -65,6 +67,7 @@ export interface Services extends ExchangeContext {
   /** Signs the cursors of lists. */
   readonly cursors: Cursors;
   readonly quotas: Quotas;
+  readonly control: Control;
 }
 
 /** Signs the tokens of a deployment. */
@@ -138,8 +141,21 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     }),
     actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
-    cursors: new Cursors(deriveKey(secret, "cursor"), clock),
+    ...createAuthoring(options, directory),
     quotas,
+  };
+}
+
+/** Creates the authoring side, with the signed cursors of all lists. */
+function createAuthoring(
+  options: ResolvedOptions,
+  directory: Directory,
+): Pick<Services, "control" | "cursors"> {
+  const { store, secret, clock, random, publicUrl } = options;
+  const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
+  return {
+    cursors,
+    control: createControl({ store, secret, directory, cursors, clock, random, publicUrl, settingsFaults }),
   };
 }
 

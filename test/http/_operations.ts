@@ -6,6 +6,7 @@ import { forge } from "../support/issuer.ts";
 import { type Answer, ids, loyalty, seed, type TestPlatform } from "../support/platform.ts";
 import { audienceExamples } from "./_audience_examples.ts";
 import { BoardWriter } from "./_boards.ts";
+import { controlExamples, operatorHeaders } from "./_control_examples.ts";
 import {
   codesOf,
   deviceId,
@@ -305,6 +306,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
     ...(await audienceExamples(world, await backEnd(world))),
     ...(await productExamples(world)),
+    ...(await controlExamples(world)),
     ["getCoupon", [{ params: { couponId: "drink" }, headers: await couponOwner(world) }]],
     ["addCodes", [{ body: { codes: ["DRINK-1", "DRINK-2"] } }]],
     ["redeemCode", [{ body: { code: await handedOutCode(world) } }]],
@@ -408,6 +410,7 @@ export async function credentialsFor(
     return { authorization: `Bearer ${(await userSession(world)).accessToken}` };
   }
   if (scheme === "spaceToken") return { authorization: `Bearer ${(await world.fan("Sam")).token}` };
+  if (scheme === "accessToken") return await operatorHeaders(world);
   if (scheme === "apiKey") {
     const { key, secret } = await commonKey(world);
     return { "x-api-key": key, "x-api-secret": secret };

@@ -24,6 +24,7 @@ const order = [
   "text",
   "storage",
   "expressions",
+  "authoring",
   "background",
   "outbound",
   "http",
@@ -37,6 +38,8 @@ const order = [
   "loyalty",
   "audience",
   "exports",
+  "feeds",
+  "control",
   "platform",
   "cli",
 ];

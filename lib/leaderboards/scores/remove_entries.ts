@@ -64,7 +64,7 @@ async function* locationsOf(
     );
   }
   for (const board of projectBoards(project).values()) yield* seasonLocations(board, null);
-  for await (const event of projectEvents(store, projectId)) {
+  for await (const event of projectEvents(store, projectId, clock())) {
     for (const board of declaredEventBoards(project, event).values()) yield* seasonLocations(board, event.id);
   }
   // Boards without seasons are noted with their first score, also those that are no longer declared or were moved.

@@ -18,11 +18,11 @@ describeOnStores("the events of a project", open => {
     }));
     await seedDirectory(store, { ...seed, events });
     const found: string[] = [];
-    for await (const { id } of projectEvents(store, ids.project)) found.push(id);
+    for await (const { id } of projectEvents(store, ids.project, 0)) found.push(id);
     assert.deepEqual(
       found,
       events.filter(({ projectId }) => projectId === ids.project).map(({ id }) => id),
     );
-    for await (const { id } of projectEvents(store, ids.organisation)) assert.fail(id);
+    for await (const { id } of projectEvents(store, ids.organisation, 0)) assert.fail(id);
   });
 });

@@ -118,6 +118,7 @@ describe("a location check", () => {
     space: nobody,
     spaceOfHost: nobody,
     spaceOfOrganisation: nobody,
+    forget: () => undefined,
     loyalty: nobody,
     project: (id: string) => (id === projectInGermany.id ? projectInGermany : null),
     event: () => null,

@@ -1,0 +1,91 @@
+/**
+ * States of elements, from their record, their event and the clock alone.
+ *
+ * @module
+ */
+
+import type { EventPhase } from "./event_times.ts";
+
+/** States of elements. */
+export const elementStates = [
+  "non_scheduled",
+  "future",
+  "cancelled",
+  "current",
+  "on_demand",
+  "past",
+  "revoked",
+] as const;
+/** State of an element. */
+export type ElementState = (typeof elementStates)[number];
+
+/** Actions on elements. */
+export const elementActions = ["publish", "stop", "reveal_answer", "reveal_results", "revoke"] as const;
+/** An action on an element. */
+export type ElementAction = (typeof elementActions)[number];
+
+/** Facts that decide the state of an element. All times are Unix seconds. */
+export interface ElementTimes {
+  /** `timecode`: it is published `startOffset` seconds after the begin of its event. */
+  readonly startMode: "manual" | "timecode";
+  readonly startOffset: number;
+  /** Seconds for which it is open; 0: until it is stopped or the event ends. */
+  readonly duration: number;
+  readonly publishedAt: number | null;
+  readonly stoppedAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** The state of an element at an instant. */
+export interface ElementPhase {
+  readonly state: ElementState;
+  readonly actions: readonly ElementAction[];
+  /** When it was or will be published; null if nobody knows. */
+  readonly publishedAt: number | null;
+  /** When it closed or will close; null if nobody knows. */
+  readonly closesAt: number | null;
+}
+
+const afterwards: readonly ElementAction[] = ["reveal_answer", "reveal_results", "revoke"];
+
+/** Returns the state of an element at `now`, in Unix seconds. */
+export function elementPhase(times: ElementTimes, event: EventPhase, now: number): ElementPhase {
+  const publishedAt = publicationOf(times, event);
+  const isActive = event.state === "current" || event.state === "on_demand";
+  const closesAt = publishedAt === null ? null : closingOf(times, event, publishedAt);
+  const at = { publishedAt, closesAt };
+  if (times.revokedAt !== null) return { ...at, state: "revoked", actions: [] };
+  if (publishedAt === null) {
+    if (times.startMode === "manual")
+      return { ...at, state: "non_scheduled", actions: isActive ? ["publish"] : [] };
+    return event.state === "past"
+      ? { ...at, state: "cancelled", actions: [] }
+      : { ...at, state: "future", actions: isActive ? ["publish"] : [] };
+  }
+  if (now < publishedAt) return { ...at, state: "future", actions: isActive ? ["publish"] : [] };
+  if (closesAt === null || now < closesAt)
+    return { ...at, state: "current", actions: ["stop", ...afterwards] };
+  return { ...at, state: event.state === "on_demand" ? "on_demand" : "past", actions: afterwards };
+}
+
+/** A timecode that lies behind the end of the event never comes. */
+function publicationOf(
+  { startMode, startOffset, publishedAt }: ElementTimes,
+  { begin, end }: EventPhase,
+): number | null {
+  if (publishedAt !== null) return publishedAt;
+  if (startMode === "manual" || begin === null) return null;
+  const at = begin + startOffset;
+  return end !== null && at >= end ? null : at;
+}
+
+function closingOf(
+  { duration, stoppedAt }: ElementTimes,
+  { end }: EventPhase,
+  publishedAt: number,
+): number | null {
+  const ends = [stoppedAt, duration === 0 ? null : publishedAt + duration, end].filter(at => at !== null);
+  // What is published while the event is on demand stays open until it is stopped or its duration is over.
+  const counted = end !== null && publishedAt >= end ? ends.filter(at => at !== end) : ends;
+  return counted.length === 0 ? null : Math.min(...counted);
+}

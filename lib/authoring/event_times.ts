@@ -1,0 +1,75 @@
+/**
+ * States of events, from their record and the clock alone.
+ *
+ * @module
+ */
+
+/** States of events. */
+export const eventStates = ["future", "current", "on_demand", "past"] as const;
+/** State of an event. */
+export type EventState = (typeof eventStates)[number];
+
+/** Facts that decide the state of an event. All times are Unix seconds. */
+export interface EventTimes {
+  /** `clock`: it begins at `startAt`; `manual`: when somebody starts it. */
+  readonly startMode: "manual" | "clock";
+  readonly startAt: number | null;
+  /** When a manual event was started. */
+  readonly startedAt: number | null;
+  /** When it was stopped while it ran. */
+  readonly stoppedAt: number | null;
+  /** When it was stopped while it was on demand. */
+  readonly closedAt: number | null;
+  /** Seconds from the begin to the end; 0: until it is stopped. */
+  readonly duration: number;
+  /** `scheduled`: it ends at `endAt`. */
+  readonly endMode: "duration" | "scheduled";
+  readonly endAt: number | null;
+  /** Seconds that were added to the duration while it ran. */
+  readonly extraTime: number;
+  /** Seconds for which it stays on demand after its end. */
+  readonly onDemand: number;
+  /** A state that the clock does not change, as older seeds have it. */
+  readonly fixedState?: EventState | undefined;
+}
+
+/** The state of an event at an instant, and the instants around it in Unix seconds. */
+export interface EventPhase {
+  readonly state: EventState;
+  /** When it began or will begin; null if nobody knows. */
+  readonly begin: number | null;
+  /** When it ended or will end; null if nobody knows. */
+  readonly end: number | null;
+  /** The next instant at which the clock alone changes the state; null if there is none. */
+  readonly changesAt: number | null;
+}
+
+/** Returns the state of an event at `now`, in Unix seconds. */
+export function eventPhase(times: EventTimes, now: number): EventPhase {
+  const { fixedState, stoppedAt, closedAt, onDemand } = times;
+  const begin = beginOf(times);
+  const end = begin === null ? stoppedAt : endOf(times, begin);
+  if (fixedState !== undefined) return { state: fixedState, begin, end, changesAt: null };
+  if (begin === null) return { state: "future", begin, end, changesAt: null };
+  if (now < begin) return { state: "future", begin, end, changesAt: begin };
+  if (end === null || now < end) return { state: "current", begin, end, changesAt: end };
+  const over = Math.min(closedAt ?? Number.POSITIVE_INFINITY, end + onDemand);
+  if (now < over) return { state: "on_demand", begin, end, changesAt: over };
+  return { state: "past", begin, end, changesAt: null };
+}
+
+function beginOf({ startMode, startAt, startedAt }: EventTimes): number | null {
+  return startMode === "clock" ? startAt : startedAt;
+}
+
+function endOf(times: EventTimes, begin: number): number | null {
+  const planned = plannedEnd(times, begin);
+  const { stoppedAt } = times;
+  if (stoppedAt === null || planned === null) return stoppedAt ?? planned;
+  return Math.min(stoppedAt, planned);
+}
+
+function plannedEnd({ endMode, endAt, duration, extraTime }: EventTimes, begin: number): number | null {
+  if (endMode === "scheduled" && endAt !== null) return Math.max(begin, endAt) + extraTime;
+  return duration === 0 ? null : begin + duration + extraTime;
+}

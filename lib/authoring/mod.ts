@@ -1,0 +1,22 @@
+/**
+ * The table of authored resources, and the pure rules about them.
+ *
+ * @module
+ */
+
+export { type ElementPhase, type ElementTimes, elementPhase } from "./element_times.ts";
+export { type EventPhase, type EventState, type EventTimes, eventPhase, eventStates } from "./event_times.ts";
+export { childId, idPrefix, isChildId } from "./ids.ts";
+export {
+  type Attribute,
+  type HomeKind,
+  isRoleAtLeast,
+  type Operation,
+  type Relationship,
+  type Resource,
+  type ResourceType,
+  type Role,
+  roles,
+} from "./resource.ts";
+export type { Field, Json } from "./schemas.ts";
+export { resources } from "./table.ts";

@@ -1,0 +1,152 @@
+/** Elements: what a show puts on screens. */
+
+import * as v from "valibot";
+import { elementStates } from "../element_times.ts";
+import { attribute, resource, timestamps, told } from "../resource.ts";
+import { annotations, fieldList, line, seconds } from "../schemas.ts";
+import { annotationFilter } from "./events.ts";
+
+const votes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000));
+const scalar = v.nullable(v.union([v.number(), v.string()]));
+const QuestionSchema = v.strictObject({
+  fields: v.optional(fieldList(100)),
+  options: v.optional(v.pipe(v.array(v.strictObject({ fields: fieldList(100) })), v.maxLength(100))),
+});
+const correctOption = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100));
+
+/** Polls, quizzes, messages and whatever else an app has types for. */
+export const elements = resource({
+  type: "elements",
+  noun: "element",
+  description:
+    "Something that an event puts on screens: a poll, a quiz, a message. Its state follows from its record, its event and the clock.",
+  home: "project",
+  operations: ["list", "read", "create", "change", "remove"],
+  read: "viewer",
+  write: "creator",
+  attributes: {
+    content_type: attribute(
+      v.pipe(v.string(), v.minLength(1), v.maxLength(100)),
+      "Type of the content, one of the project's app",
+      { write: "create", required: true },
+    ),
+    name: attribute(line(0, 200), "Name for producers", { write: "draft", default: "" }),
+    label: attribute(line(0, 200), "Label for producers", { write: "draft", default: "" }),
+    start_mode: attribute(
+      v.picklist(["manual", "timecode"]),
+      "`timecode`: it is published `start_offset` seconds after the begin of the event",
+      { write: "draft", default: "manual" },
+    ),
+    start_offset: attribute(seconds, "Seconds between the begin of the event and its publication", {
+      write: "draft",
+      default: 0,
+    }),
+    offset: attribute(seconds, "Alias of `start_offset`", { write: "draft", default: 0 }),
+    duration: attribute(seconds, "Seconds for which it is open; 0: until it is stopped or the event ends", {
+      write: "draft",
+      default: 0,
+    }),
+    duration_mode: attribute(v.picklist(["fixed"]), "How the duration is decided", {
+      write: "draft",
+      default: "fixed",
+    }),
+    certification: attribute(v.boolean(), "True if its results are to be certified", {
+      write: "draft",
+      default: false,
+    }),
+    include_in_latest_results_feed: attribute(v.boolean(), "True if the feed of latest results has it", {
+      write: "draft",
+      default: false,
+    }),
+    require_verified_user: attribute(v.boolean(), "True if only verified users may take part", {
+      write: "draft",
+      default: false,
+    }),
+    max_votes_per_user: attribute(votes, "Most votes of a user; 0 means no bound", {
+      write: "draft",
+      default: 1,
+    }),
+    max_votes_per_option: attribute(votes, "Most votes of a user for one option; 0 means no bound", {
+      write: "draft",
+      default: 1,
+    }),
+    min_options_per_vote: attribute(votes, "Fewest options of a vote", { write: "draft", default: 1 }),
+    max_options_per_vote: attribute(votes, "Most options of a vote", { write: "draft", default: 1 }),
+    reveal_results_mode: attribute(
+      v.picklist(["vote", "close", "event_end", "never", "manual"]),
+      "When results are shown",
+      { default: "vote" },
+    ),
+    reveal_answer_mode: attribute(
+      v.picklist(["auto", "manual"]),
+      "`auto`: the answer is shown `reveal_answer_in` seconds after the end",
+      { default: "manual" },
+    ),
+    reveal_answer_in: attribute(seconds, "Seconds between the end and the answer", { default: 0 }),
+    reveal_answer_on_vote: attribute(v.boolean(), "True if a user sees the answer with the vote", {
+      default: false,
+    }),
+    correct_option: attribute(
+      correctOption,
+      "Number of the right option, counted from 1; 0 means that none is known",
+      { nullable: true },
+    ),
+    custom_fields: attribute(fieldList(200), "Fields of the content type; a PATCH replaces the listed ones", {
+      write: "draft",
+      join: "byKey",
+      default: [],
+    }),
+    question: attribute(QuestionSchema, "Question and options; a PATCH of a part leaves the rest", {
+      write: "draft",
+      join: "merge",
+      nullable: true,
+    }),
+    annotations: attribute(annotations, "Texts by key; a PATCH replaces the listed ones, null removes one", {
+      default: {},
+      join: "merge",
+    }),
+    state: told(v.picklist(elementStates), "State at the time of the answer"),
+    actions: told(v.array(v.string()), "Actions that are possible now"),
+    position: told(v.number(), "Place in the order of the event, from 0"),
+    published_at: told(scalar, "When it was published, in Unix seconds"),
+    published_at_iso: told(scalar, "`published_at` as ISO 8601"),
+    revoked_at: told(scalar, "When it was revoked, in Unix seconds"),
+    revoked_at_iso: told(scalar, "`revoked_at` as ISO 8601"),
+    results_revealed_at_iso: told(scalar, "When its results were revealed, as ISO 8601"),
+    answer_revealed_at_iso: told(scalar, "When its answer was revealed, as ISO 8601"),
+    ...timestamps,
+  },
+  relationships: {
+    event: { kind: "one", type: "events", write: "create", required: true, description: "Its event" },
+    parent: { kind: "one", type: "elements", write: "always", description: "The wrapper that shows it" },
+    children: { kind: "many", type: "elements", description: "The elements of a wrapper, in order" },
+    stats: { kind: "one", type: "stats", description: "Its statistics" },
+    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+  },
+  actions: ["publish", "stop", "reveal_answer", "reveal_results", "revoke"],
+  createActions: ["publish"],
+  lists: [{ under: "events", path: "elements" }],
+  filters: {
+    state: v.pipe(
+      v.string(),
+      v.check(
+        text => text.split(",").every(state => (elementStates as readonly string[]).includes(state)),
+        `Expected states, separated by commas: ${elementStates.join(", ")}`,
+      ),
+    ),
+    include_in_latest_results: v.picklist(["true", "false"], "Expected true or false"),
+    content_type: v.pipe(v.string(), v.maxLength(2_000)),
+    annotation: annotationFilter,
+  },
+  sorts: ["position", "published_at", "created_at"],
+  include: [
+    "event",
+    "event.project",
+    "event.project.space",
+    "event.project.space.organisation",
+    "stats",
+    "parent",
+    "my_role",
+  ],
+  columns: ["id", "content_type", "name", "state", "start_offset", "parent"],
+});

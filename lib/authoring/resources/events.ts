@@ -1,0 +1,158 @@
+/** Events, their templates and statistics. */
+
+import * as v from "valibot";
+import { eventStates } from "../event_times.ts";
+import { attribute, resource, timestamps, told } from "../resource.ts";
+import { annotations, fieldList, jsonObject, resourceName, seconds, unixSeconds } from "../schemas.ts";
+
+const flag = v.picklist(["true", "false"], "Expected true or false");
+const statesFilter = v.pipe(
+  v.string(),
+  v.check(
+    text => text.split(",").every(state => (eventStates as readonly string[]).includes(state)),
+    `Expected states, separated by commas: ${eventStates.join(", ")}`,
+  ),
+);
+
+/** `key` or `key=value` of an annotation. */
+export const annotationFilter = v.pipe(v.string(), v.minLength(1), v.maxLength(8_400));
+
+const scalar = v.nullable(v.union([v.number(), v.string()]));
+
+/** Shows and matches. */
+export const events = resource({
+  type: "events",
+  noun: "event",
+  description: "A show or match of a project. Its state follows from its record and the clock.",
+  home: "project",
+  operations: ["list", "read", "create", "change", "remove"],
+  read: "viewer",
+  write: "creator",
+  attributes: {
+    name: attribute(resourceName, "Name", { required: true }),
+    duration: attribute(seconds, "Seconds from begin to end; 0: until it is stopped", { default: 3_600 }),
+    original_duration: told(scalar, "The duration before extra time, in seconds"),
+    start_mode: attribute(
+      v.picklist(["manual", "clock"]),
+      "`clock`: it begins at `start_at`; `manual`: with the action `start`",
+      { default: "manual" },
+    ),
+    start_at: attribute(unixSeconds, "When it begins, in Unix seconds; 0 or null for manual events", {
+      nullable: true,
+    }),
+    start_at_iso: told(scalar, "`start_at` as ISO 8601"),
+    end_mode: attribute(v.picklist(["duration", "scheduled"]), "`scheduled`: it ends at `end_at`", {
+      default: "duration",
+    }),
+    end_at: attribute(unixSeconds, "When it ends, in Unix seconds", { nullable: true }),
+    end_at_iso: told(scalar, "`end_at` as ISO 8601"),
+    repeat: attribute(v.boolean(), "True if a copy of it begins after its end", { default: false }),
+    repeat_in: attribute(
+      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(525_600)),
+      "Minutes between its end and the begin of the copy",
+      { default: 0 },
+    ),
+    on_demand_duration: attribute(seconds, "Seconds for which it stays on demand after its end", {
+      default: 0,
+    }),
+    extra_time_duration: attribute(seconds, "Seconds that the end is put off", { default: 0 }),
+    settings: attribute(
+      fieldList(1_000),
+      "Settings of the app for this event; a PATCH replaces the listed ones",
+      { join: "byKey", default: [] },
+    ),
+    services: attribute(jsonObject, "Settings of the platform's areas for this event, by section", {
+      join: "merge",
+      default: {},
+      heavy: true,
+      role: "admin",
+    }),
+    annotations: attribute(annotations, "Texts by key; a PATCH replaces the listed ones, null removes one", {
+      default: {},
+      join: "merge",
+    }),
+    state: told(v.picklist(eventStates), "State at the time of the answer"),
+    actions: told(v.array(v.picklist(["start", "stop"])), "Actions that are possible now"),
+    live_stats_uuid: told(v.string(), "Id in the address of the live statistics"),
+    element_counts: told(jsonObject, "Number of elements in all, of drafts, scheduled and published ones"),
+    urls: told(jsonObject, "Addresses of the event and its feeds"),
+    ...timestamps,
+  },
+  relationships: {
+    project: { kind: "one", type: "projects", write: "create", required: true, description: "Its project" },
+    template: {
+      kind: "one",
+      type: "event_templates",
+      write: "create",
+      description: "The template that it is made from",
+    },
+    stats: { kind: "one", type: "stats", description: "Its statistics" },
+    elements: { kind: "link", type: "elements", description: "Its elements" },
+    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+  },
+  actions: ["start", "stop"],
+  createActions: ["start"],
+  lists: [{ under: "projects", path: "events" }],
+  filters: {
+    state: statesFilter,
+    only_listings: flag,
+    before: v.pipe(v.string(), v.isoTimestamp("Expected an ISO 8601 time")),
+    annotation: annotationFilter,
+  },
+  sorts: ["start_at", "start_time", "created_at"],
+  include: ["project", "project.app", "project.space", "project.space.organisation", "stats", "my_role"],
+  columns: ["id", "name", "state", "start_at", "duration"],
+});
+
+/** Blueprints of events. */
+export const eventTemplates = resource({
+  type: "event_templates",
+  noun: "event template",
+  description: "A blueprint of events with their elements.",
+  home: "project",
+  operations: ["list", "read", "create", "change", "remove"],
+  read: "viewer",
+  write: "creator",
+  attributes: {
+    name: attribute(resourceName, "Name", { required: true }),
+    duration: attribute(seconds, "Duration of its events, in seconds", { default: 3_600 }),
+    settings: attribute(fieldList(1_000), "Settings of its events", { join: "byKey", default: [] }),
+    annotations: attribute(annotations, "Texts by key", { default: {}, join: "merge" }),
+    elements: told(v.array(jsonObject), "The elements of its events", { default: [], heavy: true }),
+    element_count: told(v.number(), "Number of its elements", { default: 0 }),
+    ...timestamps,
+  },
+  relationships: {
+    project: { kind: "one", type: "projects", write: "create", required: true, description: "Its project" },
+    event: {
+      kind: "one",
+      type: "events",
+      write: "create",
+      description: "The event whose settings and elements are copied into it",
+    },
+  },
+  lists: [{ under: "projects", path: "event_templates" }],
+  filters: { annotation: annotationFilter },
+  sorts: ["name", "created_at"],
+  include: ["project", "project.space", "project.space.organisation"],
+  columns: ["id", "name", "element_count"],
+});
+
+/** Counts of actions that named an event or element. */
+export const stats = resource({
+  type: "stats",
+  noun: "statistics",
+  description: "Counts of actions that named an event or one of its elements. Read as `include=stats`.",
+  home: "project",
+  operations: [],
+  read: "viewer",
+  write: "operator",
+  attributes: {
+    actions: told(v.number(), "Number of actions", { default: 0 }),
+    options: told(jsonObject, "Number of choices by option, counted from 1", { default: {} }),
+  },
+  relationships: {},
+  lists: [],
+  sorts: [],
+  columns: ["id", "actions"],
+});

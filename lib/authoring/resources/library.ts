@@ -1,0 +1,124 @@
+/** What the projects of a space share: apps with their content types, assets and tags. */
+
+import * as v from "valibot";
+import { attribute, resource, timestamps, told } from "../resource.ts";
+import { jsonObject, line, resourceName } from "../schemas.ts";
+
+const text = v.nullable(v.string());
+
+/** Versions of apps. */
+export const apps = resource({
+  type: "apps",
+  noun: "app",
+  description: "One version of an app: what its specification said when it was registered. It never changes.",
+  home: "space",
+  operations: ["list", "read", "create", "remove"],
+  read: "viewer",
+  write: "admin",
+  attributes: {
+    spec_url: attribute(
+      v.pipe(
+        v.string(),
+        v.maxLength(2_048),
+        v.regex(/^https?:\/\/[^\s]+$/, "Expected an http or https address"),
+      ),
+      "Address of `spec.json`; `elements.json` lies beside it",
+      { write: "create", required: true },
+    ),
+    name: told(text, "Name"),
+    spec_id: told(text, "Id of the app in its specification"),
+    version: told(text, "Version in the specification"),
+    spec_digest: told(text, "Digest of the specification and its element types"),
+    fetched_at: told(v.nullable(v.number()), "When the specification was read, in Unix seconds"),
+    project_count: told(v.number(), "Number of projects that use it", { default: 0 }),
+    ...timestamps,
+  },
+  relationships: {
+    space: { kind: "one", type: "spaces", write: "create", required: true, description: "Its space" },
+  },
+  lists: [{ under: "spaces", path: "apps" }],
+  sorts: ["created_at"],
+  include: ["space"],
+  columns: ["id", "name", "version", "spec_url", "project_count", "created_at"],
+});
+
+/** Types of elements in a project. */
+export const contentTypes = resource({
+  type: "content_types",
+  noun: "content type",
+  description: "A type of elements that the app of a project has.",
+  home: "project",
+  operations: ["list", "read"],
+  read: "viewer",
+  write: "operator",
+  attributes: {
+    name: told(v.string(), "Name"),
+    content_type: told(v.string(), "The value that elements have"),
+    derived_from: told(text, "The type that its behaviour comes from"),
+    enabled: told(v.boolean(), "True if the project uses it", { default: true }),
+    wrapper: told(v.boolean(), "True if its elements show other elements", { default: false }),
+    definition: told(jsonObject, "Its item in `elements.json`", { default: {} }),
+    templates: told(v.array(jsonObject), "Ready-made contents", { default: [] }),
+  },
+  relationships: { project: { kind: "one", type: "projects", description: "Its project" } },
+  lists: [{ under: "projects", path: "content_types" }],
+  sorts: [],
+  columns: ["content_type", "name", "enabled"],
+});
+
+/** Files. */
+export const assets = resource({
+  type: "assets",
+  noun: "asset",
+  description: "A file of a space with a public address.",
+  home: "space",
+  operations: ["list", "read", "change", "remove"],
+  read: "viewer",
+  write: "creator",
+  attributes: {
+    name: attribute(resourceName, "Name of the file"),
+    alt_text: attribute(line(0, 1_000), "What it shows; empty for decoration", { default: "" }),
+    mime: told(text, "Media type, found in the contents"),
+    bytes: told(v.number(), "Size", { default: 0 }),
+    sha256: told(text, "Digest of the contents, in hexadecimal digits"),
+    width: told(v.nullable(v.number()), "Width of an image in pixels"),
+    height: told(v.nullable(v.number()), "Height of an image in pixels"),
+    url: told(text, "Public address"),
+    ...timestamps,
+  },
+  relationships: {
+    space: { kind: "one", type: "spaces", description: "Its space" },
+    tags: { kind: "many", type: "tags", description: "Its tags; changed through their own path" },
+    uploader: { kind: "one", type: "users", description: "Who uploaded it" },
+  },
+  lists: [{ under: "spaces", path: "assets" }],
+  filters: {
+    mime: v.pipe(v.string(), v.maxLength(100)),
+    tag: v.pipe(v.string(), v.maxLength(100)),
+    uploader: v.pipe(v.string(), v.maxLength(100)),
+  },
+  sorts: ["created_at"],
+  include: ["space", "tags", "uploader"],
+  columns: ["id", "name", "mime", "bytes", "tags", "uploader", "created_at"],
+});
+
+/** Labels of assets. */
+export const tags = resource({
+  type: "tags",
+  noun: "tag",
+  description: "A label of assets.",
+  home: "space",
+  operations: ["list", "create"],
+  read: "viewer",
+  write: "creator",
+  attributes: {
+    name: attribute(line(1, 100), "Name, once in a space", { write: "create", required: true }),
+    ...timestamps,
+  },
+  relationships: {
+    space: { kind: "one", type: "spaces", write: "create", required: true, description: "Its space" },
+  },
+  lists: [{ under: "spaces", path: "tags" }],
+  sorts: ["name"],
+  columns: ["id", "name"],
+});

@@ -1,0 +1,167 @@
+/** Authoring users, what they may do, and what they did. */
+
+import * as v from "valibot";
+import { attribute, resource, timestamps, told } from "../resource.ts";
+import { jsonObject, line, unixSeconds } from "../schemas.ts";
+
+const email = v.pipe(v.string(), v.maxLength(254), v.email("Expected an e-mail address"));
+const grantedRole = v.picklist(["viewer", "creator", "admin"]);
+
+/** People who author. */
+export const users = resource({
+  type: "users",
+  noun: "user",
+  description: "A person who authors. `GET /me` answers the caller.",
+  home: "account",
+  operations: [],
+  read: "viewer",
+  write: "operator",
+  attributes: {
+    name: told(v.string(), "Name"),
+    email: told(v.string(), "E-mail address"),
+    system_role: told(v.picklist(["user", "operator"]), "`operator`: runs the platform", { default: "user" }),
+  },
+  relationships: {},
+  lists: [],
+  sorts: [],
+  columns: ["id", "name", "email"],
+});
+
+const scopes = ["organisations", "spaces", "projects"] as const;
+
+/** Grants of roles. */
+export const scopeRoles = resource({
+  type: "scope_roles",
+  noun: "role",
+  description: "The role of a person in an organisation, space or project. Roles are inherited downward.",
+  home: "organisation",
+  operations: ["list", "create", "change", "remove"],
+  read: "admin",
+  write: "admin",
+  attributes: {
+    role: attribute(grantedRole, "The role", { required: true }),
+    email: attribute(email, "Address of the person, who need not have logged in before", {
+      write: "create",
+      required: true,
+    }),
+    ...timestamps,
+  },
+  relationships: {
+    user: { kind: "one", type: "users", description: "The person" },
+    scope: {
+      kind: "one",
+      type: "organisations",
+      description: "Where the role counts: an organisation, space or project",
+    },
+  },
+  lists: scopes.map(under => ({ under, path: "roles" })),
+  isCreatedUnderParent: true,
+  sorts: ["created_at"],
+  include: ["user"],
+  columns: ["id", "email", "role"],
+});
+
+/** Tokens of a person. */
+export const accessTokens = resource({
+  type: "access_tokens",
+  noun: "access token",
+  description: "A token of the caller for tools. Its secret is answered once, when it is created.",
+  home: "account",
+  operations: ["list", "create", "remove"],
+  read: "viewer",
+  write: "viewer",
+  attributes: {
+    name: attribute(line(1, 100), "What it is for", { write: "create", required: true }),
+    role_cap: attribute(grantedRole, "The most that it may do, whatever its owner may", {
+      write: "create",
+      nullable: true,
+    }),
+    scopes: attribute(
+      v.pipe(
+        v.array(
+          v.strictObject({ type: v.picklist(scopes), id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) }),
+        ),
+        v.minLength(1),
+        v.maxLength(50),
+      ),
+      "Where it works, with everything below; null: everywhere",
+      { write: "create", nullable: true },
+    ),
+    expires_at: attribute(unixSeconds, "When it ends, in Unix seconds; null: a year after its creation", {
+      write: "create",
+      nullable: true,
+    }),
+    prefix: told(v.string(), "The beginning of the token, by which people recognise it"),
+    token: told(v.string(), "The token itself, in the answer of its creation alone"),
+    ...timestamps,
+  },
+  relationships: {},
+  lists: [{ under: null, path: "access_tokens" }],
+  sorts: ["created_at"],
+  columns: ["id", "name", "prefix", "role_cap", "expires_at"],
+});
+
+/** What happened. */
+export const auditEntries = resource({
+  type: "audit_entries",
+  noun: "audit entry",
+  description: "A change, with the person and the token that made it.",
+  home: "organisation",
+  operations: ["list"],
+  read: "admin",
+  write: "operator",
+  attributes: {
+    at: told(v.number(), "When, in Unix seconds"),
+    user_id: told(v.nullable(v.string()), "The person; null for the platform itself"),
+    token_id: told(v.nullable(v.string()), "The token"),
+    request_id: told(v.nullable(v.string()), "The request"),
+    changes: told(
+      v.array(jsonObject),
+      "What was done to which resources: `op`, `type`, `id` and the names of written attributes",
+      { default: [] },
+    ),
+  },
+  relationships: {},
+  lists: scopes.map(under => ({ under, path: "audit" })),
+  sorts: [],
+  columns: ["at", "user_id", "changes"],
+});
+
+/** Dialogues that backends serve. */
+export const workflows = resource({
+  type: "workflows",
+  noun: "workflow",
+  description: "A registered workflow backend.",
+  home: "platform",
+  operations: ["list", "read", "create", "change", "remove"],
+  read: "viewer",
+  write: "operator",
+  attributes: {
+    name: attribute(line(1, 200), "Name", { required: true }),
+    endpoint_url: attribute(
+      v.pipe(
+        v.string(),
+        v.maxLength(2_048),
+        v.regex(/^https?:\/\/[^\s]+$/, "Expected an http or https address"),
+      ),
+      "Address that takes the requests",
+      { required: true },
+    ),
+    availability: attribute(
+      v.pipe(
+        v.array(v.picklist(["organisation", "space", "project", "event"])),
+        v.minLength(1),
+        v.maxLength(4),
+      ),
+      "Scopes where it can be started",
+      { required: true },
+    ),
+    enabled: attribute(v.boolean(), "True if it can be started", { default: true }),
+    ...timestamps,
+  },
+  relationships: {},
+  lists: [{ under: null, path: "workflows" }],
+  filters: { scope: v.picklist(["organisation", "space", "project", "event"]) },
+  sorts: ["name"],
+  columns: ["id", "name", "endpoint_url", "availability", "enabled"],
+});

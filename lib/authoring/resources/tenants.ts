@@ -1,0 +1,147 @@
+/** Organisations, spaces and projects. */
+
+import * as v from "valibot";
+import { attribute, resource, timestamps, told } from "../resource.ts";
+import { annotations, fieldList, jsonObject, line, locale, resourceName } from "../schemas.ts";
+
+const domainShape = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/;
+
+const shared = {
+  services: attribute(
+    jsonObject,
+    "Settings of the platform's areas by section (leaderboards, location, identity, …), each checked by its area",
+    { join: "merge", default: {}, heavy: true, role: "admin" },
+  ),
+  annotations: attribute(annotations, "Texts by key, for tools and notes", { default: {} }),
+  urls: told(jsonObject, "Addresses of the resource"),
+} as const;
+
+/** Customers of the platform. */
+export const organisations = resource({
+  type: "organisations",
+  noun: "organisation",
+  description: "A customer of the platform, which owns spaces.",
+  home: "organisation",
+  operations: ["list", "read", "create", "change"],
+  read: "viewer",
+  write: "admin",
+  attributes: {
+    name: attribute(resourceName, "Name", { required: true }),
+    ...shared,
+    ...timestamps,
+  },
+  relationships: {
+    spaces: { kind: "link", type: "spaces", description: "Its spaces" },
+    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+  },
+  lists: [{ under: null, path: "organisations" }],
+  sorts: ["name", "created_at"],
+  include: ["my_role"],
+  columns: ["id", "name"],
+});
+
+/** Domains with one audience. */
+export const spaces = resource({
+  type: "spaces",
+  noun: "space",
+  description: "A domain with one audience and one loyalty configuration.",
+  home: "space",
+  operations: ["list", "read", "create", "change"],
+  read: "viewer",
+  write: "admin",
+  attributes: {
+    name: attribute(resourceName, "Name", { required: true }),
+    domain: attribute(
+      v.pipe(
+        v.string(),
+        v.maxLength(260),
+        v.regex(domainShape, "Expected a host name in lower case, with a port where it is not the default"),
+      ),
+      "The Host under which fans reach the space; no two spaces have the same",
+      { nullable: true },
+    ),
+    ...shared,
+    ...timestamps,
+  },
+  relationships: {
+    organisation: {
+      kind: "one",
+      type: "organisations",
+      write: "create",
+      required: true,
+      description: "Its organisation",
+    },
+    projects: { kind: "link", type: "projects", description: "Its projects" },
+    apps: { kind: "link", type: "apps", description: "Its apps" },
+    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+  },
+  lists: [{ under: "organisations", path: "spaces" }],
+  sorts: ["name", "created_at"],
+  include: ["organisation", "my_role"],
+  columns: ["id", "name", "domain"],
+});
+
+const delay = v.pipe(v.number(), v.minValue(0), v.maxValue(3_600));
+const typeNames = v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(100))), v.maxLength(500));
+
+/** Shows as fans see them. */
+export const projects = resource({
+  type: "projects",
+  noun: "project",
+  description: "One app or site as fans see it, with users, boards and events.",
+  home: "project",
+  operations: ["list", "read", "create", "change"],
+  read: "viewer",
+  write: "admin",
+  attributes: {
+    name: attribute(resourceName, "Name", { required: true }),
+    settings: attribute(fieldList(10_000), "Settings of the app, replaced as a whole; up to 4 MiB", {
+      default: [],
+      heavy: true,
+    }),
+    settings_digest: told(line(0, 80), "Digest of `settings`: `sha256:` of the canonical JSON"),
+    settings_bytes: told(v.number(), "Size of `settings` as canonical JSON, in bytes", { default: 2 }),
+    locales: attribute(v.pipe(v.array(locale), v.maxLength(100)), "Languages of the content", {
+      default: [],
+    }),
+    hidden_elements: attribute(typeNames, "Content types of the app that the project does not use", {
+      default: [],
+    }),
+    enabled_types: told(typeNames, "Content types of the app that the project uses", { default: [] }),
+    audio_sync_default_delay: attribute(delay, "Default delay of audio synchronisation, in seconds", {
+      default: 0,
+    }),
+    audio_sync_max_delay: attribute(delay, "Longest delay of audio synchronisation, in seconds", {
+      default: 0,
+    }),
+    certification_enabled: attribute(v.boolean(), "True if elements may be certified", { default: false }),
+    presence_counter: attribute(
+      v.strictObject({
+        enabled: v.boolean(),
+        min_threshold: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000_000)),
+      }),
+      "Shows how many fans are present, from a number of them on",
+      { default: { enabled: false, min_threshold: 0 } },
+    ),
+    archived: attribute(v.boolean(), "True if it is kept for its records alone", { default: false }),
+    environment: attribute(v.picklist(["staging", "production"]), "Where it is used", { default: "staging" }),
+    ...shared,
+    ...timestamps,
+  },
+  relationships: {
+    space: { kind: "one", type: "spaces", write: "create", required: true, description: "Its space" },
+    app: {
+      kind: "one",
+      type: "apps",
+      write: "create",
+      required: true,
+      description: "Its app; changed through its own path",
+    },
+    events: { kind: "link", type: "events", description: "Its events" },
+    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+  },
+  lists: [{ under: "spaces", path: "projects" }],
+  sorts: ["name", "created_at"],
+  include: ["space", "space.organisation", "app", "my_role"],
+  columns: ["id", "name", "app", "environment", "updated_at"],
+});

@@ -1,0 +1,26 @@
+import type { Resource, ResourceType } from "./resource.ts";
+import { elements } from "./resources/elements.ts";
+import { events, eventTemplates, stats } from "./resources/events.ts";
+import { apps, assets, contentTypes, tags } from "./resources/library.ts";
+import { accessTokens, auditEntries, scopeRoles, users, workflows } from "./resources/people.ts";
+import { organisations, projects, spaces } from "./resources/tenants.ts";
+
+/** Every resource by its type. */
+export const resources: Readonly<Record<Exclude<ResourceType, "sessions" | "spec_checks">, Resource>> = {
+  users,
+  organisations,
+  spaces,
+  apps,
+  projects,
+  content_types: contentTypes,
+  events,
+  event_templates: eventTemplates,
+  elements,
+  stats,
+  assets,
+  tags,
+  scope_roles: scopeRoles,
+  access_tokens: accessTokens,
+  workflows,
+  audit_entries: auditEntries,
+};

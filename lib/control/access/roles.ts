@@ -1,0 +1,146 @@
+/**
+ * Roles of people in organisations, spaces and projects. All grants of an organisation are one record, so that its rules,
+ * such as the one about the last admin, are pure.
+ *
+ * @module
+ */
+
+import { isRoleAtLeast, type Role, roles } from "../../authoring/mod.ts";
+import { Cache, type Loaded } from "../../background/mod.ts";
+import { type Directory, directoryPartition, isSameHome } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import type { Home } from "../entity.ts";
+import type { Author } from "./authors.ts";
+
+/** The record of an organisation that has its grants. */
+export const grantsKey = "roles";
+/** Most grants of an organisation. */
+export const grantsMax = 2_000;
+/** Age in ms from which grants are read again. */
+const ageMsMax = 900;
+const cachedMax = 2_000;
+
+/** A granted role. Times are Unix seconds. */
+export interface Grant {
+  readonly id: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly scope: Home;
+  readonly role: Role;
+  readonly created: number;
+  readonly updated: number;
+  /** Counts changes from 1. @default 1 */
+  readonly rev?: number;
+}
+
+/** The grants of an organisation as stored. */
+export interface Grants {
+  readonly rev: number;
+  readonly list: readonly Grant[];
+}
+
+/** A home with those above it, the home itself first. */
+export interface Chain {
+  readonly homes: readonly Home[];
+  readonly organisationId: string;
+}
+
+/** A role with the place that it comes from. */
+export interface EffectiveRole {
+  readonly role: Role;
+  /** Null: from no grant. */
+  readonly from: Home | null;
+}
+
+/** Options of {@linkcode Roles}. */
+export interface RolesOptions {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly clock: () => number;
+}
+
+/** Decides what callers may do where. */
+export class Roles {
+  readonly #options: RolesOptions;
+  readonly #grants: Cache<Grants>;
+
+  constructor(options: RolesOptions) {
+    this.#options = options;
+    this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax, clock: options.clock });
+  }
+
+  /** Returns a home with those above it, or null if it does not exist. */
+  async chain(home: Home): Promise<Chain | null> {
+    const { directory } = this.#options;
+    if (home.kind === "organisation") {
+      const organisation = await directory.organisation(home.id);
+      return organisation === null ? null : { homes: [home], organisationId: organisation.id };
+    }
+    const project = home.kind === "project" ? await directory.project(home.id) : null;
+    if (home.kind === "project" && project === null) return null;
+    const space = await directory.space(project?.spaceId ?? home.id);
+    if (space === null) return null;
+    const above: Home[] = [
+      { kind: "space", id: space.id },
+      { kind: "organisation", id: space.organisationId },
+    ];
+    return { homes: project === null ? above : [home, ...above], organisationId: space.organisationId };
+  }
+
+  /** Returns the role of a caller in a home that exists. */
+  async roleIn(author: Author, chain: Chain): Promise<EffectiveRole> {
+    const { user, token } = author;
+    const { scopes, roleCap } = token;
+    if (scopes !== null && !scopes.some(scope => chain.homes.some(home => isSameHome(home, scope)))) {
+      return { role: "none", from: null };
+    }
+    const given = await this.#granted(user.id, chain, user.systemRole === "operator");
+    return { ...given, role: roleCap !== null && isRoleAtLeast(given.role, roleCap) ? roleCap : given.role };
+  }
+
+  /** Forgets what is cached of an organisation, after a change in this process. */
+  forget(organisationId: string): void {
+    this.#grants.delete(organisationId);
+  }
+
+  /** Returns all grants of an organisation, at most 0.9 s old. */
+  async grants(organisationId: string): Promise<Grants> {
+    return await this.#grants.getOrLoad(organisationId, id => this.#load(id));
+  }
+
+  async #granted(
+    userId: string,
+    { homes, organisationId }: Chain,
+    isOperator: boolean,
+  ): Promise<EffectiveRole> {
+    if (isOperator) return { role: "admin", from: null };
+    const { list } = await this.grants(organisationId);
+    let best: EffectiveRole = { role: "none", from: null };
+    for (const { userId: holder, scope, role } of list) {
+      const counts = holder === userId && homes.some(home => isSameHome(home, scope));
+      if (counts && roles.indexOf(role) > roles.indexOf(best.role)) best = { role, from: scope };
+    }
+    return best;
+  }
+
+  async #load(organisationId: string): Promise<Loaded<Grants>> {
+    const partition = directoryPartition("organisation", organisationId);
+    const [stored] = await this.#options.store.read(partition, [{ type: "record", key: grantsKey }]);
+    if (stored === null) return { value: noGrants, version: null };
+    return { value: JSON.parse(stored.value) as Grants, version: stored.version };
+  }
+}
+
+/** The grants of an organisation that has none. */
+export const noGrants: Grants = { rev: 0, list: [] };
+
+/** Requires that an organisation which has an admin keeps one. */
+export function requireAdmin(before: readonly Grant[], after: readonly Grant[]): void {
+  const isAdmin = ({ scope, role }: Grant): boolean => role === "admin" && scope.kind === "organisation";
+  if (after.some(isAdmin) || !before.some(isAdmin)) return;
+  throw new AppError(
+    "conflict",
+    "Cannot take away the last admin of the organisation: make another one first",
+  );
+}

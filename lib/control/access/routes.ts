@@ -1,0 +1,203 @@
+/**
+ * Routes about the caller: who it is, its roles and its tokens.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { resources } from "../../authoring/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
+import { readInput } from "../jsonapi/input.ts";
+import { describedBody, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
+import { notFound } from "../kind.ts";
+import { homeNamed } from "../kinds/people.ts";
+import type { ControlServices } from "../services.ts";
+import type { Author, AuthorUser, TokenInfo, TokenScope } from "./authors.ts";
+
+/** Dependencies of these routes. */
+export interface AccessRoutesContext {
+  readonly services: ControlServices;
+  readonly author: Guard<Author>;
+}
+
+/** Builds the routes. */
+export function accessRoutes(context: AccessRoutesContext): readonly AnyRoute[] {
+  const scopes = ["organisations", "spaces", "projects"] as const;
+  return [meRoute(context), ...scopes.map(scope => myRoleRoute(scope, context)), ...tokenRoutes(context)];
+}
+
+function meRoute({ author }: AccessRoutesContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/v2/me",
+    operation: "readMe",
+    summary: "Read the current user",
+    description: "Answers the person whose token the request has.",
+    auth: author,
+    responses: { 200: { description: "The user", schema: documentSchema(resources.users) } },
+    handle: ({ principal: { user } }) => json(200, { data: userObject(user) }) as never,
+  });
+}
+
+/** Returns a user as a resource object. */
+export function userObject({ id, name, email, systemRole }: AuthorUser) {
+  return { type: "users", id, attributes: { name, email, system_role: systemRole } };
+}
+
+const RoleSchema = named(
+  "MyRole",
+  v.object({
+    data: v.object({
+      type: v.literal("scope_roles"),
+      id: v.pipe(v.string(), v.description("Id of the organisation, space or project")),
+      attributes: v.object({
+        role: v.pipe(v.picklist(["none", "viewer", "creator", "admin"]), v.description("The caller's role")),
+      }),
+    }),
+    meta: v.object({
+      inherited_from: v.pipe(
+        v.nullable(v.object({ type: v.string(), id: v.string() })),
+        v.description("Where the role was granted, if not here"),
+      ),
+    }),
+  }),
+);
+
+function myRoleRoute(
+  scope: "organisations" | "spaces" | "projects",
+  { services, author }: AccessRoutesContext,
+): AnyRoute {
+  const { noun } = resources[scope];
+  const parameter = `${noun}Id`;
+  return route({
+    method: "GET",
+    path: `/api/v2/${scope}/:${parameter}/my_role`,
+    operation: `readMyRoleIn${noun.charAt(0).toUpperCase()}${noun.slice(1)}`,
+    summary: `Read the caller's role in the ${noun}`,
+    description: "Answers `none` where the caller has no role, and for an unknown id as well.",
+    auth: author,
+    params: v.object({ [parameter]: v.pipe(v.string(), v.description(`Id of the ${noun}`)) }),
+    responses: { 200: { description: "The role", schema: RoleSchema } },
+    handle: async ({ principal, params }) => {
+      const id = String((params as Readonly<Record<string, string>>)[parameter]).toLowerCase();
+      const home = homeNamed({ type: scope, id });
+      const chain = await services.roles.chain(home);
+      const { role, from } =
+        chain === null
+          ? { role: "none" as const, from: null }
+          : await services.roles.roleIn(principal, chain);
+      const isHere = from === null || (from.kind === home.kind && from.id === id);
+      const inherited_from = isHere ? null : { type: `${from.kind}s`, id: from.id };
+      return json(200, { data: { type: "scope_roles", id, attributes: { role } }, meta: { inherited_from } });
+    },
+  });
+}
+
+function tokenRoutes(context: AccessRoutesContext): readonly AnyRoute[] {
+  return [listTokensRoute(context), createTokenRoute(context), revokeTokenRoute(context)];
+}
+
+const tokens = resources.access_tokens;
+
+function listTokensRoute({ services, author }: AccessRoutesContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/v2/access_tokens",
+    operation: "listAccessTokens",
+    summary: "List your access tokens",
+    description: "Lists the live tokens of the caller, oldest first, without their secrets.",
+    auth: author,
+    responses: { 200: { description: "The tokens", schema: listSchema(tokens) } },
+    handle: async ({ principal: { user } }) => {
+      const data = (await services.authors.tokens(user.id)).map(token => tokenObject(token));
+      return json(200, {
+        data,
+        links: { self: `${services.base}/access_tokens` },
+        meta: { total: data.length },
+      }) as never;
+    },
+  });
+}
+
+function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/v2/access_tokens",
+    operation: "createAccessToken",
+    summary: "Create an access token",
+    description:
+      "Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request.",
+    auth: author,
+    body: {
+      schema: ResourceBody,
+      described: named("NewAccessToken", describedBody(tokens, true)),
+      mediaTypes: [jsonApiMediaType],
+      example: { data: { type: "access_tokens", attributes: { name: "Pipeline", role_cap: "creator" } } },
+    },
+    responses: { 201: { description: "The token", schema: documentSchema(tokens) } },
+    errors: ["unprocessable", "forbidden", "conflict"],
+    handle: async ({ principal, body }) => {
+      const { attributes } = readInput(body.data, {
+        resource: tokens,
+        isNew: true,
+        role: "admin",
+        pointer: "/data",
+      });
+      const { user, token } = principal;
+      if (token.roleCap !== null || token.scopes !== null) {
+        throw new AppError("forbidden", "Cannot create a token with one that is limited itself: log in");
+      }
+      const scopes = attributes.scopes as
+        | readonly { readonly type: "organisations" | "spaces" | "projects"; readonly id: string }[]
+        | null
+        | undefined;
+      const created = await services.authors.createToken({
+        userId: user.id,
+        name: String(attributes.name),
+        roleCap: (attributes.role_cap ?? null) as TokenInfo["roleCap"],
+        scopes: scopes?.map((scope): TokenScope => homeNamed(scope)) ?? null,
+        expires: (attributes.expires_at ?? null) as number | null,
+      });
+      return json(201, { data: tokenObject(created) }) as never;
+    },
+  });
+}
+
+function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
+  return route({
+    method: "DELETE",
+    path: "/api/v2/access_tokens/:accessTokenId",
+    operation: "revokeAccessToken",
+    summary: "Revoke an access token",
+    description: "Ends a token of the caller, within a second everywhere.",
+    auth: author,
+    params: v.object({
+      accessTokenId: v.pipe(v.string(), v.description("Id of the token"), v.maxLength(100)),
+    }),
+    responses: { 204: { description: "It is revoked" } },
+    errors: ["not_found"],
+    handle: async ({ principal: { user }, params }) => {
+      if (!(await services.authors.revokeToken(user.id, params.accessTokenId))) throw notFound(tokens.noun);
+      return empty();
+    },
+  });
+}
+
+function tokenObject(info: TokenInfo & { readonly token?: string }) {
+  const { id, name, prefix, roleCap, scopes, created, expires, token } = info;
+  return {
+    type: "access_tokens",
+    id,
+    attributes: {
+      name,
+      prefix,
+      role_cap: roleCap,
+      scopes: scopes?.map(scope => ({ type: `${scope.kind}s`, id: scope.id })) ?? null,
+      expires_at: expires,
+      created_at: created,
+      created_at_iso: new Date(created * 1_000).toISOString(),
+      ...(token === undefined ? {} : { token }),
+    },
+  };
+}

@@ -1,0 +1,191 @@
+/**
+ * The one way in which the control API reads and changes a partition: a draft of it, on which rules run as if the partition
+ * were in memory.
+ *
+ * A rule asks for records by key. Keys that are not loaded yet make it stop; they are read together, and it runs again. When
+ * nothing is missing, its writes are committed together with checks of the records that it read. After a lost check all of
+ * this repeats with fresh records. A rule must be pure therefore.
+ *
+ * @module
+ */
+
+import { AppError } from "../errors/mod.ts";
+import {
+  type Check,
+  type ReadRecord,
+  type Store,
+  type Stored,
+  storageLimits,
+  type Write,
+} from "../storage/mod.ts";
+
+/** Most rounds of reading that a rule may need, and most attempts to commit. */
+const roundsMax = 24;
+const attemptsMax = 20;
+
+/** Thrown by a draft for a record that is not loaded. */
+class NotLoaded extends Error {}
+
+/** A partition as one request sees it. */
+export class Draft {
+  readonly #stored: ReadonlyMap<string, Stored | null>;
+  readonly #parsed = new Map<string, unknown>();
+  readonly #put = new Map<string, unknown>();
+  readonly #checked = new Set<string>();
+  readonly #effects: Write[] = [];
+  /** Keys that a rule asked for and that have to be read. */
+  readonly missing = new Set<string>();
+
+  constructor(stored: ReadonlyMap<string, Stored | null>) {
+    this.#stored = stored;
+  }
+
+  /**
+   * Returns a record, or null if it is absent. The commit checks that it is unchanged, unless `isGuarded` says that another
+   * record which the rule reads changes with it.
+   */
+  get<T>(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): T | null {
+    if (!isGuarded) this.#checked.add(key);
+    if (this.#put.has(key)) return this.#put.get(key) as T | null;
+    if (this.#parsed.has(key)) return this.#parsed.get(key) as T | null;
+    const stored = this.#stored.get(key);
+    if (stored === undefined) {
+      this.missing.add(key);
+      throw new NotLoaded(`Cannot use ${key} before it is read`);
+    }
+    const value: unknown = stored === null ? null : JSON.parse(stored.value);
+    this.#parsed.set(key, value);
+    return value as T | null;
+  }
+
+  /** Says that a record will be asked for, so that it is read with the first ones. */
+  want(key: string): void {
+    if (!this.#stored.has(key)) this.missing.add(key);
+  }
+
+  /** Creates or replaces a record; null removes it. */
+  put(key: string, value: unknown): void {
+    this.#put.set(key, value);
+  }
+
+  /** Adds a write of another shape: a score, a count, an entry of a log. */
+  effect(write: Write): void {
+    this.#effects.push(write);
+  }
+
+  /** True if the rule has changed nothing. */
+  get isUnchanged(): boolean {
+    return this.#put.size === 0 && this.#effects.length === 0;
+  }
+
+  /** The checks and writes of the commit. */
+  batch(): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
+    const puts = [...this.#put].map(
+      ([key, value]): Write =>
+        value === null
+          ? { type: "delete", shape: "record", key }
+          : { type: "put", key, value: JSON.stringify(value) },
+    );
+    const checks = [...this.#checked].map(key => ({ key, version: this.#stored.get(key)?.version ?? null }));
+    return { checks, writes: [...puts, ...this.#effects] };
+  }
+}
+
+/** A rule in steps, each of which may fail on its own. */
+export interface DraftRule<A> {
+  /** Keys that it surely needs. */
+  readonly keys: readonly string[];
+  readonly steps: readonly ((draft: Draft) => A)[];
+  /** True if nothing is to be written. @default false */
+  readonly isDry?: boolean;
+}
+
+/**
+ * Runs a rule on a partition and commits its writes. Returns the answers of its steps.
+ *
+ * @throws {AppError} What the first failing step throws; faults of several steps are told together. `payload_too_large`: more than
+ * one commit can hold. `conflict`: others changed the records at every attempt.
+ */
+export async function runDraft<A>(
+  store: Store,
+  partition: string,
+  rule: DraftRule<A>,
+): Promise<readonly A[]> {
+  const keys = new Set(rule.keys);
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const { draft, answers } = await applied(store, partition, rule, keys);
+    if (rule.isDry === true || draft.isUnchanged) return answers;
+    const { checks, writes } = draft.batch();
+    requireOneCommit(checks.length, writes);
+    const commit = await store.commit(partition, { checks, writes });
+    if (commit.ok) return answers;
+    if (commit.because === "guard")
+      throw new AppError("conflict", "Cannot make the change as a bound is reached");
+  }
+  throw new AppError("conflict", "Cannot make the change now as others change the same records: try again");
+}
+
+/** Reads and runs until no record is missing. `keys` grows by those that were asked for. */
+async function applied<A>(store: Store, partition: string, { steps }: DraftRule<A>, keys: Set<string>) {
+  const stored = new Map<string, Stored | null>();
+  for (let round = 0; round < roundsMax; round++) {
+    await load(
+      store,
+      partition,
+      [...keys].filter(key => !stored.has(key)),
+      stored,
+    );
+    const draft = new Draft(stored);
+    const answers: A[] = [];
+    const failures: AppError[] = [];
+    for (const step of steps) {
+      try {
+        answers.push(step(draft));
+      } catch (error) {
+        if (error instanceof AppError) failures.push(error);
+        else if (!(error instanceof NotLoaded)) throw error;
+      }
+    }
+    if (draft.missing.size === 0) {
+      if (failures.length > 0) throw together(failures);
+      return { draft, answers };
+    }
+    for (const key of draft.missing) keys.add(key);
+  }
+  throw new Error(`Cannot run a rule that needs more than ${roundsMax} rounds of reading`);
+}
+
+async function load(
+  store: Store,
+  partition: string,
+  keys: readonly string[],
+  into: Map<string, Stored | null>,
+): Promise<void> {
+  for (let start = 0; start < keys.length; start += storageLimits.readsMax) {
+    const part = keys.slice(start, start + storageLimits.readsMax);
+    const results = await store.read(
+      partition,
+      part.map((key): ReadRecord => ({ type: "record", key })),
+    );
+    for (const [index, key] of part.entries()) into.set(key, results[index] ?? null);
+  }
+}
+
+/** Most faults of one answer. */
+const faultsMax = 100;
+
+function together(failures: readonly AppError[]): AppError {
+  const [first] = failures;
+  if (first === undefined) throw new TypeError("Cannot report no failure");
+  const alike = failures.filter(({ code, fields }) => code === first.code && fields !== undefined);
+  if (alike.length < 2 || first.code !== "unprocessable") return first;
+  const fields = alike.flatMap(failure => failure.fields ?? []).slice(0, faultsMax);
+  return new AppError(first.code, first.message, { fields });
+}
+
+function requireOneCommit(checks: number, writes: readonly Write[]): void {
+  const { checksMax, writesMax, commitBytesMax } = storageLimits;
+  const bytes = writes.reduce((sum, write) => sum + ("value" in write ? write.value.length : 0), 0);
+  if (checks <= checksMax && writes.length <= writesMax && bytes <= commitBytesMax / 2) return;
+  throw new AppError("payload_too_large", "Cannot make so many changes at once: send them in smaller parts");
+}

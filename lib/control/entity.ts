@@ -1,0 +1,157 @@
+/**
+ * Authored records, and the forms in which they are stored.
+ *
+ * @module
+ */
+
+import type { EventTimes } from "../authoring/mod.ts";
+import {
+  directoryPartition,
+  type Event,
+  eventTimesOf,
+  type Home,
+  type Organisation,
+  type Project,
+  type Space,
+  type StoredEvent,
+} from "../directory/mod.ts";
+
+export type { Home };
+
+/** Returns the partition of a home. */
+export function homePartition({ kind, id }: Home): string {
+  return directoryPartition(kind, id);
+}
+
+/** Values of attributes by name. */
+export type Attributes = Readonly<Record<string, unknown>>;
+
+/** An authored record. */
+export interface Entity {
+  readonly id: string;
+  /** Counts changes from 1. */
+  readonly rev: number;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Unix seconds. */
+  readonly updated: number;
+  /** What was written; absent ones have their defaults. */
+  readonly attributes: Attributes;
+  /** Ids of related records by relationship. */
+  readonly refs: Readonly<Record<string, string>>;
+  /** What actions and the platform noted. */
+  readonly state?: Attributes;
+}
+
+/** Facts of an authored record beside what the fan side reads. */
+type Authored = Omit<Entity, "id">;
+
+type Landed<T> = T & { readonly authored?: Authored };
+
+const unauthored: Authored = { rev: 0, created: 0, updated: 0, attributes: {}, refs: {} };
+
+/** Translates between an entity and its stored form. */
+export interface Codec {
+  decode(stored: unknown): Entity;
+  encode(entity: Entity): unknown;
+}
+
+/** Entities that are stored as they are. */
+export const plainCodec: Codec = { decode: stored => stored as Entity, encode: entity => entity };
+
+/** The codec of records that the fan side reads as well: name and services have their own places there. */
+function landedCodec<T extends { readonly id: string; readonly name: string }>(
+  refsOf: (record: T) => Readonly<Record<string, string>>,
+  landedOf: (entity: Entity) => object,
+): Codec {
+  return {
+    decode(stored) {
+      const { authored = unauthored, ...record } = stored as Landed<
+        T & { settings?: unknown; domain?: string }
+      >;
+      const { id, name, settings = {}, domain } = record;
+      const landed = { name, services: settings, ...(domain === undefined ? {} : { domain }) };
+      return {
+        ...authored,
+        id,
+        attributes: { ...authored.attributes, ...landed },
+        refs: { ...authored.refs, ...refsOf(record as unknown as T) },
+      };
+    },
+    encode(entity) {
+      const { id, ...authored } = entity;
+      const { name, services = {}, domain, ...attributes } = entity.attributes;
+      const address = typeof domain === "string" ? { domain } : {};
+      return {
+        id,
+        name,
+        settings: services,
+        ...address,
+        ...landedOf(entity),
+        authored: { ...authored, attributes },
+      };
+    },
+  };
+}
+
+/** Organisations. */
+export const organisationCodec = landedCodec<Organisation>(
+  () => ({}),
+  ({ state }) => (state?.defaultSpaceId === undefined ? {} : { defaultSpaceId: state.defaultSpaceId }),
+);
+/** Spaces. */
+export const spaceCodec = landedCodec<Space>(
+  ({ organisationId }) => ({ organisation: organisationId }),
+  ({ refs }) => ({ organisationId: refs.organisation }),
+);
+/** Projects. */
+export const projectCodec = landedCodec<Project>(
+  ({ spaceId, organisationId }) => ({ space: spaceId, organisation: organisationId }),
+  ({ refs }) => ({ spaceId: refs.space, organisationId: refs.organisation }),
+);
+
+const authoredEventCodec = landedCodec<Event>(
+  ({ projectId }) => ({ project: projectId }),
+  entity => {
+    const times = eventEntityTimes(entity);
+    return {
+      projectId: entity.refs.project,
+      startAt: times.startedAt ?? times.startAt ?? entity.created,
+      times,
+    };
+  },
+);
+
+/** Events. The fan side reads their times, which are a copy of what attributes and state say. */
+export const eventCodec: Codec = {
+  decode(stored) {
+    const entity = authoredEventCodec.decode(stored);
+    if (entity.rev > 0) return entity;
+    const { startMode, startAt, startedAt, stoppedAt, duration, fixedState } = eventTimesOf(
+      stored as StoredEvent,
+    );
+    const attributes = { ...entity.attributes, start_mode: startMode, start_at: startAt, duration };
+    return { ...entity, attributes, state: { startedAt, stoppedAt, fixedState } };
+  },
+  encode: authoredEventCodec.encode,
+};
+
+/** Returns the facts that decide the state of an event. */
+export function eventEntityTimes({ attributes, state = {} }: Entity): EventTimes {
+  const read = <T>(value: unknown, fallback: T): T =>
+    value === undefined || value === null ? fallback : (value as T);
+  const fixedState = read<EventTimes["fixedState"] | null>(state.fixedState, null);
+  return {
+    startMode: read<EventTimes["startMode"]>(attributes.start_mode, "manual"),
+    startAt: read<number | null>(attributes.start_at, null),
+    startedAt: read<number | null>(state.startedAt, null),
+    stoppedAt: read<number | null>(state.stoppedAt, null),
+    closedAt: read<number | null>(state.closedAt, null),
+    duration: read(attributes.duration, 3_600),
+    endMode: read<EventTimes["endMode"]>(attributes.end_mode, "duration"),
+    endAt: read<number | null>(attributes.end_at, null),
+    extraTime: read(attributes.extra_time_duration, 0),
+    onDemand: read(attributes.on_demand_duration, 0),
+    ...(fixedState === null ? {} : { fixedState }),
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * Reads resource objects of bodies against the definitions of their resources. All faults are told at once.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { type Attribute, isRoleAtLeast, type Resource, type Role } from "../../authoring/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { issueDetail } from "../../http/mod.ts";
+import type { Attributes, Entity } from "../entity.ts";
+import { type Input, unprocessable } from "../kind.ts";
+
+/** Most faults of one answer. */
+const faultsMax = 100;
+
+/** A resource object of a body, whose shape is checked. */
+export interface ResourceObject {
+  readonly type: string;
+  readonly id?: string | undefined;
+  readonly lid?: string | undefined;
+  readonly attributes?: Attributes | undefined;
+  readonly relationships?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** How a resource object is read. */
+export interface InputOptions {
+  readonly resource: Resource;
+  readonly isNew: boolean;
+  /** The caller's role where the record is. */
+  readonly role: Role;
+  /** Where the object is in the body. */
+  readonly pointer: string;
+  /** Returns the id of a local id, or undefined for an unknown one. */
+  readonly idOf?: ((lid: string) => string | undefined) | undefined;
+}
+
+/**
+ * Returns what a resource object writes.
+ *
+ * @throws {AppError} `unprocessable` with all faults; `forbidden` with the attributes that the role may not write.
+ */
+export function readInput(object: ResourceObject, options: InputOptions): Input {
+  const { resource, isNew, role, pointer } = options;
+  const { action = null, ...given } = object.attributes ?? {};
+  const faults: FieldError[] = [];
+  const attributes: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const attribute = Object.hasOwn(resource.attributes, name) ? resource.attributes[name] : undefined;
+    const at = `${pointer}/attributes${jsonPointer(name)}`;
+    const fault =
+      attribute === undefined ? "Is not an attribute of the resource" : writeFault(attribute, isNew);
+    if (attribute === undefined || fault !== null)
+      faults.push({ pointer: at, detail: fault ?? "Cannot be written" });
+    else attributes[name] = readAttribute(attribute, value, at, faults);
+  }
+  if (isNew) faults.push(...missingAttributes(resource, given, pointer));
+  const refs = readRefs(object, options, faults);
+  const actions = isNew ? (resource.createActions ?? []) : (resource.actions ?? []);
+  if (action !== null && !actions.includes(action as string)) {
+    const expected =
+      actions.length === 0 ? "Is not an attribute of the resource" : `Expected one of ${actions.join(", ")}`;
+    faults.push({ pointer: `${pointer}/attributes/action`, detail: expected });
+  }
+  requireRole(resource, Object.keys(attributes), role, pointer);
+  if (faults.length > 0) throw unprocessable(...faults.slice(0, faultsMax));
+  return { attributes, refs, action: action as string | null, pointer };
+}
+
+/** Joins what is written with what is there. A value that leaves an attribute as it was is no change. */
+export function joinAttributes(
+  resource: Resource,
+  { attributes: old }: Entity,
+  { attributes, pointer }: Input,
+): Attributes {
+  const joined: Record<string, unknown> = { ...old };
+  const faults: FieldError[] = [];
+  for (const [name, value] of Object.entries(attributes)) {
+    const attribute = resource.attributes[name];
+    const join = attribute?.join ?? "replace";
+    if (join === "replace" || value === null) joined[name] = value;
+    else if (join === "byKey") joined[name] = joinFields(old[name], value);
+    else {
+      joined[name] = joinMembers(old[name], value);
+      const result = v.safeParse(attribute?.schema ?? v.unknown(), joined[name]);
+      if (!result.success)
+        faults.push({ pointer: `${pointer}/attributes/${name}`, detail: issueDetail(result.issues[0]) });
+    }
+  }
+  if (faults.length > 0) throw unprocessable(...faults);
+  return joined;
+}
+
+/** Says why an attribute cannot be written, or returns null. Whether a draft was published is not known here. */
+function writeFault({ write = "always" }: Attribute, isNew: boolean): string | null {
+  if (write === "never") return "Cannot be written: the platform sets it";
+  return write === "create" && !isNew ? "Cannot be changed after the creation" : null;
+}
+
+function readAttribute(attribute: Attribute, value: unknown, pointer: string, faults: FieldError[]): unknown {
+  if (value === null && attribute.nullable === true) return null;
+  const { kept, removed } = attribute.join === "merge" ? splitPatch(value) : { kept: value, removed: {} };
+  const result = v.safeParse(attribute.schema, kept);
+  if (!result.success) {
+    for (const issue of result.issues) {
+      const path = (issue.path ?? []).map(({ key }) => String(key));
+      faults.push({ pointer: pointer + jsonPointer(...path), detail: issueDetail(issue) });
+    }
+    return null;
+  }
+  return attribute.join === "merge" ? { ...(result.output as object), ...removed } : result.output;
+}
+
+/** Splits a merge patch (RFC 7396, one level deep) into members that are set and members that are removed. */
+function splitPatch(value: unknown): { readonly kept: unknown; readonly removed: Attributes } {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { kept: value, removed: {} };
+  const entries = Object.entries(value);
+  return {
+    kept: Object.fromEntries(entries.filter(([, member]) => member !== null)),
+    removed: Object.fromEntries(entries.filter(([, member]) => member === null)),
+  };
+}
+
+function joinMembers(old: unknown, patch: unknown): unknown {
+  const joined = { ...(typeof old === "object" ? old : {}), ...(patch as object) };
+  return Object.fromEntries(Object.entries(joined).filter(([, member]) => member !== null));
+}
+
+interface Keyed {
+  readonly key: string;
+}
+
+function joinFields(old: unknown, written: unknown): readonly Keyed[] {
+  const before = Array.isArray(old) ? (old as readonly Keyed[]) : [];
+  const after = written as readonly Keyed[];
+  const kept = before.map(field => after.find(({ key }) => key === field.key) ?? field);
+  return [...kept, ...after.filter(({ key }) => !before.some(field => field.key === key))];
+}
+
+function missingAttributes(resource: Resource, given: Attributes, pointer: string): FieldError[] {
+  return Object.entries(resource.attributes)
+    .filter(
+      ([name, { required }]) => required === true && (given[name] === undefined || given[name] === null),
+    )
+    .map(([name]) => ({ pointer: `${pointer}/attributes/${name}`, detail: "Is required" }));
+}
+
+function readRefs(
+  { relationships = {} }: ResourceObject,
+  options: InputOptions,
+  faults: FieldError[],
+): Input["refs"] {
+  const { resource, isNew, pointer } = options;
+  const refs: Record<string, string | null> = {};
+  for (const [name, value] of Object.entries(relationships)) {
+    const relationship = Object.hasOwn(resource.relationships, name)
+      ? resource.relationships[name]
+      : undefined;
+    const at = `${pointer}/relationships${jsonPointer(name)}`;
+    const write = relationship?.write ?? "never";
+    if (relationship === undefined || write === "never" || (write === "create" && !isNew)) {
+      faults.push({
+        pointer: at,
+        detail:
+          relationship === undefined ? "Is not a relationship of the resource" : "Cannot be written here",
+      });
+      continue;
+    }
+    const parsed = v.safeParse(RelationshipSchema, value);
+    const data = parsed.success ? parsed.output.data : undefined;
+    if (data === undefined || (data !== null && data.type !== relationship.type)) {
+      faults.push({
+        pointer: `${at}/data`,
+        detail: `Expected null or an object with the type ${relationship.type} and an id`,
+      });
+      continue;
+    }
+    const id = data === null ? null : (data.id ?? options.idOf?.(data.lid ?? ""));
+    if (id === undefined)
+      faults.push({ pointer: `${at}/data/lid`, detail: "Expected the lid of an earlier operation" });
+    else if (id !== null && !isUuid(id)) faults.push({ pointer: `${at}/data/id`, detail: "Expected a UUID" });
+    else refs[name] = id?.toLowerCase() ?? null;
+  }
+  for (const [name, { required }] of Object.entries(resource.relationships)) {
+    if (isNew && required === true && (refs[name] ?? null) === null && !Object.hasOwn(relationships, name)) {
+      faults.push({ pointer: `${pointer}/relationships/${name}`, detail: "Is required" });
+    }
+  }
+  return refs;
+}
+
+const RelationshipSchema = v.object({
+  data: v.nullable(
+    v.object({ type: v.string(), id: v.exactOptional(v.string()), lid: v.exactOptional(v.string()) }),
+  ),
+});
+
+function requireRole(resource: Resource, names: readonly string[], role: Role, pointer: string): void {
+  const refused = names.filter(name => {
+    const needed = resource.attributes[name]?.role;
+    return needed !== undefined && !isRoleAtLeast(role, needed);
+  });
+  if (refused.length === 0) return;
+  const fields = refused.map(name => ({
+    pointer: `${pointer}/attributes/${name}`,
+    detail: "Needs the role admin",
+  }));
+  throw new AppError("forbidden", "Cannot write attributes that need another role", { fields });
+}

@@ -1,0 +1,136 @@
+/**
+ * Schemas of bodies and answers, made from the definitions of resources.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { Attribute, Relationship, Resource } from "../../authoring/mod.ts";
+import { named } from "../../http/mod.ts";
+
+const text = v.string();
+const identifier = (type: string) => v.object({ type: v.literal(type), id: text });
+
+/** What the pipeline checks of a body with one resource object; attributes are checked against the definition, all at once. */
+export const ResourceBody = v.strictObject({
+  data: v.strictObject({
+    type: text,
+    id: v.exactOptional(text),
+    lid: v.exactOptional(text),
+    attributes: v.exactOptional(v.record(text, v.unknown())),
+    relationships: v.exactOptional(v.record(text, v.unknown())),
+    links: v.exactOptional(v.record(text, v.unknown())),
+    meta: v.exactOptional(v.record(text, v.unknown())),
+  }),
+  meta: v.exactOptional(v.record(text, v.unknown())),
+  jsonapi: v.exactOptional(v.record(text, v.unknown())),
+});
+
+/** Returns the schema of a body that creates or changes a resource, for the OpenAPI document. */
+export function describedBody(resource: Resource, isNew: boolean): v.GenericSchema {
+  const { type, attributes, relationships, actions = [], createActions = [] } = resource;
+  const isWritten = ({ write = "always" }: Attribute | Relationship): boolean =>
+    write === "always" || write === "draft" || (isNew && write === "create");
+  const possible = isNew ? createActions : actions;
+  const written: Entries = {};
+  for (const [name, attribute] of Object.entries(attributes)) {
+    if (!isWritten(attribute)) continue;
+    const { schema, description, required, nullable } = attribute;
+    const described = v.pipe(nullable === true ? v.nullable(schema) : schema, v.description(description));
+    written[name] = isNew && required === true ? described : v.exactOptional(described);
+  }
+  if (possible.length > 0)
+    written.action = v.exactOptional(v.pipe(v.picklist(possible), v.description("What to do now")));
+  const related: Entries = {};
+  for (const [name, relationship] of Object.entries(relationships)) {
+    if (relationship.kind !== "one" || !isWritten({ write: "never", ...relationship })) continue;
+    const { type: to, description, required } = relationship;
+    const described = v.pipe(v.object({ data: v.nullable(identifier(to)) }), v.description(description));
+    related[name] = isNew && required === true ? described : v.exactOptional(described);
+  }
+  const data: Entries = { type: v.literal(type), attributes: v.exactOptional(v.object(written)) };
+  if (!isNew) data.id = v.pipe(text, v.description("Id of the path"));
+  if (Object.keys(related).length > 0) data.relationships = v.exactOptional(v.object(related));
+  return v.object({ data: v.object(data) });
+}
+
+/** Members of an object schema. */
+type Entries = Record<string, v.ObjectEntries[string]>;
+
+const Meta = v.pipe(v.record(text, v.unknown()), v.description("Facts about the answer"));
+const Links = v.pipe(
+  v.record(text, v.nullable(text)),
+  v.description("Addresses: `self`, and of lists `first` and `next`"),
+);
+const IncludedSchema = named(
+  "IncludedResource",
+  v.object({
+    type: v.pipe(text, v.description("Type of the resource")),
+    id: v.pipe(text, v.description("Id of the resource")),
+    attributes: v.pipe(v.record(text, v.unknown()), v.description("Its attributes")),
+    relationships: v.exactOptional(v.pipe(v.record(text, v.unknown()), v.description("Its relationships"))),
+    links: v.exactOptional(Links),
+    meta: v.exactOptional(Meta),
+  }),
+);
+const objects = new Map<string, v.GenericSchema>();
+
+/** Returns the schema of a resource object in answers. */
+export function resourceSchema(resource: Resource): v.GenericSchema {
+  const made = objects.get(resource.type) ?? named(pascal(resource.type), objectSchema(resource));
+  objects.set(resource.type, made);
+  return made;
+}
+
+function objectSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
+  const shown: Entries = {};
+  for (const [name, { description }] of Object.entries(attributes)) {
+    shown[name] = v.exactOptional(v.pipe(v.unknown(), v.description(description)));
+  }
+  const related: Entries = {};
+  for (const [name, { kind, type: to, description }] of Object.entries(relationships)) {
+    const one = v.object({ type: text, id: text });
+    const data = kind === "one" ? v.nullable(one) : v.array(identifier(to));
+    const schema = kind === "link" ? v.object({ links: Links }) : v.object({ data });
+    related[name] = v.exactOptional(v.pipe(schema, v.description(description)));
+  }
+  return v.object({
+    type: v.literal(type),
+    id: text,
+    attributes: v.object(shown),
+    relationships: v.exactOptional(v.object(related)),
+    links: v.exactOptional(Links),
+    meta: v.exactOptional(Meta),
+  });
+}
+
+/** Returns the schema of an answer with one resource. */
+export function documentSchema(resource: Resource): v.GenericSchema {
+  return named(
+    `${pascal(resource.type)}Document`,
+    v.object({
+      data: resourceSchema(resource),
+      included: v.exactOptional(v.array(IncludedSchema)),
+      links: v.exactOptional(Links),
+      meta: v.exactOptional(Meta),
+    }),
+  );
+}
+
+/** Returns the schema of an answer with a list. */
+export function listSchema(resource: Resource): v.GenericSchema {
+  return named(
+    `${pascal(resource.type)}List`,
+    v.object({
+      data: v.array(resourceSchema(resource)),
+      included: v.exactOptional(v.array(IncludedSchema)),
+      links: Links,
+      meta: v.exactOptional(Meta),
+    }),
+  );
+}
+
+/** `event_templates` becomes `EventTemplates`. */
+export function pascal(type: string): string {
+  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

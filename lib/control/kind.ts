@@ -1,0 +1,181 @@
+/**
+ * The behaviour of a resource beyond its definition: where its records are, what follows from them, and what a change has to
+ * check and to do. All of it is pure and runs on a draft, but for what other partitions have to do with a creation.
+ *
+ * @module
+ */
+
+import type { Resource, ResourceType } from "../authoring/mod.ts";
+import { AppError, type FieldError } from "../errors/mod.ts";
+import type { Author } from "./access/authors.ts";
+import type { Draft } from "./draft.ts";
+import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";
+
+/** The circumstances of a request. */
+export interface Circumstances {
+  /** Unix seconds. */
+  readonly now: number;
+  readonly author: Author;
+}
+
+/** The type and id of a record. */
+export interface Identifier {
+  readonly type: ResourceType;
+  readonly id: string;
+}
+
+/** What an answer shows of an entity beyond what was written. */
+export interface Presented {
+  /** Computed attributes. */
+  readonly attributes: Attributes;
+  /** Related records, where they are not those of `refs`. */
+  readonly related?: Readonly<Record<string, Identifier | readonly Identifier[] | null>>;
+  /** What the ETag has beside the revision. */
+  readonly tag?: string;
+  readonly meta?: Attributes;
+}
+
+/** What a request writes, checked against the definition. */
+export interface Input {
+  readonly attributes: Attributes;
+  /** Ids by relationship; null removes. */
+  readonly refs: Readonly<Record<string, string | null>>;
+  /** The value of the attribute `action`. */
+  readonly action: string | null;
+  /** Pointer of the resource object in the body. */
+  readonly pointer: string;
+  /** The parent that the path of a creation names. */
+  readonly parent?: Identifier | undefined;
+}
+
+/** A change of an entity, on its way into the draft. */
+export interface Change extends Circumstances {
+  /** Null: it is being created. */
+  readonly previous: Entity | null;
+  readonly input: Input;
+  readonly home: Home;
+}
+
+/** Where a record is created. */
+export interface Creation {
+  /** Where the caller needs a role; null: only operators may create it. */
+  readonly under: Identifier | null;
+  /** The home of the record, where it is not that of `under`. */
+  readonly home?: Home;
+}
+
+/** Reads and writes the entities of a kind on drafts. */
+export interface Records {
+  /** The keys of the partition that have an entity. */
+  keys(id: string): readonly string[];
+  get(draft: Draft, id: string): Entity | null;
+  /** Null removes it. */
+  set(draft: Draft, id: string, entity: Entity | null): void;
+}
+
+/** Entities with a record each. */
+export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCodec): Records {
+  return {
+    keys: id => [keyOf(id)],
+    get(draft, id) {
+      const stored = draft.get(keyOf(id));
+      return stored === null ? null : codec.decode(stored);
+    },
+    set: (draft, id, entity) => draft.put(keyOf(id), entity === null ? null : codec.encode(entity)),
+  };
+}
+
+/** Entities that share one record, in the order of their creation. */
+export function sharedRecord(
+  key: string,
+  entriesMax: number,
+): Records & { list(draft: Draft): readonly Entity[] } {
+  const list = (draft: Draft): readonly Entity[] => draft.get<readonly Entity[]>(key) ?? [];
+  return {
+    list,
+    keys: () => [key],
+    get: (draft, id) => list(draft).find(entity => entity.id === id) ?? null,
+    set(draft, id, entity) {
+      const all = list(draft);
+      const isNew = !all.some(each => each.id === id);
+      if (entity === null)
+        draft.put(
+          key,
+          all.filter(each => each.id !== id),
+        );
+      else if (!isNew)
+        draft.put(
+          key,
+          all.map(each => (each.id === id ? entity : each)),
+        );
+      else if (all.length < entriesMax) draft.put(key, [...all, entity]);
+      else throw new AppError("conflict", `Cannot add another one: there are ${entriesMax} already`);
+    },
+  };
+}
+
+/** The behaviour of a resource. */
+export interface Kind {
+  readonly resource: Resource;
+  readonly records: Records;
+  /** Returns the home of an existing record where the record is one itself. @default as its id says */
+  readonly homeOf?: (id: string) => Home;
+  /** Returns where a creation needs its role, and the home of the new record if that is another. */
+  readonly createdIn: (refs: Input["refs"], id: string, parent: Identifier | null) => Creation;
+  /** Names the records that presenting and changing an entity surely need. */
+  readonly wants?: (id: string) => readonly string[];
+  readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
+  /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
+  readonly list?: (draft: Draft, parentId: string) => readonly string[];
+  /** Returns the board of the parent's partition that orders the records by `sort`. For lists without a bound. */
+  readonly board?: (sort: string) => string;
+  /** Checks a new or changed entity and completes it. */
+  readonly prepare?: (entity: Entity, draft: Draft, change: Change) => Entity;
+  /** Writes what follows from a new or changed entity, beside its record. */
+  readonly changed?: (entity: Entity, draft: Draft, change: Change) => void;
+  /** Checks and writes what follows from a removal. */
+  readonly removed?: (entity: Entity, draft: Draft, circumstances: Circumstances) => void;
+  /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
+  readonly before?: (entity: BeforeChange) => Promise<Partial<Input> | undefined>;
+}
+
+/** A creation or change that has not begun. */
+export interface BeforeChange {
+  readonly id: string;
+  readonly isNew: boolean;
+  readonly input: Input;
+  readonly isDry: boolean;
+  readonly author: Author;
+  /** The organisation of the place where it is written. */
+  readonly organisationId: string;
+}
+
+/** Creates the error for attributes or relationships that cannot be accepted. */
+export function unprocessable(...fields: readonly FieldError[]): AppError {
+  return new AppError("unprocessable", "Cannot accept the resource as it is not valid", { fields });
+}
+
+/** Creates the error for one attribute. */
+export function badAttribute({ pointer }: Pick<Input, "pointer">, name: string, detail: string): AppError {
+  return unprocessable({ pointer: `${pointer}/attributes/${name}`, detail });
+}
+
+/** Creates the error for an action that is not possible now. */
+export function badAction(input: Input, possible: readonly string[]): AppError {
+  const detail = `Expected an action that is possible now: ${possible.length === 0 ? "there is none" : possible.join(", ")}`;
+  return badAttribute(input, "action", detail);
+}
+
+/** Creates the error for a record that does not exist, or that the caller may not see. */
+export function notFound(noun: string): AppError {
+  return new AppError("not_found", `Cannot find the ${noun}: there is none with this id that you may see`);
+}
+
+/** Creates the error for a related record that does not exist. */
+export function unknownRelated({ pointer }: Pick<Input, "pointer">, name: string): AppError {
+  const field = {
+    pointer: `${pointer}/relationships/${name}`,
+    detail: "Expected the id of an existing record of the same owner",
+  };
+  return new AppError("not_found", `Cannot find the related record ${name}`, { fields: [field] });
+}

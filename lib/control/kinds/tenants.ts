@@ -1,0 +1,182 @@
+/** Organisations, spaces and projects. */
+
+import { resources } from "../../authoring/mod.ts";
+import { claimPlace, directoryPartition, domainPartition } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { decide, platformPartition, type Store } from "../../storage/mod.ts";
+import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
+import { type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
+import { type BeforeChange, type Change, type Kind, ownRecords, unprocessable } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+
+/** Most spaces of an organisation and projects of a space. */
+const childrenMax = 2_000;
+/** The records of an organisation and of a space that list what is below. */
+const listKeys = { organisation: "spaces", space: "projects" } as const;
+
+/** Builds the kinds of organisations, spaces and projects. */
+export function tenantKinds(services: ControlServices): {
+  readonly organisations: Kind;
+  readonly spaces: Kind;
+  readonly projects: Kind;
+} {
+  return {
+    organisations: organisationKind(services),
+    spaces: spaceKind(services),
+    projects: projectKind(services),
+  };
+}
+
+function organisationKind(services: ControlServices): Kind {
+  return {
+    resource: resources.organisations,
+    records: ownRecords(() => "organisation", organisationCodec),
+    homeOf: id => ({ kind: "organisation", id }),
+    createdIn: (_, id) => ({ under: null, home: { kind: "organisation", id } }),
+    present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
+    prepare: (entity, _, change) => checked(services, "organisation", entity, change),
+    changed(_, draft, { previous, author: { user }, now, home, input }) {
+      if (previous !== null) return;
+      const { rev, list } = draft.get<Grants>(grantsKey) ?? noGrants;
+      const { id: userId, email } = user;
+      const grant = {
+        id: String(input.refs.grant),
+        userId,
+        email,
+        scope: home,
+        role: "admin",
+        created: now,
+        updated: now,
+      } as const;
+      if (!list.some(({ role }) => role === "admin"))
+        draft.put(grantsKey, { rev: rev + 1, list: [...list, grant] });
+    },
+    async before({ id, isNew, isDry, author }) {
+      if (isNew && !isDry) {
+        await claimPlace(services.store, { kind: "organisation", id });
+        await listOrganisation(services.store, id, services.clock());
+        await services.authors.addOrganisation(author.user.id, id);
+      }
+      return isNew
+        ? { refs: { grant: await services.places.newId({ kind: "organisation", id }) } }
+        : undefined;
+    },
+  };
+}
+
+/** Adds an organisation to the list that operators see. */
+export async function listOrganisation(store: Store, id: string, now: number): Promise<void> {
+  await store.commit(platformPartition("control"), {
+    writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
+  });
+}
+
+function spaceKind(services: ControlServices): Kind {
+  return {
+    resource: resources.spaces,
+    records: ownRecords(() => "space", spaceCodec),
+    homeOf: id => ({ kind: "space", id }),
+    createdIn: ({ organisation }, id) => ({
+      under: { type: "organisations", id: organisation ?? "" },
+      home: { kind: "space", id },
+    }),
+    list: draft => draft.get<readonly string[]>(listKeys.organisation) ?? [],
+    present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/spaces/${id}` } } }),
+    prepare: (entity, _, change) => checked(services, "space", entity, change),
+    async before(change) {
+      const { id, isNew, input, isDry } = change;
+      const { domain } = input.attributes;
+      if (isDry) return undefined;
+      if (typeof domain === "string") await claimDomain(services.store, id, domain, change);
+      if (isNew)
+        await addChild(
+          services,
+          { kind: "organisation", id: input.refs.organisation ?? "" },
+          { kind: "space", id },
+        );
+      return undefined;
+    },
+  };
+}
+
+function projectKind(services: ControlServices): Kind {
+  return {
+    resource: resources.projects,
+    records: ownRecords(() => "project", projectCodec),
+    homeOf: id => ({ kind: "project", id }),
+    createdIn: ({ space }, id) => ({
+      under: { type: "spaces", id: space ?? "" },
+      home: { kind: "project", id },
+    }),
+    list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
+    present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/projects/${id}` } } }),
+    prepare: (entity, _, change) => checked(services, "project", entity, change),
+    async before({ id, isNew, input, isDry }) {
+      if (!isNew) return undefined;
+      const space = await services.directory.space(input.refs.space ?? "");
+      if (!isDry)
+        await addChild(services, { kind: "space", id: input.refs.space ?? "" }, { kind: "project", id });
+      return { refs: { ...input.refs, organisation: space?.organisationId ?? null } };
+    },
+  };
+}
+
+/** Checks the settings of areas. */
+function checked<E extends { readonly attributes: Readonly<Record<string, unknown>> }>(
+  { settingsFaults }: ControlServices,
+  kind: Home["kind"],
+  entity: E,
+  { input }: Change,
+): E {
+  if (input.attributes.services === undefined) return entity;
+  const faults = settingsFaults(
+    kind,
+    entity.attributes.services as Readonly<Record<string, unknown>>,
+    `${input.pointer}/attributes/services`,
+  );
+  if (faults.length > 0) throw unprocessable(...faults);
+  return entity;
+}
+
+/** Lists a new space or project in its parent, and claims the beginning of its id. A list entry without a record is passed over. */
+async function addChild(
+  { store }: ControlServices,
+  parent: Home & { readonly kind: "organisation" | "space" },
+  child: Home,
+): Promise<void> {
+  await claimPlace(store, child);
+  await decide(store, directoryPartition(parent.kind, parent.id), {
+    reads: [{ type: "record", key: listKeys[parent.kind] }],
+    idempotent: true,
+    apply: ([stored]) => {
+      const ids = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+      if (ids.includes(child.id)) return { writes: [], answer: undefined };
+      if (ids.length >= childrenMax)
+        throw new AppError("conflict", `Cannot add another ${child.kind}: there are ${childrenMax}`);
+      const value = JSON.stringify([...ids, child.id]);
+      return { writes: [{ type: "put", key: listKeys[parent.kind], value }], answer: undefined };
+    },
+  });
+}
+
+/** Claims a domain for a space. The one before stays claimed by it. */
+async function claimDomain(
+  store: Store,
+  spaceId: string,
+  domain: string,
+  { input }: BeforeChange,
+): Promise<void> {
+  const partition = domainPartition(domain);
+  const value = JSON.stringify(spaceId);
+  const commit = await store.commit(partition, {
+    checks: [{ key: "space", version: null }],
+    writes: [{ type: "put", key: "space", value }],
+  });
+  if (commit.ok) return;
+  const [holder] = await store.read(partition, [{ type: "record", key: "space" }]);
+  if (holder?.value === value) return;
+  const fields = [
+    { pointer: `${input.pointer}/attributes/domain`, detail: "Expected a domain that no other space has" },
+  ];
+  throw new AppError("conflict", "Cannot give the domain to the space as another space has it", { fields });
+}

@@ -1,0 +1,343 @@
+/**
+ * Reads resources, lists of them, and what they include.
+ *
+ * @module
+ */
+
+import { type ResourceType, resources } from "../authoring/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
+import type { Author } from "./access/authors.ts";
+import { type Draft, runDraft } from "./draft.ts";
+import { type Entity, type Home, homePartition } from "./entity.ts";
+import { type ResourceObject, relatedTo, resourceObject, type ShownAs } from "./jsonapi/documents.ts";
+import type { ListView, View } from "./jsonapi/queries.ts";
+import { type Circumstances, type Identifier, type Kind, notFound } from "./kind.ts";
+import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
+
+/** A document of an answer. */
+export interface Document {
+  readonly data: ResourceObject | readonly ResourceObject[];
+  readonly included?: readonly ResourceObject[];
+  readonly links?: Readonly<Record<string, string | null>>;
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+/** Reads resources for callers. */
+export class Reader {
+  readonly #services: ControlServices;
+  readonly #kinds: Kinds;
+
+  constructor(services: ControlServices, kinds: Kinds) {
+    this.#services = services;
+    this.#kinds = kinds;
+  }
+
+  /**
+   * Returns one resource.
+   *
+   * @throws {AppError} `not_found`: there is none that the caller may see.
+   */
+  async one(
+    author: Author,
+    type: ResourceType,
+    id: string,
+    view: View,
+  ): Promise<Document & { readonly data: ResourceObject }> {
+    const kind = this.#kindOf(type);
+    const { noun, read } = kind.resource;
+    const { home } = await requireAccess(this.#services, author, await homeOf(this.#services, kind, id), {
+      needed: read,
+      noun,
+    });
+    const circumstances = this.circumstances(author);
+    const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: false };
+    const [data = null] = await runDraft(this.#services.store, homePartition(home), {
+      keys: keysOf(kind, id),
+      steps: [draft => present(kind, id, draft, circumstances, shown)],
+    });
+    if (data === null) throw notFound(noun);
+    return await this.#withIncluded({ data }, author, view, shown);
+  }
+
+  /** Returns a page of the resources of a type under a parent. */
+  async list(
+    author: Author,
+    {
+      type,
+      parent,
+      access,
+    }: { readonly type: ResourceType; readonly parent: Identifier; readonly access: Access },
+    view: ListView,
+    self: string,
+  ): Promise<Document> {
+    const kind = this.#kindOf(type);
+    const circumstances = this.circumstances(author);
+    const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: true };
+    const scope = {
+      organisationId: access.chain.organisationId,
+      spaceId: "",
+      userId: author.user.id,
+      resource: `${parent.type}/${parent.id}/${type}`,
+      filters: { ...view.filters, sort: JSON.stringify(view.sort) } as Readonly<Record<string, string>>,
+    };
+    const { cursors } = this.#services;
+    const after = cursors.open(scope, view.cursor, "page[cursor]");
+    const listing = { kind, parent, home: access.home, circumstances, shown, view };
+    const page = await (kind.board === undefined
+      ? this.#sortedPage(listing, after)
+      : this.#boardPage(listing, after));
+    const next = cursors.seal(scope, page.next);
+    const links = {
+      self,
+      first: withCursor(self, null),
+      prev: null,
+      next: next === null ? null : withCursor(self, next),
+    };
+    const meta = page.total === undefined ? {} : { meta: { total: page.total } };
+    return await this.#withIncluded({ data: page.objects, links, ...meta }, author, view, shown);
+  }
+
+  /** The circumstances of a request. */
+  circumstances(author: Author): Circumstances {
+    return { now: Math.floor(this.#services.clock() / 1_000), author };
+  }
+
+  /** A page of a bounded list, of which all records are read if they have to be filtered or ordered. */
+  async #sortedPage(listing: Listing, after: string | undefined): Promise<Page> {
+    const { kind, parent, home, view } = listing;
+    const { list } = kind;
+    if (list === undefined) throw new TypeError(`Cannot list ${kind.resource.type}`);
+    const [ids = []] = await runDraft(this.#services.store, homePartition(home), {
+      keys: [],
+      steps: [draft => list(draft, parent.id)],
+    });
+    const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
+    const found = isPlain ? null : await this.#load(listing, ids);
+    const ordered =
+      found === null
+        ? ids
+        : order(
+            found.filter(each => isWanted(each, view.filters)),
+            view,
+          ).map(({ object }) => object.id);
+    const start = after === undefined ? 0 : ordered.indexOf(after) + 1;
+    const part = ordered.slice(start, start + view.count);
+    const shown = found ?? (await this.#load(listing, part));
+    const byId = new Map(shown.map(({ object }) => [object.id, object]));
+    const next = start + part.length < ordered.length ? (part.at(-1) ?? null) : null;
+    return { objects: part.flatMap(id => byId.get(id) ?? []), next, total: ordered.length };
+  }
+
+  /** A page of a list that a board orders. Entries that a filter leaves out cost a bounded number of reads. */
+  async #boardPage(listing: Listing, after: string | undefined): Promise<Page> {
+    const { kind, home, view } = listing;
+    const key = kind.board?.(view.sort?.by ?? "") ?? "";
+    const direction = view.sort === null || view.sort.descending ? "desc" : "asc";
+    let point = after === undefined ? null : (JSON.parse(after) as BoardEntry);
+    const objects: ResourceObject[] = [];
+    for (let round = 0; round < filteredReadsMax; round++) {
+      const query = { key, direction, after: point, limit: view.count } as const;
+      const { entries, isEnd } = await readPageAfter(this.#services.store, homePartition(home), query);
+      const found = await this.#load(
+        listing,
+        entries.map(({ member }) => member),
+      );
+      for (const each of found) {
+        if (!isWanted(each, view.filters)) continue;
+        objects.push(each.object);
+        point = entries.find(({ member }) => member === each.object.id) ?? point;
+        if (objects.length === view.count) return { objects, next: JSON.stringify(point) };
+      }
+      if (isEnd) return { objects, next: null };
+      point = entries.at(-1) ?? point;
+    }
+    return { objects, next: JSON.stringify(point) };
+  }
+
+  /** Reads records, in the order of the ids. */
+  async #load(
+    { kind, home, circumstances, shown }: Omit<Listing, "parent" | "view">,
+    ids: readonly string[],
+  ): Promise<readonly Shown[]> {
+    const groups = new Map<string, { readonly home: Home; readonly ids: string[] }>();
+    for (const id of ids) {
+      const own = kind.homeOf?.(id) ?? home;
+      const group = groups.get(own.id) ?? { home: own, ids: [] };
+      group.ids.push(id);
+      groups.set(own.id, group);
+    }
+    const parts = await Promise.all(
+      [...groups.values()].map(group =>
+        runDraft(this.#services.store, homePartition(group.home), {
+          keys: group.ids.flatMap(id => keysOf(kind, id)),
+          steps: group.ids.map(id => (draft: Draft) => show(kind, id, draft, circumstances, shown)),
+        }),
+      ),
+    );
+    const byId = new Map(
+      parts.flat().flatMap(each => (each === null ? [] : [[each.object.id, each] as const])),
+    );
+    return ids.flatMap(id => byId.get(id) ?? []);
+  }
+
+  /** Adds the related resources that a view includes, level by level. */
+  async #withIncluded<D extends Document>(
+    document: D,
+    author: Author,
+    view: View,
+    shown: ShownAs,
+  ): Promise<D> {
+    if (view.include.length === 0) return document;
+    const primary = Array.isArray(document.data) ? document.data : [document.data as ResourceObject];
+    const found = new Map<string, ResourceObject>();
+    for (const path of view.include) {
+      let level: readonly ResourceObject[] = primary;
+      for (const name of path.split(".")) {
+        const wanted = level.flatMap(object => relatedTo(object, name));
+        await this.#include(wanted, author, { ...shown, isListed: true }, found);
+        level = wanted.flatMap(({ type, id }) => found.get(`${type}/${id}`) ?? []);
+      }
+    }
+    const own = new Set(primary.map(({ type, id }) => `${type}/${id}`));
+    return {
+      ...document,
+      included: [...found].filter(([name]) => !own.has(name)).map(([, object]) => object),
+    };
+  }
+
+  async #include(
+    wanted: readonly Identifier[],
+    author: Author,
+    shown: ShownAs,
+    found: Map<string, ResourceObject>,
+  ): Promise<void> {
+    const circumstances = this.circumstances(author);
+    const groups = new Map<string, { readonly kind: Kind; readonly home: Home; readonly ids: Set<string> }>();
+    for (const { type, id } of wanted) {
+      const kind = this.#kinds[type];
+      if (kind === undefined || found.has(`${type}/${id}`)) continue;
+      const home = await homeOf(this.#services, kind, id);
+      if (home === null) continue;
+      const name = `${type} ${home.kind} ${home.id}`;
+      const group = groups.get(name) ?? { kind, home, ids: new Set() };
+      groups.set(name, { ...group, ids: group.ids.add(id) });
+    }
+    await Promise.all(
+      [...groups.values()].map(async ({ kind, home, ids }) => {
+        const { read: needed, noun, type } = kind.resource;
+        // What the caller may not see is left out.
+        const access = await requireAccess(this.#services, author, home, { needed, noun }).catch(
+          ignoreRefusal,
+        );
+        if (access === null) return;
+        for (const { object } of await this.#load({ kind, home, circumstances, shown }, [...ids])) {
+          found.set(`${type}/${object.id}`, object);
+        }
+      }),
+    );
+  }
+
+  #kindOf(type: ResourceType): Kind {
+    const kind = this.#kinds[type];
+    if (kind === undefined) throw new TypeError(`Cannot read ${type}: ${Object.keys(resources).join(", ")}`);
+    return kind;
+  }
+}
+
+/** A list that is being read. */
+interface Listing {
+  readonly kind: Kind;
+  readonly parent: Identifier;
+  readonly home: Home;
+  readonly circumstances: Circumstances;
+  readonly shown: ShownAs;
+  readonly view: ListView;
+}
+
+interface Page {
+  readonly objects: readonly ResourceObject[];
+  /** The position after the page; null at the end. */
+  readonly next: string | null;
+  readonly total?: number;
+}
+
+/** Most reads of a page whose filter leaves entries out; the page may be shorter then, and `next` goes on. */
+const filteredReadsMax = 20;
+
+function ignoreRefusal(error: unknown): null {
+  if (error instanceof AppError && (error.code === "not_found" || error.code === "forbidden")) return null;
+  throw error;
+}
+
+interface Shown {
+  readonly entity: Entity;
+  readonly object: ResourceObject;
+}
+
+/** Returns the keys that reading and changing a record surely need. */
+export function keysOf({ records, wants }: Kind, id: string): readonly string[] {
+  return [...records.keys(id), ...(wants?.(id) ?? [])];
+}
+
+/** Returns a record of a draft as a resource object, or null if there is none. */
+export function present(
+  kind: Kind,
+  id: string,
+  draft: Draft,
+  circumstances: Circumstances,
+  shown: ShownAs,
+): ResourceObject | null {
+  return show(kind, id, draft, circumstances, shown)?.object ?? null;
+}
+
+function show(
+  kind: Kind,
+  id: string,
+  draft: Draft,
+  circumstances: Circumstances,
+  shown: ShownAs,
+): Shown | null {
+  const entity = kind.records.get(draft, id);
+  if (entity === null) return null;
+  const presented = kind.present?.(entity, draft, circumstances) ?? { attributes: {} };
+  return { entity, object: resourceObject(kind.resource, entity, presented, shown) };
+}
+
+/** `annotation` is `key` or `key=value`; of other filters the value is one of a list. */
+function isWanted({ object, entity }: Shown, filters: ListView["filters"]): boolean {
+  return Object.entries(filters).every(([name, value]) => {
+    const text = String(value);
+    if (name === "annotation") {
+      const [key = "", ...rest] = text.split("=");
+      const annotation = (entity.attributes.annotations as Readonly<Record<string, string>> | undefined)?.[
+        key
+      ];
+      return rest.length === 0 ? annotation !== undefined : annotation === rest.join("=");
+    }
+    if (name === "before")
+      return Number(object.attributes.start_at ?? entity.created) * 1_000 < Date.parse(text);
+    return text.split(",").includes(String(object.attributes[name] ?? entity.attributes[name]));
+  });
+}
+
+function order(found: readonly Shown[], { sort }: ListView): readonly Shown[] {
+  if (sort === null) return found;
+  const keyOf = ({ entity, object }: Shown): string | number => {
+    const value = object.attributes[sort.by] ?? entity.attributes[sort.by] ?? entity.created;
+    return typeof value === "number" ? value : String(value);
+  };
+  const sign = sort.descending ? -1 : 1;
+  return found.toSorted((a, b) => {
+    const [x, y] = [keyOf(a), keyOf(b)];
+    if (x !== y) return x < y ? -sign : sign;
+    return a.object.id < b.object.id ? -sign : sign;
+  });
+}
+
+function withCursor(self: string, cursor: string | null): string {
+  const url = new URL(self);
+  if (cursor === null) url.searchParams.delete("page[cursor]");
+  else url.searchParams.set("page[cursor]", cursor);
+  return url.href;
+}

@@ -1,0 +1,408 @@
+/**
+ * The routes of the control API, made from the table of resources.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid, uuid } from "../auth/crypto/mod.ts";
+import type { RandomBytes } from "../auth/mod.ts";
+import { type Operation, type Resource, type ResourceType, resources } from "../authoring/mod.ts";
+import { AppError, invalidField } from "../errors/mod.ts";
+import {
+  type AnyRoute,
+  type Call,
+  type Guard,
+  isNotModified,
+  jsonApiMediaType,
+  named,
+  type Reply,
+  route,
+} from "../http/mod.ts";
+import type { Author } from "./access/authors.ts";
+import type { ResourceObject } from "./jsonapi/input.ts";
+import {
+  dryRun,
+  listQuery,
+  listViewOf,
+  type Query,
+  readQuery,
+  viewOf,
+  writeQuery,
+} from "./jsonapi/queries.ts";
+import { describedBody, documentSchema, listSchema, pascal, ResourceBody } from "./jsonapi/schemas.ts";
+import type { Kind } from "./kind.ts";
+import type { Document, Reader } from "./read.ts";
+import { type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
+import type { WriteOperation, Writer } from "./write.ts";
+
+const bodyBytesMax = 6 * 1_048_576;
+
+/** What the routes of resources need. */
+export interface ResourceRoutesContext {
+  readonly services: ControlServices;
+  readonly kinds: Kinds;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly author: Guard<Author>;
+  readonly random: RandomBytes;
+}
+
+type AuthorCall = Call<Author, unknown, unknown, unknown>;
+
+/** Builds the routes of every resource that has a kind. */
+export function resourceRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
+  return Object.values(context.kinds).flatMap(kind => routesOf(kind, context));
+}
+
+function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute[] {
+  const { operations, lists } = kind.resource;
+  const has = (operation: Operation): boolean => operations.includes(operation);
+  const parents = lists.flatMap(({ under }) => (under === null ? [] : [under]));
+  const isNested = kind.resource.isCreatedUnderParent === true;
+  return [
+    ...(has("list") ? parents.map(under => listRoute(kind, under, context)) : []),
+    ...(has("read") ? [readRoute(kind, context)] : []),
+    ...(has("create")
+      ? isNested
+        ? parents.map(under => createRoute(kind, under, context))
+        : [createRoute(kind, null, context)]
+      : []),
+    ...(has("change") ? [changeRoute(kind, context)] : []),
+    ...(has("remove") ? [removeRoute(kind, context)] : []),
+  ];
+}
+
+function listRoute(
+  kind: Kind,
+  under: ResourceType,
+  { services, reader, author, kinds }: ResourceRoutesContext,
+): AnyRoute {
+  const { resource } = kind;
+  const parent = kinds[under];
+  if (parent === undefined) throw new TypeError(`Cannot list ${resource.type} under ${under}`);
+  return route({
+    method: "GET",
+    path: `/api/v2/${under}/:${parameterOf(under)}/${pathOf(resource, under)}`,
+    operation: `list${nameOf(under)}${plural(resource, under)}`,
+    summary: `List the ${words(resource.type)} of ${article(parent.resource.noun)}`,
+    description: `${resource.description} Needs the role ${resource.read}.`,
+    auth: author,
+    params: idParams(under),
+    query: listQuery(resource),
+    responses: { 200: { description: "A page of the list", schema: listSchema(resource) } },
+    errors: ["not_found", "forbidden", "not_acceptable"],
+    handle: async call => {
+      const id = idOf(call, under);
+      const { noun } = parent.resource;
+      const access = await requireAccess(services, call.principal, await homeOf(services, parent, id), {
+        needed: resource.read,
+        noun,
+      });
+      const document = await reader.list(
+        call.principal,
+        {
+          type: resource.type,
+          parent: { type: under, id },
+          access: { ...access, home: await homeFor(services, kind, access.home) },
+        },
+        listViewOf(resource, call.query as Query),
+        selfOf(services, call),
+      );
+      return answer(call, document) as never;
+    },
+  });
+}
+
+function readRoute(kind: Kind, { reader, author }: ResourceRoutesContext): AnyRoute {
+  const { resource } = kind;
+  const { type, noun } = resource;
+  return route({
+    method: "GET",
+    path: `/api/v2/${type}/:${parameterOf(type)}`,
+    operation: `read${nameOf(type)}`,
+    summary: `Read ${article(noun)}`,
+    description: `${resource.description} Needs the role ${resource.read}.`,
+    auth: author,
+    params: idParams(type),
+    query: readQuery(resource),
+    responses: {
+      200: { description: `The ${noun}`, schema: documentSchema(resource) },
+      304: { description: "It has not changed" },
+    },
+    errors: ["not_found", "not_acceptable"],
+    handle: async call => {
+      const document = await reader.one(
+        call.principal,
+        type,
+        idOf(call, type),
+        viewOf(resource, call.query as Query),
+      );
+      const etag = String(document.data.meta?.etag);
+      if (isNotModified(call.request, etag)) return { status: 304, headers: { etag } } as never;
+      return answer(call, document, { etag }) as never;
+    },
+  });
+}
+
+function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRoutesContext): AnyRoute {
+  const { resource } = kind;
+  const { type, noun, example } = resource;
+  const { author } = context;
+  return route({
+    method: "POST",
+    path:
+      under === null
+        ? `/api/v2/${type}`
+        : `/api/v2/${under}/:${parameterOf(under)}/${pathOf(resource, under)}`,
+    operation: `create${under === null ? "" : nameOf(under)}${nameOf(type)}`,
+    summary: `Create ${article(noun)}`,
+    description: `${resource.description} Creating one needs the role ${resource.write}.`,
+    auth: author,
+    ...(under === null ? {} : { params: idParams(under) }),
+    query: writeQuery(resource),
+    body: bodyOf(resource, true, example),
+    responses: {
+      201: { description: `The new ${noun}`, schema: documentSchema(resource) },
+      200: { description: "What would be created, with `dry_run`", schema: documentSchema(resource) },
+    },
+    errors: writeErrors,
+    handle: async call => {
+      const object = objectOf(call, type);
+      if (object.id !== undefined)
+        throw new AppError("forbidden", "Cannot take an id of the client: leave it out", {
+          fields: [{ pointer: "/data/id", detail: "Is set by the platform" }],
+        });
+      const parent = under === null ? undefined : { type: under, id: idOf(call, under) };
+      const id = await newId(kind, object, parent, context);
+      const document = await write(
+        call,
+        { op: "add", kind, id, object, pointer: "/data", ...(parent === undefined ? {} : { parent }) },
+        context,
+      );
+      const { self = "" } = document.data.links ?? {};
+      const etag = String(document.data.meta?.etag);
+      const isDry = isDryRun(call);
+      const shown = isDry ? { ...document, meta: { dry_run: true } } : document;
+      return answer(call, shown, isDry ? {} : { etag, location: self }, isDry ? 200 : 201) as never;
+    },
+  });
+}
+
+function changeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
+  const { resource } = kind;
+  const { type, noun, changeExample } = resource;
+  return route({
+    method: "PATCH",
+    path: `/api/v2/${type}/:${parameterOf(type)}`,
+    operation: `change${nameOf(type)}`,
+    summary: `Change ${article(noun)}`,
+    description: `Changes what the body names and leaves the rest. Needs the role ${resource.write}. Answers 204, or 200 with the ${noun} where \`Accept\` names ${jsonApiMediaType}.`,
+    auth: context.author,
+    params: idParams(type),
+    query: writeQuery(resource),
+    body: bodyOf(resource, false, changeExample),
+    responses: {
+      200: { description: `The changed ${noun}`, schema: documentSchema(resource) },
+      204: { description: "It is changed" },
+    },
+    errors: writeErrors,
+    handle: async call => {
+      const id = idOf(call, type);
+      const object = objectOf(call, type);
+      if (object.id !== undefined && object.id.toLowerCase() !== id)
+        throw mismatch("/data/id", "Expected the id of the path");
+      const ifMatch = call.request.headers.get("if-match") ?? undefined;
+      const document = await write(
+        call,
+        { op: "update", kind, id, object, ifMatch, pointer: "/data" },
+        context,
+      );
+      const etag = String(document.data.meta?.etag);
+      if (isDryRun(call)) return answer(call, { ...document, meta: { dry_run: true } }) as never;
+      const accept = call.request.headers.get("accept") ?? "";
+      if (!accept.includes(jsonApiMediaType)) return { status: 204, headers: { etag } } as never;
+      return answer(call, document, { etag }) as never;
+    },
+  });
+}
+
+function removeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
+  const { resource } = kind;
+  const { type, noun } = resource;
+  return route({
+    method: "DELETE",
+    path: `/api/v2/${type}/:${parameterOf(type)}`,
+    operation: `remove${nameOf(type)}`,
+    summary: `Remove ${article(noun)}`,
+    description: `Needs the role ${resource.write}.`,
+    auth: context.author,
+    params: idParams(type),
+    query: v.strictObject(dryRun),
+    responses: {
+      204: { description: "It is removed" },
+      200: { description: "It could be removed, with `dry_run`" },
+    },
+    errors: writeErrors,
+    handle: async call => {
+      const ifMatch = call.request.headers.get("if-match") ?? undefined;
+      await write(call, { op: "remove", kind, id: idOf(call, type), ifMatch, pointer: "/data" }, context);
+      return { status: isDryRun(call) ? 200 : 204 } as never;
+    },
+  });
+}
+
+const writeErrors = [
+  "not_found",
+  "forbidden",
+  "conflict",
+  "precondition_failed",
+  "unprocessable",
+  "not_acceptable",
+] as const;
+
+async function write(
+  call: AuthorCall,
+  operation: WriteOperation,
+  { services, writer }: ResourceRoutesContext,
+) {
+  const query = call.query as Query;
+  const shown = {
+    base: services.base,
+    fields: viewOf(operation.kind.resource, query).fields,
+    isListed: false,
+  };
+  const [data = null] = await writer.write({
+    author: call.principal,
+    operations: [operation],
+    requestId: call.requestId,
+    isDry: isDryRun(call),
+    shown,
+  });
+  return { data: data ?? { type: operation.kind.resource.type, id: operation.id, attributes: {} } };
+}
+
+/** Makes the id of a new record: of its own for what is a home, else one that leads to its home. */
+async function newId(
+  kind: Kind,
+  object: ResourceObject,
+  parent: WriteOperation["parent"],
+  { services, kinds, random }: ResourceRoutesContext,
+): Promise<string> {
+  const own = uuid(random);
+  const { under, home } = kind.createdIn(linksOf(object), own, parent ?? null);
+  if (home !== undefined || under === null) return own;
+  const above = kinds[under.type];
+  const found = above === undefined ? null : await homeOf(services, above, under.id);
+  return found === null ? own : await services.places.newId(await homeFor(services, kind, found));
+}
+
+function linksOf({ relationships = {} }: ResourceObject): Readonly<Record<string, string>> {
+  const entries = Object.entries(relationships).flatMap(([name, value]) => {
+    const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;
+    return typeof id === "string" ? [[name, id.toLowerCase()] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Returns the resource object of a body, which must have the type of the route. */
+function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
+  const { data } = call.body as v.InferOutput<typeof ResourceBody>;
+  if (data.type !== type) throw mismatch("/data/type", `Expected the type ${type}`);
+  return data;
+}
+
+function mismatch(pointer: string, detail: string): AppError {
+  return new AppError("conflict", "Cannot take the resource as it is another one than the address names", {
+    fields: [{ pointer, detail }],
+  });
+}
+
+function isDryRun({ query }: AuthorCall): boolean {
+  return (query as Query).dry_run === "true";
+}
+
+function bodyOf(resource: Resource, isNew: boolean, example: unknown) {
+  const described = named(
+    `${isNew ? "New" : "Changed"}${pascal(resource.type)}`,
+    describedBody(resource, isNew),
+  );
+  return {
+    schema: ResourceBody,
+    described,
+    maxBytes: bodyBytesMax,
+    mediaTypes: [jsonApiMediaType],
+    example: example as never,
+  };
+}
+
+/** Answers in the media type that the client accepts. */
+function answer(
+  call: AuthorCall,
+  document: Document,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Reply {
+  const accept = call.request.headers.get("accept");
+  const type = acceptedType(accept);
+  return { status, json: document, headers: { ...headers, vary: "accept", "content-type": type } };
+}
+
+/** @throws {AppError} `not_acceptable`: JSON:API is asked for with parameters alone, which it forbids. */
+function acceptedType(accept: string | null): string {
+  const types = (accept ?? "").split(",").map(each => each.trim().toLowerCase());
+  const named = types.filter(each => each.split(";", 1)[0] === jsonApiMediaType);
+  if (named.some(each => !/;\s*(?!q=|profile=)/.test(each))) return jsonApiMediaType;
+  if (types.some(each => each.startsWith("application/json"))) return "application/json";
+  if (named.length > 0 && !types.some(each => each.startsWith("*/*") || each.startsWith("application/*"))) {
+    throw new AppError(
+      "not_acceptable",
+      `Cannot answer as asked: accept ${jsonApiMediaType} without parameters`,
+    );
+  }
+  return jsonApiMediaType;
+}
+
+function selfOf({ base }: ControlServices, { request }: AuthorCall): string {
+  const { pathname, search } = new URL(request.url, "http://localhost");
+  return base + pathname.slice(pathname.indexOf("/api/v2") + "/api/v2".length) + search;
+}
+
+function idOf(call: AuthorCall, type: ResourceType): string {
+  const id = (call.params as Readonly<Record<string, string>>)[parameterOf(type)] ?? "";
+  if (!isUuid(id))
+    throw invalidField("Cannot find the resource by this id", parameterOf(type), "Expected a UUID");
+  return id.toLowerCase();
+}
+
+function idParams(type: ResourceType) {
+  const { noun } = (resources as Readonly<Record<string, Resource>>)[type] ?? { noun: "resource" };
+  return v.object({ [parameterOf(type)]: v.pipe(v.string(), v.description(`Id of the ${noun}`)) });
+}
+
+/** `event_templates` becomes `eventTemplateId`. */
+function parameterOf(type: ResourceType): string {
+  const name = nameOf(type);
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
+}
+
+/** `event_templates` becomes `EventTemplate`. */
+function nameOf(type: ResourceType): string {
+  return pascal(type).replace(/ies$/, "y").replace(/s$/, "");
+}
+
+function plural(resource: Resource, under: ResourceType): string {
+  return pascal(pathOf(resource, under));
+}
+
+function pathOf({ lists, type }: Resource, under: ResourceType): string {
+  return lists.find(list => list.under === under)?.path ?? type;
+}
+
+function words(type: ResourceType): string {
+  return type.replaceAll("_", " ");
+}
+
+function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}

@@ -1,0 +1,80 @@
+/**
+ * What the parts of the control API share.
+ *
+ * @module
+ */
+
+import type { Cursors } from "../auth/mod.ts";
+import { isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
+import type { Directory, Places } from "../directory/mod.ts";
+import { AppError, type FieldError } from "../errors/mod.ts";
+import type { Store } from "../storage/mod.ts";
+import type { Author, Authors } from "./access/authors.ts";
+import type { Chain, Roles } from "./access/roles.ts";
+import type { Home } from "./entity.ts";
+import { type Kind, notFound } from "./kind.ts";
+
+/** Dependencies of the control API. */
+export interface ControlServices {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly authors: Authors;
+  readonly roles: Roles;
+  readonly places: Places;
+  readonly cursors: Cursors;
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** Address of the control API, without a slash at its end. */
+  readonly base: string;
+  /** Checks the settings of areas, as the attribute `services` has them. */
+  readonly settingsFaults: (
+    kind: Home["kind"] | "event",
+    settings: Readonly<Record<string, unknown>>,
+    pointer: string,
+  ) => readonly FieldError[];
+}
+
+/** Kinds by type. */
+export type Kinds = Readonly<Partial<Record<ResourceType, Kind>>>;
+
+/** Returns the home of a record, or null if the id can be none of ours. */
+export async function homeOf(services: ControlServices, kind: Kind, id: string): Promise<Home | null> {
+  if (kind.homeOf !== undefined) return kind.homeOf(id);
+  const home = await services.places.homeOf(id);
+  return home === null ? null : await homeFor(services, kind, home);
+}
+
+/** Returns the home of records of a kind under a home: grants of spaces and projects are kept in their organisation. */
+export async function homeFor({ roles }: ControlServices, { resource }: Kind, home: Home): Promise<Home> {
+  if (resource.home !== "organisation" || home.kind === "organisation") return home;
+  const chain = await roles.chain(home);
+  return chain === null ? home : { kind: "organisation", id: chain.organisationId };
+}
+
+/** A place with the caller's role in it. */
+export interface Access {
+  readonly home: Home;
+  readonly chain: Chain;
+  readonly role: Role;
+}
+
+/**
+ * Returns the caller's access to a home.
+ *
+ * @throws {AppError} `not_found`: it does not exist or the caller has no role there; `forbidden`: the role is less than `needed`.
+ */
+export async function requireAccess(
+  { roles }: ControlServices,
+  author: Author,
+  home: Home | null,
+  { needed, noun }: { readonly needed: Role; readonly noun: string },
+): Promise<Access> {
+  const chain = home === null ? null : await roles.chain(home);
+  if (home === null || chain === null) throw notFound(noun);
+  const { role } = await roles.roleIn(author, chain);
+  if (role === "none") throw notFound(noun);
+  if (!isRoleAtLeast(role, needed)) {
+    throw new AppError("forbidden", `Cannot do this as it needs the role ${needed}, and yours is ${role}`);
+  }
+  return { home, chain, role };
+}

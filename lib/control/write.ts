@@ -1,0 +1,299 @@
+/**
+ * Creates, changes and removes resources: one operation or many, which succeed or fail as one.
+ *
+ * The path of a batch: read the objects against their definitions, find the one partition of all of them and the caller's role
+ * there, do what other partitions have to do first, run the operations on a draft, commit, and forget what is cached.
+ *
+ * @module
+ */
+
+import { isRoleAtLeast, type Role } from "../authoring/mod.ts";
+import { isSameHome } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { matchesTag } from "../http/mod.ts";
+import type { Author } from "./access/authors.ts";
+import { recordChanges } from "./audit.ts";
+import { type Draft, runDraft } from "./draft.ts";
+import { type Entity, type Home, homePartition } from "./entity.ts";
+import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
+import { joinAttributes, type ResourceObject, readInput } from "./jsonapi/input.ts";
+import {
+  type Circumstances,
+  type Identifier,
+  type Input,
+  type Kind,
+  notFound,
+  unprocessable,
+} from "./kind.ts";
+import { keysOf, present } from "./read.ts";
+import { type Access, type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
+
+/** An operation of a request. */
+export interface WriteOperation {
+  readonly op: "add" | "update" | "remove";
+  readonly kind: Kind;
+  /** Id of the record: a new one for `add`. */
+  readonly id: string;
+  /** The parent that the path of a creation names. */
+  readonly parent?: Identifier;
+  /** Absent for `remove`. */
+  readonly object?: ResourceObject;
+  /** Entity tags of which one must be current. */
+  readonly ifMatch?: string | undefined;
+  /** Where the operation's resource object is in the body. */
+  readonly pointer: string;
+}
+
+/** A batch of operations with its circumstances. */
+export interface WriteRequest {
+  readonly author: Author;
+  readonly operations: readonly WriteOperation[];
+  readonly requestId: string;
+  readonly isDry: boolean;
+  readonly shown: ShownAs;
+  /** Returns the id that an earlier operation gave to a local id. */
+  readonly idOf?: (lid: string) => string | undefined;
+}
+
+/** An operation whose input is checked. */
+interface Prepared extends WriteOperation {
+  readonly input: Input;
+  readonly home: Home;
+}
+
+/** Changes resources for callers. */
+export class Writer {
+  readonly #services: ControlServices;
+  readonly #kinds: Kinds;
+
+  constructor(services: ControlServices, kinds: Kinds) {
+    this.#services = services;
+    this.#kinds = kinds;
+  }
+
+  /**
+   * Makes all changes of a request, or none. Returns the resources that the operations leave; null for removed ones.
+   *
+   * @throws {AppError} `not_found`, `forbidden`, `unprocessable`, `conflict`, `precondition_failed`: nothing was written.
+   */
+  async write(request: WriteRequest): Promise<readonly (Answered | null)[]> {
+    const { store, directory, roles } = this.#services;
+    const { home, prepared, access } = await this.#prepare(request);
+    const organisationId = access?.chain.organisationId ?? home.id;
+    const operations = await this.#beforehand(prepared, request, organisationId);
+    const circumstances = this.#circumstances(request.author);
+    const answers = await runDraft(store, homePartition(home), {
+      keys: operations.flatMap(({ kind, id }) => keysOf(kind, id)),
+      steps: [
+        ...operations.map(
+          operation => (draft: Draft) => applied(operation, draft, circumstances, request.shown),
+        ),
+        draft => recordChanges(draft, operations, request, circumstances),
+      ],
+      isDry: request.isDry,
+    });
+    const events = operations.filter(({ kind }) => kind.resource.type === "events").map(({ id }) => id);
+    directory.forget(home, events);
+    roles.forget(organisationId);
+    return answers.slice(0, operations.length);
+  }
+
+  /** Reads all operations, and finds their one home. */
+  async #prepare(request: WriteRequest) {
+    const created = new Map<string, Home>();
+    const prepared: Prepared[] = [];
+    let first: Access | null = null;
+    for (const operation of request.operations) {
+      const { op, kind, object, pointer, parent, id } = operation;
+      const { home, access } = await this.#locate(operation, request, created);
+      if (prepared.length === 0) first = access;
+      const [leader] = prepared;
+      if (leader !== undefined && !isSameHome(leader.home, home)) {
+        const detail =
+          "Expected a record of the same project, space or organisation as the operations before";
+        throw unprocessable({ pointer, detail });
+      }
+      created.set(id, home);
+      // Whoever may create a home may write what is in it.
+      const role: Role = (access ?? first)?.role ?? "admin";
+      const options = { resource: kind.resource, isNew: op === "add", role, pointer, idOf: request.idOf };
+      const input =
+        object === undefined
+          ? { attributes: {}, refs: {}, action: null, pointer }
+          : readInput(object, options);
+      prepared.push({ ...operation, home, input: { ...input, parent } });
+    }
+    const [leader] = prepared;
+    if (leader === undefined) throw new TypeError("Cannot write without operations");
+    return { prepared, home: leader.home, access: first };
+  }
+
+  /** Finds the home of an operation, and the caller's access; null where an earlier operation creates the home. */
+  async #locate(
+    operation: WriteOperation,
+    { author, idOf }: WriteRequest,
+    created: ReadonlyMap<string, Home>,
+  ) {
+    const { op, kind, id, object, pointer, parent } = operation;
+    if (op !== "add") {
+      const home = created.get(id) ?? (await homeOf(this.#services, kind, id));
+      if (home === null) throw notFound(kind.resource.noun);
+      return { home, access: created.has(id) ? null : await this.#access(author, operation, home) };
+    }
+    const { under, home: own } = kind.createdIn(refsOf(object, idOf), id, parent ?? null);
+    if (under === null)
+      return { home: own ?? missingHome(kind), access: await this.#access(author, operation, null) };
+    // A creation that names no parent fails with all its faults.
+    if (under.id === "")
+      readInput(object ?? { type: kind.resource.type }, {
+        resource: kind.resource,
+        isNew: true,
+        role: "admin",
+        pointer,
+      });
+    const above = await this.#homeOfIdentifier(under, created, { pointer });
+    const isOfNew = [...created.values()].some(made => isSameHome(made, above)) && created.has(under.id);
+    const access = isOfNew ? null : await this.#access(author, operation, above);
+    return { home: own ?? (await homeFor(this.#services, kind, above)), access };
+  }
+
+  /** Null: the creation of an organisation by an operator. */
+  async #access(author: Author, { op, kind }: WriteOperation, home: Home | null): Promise<Access | null> {
+    const { noun, write, read } = kind.resource;
+    const isOperator = author.user.systemRole === "operator" && author.token.scopes === null;
+    if (op === "add" && home === null) {
+      if (isOperator && (author.token.roleCap === null || isRoleAtLeast(author.token.roleCap, "admin")))
+        return null;
+      throw new AppError("forbidden", `Cannot create the ${noun} as only operators may`);
+    }
+    const access = await requireAccess(this.#services, author, home, { needed: read, noun });
+    const needed = write === "operator" ? "admin" : write;
+    return await requireAccess(this.#services, author, access.home, { needed, noun });
+  }
+
+  async #homeOfIdentifier(
+    { type, id }: Identifier,
+    created: ReadonlyMap<string, Home>,
+    input: Pick<Input, "pointer">,
+  ): Promise<Home> {
+    const kind = this.#kinds[type];
+    const home =
+      created.get(id) ?? (kind === undefined || id === "" ? null : await homeOf(this.#services, kind, id));
+    if (home !== null) return home;
+    const noun = kind?.resource.noun ?? type;
+    const fields = [
+      {
+        pointer: `${input.pointer}/relationships/${noun.replaceAll(" ", "_")}`,
+        detail: `Expected the id of an existing ${noun}`,
+      },
+    ];
+    throw new AppError("not_found", `Cannot find the ${noun}: there is none with this id that you may see`, {
+      fields,
+    });
+  }
+
+  async #beforehand(
+    prepared: readonly Prepared[],
+    { isDry, author }: WriteRequest,
+    organisationId: string,
+  ): Promise<readonly Prepared[]> {
+    const ready: Prepared[] = [];
+    for (const operation of prepared) {
+      const { kind, op, id, input } = operation;
+      const more =
+        op === "remove"
+          ? undefined
+          : await kind.before?.({ id, isNew: op === "add", input, isDry, author, organisationId });
+      ready.push(more === undefined ? operation : { ...operation, input: { ...input, ...more } });
+    }
+    return ready;
+  }
+
+  #circumstances(author: Author): Circumstances {
+    return { now: Math.floor(this.#services.clock() / 1_000), author };
+  }
+}
+
+function missingHome({ resource }: Kind): never {
+  throw new TypeError(`Cannot create ${resource.type}: their kind names no home`);
+}
+
+/** The ids of relationships, as far as they can be read; faults are told later. */
+function refsOf(
+  object: ResourceObject | undefined,
+  idOf: WriteRequest["idOf"],
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(object?.relationships ?? {}).flatMap(([name, value]) => {
+    const data = (value as { readonly data?: { readonly id?: unknown; readonly lid?: unknown } } | null)
+      ?.data;
+    const id = data?.id ?? (typeof data?.lid === "string" ? idOf?.(data.lid) : undefined);
+    return typeof id === "string" ? [[name, id.toLowerCase()] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function applied(
+  operation: Prepared,
+  draft: Draft,
+  circumstances: Circumstances,
+  shown: ShownAs,
+): Answered | null {
+  const { op, kind, id } = operation;
+  const previous = kind.records.get(draft, id);
+  if (op !== "add" && previous === null) throw notFound(kind.resource.noun);
+  requireMatch(operation, previous, draft, circumstances);
+  if (op === "remove") {
+    if (previous !== null) kind.removed?.(previous, draft, circumstances);
+    kind.records.set(draft, id, null);
+    return null;
+  }
+  const next = changedEntity(operation, previous, draft, circumstances);
+  if (next !== previous) kind.records.set(draft, id, next);
+  return present(kind, id, draft, circumstances, shown);
+}
+
+function changedEntity(
+  { kind, id, input, home }: Prepared,
+  previous: Entity | null,
+  draft: Draft,
+  circumstances: Circumstances,
+): Entity {
+  const { now } = circumstances;
+  const base: Entity = previous ?? { id, rev: 0, created: now, updated: now, attributes: {}, refs: {} };
+  const attributes = joinAttributes(kind.resource, base, input);
+  const refs = Object.fromEntries(
+    Object.entries({ ...base.refs, ...input.refs }).flatMap(([name, ref]) =>
+      ref === null ? [] : [[name, ref]],
+    ),
+  );
+  const change = { ...circumstances, previous, input, home };
+  const wanted: Entity = { ...base, attributes, refs, rev: base.rev + 1, updated: now };
+  const next = kind.prepare?.(wanted, draft, change) ?? wanted;
+  if (previous !== null && isSameContent(previous, next)) return previous;
+  kind.changed?.(next, draft, change);
+  return next;
+}
+
+function isSameContent(a: Entity, b: Entity): boolean {
+  const contentOf = ({ attributes, refs, state }: Entity): string =>
+    JSON.stringify([attributes, refs, state ?? {}]);
+  return contentOf(a) === contentOf(b);
+}
+
+function requireMatch(
+  { kind, ifMatch }: WriteOperation,
+  previous: Entity | null,
+  draft: Draft,
+  circumstances: Circumstances,
+): void {
+  if (ifMatch === undefined || previous === null) return;
+  const tag = entityTag(previous, kind.present?.(previous, draft, circumstances) ?? { attributes: {} });
+  if (matchesTag(ifMatch, tag)) return;
+  throw new AppError(
+    "precondition_failed",
+    `Cannot change the ${kind.resource.noun}: it has changed since it was read`,
+    {
+      headers: { etag: tag },
+    },
+  );
+}

@@ -1,0 +1,81 @@
+/** Valid requests to the control API by operation. */
+
+import { ids, type TestPlatform } from "../support/platform.ts";
+import type { Example } from "./_operations.ts";
+
+const tokens = new WeakMap<TestPlatform, Promise<string>>();
+
+/** Returns the access token of an operator. */
+export function operatorToken({ platform }: TestPlatform): Promise<string> {
+  async function create(): Promise<string> {
+    const user = await platform.authors.findOrCreate("op@example.com", { operator: true });
+    return (await platform.authors.createToken({ userId: user.id, name: "Test" })).token;
+  }
+  return create();
+}
+
+/** Returns header fields with the access token of an operator. */
+export async function operatorHeaders(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
+  const token = tokens.get(world) ?? operatorToken(world);
+  tokens.set(world, token);
+  return { authorization: `Bearer ${await token}` };
+}
+
+/** Returns a relationship to one resource. */
+export function to(type: string, id: string) {
+  return { data: { type, id } };
+}
+
+/** Returns the body of a creation or change. */
+export function resource(type: string, attributes: unknown, more: object = {}) {
+  return { data: { type, attributes, ...more } };
+}
+
+/** Creates records, and returns the requests about them. */
+export async function controlExamples(
+  world: TestPlatform,
+): Promise<readonly (readonly [string, readonly Partial<Example>[]])[]> {
+  const headers = await operatorHeaders(world);
+  async function create(path: string, body: unknown): Promise<string> {
+    const answer = await world.call(`/api/v2${path}`, { body, headers });
+    if (answer.status !== 201) throw new Error(`Cannot create an example: ${answer.status} ${answer.text}`);
+    return answer.json.data.id;
+  }
+  const inProject = { relationships: { project: to("projects", ids.project) } };
+  const eventId = await create("/events", resource("events", { name: "Match" }, inProject));
+  const inEvent = { relationships: { event: to("events", eventId) } };
+  const poll = { content_type: "poll", name: "Who wins?" };
+  const elementId = await create("/elements", resource("elements", poll, inEvent));
+  const role = { email: `${world.clock.now()}-${elementId.slice(-6)}@example.com`, role: "viewer" };
+  const scopeRoleId = await create(`/projects/${ids.project}/roles`, resource("scope_roles", role));
+  const accessTokenId = await create("/access_tokens", resource("access_tokens", { name: "Pipeline" }));
+  const inOrganisation = { relationships: { organisation: to("organisations", ids.organisation) } };
+  const list = { query: { "page[count]": "5" } };
+  return [
+    ["revokeAccessToken", [{ params: { accessTokenId } }]],
+    ["createAccessToken", [{ body: resource("access_tokens", { name: "Pipeline", role_cap: "creator" }) }]],
+    ["createOrganisation", [{ body: resource("organisations", { name: "Club" }) }]],
+    ["changeOrganisation", [{ body: resource("organisations", { name: "Test organisation" }) }]],
+    ["createSpace", [{ body: resource("spaces", { name: "Stadium" }, inOrganisation) }]],
+    ["changeSpace", [{ body: resource("spaces", { name: "Spare space" }) }]],
+    ["changeProject", [{ body: resource("projects", { locales: ["en"] }) }]],
+    [
+      "listProjectEvents",
+      [{ query: { ...list.query, "filter[state]": "future,current", include: "project" } }],
+    ],
+    ["readEvent", [{ params: { eventId }, query: { include: "project.space" } }]],
+    ["createEvent", [{ body: resource("events", { name: "Match" }, inProject) }]],
+    ["changeEvent", [{ params: { eventId }, body: resource("events", { name: "Final" }) }]],
+    ["removeEvent", [{ params: { eventId } }]],
+    ["listEventElements", [{ params: { eventId }, ...list }]],
+    ["readElement", [{ params: { elementId } }]],
+    ["createElement", [{ body: resource("elements", poll, inEvent) }]],
+    ["changeElement", [{ params: { elementId }, body: resource("elements", { label: "1" }) }]],
+    ["removeElement", [{ params: { elementId } }]],
+    ["createOrganisationScopeRole", [{ body: resource("scope_roles", { ...role, email: "a@example.com" }) }]],
+    ["createSpaceScopeRole", [{ body: resource("scope_roles", { ...role, email: "b@example.com" }) }]],
+    ["createProjectScopeRole", [{ body: resource("scope_roles", { ...role, email: "c@example.com" }) }]],
+    ["changeScopeRole", [{ params: { scopeRoleId }, body: resource("scope_roles", { role: "creator" }) }]],
+    ["removeScopeRole", [{ params: { scopeRoleId } }]],
+  ];
+}
