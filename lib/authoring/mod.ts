@@ -18,5 +18,5 @@ export {
   type Role,
   roles,
 } from "./resource.ts";
-export type { Field, Json } from "./schemas.ts";
+export { type Field, plainObject } from "./schemas.ts";
 export { resources } from "./table.ts";

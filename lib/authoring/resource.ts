@@ -108,9 +108,9 @@ export interface Resource {
   readonly lists: readonly List[];
   /** True if it is created by a POST to its list under a parent. @default false */
   readonly isCreatedUnderParent?: boolean;
-  /** Bodies of a creation and a change, for the documentation. */
-  readonly example?: unknown;
-  readonly changeExample?: unknown;
+  /** Attributes of a creation and of a change, for the documentation. */
+  readonly example?: Readonly<Record<string, unknown>>;
+  readonly changeExample?: Readonly<Record<string, unknown>>;
   /** Schemas of the values of `filter[name]`. @default none */
   readonly filters?: Readonly<Record<string, v.GenericSchema<string, unknown>>>;
   /** Attributes that `sort` takes. Without it a list has its own order. */

@@ -6,9 +6,6 @@
 
 import * as v from "valibot";
 
-/** A JSON value. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
-
 /** Characters that would change the text around a name: controls and directional formatting. */
 const unsafeCharacters = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
@@ -43,11 +40,15 @@ export const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue
 /** A UUID in lower case. */
 export const uuidText = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 
+/** An object of the schema; object schemas alone accept arrays. */
+export function plainObject<S extends v.GenericSchema>(schema: S) {
+  const isObject = (value: unknown): boolean =>
+    typeof value === "object" && value !== null && !Array.isArray(value);
+  return v.pipe(v.unknown(), v.check(isObject, "Expected an object"), schema);
+}
+
 /** A JSON object that an area or an app interprets. */
-export const jsonObject = v.pipe(
-  v.record(v.string(), v.unknown()),
-  v.check(value => !Array.isArray(value), "Expected an object"),
-);
+export const jsonObject = plainObject(v.record(v.string(), v.unknown()));
 
 /** A BCP 47 language tag such as `es` or `es-ES`. */
 export const locale = v.pipe(
@@ -59,8 +60,7 @@ const fieldKey = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 const FieldSchema = v.strictObject({
   key: fieldKey,
   values: v.pipe(
-    v.record(v.string(), v.unknown()),
-    v.check(value => !Array.isArray(value), "Expected an object of values by locale, or `all`"),
+    plainObject(v.record(v.string(), v.unknown())),
     v.check(
       values => Object.keys(values).every(name => name === "all" || v.is(locale, name)),
       "Expected `all` or language tags as names",
@@ -87,17 +87,18 @@ const annotationsCharactersMax = 16_384;
 
 /** Annotations: texts by key, where a key may have a prefix such as `manifest/`. */
 export const annotations = v.pipe(
-  v.record(
-    v.pipe(
-      v.string(),
-      v.regex(
-        /^([a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/,
-        "Expected a key of at most 63 letters, digits, dots, dashes and underscores, with an optional prefix/",
+  plainObject(
+    v.record(
+      v.pipe(
+        v.string(),
+        v.regex(
+          /^([a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/,
+          "Expected a key of at most 63 letters, digits, dots, dashes and underscores, with an optional prefix/",
+        ),
       ),
+      v.pipe(v.string(), v.maxLength(annotationCharactersMax)),
     ),
-    v.pipe(v.string(), v.maxLength(annotationCharactersMax)),
   ),
-  v.check(value => !Array.isArray(value), "Expected an object of texts"),
   v.check(
     value => Object.entries(value).flat().join("").length <= annotationsCharactersMax,
     `Expected at most ${annotationsCharactersMax} characters in all annotations together`,

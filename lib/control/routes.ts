@@ -15,7 +15,6 @@ import {
   type Guard,
   isNotModified,
   jsonApiMediaType,
-  named,
   type Reply,
   route,
 } from "../http/mod.ts";
@@ -30,7 +29,7 @@ import {
   viewOf,
   writeQuery,
 } from "./jsonapi/queries.ts";
-import { describedBody, documentSchema, listSchema, pascal, ResourceBody } from "./jsonapi/schemas.ts";
+import { bodySchema, documentSchema, listSchema, pascal, ResourceBody } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
 import type { Document, Reader } from "./read.ts";
 import { type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
@@ -147,7 +146,7 @@ function readRoute(kind: Kind, { reader, author }: ResourceRoutesContext): AnyRo
 
 function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRoutesContext): AnyRoute {
   const { resource } = kind;
-  const { type, noun, example } = resource;
+  const { type, noun } = resource;
   const { author } = context;
   return route({
     method: "POST",
@@ -161,7 +160,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
     auth: author,
     ...(under === null ? {} : { params: idParams(under) }),
     query: writeQuery(resource),
-    body: bodyOf(resource, true, example),
+    body: bodyOf(resource, true),
     responses: {
       201: { description: `The new ${noun}`, schema: documentSchema(resource) },
       200: { description: "What would be created, with `dry_run`", schema: documentSchema(resource) },
@@ -191,7 +190,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
 
 function changeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
   const { resource } = kind;
-  const { type, noun, changeExample } = resource;
+  const { type, noun } = resource;
   return route({
     method: "PATCH",
     path: `/api/v2/${type}/:${parameterOf(type)}`,
@@ -201,7 +200,7 @@ function changeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
     auth: context.author,
     params: idParams(type),
     query: writeQuery(resource),
-    body: bodyOf(resource, false, changeExample),
+    body: bodyOf(resource, false),
     responses: {
       200: { description: `The changed ${noun}`, schema: documentSchema(resource) },
       204: { description: "It is changed" },
@@ -322,19 +321,23 @@ function isDryRun({ query }: AuthorCall): boolean {
   return (query as Query).dry_run === "true";
 }
 
-function bodyOf(resource: Resource, isNew: boolean, example: unknown) {
-  const described = named(
-    `${isNew ? "New" : "Changed"}${pascal(resource.type)}`,
-    describedBody(resource, isNew),
-  );
+function bodyOf(resource: Resource, isNew: boolean) {
+  const { type, example = {}, changeExample = example, relationships } = resource;
+  const needed = Object.entries(relationships).filter(([, { required }]) => isNew && required === true);
+  const linked = needed.map(([name, { type: to }]) => [name, { data: { type: to, id: exampleId } }]);
+  const related = linked.length === 0 ? {} : { relationships: Object.fromEntries(linked) };
+  const sent = { data: { type, attributes: isNew ? example : changeExample, ...related } };
   return {
     schema: ResourceBody,
-    described,
+    described: bodySchema(resource, isNew),
     maxBytes: bodyBytesMax,
     mediaTypes: [jsonApiMediaType],
-    example: example as never,
+    example: sent as never,
   };
 }
+
+/** An id for examples. */
+const exampleId = "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31";
 
 /** Answers in the media type that the client accepts. */
 function answer(

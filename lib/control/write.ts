@@ -199,7 +199,8 @@ export class Writer {
   ): Promise<readonly Prepared[]> {
     const ready: Prepared[] = [];
     for (const operation of prepared) {
-      const { kind, op, id, input } = operation;
+      const { kind, op, id, input, home } = operation;
+      if (op === "add" && kind.homeOf === undefined && !isDry) await this.#services.places.keep(id, home);
       const more =
         op === "remove"
           ? undefined

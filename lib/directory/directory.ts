@@ -216,15 +216,15 @@ async function readAliasedEvent(
   now: number,
 ): Promise<Loaded<Event | null>> {
   const partition = directoryPartition("project", projectId);
-  const [open, newest] = await store.read(partition, [
+  const [open, begun, newest] = await store.read(partition, [
     { type: "record", key: openEventsKey },
     { type: "board", key: "events", limit: aliasScanMax, reverse: true, max: now / 1_000 },
+    { type: "board", key: "events", limit: aliasScanMax, reverse: true },
   ]);
   const listed = open === null ? [] : (JSON.parse(open.value) as readonly string[]);
-  const ids = [...new Set([...newest.entries.map(({ member }) => member), ...listed])].slice(
-    0,
-    storageLimits.readsMax,
-  );
+  const ids = [
+    ...new Set([...[...begun.entries, ...newest.entries].map(({ member }) => member), ...listed]),
+  ].slice(0, storageLimits.readsMax);
   const reads = ids.map((id): ReadRecord => ({ type: "record", key: `event:${id}` }));
   const states: readonly Event["state"][] = alias === "current" ? ["current"] : ["past", "on_demand"];
   const found = (reads.length === 0 ? [] : await store.read(partition, reads))

@@ -46,13 +46,16 @@ export class Places {
     this.#random = random;
   }
 
-  /** Makes an id for a record of a home. If another home has the first bits of this one, the id is noted. */
+  /** Makes an id for a record of a home, which {@linkcode keep} has to note before the record is created. */
   async newId(home: Home): Promise<string> {
     const owner = await this.#find(idPrefix(home.id));
-    if (owner !== null && isSameHome(owner, home)) return childId(home.id, this.#random(idBytes));
-    const id = uuid(this.#random);
-    await notePlace(this.#store, id, home);
-    return id;
+    const isOwn = owner !== null && isSameHome(owner, home);
+    return isOwn ? childId(home.id, this.#random(idBytes)) : uuid(this.#random);
+  }
+
+  /** Notes the home of a new id that does not say it, because another home has the first bits of this one. */
+  async keep(id: string, home: Home): Promise<void> {
+    if (!isChildId(id)) await notePlace(this.#store, id, home);
   }
 
   /** Returns the home of a record, or null if the id can be none of ours. A record of the id need not exist. */

@@ -58,6 +58,14 @@ export async function controlExamples(
     ["changeOrganisation", [{ body: resource("organisations", { name: "Test organisation" }) }]],
     ["createSpace", [{ body: resource("spaces", { name: "Stadium" }, inOrganisation) }]],
     ["changeSpace", [{ body: resource("spaces", { name: "Spare space" }) }]],
+    [
+      "createProject",
+      [
+        {
+          body: resource("projects", { name: "App" }, { relationships: { space: to("spaces", ids.space) } }),
+        },
+      ],
+    ],
     ["changeProject", [{ body: resource("projects", { locales: ["en"] }) }]],
     [
       "listProjectEvents",

@@ -148,5 +148,7 @@ export const elements = resource({
     "parent",
     "my_role",
   ],
+  example: { content_type: "poll", name: "Who wins?" },
+  changeExample: { label: "1" },
   columns: ["id", "content_type", "name", "state", "start_offset", "parent"],
 });

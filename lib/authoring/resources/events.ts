@@ -101,6 +101,7 @@ export const events = resource({
   },
   sorts: ["start_at", "start_time", "created_at"],
   include: ["project", "project.app", "project.space", "project.space.organisation", "stats", "my_role"],
+  example: { name: "Final", duration: 7_200 },
   columns: ["id", "name", "state", "start_at", "duration"],
 });
 
@@ -135,6 +136,7 @@ export const eventTemplates = resource({
   filters: { annotation: annotationFilter },
   sorts: ["name", "created_at"],
   include: ["project", "project.space", "project.space.organisation"],
+  example: { name: "Match" },
   columns: ["id", "name", "element_count"],
 });
 

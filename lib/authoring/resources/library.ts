@@ -39,6 +39,7 @@ export const apps = resource({
   lists: [{ under: "spaces", path: "apps" }],
   sorts: ["created_at"],
   include: ["space"],
+  example: { spec_url: "https://apps.example/match/1.0.0/spec.json" },
   columns: ["id", "name", "version", "spec_url", "project_count", "created_at"],
 });
 
@@ -99,6 +100,7 @@ export const assets = resource({
   },
   sorts: ["created_at"],
   include: ["space", "tags", "uploader"],
+  example: { name: "Logo" },
   columns: ["id", "name", "mime", "bytes", "tags", "uploader", "created_at"],
 });
 
@@ -120,5 +122,6 @@ export const tags = resource({
   },
   lists: [{ under: "spaces", path: "tags" }],
   sorts: ["name"],
+  example: { name: "Logos" },
   columns: ["id", "name"],
 });

@@ -58,6 +58,8 @@ export const scopeRoles = resource({
   isCreatedUnderParent: true,
   sorts: ["created_at"],
   include: ["user"],
+  example: { email: "sam@example.com", role: "creator" },
+  changeExample: { role: "viewer" },
   columns: ["id", "email", "role"],
 });
 
@@ -163,5 +165,6 @@ export const workflows = resource({
   lists: [{ under: null, path: "workflows" }],
   filters: { scope: v.picklist(["organisation", "space", "project", "event"]) },
   sorts: ["name"],
+  example: { name: "Line-up", endpoint_url: "https://workflows.example/line-up", availability: ["event"] },
   columns: ["id", "name", "endpoint_url", "availability", "enabled"],
 });

@@ -37,6 +37,7 @@ export const organisations = resource({
   lists: [{ under: null, path: "organisations" }],
   sorts: ["name", "created_at"],
   include: ["my_role"],
+  example: { name: "Club" },
   columns: ["id", "name"],
 });
 
@@ -78,6 +79,7 @@ export const spaces = resource({
   lists: [{ under: "organisations", path: "spaces" }],
   sorts: ["name", "created_at"],
   include: ["organisation", "my_role"],
+  example: { name: "Stadium" },
   columns: ["id", "name", "domain"],
 });
 
@@ -134,7 +136,6 @@ export const projects = resource({
       kind: "one",
       type: "apps",
       write: "create",
-      required: true,
       description: "Its app; changed through its own path",
     },
     events: { kind: "link", type: "events", description: "Its events" },
@@ -143,5 +144,6 @@ export const projects = resource({
   lists: [{ under: "spaces", path: "projects" }],
   sorts: ["name", "created_at"],
   include: ["space", "space.organisation", "app", "my_role"],
+  example: { name: "Match app" },
   columns: ["id", "name", "app", "environment", "updated_at"],
 });

@@ -5,11 +5,12 @@
  */
 
 import * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
 import { resources } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
 import { readInput } from "../jsonapi/input.ts";
-import { describedBody, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
+import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
 import { notFound } from "../kind.ts";
 import { homeNamed } from "../kinds/people.ts";
 import type { ControlServices } from "../services.ts";
@@ -81,6 +82,7 @@ function myRoleRoute(
     responses: { 200: { description: "The role", schema: RoleSchema } },
     handle: async ({ principal, params }) => {
       const id = String((params as Readonly<Record<string, string>>)[parameter]).toLowerCase();
+      if (!isUuid(id)) throw invalidField("Cannot find the role", parameter, "Expected a UUID");
       const home = homeNamed({ type: scope, id });
       const chain = await services.roles.chain(home);
       const { role, from } =
@@ -131,7 +133,7 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
     auth: author,
     body: {
       schema: ResourceBody,
-      described: named("NewAccessToken", describedBody(tokens, true)),
+      described: bodySchema(tokens, true),
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "access_tokens", attributes: { name: "Pipeline", role_cap: "creator" } } },
     },

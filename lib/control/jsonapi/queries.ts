@@ -46,7 +46,10 @@ export function listQuery(resource: Resource): v.GenericSchema {
   const entries = viewEntries(resource);
   if (sorts.length > 0)
     entries.sort = listed(`One of ${sorts.join(", ")}; with \`-\` in front the highest first`);
-  for (const [name, schema] of Object.entries(filters)) entries[`filter[${name}]`] = v.optional(schema);
+  for (const [name, schema] of Object.entries(filters)) {
+    const description = `Only ${resource.type.replaceAll("_", " ")} with this ${name.replaceAll("_", " ")}`;
+    entries[`filter[${name}]`] = v.optional(v.pipe(schema, v.description(description)));
+  }
   const description = "Entries of the page";
   const count = integerParameter({ description, minimum: 1, maximum: pageCountMax });
   entries["page[count]"] = v.optional(count, String(pageCountDefault));

@@ -5,11 +5,13 @@
  */
 
 import * as v from "valibot";
-import type { Attribute, Relationship, Resource } from "../../authoring/mod.ts";
+import { type Attribute, plainObject, type Relationship, type Resource } from "../../authoring/mod.ts";
 import { named } from "../../http/mod.ts";
 
 const text = v.string();
 const identifier = (type: string) => v.object({ type: v.literal(type), id: text });
+
+const members = plainObject(v.record(text, v.unknown()));
 
 /** What the pipeline checks of a body with one resource object; attributes are checked against the definition, all at once. */
 export const ResourceBody = v.strictObject({
@@ -17,17 +19,17 @@ export const ResourceBody = v.strictObject({
     type: text,
     id: v.exactOptional(text),
     lid: v.exactOptional(text),
-    attributes: v.exactOptional(v.record(text, v.unknown())),
-    relationships: v.exactOptional(v.record(text, v.unknown())),
-    links: v.exactOptional(v.record(text, v.unknown())),
-    meta: v.exactOptional(v.record(text, v.unknown())),
+    attributes: v.exactOptional(members),
+    relationships: v.exactOptional(members),
+    links: v.exactOptional(members),
+    meta: v.exactOptional(members),
   }),
-  meta: v.exactOptional(v.record(text, v.unknown())),
-  jsonapi: v.exactOptional(v.record(text, v.unknown())),
+  meta: v.exactOptional(members),
+  jsonapi: v.exactOptional(members),
 });
 
 /** Returns the schema of a body that creates or changes a resource, for the OpenAPI document. */
-export function describedBody(resource: Resource, isNew: boolean): v.GenericSchema {
+function describedBody(resource: Resource, isNew: boolean): v.GenericSchema {
   const { type, attributes, relationships, actions = [], createActions = [] } = resource;
   const isWritten = ({ write = "always" }: Attribute | Relationship): boolean =>
     write === "always" || write === "draft" || (isNew && write === "create");
@@ -73,13 +75,22 @@ const IncludedSchema = named(
     meta: v.exactOptional(Meta),
   }),
 );
-const objects = new Map<string, v.GenericSchema>();
+const schemas = new Map<string, v.GenericSchema>();
 
-/** Returns the schema of a resource object in answers. */
-export function resourceSchema(resource: Resource): v.GenericSchema {
-  const made = objects.get(resource.type) ?? named(pascal(resource.type), objectSchema(resource));
-  objects.set(resource.type, made);
+/** Makes each schema once, as the OpenAPI document has each name once. */
+function once(name: string, make: () => v.GenericSchema): v.GenericSchema {
+  const made = schemas.get(name) ?? named(name, make());
+  schemas.set(name, made);
   return made;
+}
+
+function resourceSchema(resource: Resource): v.GenericSchema {
+  return once(pascal(resource.type), () => objectSchema(resource));
+}
+
+/** Returns the schema of a body, for the OpenAPI document. */
+export function bodySchema(resource: Resource, isNew: boolean): v.GenericSchema {
+  return once(`${isNew ? "New" : "Changed"}${pascal(resource.type)}`, () => describedBody(resource, isNew));
 }
 
 function objectSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
@@ -106,8 +117,7 @@ function objectSchema({ type, attributes, relationships }: Resource): v.GenericS
 
 /** Returns the schema of an answer with one resource. */
 export function documentSchema(resource: Resource): v.GenericSchema {
-  return named(
-    `${pascal(resource.type)}Document`,
+  return once(`${pascal(resource.type)}Document`, () =>
     v.object({
       data: resourceSchema(resource),
       included: v.exactOptional(v.array(IncludedSchema)),
@@ -119,8 +129,7 @@ export function documentSchema(resource: Resource): v.GenericSchema {
 
 /** Returns the schema of an answer with a list. */
 export function listSchema(resource: Resource): v.GenericSchema {
-  return named(
-    `${pascal(resource.type)}List`,
+  return once(`${pascal(resource.type)}List`, () =>
     v.object({
       data: v.array(resourceSchema(resource)),
       included: v.exactOptional(v.array(IncludedSchema)),
