@@ -164,6 +164,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const clientToken = await world.platform.clientTokens.create(ids.project);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
+  const spareKey = await newKey(world);
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
   const entries: (readonly [string, readonly Partial<Example>[]])[] = [
     [
@@ -300,8 +301,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       "createApiKey",
       [{ body: { data: { type: "api_keys", attributes: { name: "CRM", permissions: ["users:read"] } } } }],
     ],
-    ["rotateApiKey", [{ params: { keyId: (await newKey(world)).key }, body: { grace_seconds: 60 } }]],
-    ["revokeApiKey", [{ params: { keyId: (await newKey(world)).key } }]],
+    ["rotateApiKey", [{ params: { keyId: spareKey.key }, body: { grace_seconds: 60 } }]],
+    ["revokeApiKey", [{ params: { keyId: spareKey.key } }]],
     ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
     ...(await audienceExamples(world, await backEnd(world))),
@@ -348,7 +349,7 @@ async function couponOwner(world: TestPlatform): Promise<Readonly<Record<string,
 /** Hashers of a back end with a service token. */
 async function backEnd(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
   const { json } = await world.call("/api/auth/token", {
-    body: { type: "service", ...(await newKey(world)) },
+    body: { type: "service", ...(await commonKey(world)) },
   });
   return { authorization: `Bearer ${json.data.accessToken}` };
 }

@@ -184,7 +184,8 @@ function readRefs(
     else refs[name] = id?.toLowerCase() ?? null;
   }
   for (const [name, { required }] of Object.entries(resource.relationships)) {
-    if (isNew && required === true && (refs[name] ?? null) === null && !Object.hasOwn(relationships, name)) {
+    const isFaulty = faults.some(fault => fault.pointer.startsWith(`${pointer}/relationships/${name}`));
+    if (isNew && required === true && (refs[name] ?? null) === null && !isFaulty) {
       faults.push({ pointer: `${pointer}/relationships/${name}`, detail: "Is required" });
     }
   }
