@@ -48,7 +48,9 @@ export async function controlExamples(
   const elementId = await create("/elements", resource("elements", poll, inEvent));
   const role = { email: `${world.clock.now()}-${elementId.slice(-6)}@example.com`, role: "viewer" };
   const scopeRoleId = await create(`/projects/${ids.project}/roles`, resource("scope_roles", role));
-  const accessTokenId = await create("/access_tokens", resource("access_tokens", { name: "Pipeline" }));
+  // A user has so many tokens only; this one ends before the next operation is tried.
+  const brief = { name: "Pipeline", expires_at: Math.floor(world.clock.now() / 1_000) + 1 };
+  const accessTokenId = await create("/access_tokens", resource("access_tokens", brief));
   const inOrganisation = { relationships: { organisation: to("organisations", ids.organisation) } };
   const list = { query: { "page[count]": "5" } };
   return [
