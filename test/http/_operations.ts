@@ -161,7 +161,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const round = { leaderboardId: "round_2" };
   const list = { limit: "5", include: "somebody,nobody" };
   const deleted = await world.fan("Dana");
-  const clientToken = await newClientToken(world);
+  const clientToken = await commonClientToken(world);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
   const spareKey = await newKey(world);
@@ -330,15 +330,13 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   );
 }
 
-const clientTokens = new WeakMap<TestPlatform, string>();
+const clientTokens = new WeakMap<TestPlatform, Promise<{ readonly id: string }>>();
 
-/** Issues a client token in place of the one before, as a project has so many only. */
-async function newClientToken(world: TestPlatform): Promise<{ readonly id: string }> {
-  const before = clientTokens.get(world);
-  if (before !== undefined) await world.platform.clientTokens.end(ids.project, before);
-  const issued = await world.platform.clientTokens.create(ids.project);
-  clientTokens.set(world, issued.id);
-  return issued;
+/** A client token that the requests to a platform share, because a project has only so many. */
+function commonClientToken(world: TestPlatform): Promise<{ readonly id: string }> {
+  const token = clientTokens.get(world) ?? world.platform.clientTokens.create(ids.project);
+  clientTokens.set(world, token);
+  return token;
 }
 
 /** Gives a user a point, and answers the id of the transaction. */
