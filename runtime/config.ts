@@ -187,6 +187,15 @@ const definitions = {
     otherwise: "none; in a demo this machine",
     schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
   }),
+  outboundNetworks: variable({
+    name: "GRANDSTAND_OUTBOUND_NETWORKS",
+    flag: "outbound-networks",
+    value: "networks",
+    description:
+      "Private networks in which addresses may be that authors name, such as those of apps, separated by commas (10.1.0.0/16)",
+    otherwise: "none; in a demo this machine",
+    schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
+  }),
   corsOrigins: variable({
     name: "GRANDSTAND_CORS_ORIGINS",
     flag: "cors-origins",

@@ -27,6 +27,7 @@ import type { RateLimits } from "../http/rate_limit/policies.ts";
 import type { IdentityOptions } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
 import type { Mailer } from "../outbound/mailer.ts";
+import type { Outbound } from "../outbound/outbound.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 
@@ -89,6 +90,12 @@ export interface PlatformOptions {
   readonly mailer?: Mailer;
   /** Sends the webhooks of loyalty configurations: `createWebhookSender()` of `grandstand/webhook`. @default none */
   readonly webhooks?: WebhookSender;
+  /**
+   * Reads addresses that authors name, such as specifications of apps: `createOutbound()` of `grandstand/outbound`.
+   *
+   * @default they are refused
+   */
+  readonly outbound?: Outbound;
   /** Finds the countries of clients. @default every location is unknown */
   readonly geo?: GeoReader;
   /** Hashes passwords natively: `nativeKernels()` of `grandstand/native`. @default slower portable code */
@@ -198,6 +205,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
   mailer: withMethods("a mailer with send()", "send"),
   webhooks: withMethods("a sender with send()", "send"),
+  outbound: withMethods('a reader of addresses, such as createOutbound() of "grandstand/outbound"', "get"),
   geo: withMethods("a reader of countries with lookup()", "lookup"),
   passwordKernels: anObject,
   signatureAlgorithm: aText,

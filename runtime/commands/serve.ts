@@ -1,6 +1,7 @@
 import type { GeoFile } from "../../adapters/geo/mod.ts";
 import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts";
-import { createWebhookSender } from "../../adapters/webhook/mod.ts";
+import { createOutbound } from "../../adapters/outbound/mod.ts";
+import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
 import type { ExportOptions } from "../../lib/exports/mod.ts";
 import type { Handler, Logger } from "../../lib/http/mod.ts";
@@ -114,7 +115,7 @@ export interface ServerResources {
   readonly ids: DemoIds | null;
 }
 
-/** Networks in which a demo may call webhooks. */
+/** Networks in which a demo may call webhooks and read what authors name. */
 const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
 
 /** Returns the address under which clients reach the platform, with the base path at its end. */
@@ -154,6 +155,9 @@ export async function platformOptions(
     passwordKernels: nativeKernels(),
     webhooks: createWebhookSender({
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),
+    }),
+    outbound: createOutbound({
+      networks: config.outboundNetworks ?? (ids === null ? [] : loopbackNetworks),
     }),
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(basePath === undefined ? {} : { basePath }),

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { it } from "node:test";
 import { createMemoryQueue } from "../../adapters/memory/mod.ts";
-import { createWebhookSender, type WebhookSender } from "../../adapters/webhook/mod.ts";
+import { createWebhookSender, type WebhookSender } from "../../adapters/outbound/webhook.ts";
 import {
   type Answer,
   type CallOptions,

@@ -101,6 +101,7 @@ describe("the settings", () => {
       ["GRANDSTAND_SIGNATURE_ALGORITHM", "HS256", /one of EdDSA/],
       ["GRANDSTAND_TRUSTED_PROXIES", "10.0.0.0/99", /addresses or networks/],
       ["GRANDSTAND_WEBHOOK_NETWORKS", "10.0.0.0/99", /addresses or networks/],
+      ["GRANDSTAND_OUTBOUND_NETWORKS", "10.0.0.0/99", /addresses or networks/],
       ["GRANDSTAND_CORS_ORIGINS", "https://a.example/path", /origins such as/],
       ["GRANDSTAND_IDENTITY_LIMITS", "yes", /on or off/],
       ["GRANDSTAND_RATE_LIMITS", "public=many", /off, or items of <name>/],

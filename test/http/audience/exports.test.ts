@@ -8,7 +8,7 @@ import { it } from "node:test";
 import { parse } from "csv-parse/sync";
 import { createSmtpMailer } from "../../../adapters/mail/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
-import { createWebhookSender } from "../../../adapters/webhook/mod.ts";
+import { createWebhookSender } from "../../../adapters/outbound/webhook.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import { exportIntervalMsDefault, exportTtlMsDefault } from "../../../lib/exports/mod.ts";
 import type { Logger } from "../../../lib/http/mod.ts";

@@ -10,10 +10,10 @@
 
 export { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
 export { retryAfterCharactersMax } from "./retry_after.ts";
+export type { HostAddress, Resolve } from "./targets.ts";
 export {
   createWebhookSender,
   type WebhookSenderOptions,
   webhookMsMax,
   webhooksUnderWayMax,
-} from "./sender.ts";
-export type { HostAddress, Resolve } from "./targets.ts";
+} from "./webhook_sender.ts";

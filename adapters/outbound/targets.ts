@@ -1,13 +1,13 @@
 /**
- * The addresses that webhooks may be sent to. A configuration names the host, so without a check it could make the platform connect
- * to services of its own network.
+ * The addresses that requests may go to. Callers name the host, so without a check they could make the platform connect to services
+ * of its own network.
  *
  * @module
  */
 
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { WebhookError } from "../../lib/outbound/webhook_sender.ts";
+import { OutboundError } from "../../lib/outbound/outbound.ts";
 
 /** An address of a host. */
 export interface HostAddress {
@@ -23,7 +23,7 @@ export interface Targets {
   /**
    * Returns the addresses of a URL's host, all of them allowed.
    *
-   * @throws {WebhookError} The host has no address, or one that is not allowed. The message does not name it.
+   * @throws {OutboundError} The host has no address, or one that is not allowed. The message does not name it.
    */
   addressesOf(url: URL): Promise<readonly [HostAddress, ...HostAddress[]]>;
 }
@@ -80,23 +80,36 @@ export function createTargets(allowed: BlockList, resolve: Resolve = resolveHost
       const bare = hostname.replace(/^\[|\]$/g, "");
       const addresses = isIP(bare) === 0 ? await resolve(bare) : [{ address: bare, family: isIP(bare) }];
       const [first, ...others] = addresses;
-      if (first === undefined) throw new WebhookError("its host has no address");
+      if (first === undefined) throw new OutboundError("address", "its host has no address");
       if (![first, ...others].every(({ address }) => isAllowed(address, allowed))) {
-        throw new WebhookError("its host is not at a public address, and no setting allows its network");
+        throw new OutboundError(
+          "address",
+          "its host is not at a public address, and no setting allows its network",
+        );
       }
       if (protocol !== "https:" && ![first, ...others].every(({ address }) => isNamed(address, allowed))) {
-        throw new WebhookError("its address is not https, and no setting allows its network");
+        throw new OutboundError("address", "its address is not https, and no setting allows its network");
       }
       return [first, ...others];
     },
   };
 }
 
+/** Stops waiting for a look-up, which cannot be cancelled. */
+export async function withinTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const over = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(new OutboundError("time", "there was no answer in time"));
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+  });
+  return await Promise.race([work, over]);
+}
+
 async function resolveHost(hostname: string): Promise<readonly HostAddress[]> {
   try {
     return await lookup(hostname, { all: true });
   } catch {
-    throw new WebhookError("its host has no address");
+    throw new OutboundError("address", "its host has no address");
   }
 }
 

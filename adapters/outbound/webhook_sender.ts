@@ -4,11 +4,13 @@
  * @module
  */
 
+import { OutboundError } from "../../lib/outbound/outbound.ts";
 import { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
 import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
 import { type Answered, post } from "./post.ts";
+import { codeOf } from "./request.ts";
 import { retryAfterMsOf } from "./retry_after.ts";
-import { createTargets, networks, type Resolve, type Targets } from "./targets.ts";
+import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";
 
 /** Longest time that a service may take to answer, in ms. */
 export const webhookMsMax = 10_000;
@@ -78,26 +80,13 @@ async function answerTo(
   const url = new URL(text);
   const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
   const headers = await webhookHeaders(key, { id, timestamp: Math.floor(now / 1_000), body });
-  const addresses = await withinTime(targets.addressesOf(url), signal);
   try {
+    const addresses = await withinTime(targets.addressesOf(url), signal);
     return await post({ url, headers, body, addresses, signal });
   } catch (error) {
-    throw new WebhookError(signal.aborted ? noAnswer : codeOf(error));
+    if (signal.aborted) throw new WebhookError(noAnswer);
+    throw new WebhookError(error instanceof OutboundError ? error.message : codeOf(error));
   }
 }
 
 const noAnswer = `no answer within ${webhookMsMax} ms`;
-
-/** Stops waiting for a look-up, which cannot be cancelled. */
-async function withinTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const over = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(new WebhookError(noAnswer));
-    if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp, { once: true });
-  });
-  return await Promise.race([work, over]);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "no connection";
-}

@@ -5,6 +5,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { answerBytesMax } from "../../../adapters/outbound/post.ts";
 import {
   createWebhookSender,
   type HostAddress,
@@ -15,8 +16,7 @@ import {
   type WebhookSenderOptions,
   webhookMsMax,
   webhooksUnderWayMax,
-} from "../../../adapters/webhook/mod.ts";
-import { answerBytesMax } from "../../../adapters/webhook/post.ts";
+} from "../../../adapters/outbound/webhook.ts";
 import { webhookSecretText } from "../../../lib/outbound/webhook_signature.ts";
 import { createTestClock } from "../../support/clock.ts";
 

@@ -1,0 +1,19 @@
+/**
+ * Reads addresses that callers name: specifications of apps, files.
+ *
+ * ```ts
+ * const platform = await createPlatform({ store, secret, outbound: createOutbound() });
+ * ```
+ *
+ * @module
+ */
+
+export {
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundFault,
+  type OutboundRequest,
+} from "../../lib/outbound/outbound.ts";
+export { createOutbound, type OutboundOptions } from "./get.ts";
+export type { HostAddress, Resolve } from "./targets.ts";

@@ -1,0 +1,57 @@
+/**
+ * One request to an address that was resolved before.
+ *
+ * @module
+ */
+
+import { type ClientRequest, type IncomingMessage, request as requestOverHttp } from "node:http";
+import { request as requestOverHttps } from "node:https";
+import type { HostAddress } from "./targets.ts";
+
+/** A request. */
+export interface PinnedRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent with POST. @default none: GET on a connection of its own */
+  readonly body?: string;
+  /** The resolved addresses of the host; no other is connected to, even if the name changes meanwhile. */
+  readonly addresses: readonly [HostAddress, ...HostAddress[]];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a request and resolves as soon as the status is known. Redirects are not followed.
+ *
+ * @throws {Error} There was no response; its `code` is Node's reason.
+ */
+export async function sendPinned({
+  url,
+  headers,
+  body,
+  addresses,
+  signal,
+}: PinnedRequest): Promise<IncomingMessage> {
+  return await new Promise((resolve, reject) => {
+    const send = url.protocol === "https:" ? requestOverHttps : requestOverHttp;
+    const bytes = body === undefined ? null : new TextEncoder().encode(body);
+    const request: ClientRequest = send(url, {
+      method: bytes === null ? "GET" : "POST",
+      headers: bytes === null ? headers : { ...headers, "content-length": String(bytes.length) },
+      signal,
+      // A pooled connection may lead where a GET must not.
+      ...(bytes === null ? { agent: false } : {}),
+      lookup: (_hostname, options, found) => {
+        if (options.all === true) found(null, [...addresses]);
+        else found(null, addresses[0].address, addresses[0].family);
+      },
+    });
+    request.once("response", resolve);
+    request.on("error", reject);
+    request.end(bytes ?? undefined);
+  });
+}
+
+/** Returns Node's reason why there was no response. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "no connection";
+}
