@@ -4,6 +4,7 @@
  * @module
  */
 
+export { canonicalJson, digestOf } from "./digest.ts";
 export { type ElementPhase, type ElementTimes, elementPhase } from "./element_times.ts";
 export { type EventPhase, type EventState, type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 export { childId, idPrefix, isChildId } from "./ids.ts";

@@ -25,7 +25,7 @@ export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts
 export { listOrganisation };
 
 /** Options of {@linkcode createControl}. */
-export interface ControlOptions extends Pick<ControlServices, "settingsFaults"> {
+export interface ControlOptions extends Pick<ControlServices, "outbound" | "settingsFaults"> {
   readonly store: Store;
   readonly secret: MasterSecret;
   readonly directory: Directory;
@@ -52,6 +52,7 @@ export function createControl(options: ControlOptions): Control {
     roles: new Roles(options),
     places: new Places(options),
     base: `${publicUrl}/api/v2`,
+    userAgent: `Grandstand-Authoring/1.0 (+${publicUrl})`,
   };
   const kinds: Kinds = {
     ...tenantKinds(services),

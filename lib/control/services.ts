@@ -8,6 +8,7 @@ import type { Cursors } from "../auth/mod.ts";
 import { isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
 import type { Directory, Places } from "../directory/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
+import type { Outbound } from "../outbound/outbound.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Author, Authors } from "./access/authors.ts";
 import type { Chain, Roles } from "./access/roles.ts";
@@ -26,6 +27,10 @@ export interface ControlServices {
   readonly clock: () => number;
   /** Address of the control API, without a slash at its end. */
   readonly base: string;
+  /** Reads addresses that authors name; null: they are refused. */
+  readonly outbound: Outbound | null;
+  /** Tells the servers of such addresses who asks. */
+  readonly userAgent: string;
   /** Checks the settings of areas, as the attribute `services` has them. */
   readonly settingsFaults: (
     kind: Home["kind"] | "event",

@@ -155,7 +155,10 @@ function createAuthoring(
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
   return {
     cursors,
-    control: createControl({ store, secret, directory, cursors, clock, random, publicUrl, settingsFaults }),
+    control: createControl({
+      ...{ store, secret, directory, cursors, clock, random, publicUrl, settingsFaults },
+      outbound: options.outbound ?? null,
+    }),
   };
 }
 
