@@ -34,6 +34,7 @@ const rows: Readonly<Record<string, Demand>> = {
   redeemAudienceProduct: { scope: "audience:write" },
   listAudienceProfiles: { permission: "users:read" },
   updateAudienceProfiles: { permission: "users:write" },
+  importAudienceUsers: { permission: "users:write" },
   queueAction: { permission: "actions:write" },
   queueActions: { permission: "actions:write" },
   getActionBatch: { permission: "actions:write" },
