@@ -89,3 +89,68 @@ function closingOf(
   const counted = end !== null && publishedAt >= end ? ends.filter(at => at !== end) : ends;
   return counted.length === 0 ? null : Math.min(...counted);
 }
+
+/** The times that actions note. */
+export type NotedTime = "publishedAt" | "stoppedAt" | "revokedAt" | "resultsRevealedAt" | "answerRevealedAt";
+
+/** The parts of an element's record that its state follows from. */
+export interface ElementFacts {
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly state?: Readonly<Record<string, unknown>>;
+}
+
+/** Returns a time that an action noted, in Unix seconds; null if none did. */
+export function notedTime({ state }: ElementFacts, name: NotedTime): number | null {
+  const time = state?.[name];
+  return typeof time === "number" ? time : null;
+}
+
+/** Returns the facts that decide the state of an element. */
+export function elementTimesOf(element: ElementFacts): ElementTimes {
+  const {
+    start_mode: startMode = "manual",
+    start_offset: startOffset = 0,
+    duration = 0,
+  } = element.attributes;
+  return {
+    startMode: startMode as ElementTimes["startMode"],
+    startOffset: Number(startOffset),
+    duration: Number(duration),
+    publishedAt: notedTime(element, "publishedAt"),
+    stoppedAt: notedTime(element, "stoppedAt"),
+    revokedAt: notedTime(element, "revokedAt"),
+  };
+}
+
+/** The instants in Unix seconds from which everybody may see the results and the answer; null if nobody knows. */
+export interface Revelation {
+  readonly resultsAt: number | null;
+  readonly answerAt: number | null;
+}
+
+/**
+ * Returns when results and answer of an element become public. An action reveals them at once, but for results whose mode is
+ * `never`. What a user sees with the own vote (`reveal_answer_on_vote`) is not public by that.
+ */
+export function revelation(
+  element: ElementFacts,
+  { publishedAt, closesAt }: ElementPhase,
+  event: EventPhase,
+): Revelation {
+  const {
+    reveal_results_mode: mode = "vote",
+    reveal_answer_mode: answerMode = "manual",
+    reveal_answer_in: answerIn = 0,
+  } = element.attributes;
+  const byMode = { vote: publishedAt, close: closesAt, event_end: event.end };
+  const resultsAt = byMode[mode as keyof typeof byMode] ?? null;
+  const answerAt = answerMode === "auto" && closesAt !== null ? closesAt + Number(answerIn) : null;
+  return {
+    resultsAt: mode === "never" ? null : earlier(notedTime(element, "resultsRevealedAt"), resultsAt),
+    answerAt: earlier(notedTime(element, "answerRevealedAt"), answerAt),
+  };
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

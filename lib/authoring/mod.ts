@@ -4,8 +4,25 @@
  * @module
  */
 
+export {
+  type Contents,
+  type ContentsEntry,
+  contentsKey,
+  elementKey,
+  elementsMax,
+  noContents,
+} from "./contents.ts";
 export { canonicalJson, digestOf } from "./digest.ts";
-export { type ElementPhase, type ElementTimes, elementPhase } from "./element_times.ts";
+export {
+  type ElementFacts,
+  type ElementPhase,
+  type ElementTimes,
+  elementPhase,
+  elementTimesOf,
+  type NotedTime,
+  notedTime,
+  revelation,
+} from "./element_times.ts";
 export { type EventPhase, type EventState, type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 export { childId, idPrefix, isChildId } from "./ids.ts";
 export {

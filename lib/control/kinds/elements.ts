@@ -1,17 +1,24 @@
 /** Elements. */
 
-import { type ElementTimes, elementPhase, eventPhase, resources } from "../../authoring/mod.ts";
+import {
+  type Contents,
+  contentsKey,
+  elementKey,
+  elementPhase,
+  elementsMax,
+  elementTimesOf,
+  eventPhase,
+  type NotedTime,
+  noContents,
+  notedTime,
+  resources,
+} from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
 import { badAction, type Change, type Kind, type Records, unknownRelated, unprocessable } from "../kind.ts";
-import { type Contents, contentsKey, elementsMax, noContents } from "./contents.ts";
-import { eventKey } from "./events.ts";
 
-/** The key of an element. */
-export function elementKey(id: string): string {
-  return `element:${id}`;
-}
+import { eventKey } from "./events.ts";
 
 /** Elements exist as far as the contents of their event list them, which guard them. */
 const records: Records = {
@@ -45,7 +52,7 @@ export function elementKind(): Kind {
           position: elements.findIndex(each => each.id === id),
           published_at: publishedAt !== null && publishedAt <= now ? publishedAt : null,
           offset: attributes.start_offset ?? 0,
-          revoked_at: timeOf(entity, "revokedAt"),
+          revoked_at: notedTime(entity, "revokedAt"),
           results_revealed_at_iso: isoOf(entity, "resultsRevealedAt"),
           answer_revealed_at_iso: isoOf(entity, "answerRevealedAt"),
         },
@@ -74,27 +81,11 @@ export function phaseOf(entity: Entity, draft: Draft, now: number) {
   const stored = draft.get(eventKey(eventOf(entity)));
   if (stored === null) throw new AppError("not_found", "Cannot use the element as its event was removed");
   return elementPhase(
-    elementTimes(entity),
+    elementTimesOf(entity),
     eventPhase(eventEntityTimes(eventCodec.decode(stored)), now),
     now,
   );
 }
-
-/** Returns the facts that decide the state of an element. */
-export function elementTimes(entity: Entity): ElementTimes {
-  const { start_mode: startMode = "manual", start_offset: startOffset = 0, duration = 0 } = entity.attributes;
-  return {
-    startMode: startMode as ElementTimes["startMode"],
-    startOffset: Number(startOffset),
-    duration: Number(duration),
-    publishedAt: timeOf(entity, "publishedAt"),
-    stoppedAt: timeOf(entity, "stoppedAt"),
-    revokedAt: timeOf(entity, "revokedAt"),
-  };
-}
-
-/** The times that actions note. */
-type NotedTime = "publishedAt" | "stoppedAt" | "revokedAt" | "resultsRevealedAt" | "answerRevealedAt";
 
 const notedBy = {
   publish: "publishedAt",
@@ -150,7 +141,7 @@ function requirePublishedChildren(entity: Entity, draft: Draft): void {
   const children = contentsOf(draft, eventOf(entity)).elements.filter(({ parent }) => parent === entity.id);
   const drafts = children.filter(({ id }) => {
     const child = records.get(draft, id);
-    return child !== null && timeOf(child, "publishedAt") === null;
+    return child !== null && notedTime(child, "publishedAt") === null;
   });
   if (drafts.length === 0) return;
   const ids = drafts.map(({ id }) => id).join(", ");
@@ -184,12 +175,7 @@ function eventOf({ refs }: Entity): string {
   return refs.event ?? "";
 }
 
-function timeOf({ state }: Entity, name: NotedTime): number | null {
-  const time = state?.[name];
-  return typeof time === "number" ? time : null;
-}
-
 function isoOf(entity: Entity, name: NotedTime): string | null {
-  const time = timeOf(entity, name);
+  const time = notedTime(entity, name);
   return time === null ? null : new Date(time * 1_000).toISOString();
 }

@@ -1,12 +1,11 @@
 /** Events. */
 
-import { eventPhase, resources } from "../../authoring/mod.ts";
+import { type Contents, contentsKey, eventPhase, noContents, resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { type Contents, contentsKey, noContents } from "./contents.ts";
 
 /** The record of a project that lists the events which have not ended. */
 const openKey = "open";

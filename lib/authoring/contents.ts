@@ -29,3 +29,8 @@ export const noContents: Contents = { rev: 0, elements: [] };
 export function contentsKey(eventId: string): string {
   return `contents:${eventId}`;
 }
+
+/** The key of an element. */
+export function elementKey(id: string): string {
+  return `element:${id}`;
+}
