@@ -15,12 +15,16 @@ import {
   type Space,
   type StoredEvent,
 } from "../directory/mod.ts";
+import { platformPartition } from "../storage/mod.ts";
 
 export type { Home };
 
+/** The home of what belongs to no organisation. */
+export const platformHome: Home = { kind: "platform", id: "control" };
+
 /** Returns the partition of a home. */
 export function homePartition({ kind, id }: Home): string {
-  return directoryPartition(kind, id);
+  return kind === "platform" ? platformPartition(id) : directoryPartition(kind, id);
 }
 
 /** Values of attributes by name. */

@@ -120,6 +120,8 @@ export interface Kind {
   readonly records: Records;
   /** Returns the home of an existing record where the record is one itself. @default as its id says */
   readonly homeOf?: (id: string) => Home;
+  /** Returns the place whose role counts for a record, where that is not its home. */
+  readonly accessIn?: (id: string, home: Home) => Promise<Home>;
   /** Returns where a creation needs its role, and the home of the new record if that is another. */
   readonly createdIn: (refs: Input["refs"], id: string, parent: Identifier | null) => Creation;
   /** Names the records that presenting and changing an entity surely need. */
@@ -127,6 +129,8 @@ export interface Kind {
   readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
   /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
   readonly list?: (draft: Draft, parentId: string) => readonly string[];
+  /** Returns the ids of the records that a caller may see, where a list has no parent. */
+  readonly listFor?: (author: Author) => Promise<readonly string[]>;
   /** Returns the board of the parent's partition that orders the records by `sort`. For lists without a bound. */
   readonly board?: (sort: string) => string;
   /** Checks a new or changed entity and completes it. */

@@ -12,9 +12,10 @@ import { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/guard.ts";
 import { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
+import { auditRoutes } from "./audit.ts";
 import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
-import { scopeRoleKind } from "./kinds/people.ts";
+import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
 import { listOrganisation, tenantKinds } from "./kinds/tenants.ts";
 import { Reader } from "./read.ts";
 import { resourceRoutes } from "./routes.ts";
@@ -59,6 +60,7 @@ export function createControl(options: ControlOptions): Control {
     events: eventKind(services),
     elements: elementKind(),
     scope_roles: scopeRoleKind(services),
+    workflows: workflowKind,
   };
   const reader = new Reader(services, kinds);
   const writer = new Writer(services, kinds);
@@ -69,6 +71,7 @@ export function createControl(options: ControlOptions): Control {
     roles,
     routes: [
       ...accessRoutes({ services, author }),
+      ...auditRoutes(services, author),
       ...resourceRoutes({ services, kinds, reader, writer, author, random }),
     ],
   };

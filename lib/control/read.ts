@@ -9,19 +9,19 @@ import { AppError } from "../errors/mod.ts";
 import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { type Draft, runDraft } from "./draft.ts";
-import { type Entity, type Home, homePartition } from "./entity.ts";
-import { type ResourceObject, relatedTo, resourceObject, type ShownAs } from "./jsonapi/documents.ts";
+import { type Attributes, type Entity, type Home, homePartition } from "./entity.ts";
+import { pageLinks } from "./jsonapi/calls.ts";
+import {
+  attributesOf,
+  type Document,
+  type ResourceObject,
+  relatedTo,
+  resourceObject,
+  type ShownAs,
+} from "./jsonapi/documents.ts";
 import type { ListView, View } from "./jsonapi/queries.ts";
 import { type Circumstances, type Identifier, type Kind, notFound } from "./kind.ts";
 import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
-
-/** A document of an answer. */
-export interface Document {
-  readonly data: ResourceObject | readonly ResourceObject[];
-  readonly included?: readonly ResourceObject[];
-  readonly links?: Readonly<Record<string, string | null>>;
-  readonly meta?: Readonly<Record<string, unknown>>;
-}
 
 /** Reads resources for callers. */
 export class Reader {
@@ -60,7 +60,7 @@ export class Reader {
     return await this.#withIncluded({ data }, author, view, shown);
   }
 
-  /** Returns a page of the resources of a type under a parent. */
+  /** Returns a page of the resources of a type under a parent; of a list without one `parent` has no id. */
   async list(
     author: Author,
     {
@@ -88,12 +88,7 @@ export class Reader {
       ? this.#sortedPage(listing, after)
       : this.#boardPage(listing, after));
     const next = cursors.seal(scope, page.next);
-    const links = {
-      self,
-      first: withCursor(self, null),
-      prev: null,
-      next: next === null ? null : withCursor(self, next),
-    };
+    const links = pageLinks(self, next);
     const meta = page.total === undefined ? {} : { meta: { total: page.total } };
     return await this.#withIncluded({ data: page.objects, links, ...meta }, author, view, shown);
   }
@@ -106,12 +101,12 @@ export class Reader {
   /** A page of a bounded list, of which all records are read if they have to be filtered or ordered. */
   async #sortedPage(listing: Listing, after: string | undefined): Promise<Page> {
     const { kind, parent, home, view } = listing;
-    const { list } = kind;
-    if (list === undefined) throw new TypeError(`Cannot list ${kind.resource.type}`);
-    const [ids = []] = await runDraft(this.#services.store, homePartition(home), {
-      keys: [],
-      steps: [draft => list(draft, parent.id)],
-    });
+    const { list = () => [] } = kind;
+    const listed = async (): Promise<readonly string[]> => {
+      const steps = [(draft: Draft) => list(draft, parent.id)];
+      return (await runDraft(this.#services.store, homePartition(home), { keys: [], steps }))[0] ?? [];
+    };
+    const ids = await (kind.listFor?.(listing.circumstances.author) ?? listed());
     const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
     const found = isPlain ? null : await this.#load(listing, ids);
     const ordered =
@@ -195,6 +190,7 @@ export class Reader {
       let level: readonly ResourceObject[] = primary;
       for (const name of path.split(".")) {
         const wanted = level.flatMap(object => relatedTo(object, name));
+        if (name === "my_role") await this.#includeRoles(level, author, found);
         await this.#include(wanted, author, { ...shown, isListed: true }, found);
         level = wanted.flatMap(({ type, id }) => found.get(`${type}/${id}`) ?? []);
       }
@@ -204,6 +200,19 @@ export class Reader {
       ...document,
       included: [...found].filter(([name]) => !own.has(name)).map(([, object]) => object),
     };
+  }
+
+  async #includeRoles(
+    objects: readonly ResourceObject[],
+    author: Author,
+    found: Map<string, ResourceObject>,
+  ): Promise<void> {
+    const { roles } = this.#services;
+    for (const { type, id, relationships } of objects) {
+      const home = await homeOf(this.#services, this.#kindOf(type), id);
+      if (home === null || relationships?.my_role === undefined) continue;
+      found.set(`scope_roles/${id}`, { type: "scope_roles", id, ...(await roles.shown(author, home, id)) });
+    }
   }
 
   async #include(
@@ -272,6 +281,8 @@ function ignoreRefusal(error: unknown): null {
 
 interface Shown {
   readonly entity: Entity;
+  /** All attributes, shown or not. */
+  readonly values: Attributes;
   readonly object: ResourceObject;
 }
 
@@ -301,30 +312,29 @@ function show(
   const entity = kind.records.get(draft, id);
   if (entity === null) return null;
   const presented = kind.present?.(entity, draft, circumstances) ?? { attributes: {} };
-  return { entity, object: resourceObject(kind.resource, entity, presented, shown) };
+  const values = attributesOf(kind.resource, entity, presented);
+  const object = resourceObject(kind.resource, entity, { ...presented, attributes: values }, shown);
+  return { entity, values, object };
 }
 
 /** `annotation` is `key` or `key=value`; of other filters the value is one of a list. */
-function isWanted({ object, entity }: Shown, filters: ListView["filters"]): boolean {
+function isWanted({ entity, values }: Shown, filters: ListView["filters"]): boolean {
   return Object.entries(filters).every(([name, value]) => {
     const text = String(value);
     if (name === "annotation") {
       const [key = "", ...rest] = text.split("=");
-      const annotation = (entity.attributes.annotations as Readonly<Record<string, string>> | undefined)?.[
-        key
-      ];
+      const annotation = (values.annotations as Readonly<Record<string, string>> | undefined)?.[key];
       return rest.length === 0 ? annotation !== undefined : annotation === rest.join("=");
     }
-    if (name === "before")
-      return Number(object.attributes.start_at ?? entity.created) * 1_000 < Date.parse(text);
-    return text.split(",").includes(String(object.attributes[name] ?? entity.attributes[name]));
+    if (name === "before") return Number(values.start_at ?? entity.created) * 1_000 < Date.parse(text);
+    return [values[name]].flat().some(value => text.split(",").includes(String(value)));
   });
 }
 
 function order(found: readonly Shown[], { sort }: ListView): readonly Shown[] {
   if (sort === null) return found;
-  const keyOf = ({ entity, object }: Shown): string | number => {
-    const value = object.attributes[sort.by] ?? entity.attributes[sort.by] ?? entity.created;
+  const keyOf = ({ entity, values }: Shown): string | number => {
+    const value = values[sort.by] ?? entity.created;
     return typeof value === "number" ? value : String(value);
   };
   const sign = sort.descending ? -1 : 1;
@@ -333,11 +343,4 @@ function order(found: readonly Shown[], { sort }: ListView): readonly Shown[] {
     if (x !== y) return x < y ? -sign : sign;
     return a.object.id < b.object.id ? -sign : sign;
   });
-}
-
-function withCursor(self: string, cursor: string | null): string {
-  const url = new URL(self);
-  if (cursor === null) url.searchParams.delete("page[cursor]");
-  else url.searchParams.set("page[cursor]", cursor);
-  return url.href;
 }

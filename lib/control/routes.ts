@@ -5,20 +5,26 @@
  */
 
 import * as v from "valibot";
-import { isUuid, uuid } from "../auth/crypto/mod.ts";
+import { uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
-import { type Operation, type Resource, type ResourceType, resources } from "../authoring/mod.ts";
-import { AppError, invalidField } from "../errors/mod.ts";
-import {
-  type AnyRoute,
-  type Call,
-  type Guard,
-  isNotModified,
-  jsonApiMediaType,
-  type Reply,
-  route,
-} from "../http/mod.ts";
+import type { Operation, Resource, ResourceType } from "../authoring/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type AnyRoute, type Guard, isNotModified, jsonApiMediaType, route } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
+import { platformHome } from "./entity.ts";
+import {
+  type AuthorCall,
+  answer,
+  article,
+  idOf,
+  idParams,
+  nameOf,
+  parameterOf,
+  pathOf,
+  pathUnder,
+  selfOf,
+  words,
+} from "./jsonapi/calls.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";
 import {
   dryRun,
@@ -31,7 +37,7 @@ import {
 } from "./jsonapi/queries.ts";
 import { bodySchema, documentSchema, listSchema, pascal, ResourceBody } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
-import type { Document, Reader } from "./read.ts";
+import type { Reader } from "./read.ts";
 import { type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
 import type { WriteOperation, Writer } from "./write.ts";
 
@@ -47,8 +53,6 @@ export interface ResourceRoutesContext {
   readonly random: RandomBytes;
 }
 
-type AuthorCall = Call<Author, unknown, unknown, unknown>;
-
 /** Builds the routes of every resource that has a kind. */
 export function resourceRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
   return Object.values(context.kinds).flatMap(kind => routesOf(kind, context));
@@ -60,7 +64,7 @@ function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute
   const parents = lists.flatMap(({ under }) => (under === null ? [] : [under]));
   const isNested = kind.resource.isCreatedUnderParent === true;
   return [
-    ...(has("list") ? parents.map(under => listRoute(kind, under, context)) : []),
+    ...(has("list") ? lists.map(({ under }) => listRoute(kind, under, context)) : []),
     ...(has("read") ? [readRoute(kind, context)] : []),
     ...(has("create")
       ? isNested
@@ -74,35 +78,33 @@ function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute
 
 function listRoute(
   kind: Kind,
-  under: ResourceType,
+  under: ResourceType | null,
   { services, reader, author, kinds }: ResourceRoutesContext,
 ): AnyRoute {
   const { resource } = kind;
-  const parent = kinds[under];
+  const parent = under === null ? null : kinds[under];
   if (parent === undefined) throw new TypeError(`Cannot list ${resource.type} under ${under}`);
+  const noun = parent?.resource.noun ?? resource.noun;
   return route({
     method: "GET",
-    path: `/api/v2/${under}/:${parameterOf(under)}/${pathOf(resource, under)}`,
-    operation: `list${nameOf(under)}${plural(resource, under)}`,
-    summary: `List the ${words(resource.type)} of ${article(parent.resource.noun)}`,
+    path: pathUnder(resource, under),
+    operation: `list${under === null ? "" : nameOf(under)}${pascal(pathOf(resource, under))}`,
+    summary: `List the ${words(resource.type)} ${parent === null ? "that you may see" : `of ${article(noun)}`}`,
     description: `${resource.description} Needs the role ${resource.read}.`,
     auth: author,
-    params: idParams(under),
+    ...(under === null ? {} : { params: idParams(under) }),
     query: listQuery(resource),
     responses: { 200: { description: "A page of the list", schema: listSchema(resource) } },
     errors: ["not_found", "forbidden", "not_acceptable"],
     handle: async call => {
-      const id = idOf(call, under);
-      const { noun } = parent.resource;
-      const access = await requireAccess(services, call.principal, await homeOf(services, parent, id), {
-        needed: resource.read,
-        noun,
-      });
+      const id = under === null ? "" : idOf(call, under);
+      const above = parent === null ? platformHome : await homeOf(services, parent, id);
+      const access = await requireAccess(services, call.principal, above, { needed: resource.read, noun });
       const document = await reader.list(
         call.principal,
         {
           type: resource.type,
-          parent: { type: under, id },
+          parent: { type: under ?? resource.type, id },
           access: { ...access, home: await homeFor(services, kind, access.home) },
         },
         listViewOf(resource, call.query as Query),
@@ -150,10 +152,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
   const { author } = context;
   return route({
     method: "POST",
-    path:
-      under === null
-        ? `/api/v2/${type}`
-        : `/api/v2/${under}/:${parameterOf(under)}/${pathOf(resource, under)}`,
+    path: pathUnder(resource, under),
     operation: `create${under === null ? "" : nameOf(under)}${nameOf(type)}`,
     summary: `Create ${article(noun)}`,
     description: `${resource.description} Creating one needs the role ${resource.write}.`,
@@ -338,74 +337,3 @@ function bodyOf(resource: Resource, isNew: boolean) {
 
 /** An id for examples. */
 const exampleId = "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31";
-
-/** Answers in the media type that the client accepts. */
-function answer(
-  call: AuthorCall,
-  document: Document,
-  headers: Readonly<Record<string, string>> = {},
-  status = 200,
-): Reply {
-  const accept = call.request.headers.get("accept");
-  const type = acceptedType(accept);
-  return { status, json: document, headers: { ...headers, vary: "accept", "content-type": type } };
-}
-
-/** @throws {AppError} `not_acceptable`: JSON:API is asked for with parameters alone, which it forbids. */
-function acceptedType(accept: string | null): string {
-  const types = (accept ?? "").split(",").map(each => each.trim().toLowerCase());
-  const named = types.filter(each => each.split(";", 1)[0] === jsonApiMediaType);
-  if (named.some(each => !/;\s*(?!q=|profile=)/.test(each))) return jsonApiMediaType;
-  if (types.some(each => each.startsWith("application/json"))) return "application/json";
-  if (named.length > 0 && !types.some(each => each.startsWith("*/*") || each.startsWith("application/*"))) {
-    throw new AppError(
-      "not_acceptable",
-      `Cannot answer as asked: accept ${jsonApiMediaType} without parameters`,
-    );
-  }
-  return jsonApiMediaType;
-}
-
-function selfOf({ base }: ControlServices, { request }: AuthorCall): string {
-  const { pathname, search } = new URL(request.url, "http://localhost");
-  return base + pathname.slice(pathname.indexOf("/api/v2") + "/api/v2".length) + search;
-}
-
-function idOf(call: AuthorCall, type: ResourceType): string {
-  const id = (call.params as Readonly<Record<string, string>>)[parameterOf(type)] ?? "";
-  if (!isUuid(id))
-    throw invalidField("Cannot find the resource by this id", parameterOf(type), "Expected a UUID");
-  return id.toLowerCase();
-}
-
-function idParams(type: ResourceType) {
-  const { noun } = (resources as Readonly<Record<string, Resource>>)[type] ?? { noun: "resource" };
-  return v.object({ [parameterOf(type)]: v.pipe(v.string(), v.description(`Id of the ${noun}`)) });
-}
-
-/** `event_templates` becomes `eventTemplateId`. */
-function parameterOf(type: ResourceType): string {
-  const name = nameOf(type);
-  return `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
-}
-
-/** `event_templates` becomes `EventTemplate`. */
-function nameOf(type: ResourceType): string {
-  return pascal(type).replace(/ies$/, "y").replace(/s$/, "");
-}
-
-function plural(resource: Resource, under: ResourceType): string {
-  return pascal(pathOf(resource, under));
-}
-
-function pathOf({ lists, type }: Resource, under: ResourceType): string {
-  return lists.find(list => list.under === under)?.path ?? type;
-}
-
-function words(type: ResourceType): string {
-  return type.replaceAll("_", " ");
-}
-
-function article(noun: string): string {
-  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
-}

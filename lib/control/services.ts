@@ -5,7 +5,7 @@
  */
 
 import type { Cursors } from "../auth/mod.ts";
-import { isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
+import { type HomeKind, isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
 import type { Directory, Places } from "../directory/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -33,7 +33,7 @@ export interface ControlServices {
   readonly userAgent: string;
   /** Checks the settings of areas, as the attribute `services` has them. */
   readonly settingsFaults: (
-    kind: Home["kind"] | "event",
+    kind: HomeKind | "event",
     settings: Readonly<Record<string, unknown>>,
     pointer: string,
   ) => readonly FieldError[];

@@ -93,7 +93,7 @@ export class Writer {
       isDry: request.isDry,
     });
     const events = operations.filter(({ kind }) => kind.resource.type === "events").map(({ id }) => id);
-    directory.forget(home, events);
+    if (home.kind !== "platform") directory.forget({ kind: home.kind, id: home.id }, events);
     roles.forget(organisationId);
     return answers.slice(0, operations.length);
   }
@@ -138,7 +138,9 @@ export class Writer {
     if (op !== "add") {
       const home = created.get(id) ?? (await homeOf(this.#services, kind, id));
       if (home === null) throw notFound(kind.resource.noun);
-      return { home, access: created.has(id) ? null : await this.#access(author, operation, home) };
+      if (created.has(id)) return { home, access: null };
+      const place = (await kind.accessIn?.(id, home)) ?? home;
+      return { home, access: await this.#access(author, operation, place) };
     }
     const { under, home: own } = kind.createdIn(refsOf(object, idOf), id, parent ?? null);
     if (under === null)

@@ -18,9 +18,9 @@ const entriesMax = 20_000;
 /** Bytes of chance in an id. */
 const idBytes = 10;
 
-/** The owner of records, whose partition holds them. */
+/** The owner of records, whose partition holds them; `platform`: the deployment itself. */
 export interface Home {
-  readonly kind: HomeKind;
+  readonly kind: HomeKind | "platform";
   readonly id: string;
 }
 

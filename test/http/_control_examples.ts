@@ -52,8 +52,19 @@ export async function controlExamples(
   const brief = { name: "Pipeline", expires_at: Math.floor(world.clock.now() / 1_000) + 1 };
   const accessTokenId = await create("/access_tokens", resource("access_tokens", brief));
   const inOrganisation = { relationships: { organisation: to("organisations", ids.organisation) } };
+  const workflow = { name: "Line-up", endpoint_url: "https://workflows.example/", availability: ["event"] };
+  const workflowId = await create("/workflows", resource("workflows", workflow));
   const list = { query: { "page[count]": "5" } };
   return [
+    ["listOrganisations", [{ query: { ...list.query, include: "my_role", sort: "name" } }]],
+    ["listOrganisationChanges", [list]],
+    ["listSpaceChanges", [list]],
+    ["listProjectChanges", [list]],
+    ["listWorkflows", [{ query: { "filter[scope]": "event" } }]],
+    ["readWorkflow", [{ params: { workflowId } }]],
+    ["createWorkflow", [{ body: resource("workflows", workflow) }]],
+    ["changeWorkflow", [{ params: { workflowId }, body: resource("workflows", { enabled: false }) }]],
+    ["removeWorkflow", [{ params: { workflowId } }]],
     ["revokeAccessToken", [{ params: { accessTokenId } }]],
     ["createAccessToken", [{ body: resource("access_tokens", { name: "Pipeline", role_cap: "creator" }) }]],
     ["createOrganisation", [{ body: resource("organisations", { name: "Club" }) }]],

@@ -57,7 +57,6 @@ export const scopeRoles = resource({
   lists: scopes.map(under => ({ under, path: "roles" })),
   isCreatedUnderParent: true,
   sorts: ["created_at"],
-  include: ["user"],
   example: { email: "sam@example.com", role: "creator" },
   changeExample: { role: "viewer" },
   columns: ["id", "email", "role"],

@@ -10,8 +10,9 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { base64url, constantTimeEqual, keyedTag, uuid } from "../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
-import type { HomeKind, Role } from "../../authoring/mod.ts";
+import type { Role } from "../../authoring/mod.ts";
 import { Cache } from "../../background/mod.ts";
+import type { Home } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
 
@@ -40,10 +41,7 @@ export interface AuthorUser {
 }
 
 /** A place where a token works, with everything below. */
-export interface TokenScope {
-  readonly kind: HomeKind;
-  readonly id: string;
-}
+export type TokenScope = Home;
 
 /** A token without its secret. Times are Unix seconds. */
 export interface TokenInfo {
@@ -82,6 +80,8 @@ interface StoredToken extends TokenInfo {
 
 interface CachedAuthor extends Author {
   readonly tag: string;
+  /** A secret that was compared with the tag, so that the next request costs no HMAC. */
+  verified?: string;
 }
 
 /** Options of {@linkcode Authors}. */
@@ -258,8 +258,11 @@ export class Authors {
   }
 
   #check(author: CachedAuthor | null, id: string, secret: string): Author {
-    const tag = this.#tagOf(id, secret);
-    if (author === null || !constantTimeEqual(author.tag, tag)) throw unknownToken();
+    if (author === null) throw unknownToken();
+    if (author.verified === undefined || !constantTimeEqual(author.verified, secret)) {
+      if (!constantTimeEqual(author.tag, this.#tagOf(id, secret))) throw unknownToken();
+      author.verified = secret;
+    }
     if (author.token.expires * 1_000 <= this.#options.clock()) {
       throw new AppError("token_expired", "The access token has expired: create another one");
     }

@@ -53,6 +53,8 @@ export interface EffectiveRole {
   readonly from: Home | null;
 }
 
+const noRole: EffectiveRole = { role: "none", from: null };
+
 /** Options of {@linkcode Roles}. */
 export interface RolesOptions {
   readonly store: Store;
@@ -73,6 +75,7 @@ export class Roles {
   /** Returns a home with those above it, or null if it does not exist. */
   async chain(home: Home): Promise<Chain | null> {
     const { directory } = this.#options;
+    if (home.kind === "platform") return { homes: [home], organisationId: "" };
     if (home.kind === "organisation") {
       const organisation = await directory.organisation(home.id);
       return organisation === null ? null : { homes: [home], organisationId: organisation.id };
@@ -92,16 +95,43 @@ export class Roles {
   async roleIn(author: Author, chain: Chain): Promise<EffectiveRole> {
     const { user, token } = author;
     const { scopes, roleCap } = token;
-    if (scopes !== null && !scopes.some(scope => chain.homes.some(home => isSameHome(home, scope)))) {
-      return { role: "none", from: null };
+    const isWithin = ({ organisationId, homes }: Chain): boolean =>
+      scopes === null ||
+      organisationId === "" ||
+      scopes.some(scope => homes.some(home => isSameHome(home, scope)));
+    if (!isWithin(chain)) {
+      return noRole;
     }
-    const given = await this.#granted(user.id, chain, user.systemRole === "operator");
+    // A token of some places is no operator's.
+    const isOperator = user.systemRole === "operator" && (scopes === null || chain.organisationId !== "");
+    const given = await this.#granted(user.id, chain, isOperator);
     return { ...given, role: roleCap !== null && isRoleAtLeast(given.role, roleCap) ? roleCap : given.role };
+  }
+
+  /** Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. */
+  async shown(author: Author, home: Home, id: string) {
+    const chain = await this.chain(home);
+    const { role, from } = chain === null ? noRole : await this.roleIn(author, chain);
+    const isHere = from === null || from.id === id;
+    return {
+      attributes: { role },
+      meta: { inherited_from: isHere ? null : { type: `${from.kind}s`, id: from.id } },
+    };
   }
 
   /** Forgets what is cached of an organisation, after a change in this process. */
   forget(organisationId: string): void {
     this.#grants.delete(organisationId);
+  }
+
+  /** Returns a grant of an organisation, also one that another process made just now, or null for an unknown id. */
+  async grant(organisationId: string, id: string): Promise<Grant | null> {
+    const find = async (): Promise<Grant | null> =>
+      (await this.grants(organisationId)).list.find(grant => grant.id === id) ?? null;
+    const known = await find();
+    if (known !== null) return known;
+    this.forget(organisationId);
+    return await find();
   }
 
   /** Returns all grants of an organisation, at most 0.9 s old. */
@@ -115,8 +145,10 @@ export class Roles {
     isOperator: boolean,
   ): Promise<EffectiveRole> {
     if (isOperator) return { role: "admin", from: null };
+    // Everybody who authors may read what the platform offers.
+    if (organisationId === "") return { role: "viewer", from: null };
     const { list } = await this.grants(organisationId);
-    let best: EffectiveRole = { role: "none", from: null };
+    let best = noRole;
     for (const { userId: holder, scope, role } of list) {
       const counts = holder === userId && homes.some(home => isSameHome(home, scope));
       if (counts && roles.indexOf(role) > roles.indexOf(best.role)) best = { role, from: scope };

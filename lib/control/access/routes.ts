@@ -84,14 +84,8 @@ function myRoleRoute(
       const id = String((params as Readonly<Record<string, string>>)[parameter]).toLowerCase();
       if (!isUuid(id)) throw invalidField("Cannot find the role", parameter, "Expected a UUID");
       const home = homeNamed({ type: scope, id });
-      const chain = await services.roles.chain(home);
-      const { role, from } =
-        chain === null
-          ? { role: "none" as const, from: null }
-          : await services.roles.roleIn(principal, chain);
-      const isHere = from === null || (from.kind === home.kind && from.id === id);
-      const inherited_from = isHere ? null : { type: `${from.kind}s`, id: from.id };
-      return json(200, { data: { type: "scope_roles", id, attributes: { role } }, meta: { inherited_from } });
+      const { attributes, meta } = await services.roles.shown(principal, home, id);
+      return json(200, { data: { type: "scope_roles", id, attributes }, meta });
     },
   });
 }

@@ -21,6 +21,14 @@ export interface ResourceObject {
   readonly meta?: Attributes;
 }
 
+/** A document of an answer. */
+export interface Document {
+  readonly data: ResourceObject | readonly ResourceObject[];
+  readonly included?: readonly ResourceObject[];
+  readonly links?: Readonly<Record<string, string | null>>;
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
 /** What of a resource is shown. */
 export interface ShownAs {
   /** Address of the control API, without a slash at its end. */
@@ -36,7 +44,21 @@ export function entityTag({ rev }: Entity, { tag }: Presented): string {
   return tag === undefined ? versionTag(rev) : `"v${rev}.${tag}"`;
 }
 
-/** Returns a record as a resource object. */
+/** Returns all attributes of a record, shown or not, and what else `present` computed. */
+export function attributesOf(resource: Resource, entity: Entity, presented: Presented): Attributes {
+  const { created: created_at, updated: updated_at } = entity;
+  const values: Record<string, unknown> = {
+    ...entity.attributes,
+    ...{ created_at, updated_at },
+    ...presented.attributes,
+  };
+  for (const [name, { default: fallback = null }] of Object.entries(resource.attributes)) {
+    values[name] ??= isoOf(name, values) ?? fallback;
+  }
+  return values;
+}
+
+/** Returns a record as a resource object. `presented` has all attributes. */
 export function resourceObject(
   resource: Resource,
   entity: Entity,
@@ -47,22 +69,16 @@ export function resourceObject(
   const wanted = fields.get(type);
   const isShown = (name: string, heavy?: boolean): boolean =>
     wanted === undefined ? !(isListed && heavy === true) : wanted.has(name);
-  const values: Attributes = {
-    ...entity.attributes,
-    created_at: entity.created,
-    updated_at: entity.updated,
-    ...presented.attributes,
-  };
   const attributes: Record<string, unknown> = {};
-  for (const [name, { default: fallback = null, heavy }] of Object.entries(resource.attributes)) {
-    if (isShown(name, heavy)) attributes[name] = values[name] ?? isoOf(name, values) ?? fallback;
+  for (const [name, { heavy }] of Object.entries(resource.attributes)) {
+    if (isShown(name, heavy)) attributes[name] = presented.attributes[name];
   }
   const relationships: Record<string, unknown> = {};
   const self = `${base}/${type}/${entity.id}`;
   for (const [name, { kind, type: to }] of Object.entries(resource.relationships)) {
-    if (!isShown(name) || name === "my_role") continue;
+    if (!isShown(name)) continue;
     const links = kind === "link" ? { links: { related: `${self}/${name}` } } : {};
-    const id = entity.refs[name];
+    const id = name === "my_role" ? entity.id : entity.refs[name];
     const data = presented.related?.[name] ?? (id === undefined ? null : { type: to, id });
     relationships[name] = kind === "link" ? links : { data };
   }

@@ -1,11 +1,11 @@
-/** Grants of roles. */
+/** Grants of roles, and workflows. */
 
 import { resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
 import type { Draft } from "../draft.ts";
-import type { Entity, Home } from "../entity.ts";
-import type { Identifier, Kind, Records } from "../kind.ts";
+import { type Entity, type Home, platformHome } from "../entity.ts";
+import { type Identifier, type Kind, type Records, sharedRecord } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 
 const homeKinds: Readonly<Record<string, Home["kind"]>> = {
@@ -13,6 +13,10 @@ const homeKinds: Readonly<Record<string, Home["kind"]>> = {
   spaces: "space",
   projects: "project",
 };
+
+/** Most workflows of a deployment. */
+const workflowsMax = 1_000;
+const workflows = sharedRecord("workflows", workflowsMax);
 
 /** Returns the home that an identifier of an organisation, space or project names. */
 export function homeNamed({ type, id }: Identifier): Home {
@@ -39,12 +43,23 @@ const records: Records = {
   },
 };
 
+/** The kind of workflows, which belong to the platform. */
+export const workflowKind: Kind = {
+  resource: resources.workflows,
+  records: workflows,
+  homeOf: () => platformHome,
+  createdIn: () => ({ under: null, home: platformHome }),
+  list: draft => workflows.list(draft).map(({ id }) => id),
+  present: ({ attributes }) => ({ attributes: { scope: attributes.availability } }),
+};
+
 /** Builds the kind of grants. */
 export function scopeRoleKind(services: ControlServices): Kind {
   return {
     resource: resources.scope_roles,
     records,
     createdIn: (_refs, _id, parent) => ({ under: parent }),
+    accessIn: async (id, home) => (await services.roles.grant(home.id, id))?.scope ?? home,
     list: (draft, parentId) =>
       grantsOf(draft)
         .list.filter(({ scope }) => scope.id === parentId)

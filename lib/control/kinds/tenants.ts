@@ -1,9 +1,17 @@
 /** Organisations, spaces and projects. */
 
-import { resources } from "../../authoring/mod.ts";
+import { type HomeKind, resources } from "../../authoring/mod.ts";
 import { claimPlace, directoryPartition, domainPartition } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { decide, platformPartition, type Store } from "../../storage/mod.ts";
+import {
+  type BoardEntry,
+  decide,
+  platformPartition,
+  readPageAfter,
+  type Store,
+  storageLimits,
+} from "../../storage/mod.ts";
+import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
 import { type BeforeChange, type Change, type Kind, ownRecords, unprocessable } from "../kind.ts";
@@ -32,6 +40,7 @@ function organisationKind(services: ControlServices): Kind {
     resource: resources.organisations,
     records: ownRecords(() => "organisation", organisationCodec),
     homeOf: id => ({ kind: "organisation", id }),
+    listFor: author => organisationsOf(services, author),
     createdIn: (_, id) => ({ under: null, home: { kind: "organisation", id } }),
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
     prepare: (entity, _, change) => checked(services, "organisation", entity, change),
@@ -69,6 +78,40 @@ export async function listOrganisation(store: Store, id: string, now: number): P
   await store.commit(platformPartition("control"), {
     writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
   });
+}
+
+/** Returns the organisations in which a caller has a role: all of them for operators, oldest first. */
+async function organisationsOf(
+  { store, authors, roles }: ControlServices,
+  author: Author,
+): Promise<readonly string[]> {
+  const { user, token } = author;
+  if (user.systemRole === "operator" && token.scopes === null) return await allOrganisations(store);
+  const hinted = await authors.organisations(user.id);
+  const granted = await Promise.all(
+    hinted.map(async id => {
+      const chain = await roles.chain({ kind: "organisation", id });
+      return chain !== null && (await roles.roleIn(author, chain)).role !== "none";
+    }),
+  );
+  return hinted.filter((_, index) => granted[index]);
+}
+
+async function allOrganisations(store: Store): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let after: BoardEntry | null = null;
+  for (;;) {
+    const query = {
+      key: "organisations",
+      direction: "asc",
+      after,
+      limit: storageLimits.rangeLimitMax,
+    } as const;
+    const { entries, isEnd } = await readPageAfter(store, platformPartition("control"), query);
+    ids.push(...entries.map(({ member }) => member));
+    after = entries.at(-1) ?? null;
+    if (isEnd || after === null) return ids;
+  }
 }
 
 function spaceKind(services: ControlServices): Kind {
@@ -124,7 +167,7 @@ function projectKind(services: ControlServices): Kind {
 /** Checks the settings of areas. */
 function checked<E extends { readonly attributes: Readonly<Record<string, unknown>> }>(
   { settingsFaults }: ControlServices,
-  kind: Home["kind"],
+  kind: HomeKind,
   entity: E,
   { input }: Change,
 ): E {
