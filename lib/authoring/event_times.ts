@@ -33,29 +33,48 @@ export interface EventTimes {
   readonly fixedState?: EventState | undefined;
 }
 
-/** The state of an event at an instant, and the instants around it in Unix seconds. */
-export interface EventPhase {
-  readonly state: EventState;
+/** The instants at which the state of an event changes, in Unix seconds. */
+export interface EventInstants {
   /** When it began or will begin; null if nobody knows. */
   readonly begin: number | null;
   /** When it ended or will end; null if nobody knows. */
   readonly end: number | null;
+  /** When it was or will be past, which is later than its end where it is on demand; null if nobody knows. */
+  readonly over: number | null;
+  /** A state that the clock does not change. */
+  readonly fixedState?: EventState | undefined;
+}
+
+/** The state of an event at an instant, and the instants around it. */
+export interface EventPhase extends EventInstants {
+  readonly state: EventState;
   /** The next instant at which the clock alone changes the state; null if there is none. */
   readonly changesAt: number | null;
 }
 
-/** Returns the state of an event at `now`, in Unix seconds. */
-export function eventPhase(times: EventTimes, now: number): EventPhase {
+/** Returns the instants of an event. */
+export function eventInstants(times: EventTimes): EventInstants {
   const { fixedState, stoppedAt, closedAt, onDemand } = times;
   const begin = beginOf(times);
   const end = begin === null ? stoppedAt : endOf(times, begin);
-  if (fixedState !== undefined) return { state: fixedState, begin, end, changesAt: null };
-  if (begin === null) return { state: "future", begin, end, changesAt: null };
-  if (now < begin) return { state: "future", begin, end, changesAt: begin };
-  if (end === null || now < end) return { state: "current", begin, end, changesAt: end };
-  const over = Math.min(closedAt ?? Number.POSITIVE_INFINITY, end + onDemand);
-  if (now < over) return { state: "on_demand", begin, end, changesAt: over };
-  return { state: "past", begin, end, changesAt: null };
+  const over = end === null ? null : Math.min(closedAt ?? Number.POSITIVE_INFINITY, end + onDemand);
+  return { begin, end, over, ...(fixedState === undefined ? {} : { fixedState }) };
+}
+
+/** Returns the state of an event at `now`, in Unix seconds. */
+export function eventState({ begin, end, over, fixedState }: EventInstants, now: number): EventState {
+  if (fixedState !== undefined) return fixedState;
+  if (begin === null || now < begin) return "future";
+  if (end === null || now < end) return "current";
+  return over !== null && now < over ? "on_demand" : "past";
+}
+
+/** Returns the phase of an event at `now`, in Unix seconds. */
+export function eventPhase(times: EventTimes, now: number): EventPhase {
+  const instants = eventInstants(times);
+  const state = eventState(instants, now);
+  const next = { future: instants.begin, current: instants.end, on_demand: instants.over, past: null };
+  return { ...instants, state, changesAt: instants.fixedState === undefined ? next[state] : null };
 }
 
 function beginOf({ startMode, startAt, startedAt }: EventTimes): number | null {

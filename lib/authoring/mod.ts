@@ -23,7 +23,16 @@ export {
   notedTime,
   revelation,
 } from "./element_times.ts";
-export { type EventPhase, type EventState, type EventTimes, eventPhase, eventStates } from "./event_times.ts";
+export {
+  type EventInstants,
+  type EventPhase,
+  type EventState,
+  type EventTimes,
+  eventInstants,
+  eventPhase,
+  eventState,
+  eventStates,
+} from "./event_times.ts";
 export { childId, idPrefix, isChildId } from "./ids.ts";
 export {
   type Attribute,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { EventTimes } from "../authoring/mod.ts";
+import { type EventTimes, eventInstants } from "../authoring/mod.ts";
 import {
   directoryPartition,
   type Event,
@@ -118,11 +118,8 @@ const authoredEventCodec = landedCodec<Event>(
   ({ projectId }) => ({ project: projectId }),
   entity => {
     const times = eventEntityTimes(entity);
-    return {
-      projectId: entity.refs.project,
-      startAt: times.startedAt ?? times.startAt ?? entity.created,
-      times,
-    };
+    const startAt = eventInstants(times).begin ?? times.startAt ?? entity.created;
+    return { projectId: entity.refs.project, startAt, times };
   },
 );
 
@@ -131,11 +128,15 @@ export const eventCodec: Codec = {
   decode(stored) {
     const entity = authoredEventCodec.decode(stored);
     if (entity.rev > 0) return entity;
-    const { startMode, startAt, startedAt, stoppedAt, duration, fixedState } = eventTimesOf(
+    const { startMode, startAt, startedAt, duration, endMode, endAt, fixedState } = eventTimesOf(
       stored as StoredEvent,
     );
-    const attributes = { ...entity.attributes, start_mode: startMode, start_at: startAt, duration };
-    return { ...entity, attributes, state: { startedAt, stoppedAt, fixedState } };
+    const attributes = {
+      ...entity.attributes,
+      ...{ start_mode: startMode, start_at: startAt, duration, end_mode: endMode, end_at: endAt },
+    };
+    const state = { startedAt, ...(fixedState === undefined ? {} : { fixedState }) };
+    return { ...entity, created: (stored as StoredEvent).startAt, attributes, state };
   },
   encode: authoredEventCodec.encode,
 };

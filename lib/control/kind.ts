@@ -10,6 +10,7 @@ import { AppError, type FieldError } from "../errors/mod.ts";
 import type { Author } from "./access/authors.ts";
 import type { Draft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";
+import type { ListView } from "./jsonapi/queries.ts";
 
 /** The circumstances of a request. */
 export interface Circumstances {
@@ -114,6 +115,13 @@ export function sharedRecord(
   };
 }
 
+/** Some of the records under a parent, in the order that was asked for. */
+export interface Narrowed {
+  readonly ids: readonly string[];
+  /** Filters that have not been applied. */
+  readonly filters: ListView["filters"];
+}
+
 /** The behaviour of a resource. */
 export interface Kind {
   readonly resource: Resource;
@@ -125,14 +133,19 @@ export interface Kind {
   /** Returns where a creation needs its role, and the home of the new record if that is another. */
   readonly createdIn: (refs: Input["refs"], id: string, parent: Identifier | null) => Creation;
   /** Names the records that presenting and changing an entity surely need. */
-  readonly wants?: (id: string) => readonly string[];
+  readonly wants?: (id: string, isWrite: boolean) => readonly string[];
   readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
   /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
   readonly list?: (draft: Draft, parentId: string) => readonly string[];
   /** Returns the ids of the records that a caller may see, where a list has no parent. */
   readonly listFor?: (author: Author) => Promise<readonly string[]>;
-  /** Returns the board of the parent's partition that orders the records by `sort`. For lists without a bound. */
-  readonly board?: (sort: string) => string;
+  /** Returns the board of the parent's partition that orders the records, and their highest score. For lists without a bound. */
+  readonly board?: (
+    view: ListView,
+    now: number,
+  ) => { readonly key: string; readonly max?: number | undefined };
+  /** Finds the records of a list without its board; null where it cannot. */
+  readonly narrow?: (parent: Identifier, view: ListView, now: number) => Promise<Narrowed | null>;
   /** Checks a new or changed entity and completes it. */
   readonly prepare?: (entity: Entity, draft: Draft, change: Change) => Entity;
   /** Writes what follows from a new or changed entity, beside its record. */

@@ -6,7 +6,7 @@
 
 import type { Clock, Cursors, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import { type Directory, Places } from "../directory/mod.ts";
-import type { AnyRoute } from "../http/mod.ts";
+import type { AnyRoute, Logger } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/guard.ts";
@@ -20,6 +20,7 @@ import { listOrganisation, tenantKinds } from "./kinds/tenants.ts";
 import { Reader } from "./read.ts";
 import { resourceRoutes } from "./routes.ts";
 import type { ControlServices, Kinds } from "./services.ts";
+import { ControlWork } from "./work.ts";
 import { Writer } from "./write.ts";
 
 export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
@@ -33,6 +34,9 @@ export interface ControlOptions extends Pick<ControlServices, "outbound" | "sett
   readonly cursors: Cursors;
   readonly clock: Clock;
   readonly random: RandomBytes;
+  /** Names this process among all. */
+  readonly holder: string;
+  readonly logger: Logger;
   /** Address of the platform, without a slash at its end. */
   readonly publicUrl: string;
 }
@@ -42,6 +46,8 @@ export interface Control {
   readonly authors: Authors;
   readonly roles: Roles;
   readonly routes: readonly AnyRoute[];
+  /** Does what time or dead processes left to do. */
+  work(): Promise<void>;
 }
 
 /** Creates the control API. */
@@ -52,6 +58,7 @@ export function createControl(options: ControlOptions): Control {
     authors: new Authors(options),
     roles: new Roles(options),
     places: new Places(options),
+    work: new ControlWork(options),
     base: `${publicUrl}/api/v2`,
     userAgent: `Grandstand-Authoring/1.0 (+${publicUrl})`,
   };
@@ -69,6 +76,7 @@ export function createControl(options: ControlOptions): Control {
   return {
     authors,
     roles,
+    work: () => services.work.run(),
     routes: [
       ...accessRoutes({ services, author }),
       ...auditRoutes(services, author),

@@ -20,7 +20,7 @@ import {
   type ShownAs,
 } from "./jsonapi/documents.ts";
 import type { ListView, View } from "./jsonapi/queries.ts";
-import { type Circumstances, type Identifier, type Kind, notFound } from "./kind.ts";
+import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
 import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
 
 /** Reads resources for callers. */
@@ -84,8 +84,9 @@ export class Reader {
     const { cursors } = this.#services;
     const after = cursors.open(scope, view.cursor, "page[cursor]");
     const listing = { kind, parent, home: access.home, circumstances, shown, view };
-    const page = await (kind.board === undefined
-      ? this.#sortedPage(listing, after)
+    const narrowed = (await kind.narrow?.(parent, view, circumstances.now)) ?? null;
+    const page = await (kind.board === undefined || narrowed !== null
+      ? this.#sortedPage(listing, after, narrowed)
       : this.#boardPage(listing, after));
     const next = cursors.seal(scope, page.next);
     const links = pageLinks(self, next);
@@ -99,14 +100,16 @@ export class Reader {
   }
 
   /** A page of a bounded list, of which all records are read if they have to be filtered or ordered. */
-  async #sortedPage(listing: Listing, after: string | undefined): Promise<Page> {
-    const { kind, parent, home, view } = listing;
+  async #sortedPage(listing: Listing, after: string | undefined, narrowed: Narrowed | null): Promise<Page> {
+    const { kind, parent, home } = listing;
+    const view =
+      narrowed === null ? listing.view : { ...listing.view, sort: null, filters: narrowed.filters };
     const { list = () => [] } = kind;
     const listed = async (): Promise<readonly string[]> => {
       const steps = [(draft: Draft) => list(draft, parent.id)];
       return (await runDraft(this.#services.store, homePartition(home), { keys: [], steps }))[0] ?? [];
     };
-    const ids = await (kind.listFor?.(listing.circumstances.author) ?? listed());
+    const ids = narrowed?.ids ?? (await (kind.listFor?.(listing.circumstances.author) ?? listed()));
     const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
     const found = isPlain ? null : await this.#load(listing, ids);
     const ordered =
@@ -126,13 +129,13 @@ export class Reader {
 
   /** A page of a list that a board orders. Entries that a filter leaves out cost a bounded number of reads. */
   async #boardPage(listing: Listing, after: string | undefined): Promise<Page> {
-    const { kind, home, view } = listing;
-    const key = kind.board?.(view.sort?.by ?? "") ?? "";
+    const { kind, home, view, circumstances } = listing;
+    const { key, max } = kind.board?.(view, circumstances.now) ?? { key: "" };
     const direction = view.sort === null || view.sort.descending ? "desc" : "asc";
     let point = after === undefined ? null : (JSON.parse(after) as BoardEntry);
     const objects: ResourceObject[] = [];
     for (let round = 0; round < filteredReadsMax; round++) {
-      const query = { key, direction, after: point, limit: view.count } as const;
+      const query = { key, direction, after: point, max, limit: view.count } as const;
       const { entries, isEnd } = await readPageAfter(this.#services.store, homePartition(home), query);
       const found = await this.#load(
         listing,
@@ -287,8 +290,8 @@ interface Shown {
 }
 
 /** Returns the keys that reading and changing a record surely need. */
-export function keysOf({ records, wants }: Kind, id: string): readonly string[] {
-  return [...records.keys(id), ...(wants?.(id) ?? [])];
+export function keysOf({ records, wants }: Kind, id: string, isWrite = false): readonly string[] {
+  return [...records.keys(id), ...(wants?.(id, isWrite) ?? [])];
 }
 
 /** Returns a record of a draft as a resource object, or null if there is none. */
@@ -327,6 +330,7 @@ function isWanted({ entity, values }: Shown, filters: ListView["filters"]): bool
       return rest.length === 0 ? annotation !== undefined : annotation === rest.join("=");
     }
     if (name === "before") return Number(values.start_at ?? entity.created) * 1_000 < Date.parse(text);
+    if (name === "only_listings") return true;
     return [values[name]].flat().some(value => text.split(",").includes(String(value)));
   });
 }

@@ -14,6 +14,7 @@ import type { Author, Authors } from "./access/authors.ts";
 import type { Chain, Roles } from "./access/roles.ts";
 import type { Home } from "./entity.ts";
 import { type Kind, notFound } from "./kind.ts";
+import type { ControlWork } from "./work.ts";
 
 /** Dependencies of the control API. */
 export interface ControlServices {
@@ -23,6 +24,7 @@ export interface ControlServices {
   readonly roles: Roles;
   readonly places: Places;
   readonly cursors: Cursors;
+  readonly work: ControlWork;
   /** Unix ms. */
   readonly clock: () => number;
   /** Address of the control API, without a slash at its end. */

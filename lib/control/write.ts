@@ -83,7 +83,7 @@ export class Writer {
     const operations = await this.#beforehand(prepared, request, organisationId);
     const circumstances = this.#circumstances(request.author);
     const answers = await runDraft(store, homePartition(home), {
-      keys: operations.flatMap(({ kind, id }) => keysOf(kind, id)),
+      keys: operations.flatMap(({ kind, id }) => keysOf(kind, id, true)),
       steps: [
         ...operations.map(
           operation => (draft: Draft) => applied(operation, draft, circumstances, request.shown),
@@ -290,6 +290,8 @@ function requireMatch(
   circumstances: Circumstances,
 ): void {
   if (ifMatch === undefined || previous === null) return;
+  // The tag covers what the record presents of others, so these must not change either.
+  for (const key of keysOf(kind, previous.id)) draft.get(key);
   const tag = entityTag(previous, kind.present?.(previous, draft, circumstances) ?? { attributes: {} });
   if (matchesTag(ifMatch, tag)) return;
   throw new AppError(

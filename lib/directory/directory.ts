@@ -6,10 +6,12 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
+import { eventState } from "../authoring/mod.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
 import { chain } from "../http/mod.ts";
-import { type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
+import { type BoardEntry, type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 import { currentKey, parseRevision } from "./loyalty_versions.ts";
+import { openEventsKey, openEventsOf, parseOpenEvents } from "./open_events.ts";
 import {
   directoryPartition,
   domainCharactersMax,
@@ -18,7 +20,6 @@ import {
   eventAliases,
   eventAt,
   type Organisation,
-  openEventsKey,
   type Project,
   type Space,
   type StoredEvent,
@@ -29,8 +30,10 @@ import {
 const ageMsMax = 900;
 /** Number of records of each kind that a process caches. */
 const entriesMax = 20_000;
-/** Number of events that have begun, newest first, among which `current` and `latest` are looked for. */
-const aliasScanMax = 100;
+/** Number of begun events, newest first, among which one that is past is looked for at first. */
+const begunScanMax = 100;
+/** Number of events of which the newest that is there stands for an alias. */
+const candidatesMax = 10;
 const eventsPageMax = 100;
 
 /** Looks up records of the directory. Answers come without a promise while they are cached. */
@@ -206,9 +209,7 @@ function loadedEvent(stored: Stored, now: number): Loaded<Event> {
   return { version: `${event.id} ${event.state} ${stored.version}`, value: event };
 }
 
-/**
- * Looks among the events that have not ended, and among the newest that have begun: many planned events hide no running one.
- */
+/** Looks among the open events; `latest` may also be the newest of all others, which are past. */
 async function readAliasedEvent(
   store: Store,
   projectId: string,
@@ -216,22 +217,31 @@ async function readAliasedEvent(
   now: number,
 ): Promise<Loaded<Event | null>> {
   const partition = directoryPartition("project", projectId);
-  const [open, begun, newest] = await store.read(partition, [
+  const [stored, { entries, size }] = await store.read(partition, [
     { type: "record", key: openEventsKey },
-    { type: "board", key: "events", limit: aliasScanMax, reverse: true, max: now / 1_000 },
-    { type: "board", key: "events", limit: aliasScanMax, reverse: true },
+    { type: "board", key: "events", limit: begunScanMax, reverse: true, max: now / 1_000 },
   ]);
-  const listed = open === null ? [] : (JSON.parse(open.value) as readonly string[]);
-  const ids = [
-    ...new Set([...[...begun.entries, ...newest.entries].map(({ member }) => member), ...listed]),
-  ].slice(0, storageLimits.readsMax);
-  const reads = ids.map((id): ReadRecord => ({ type: "record", key: `event:${id}` }));
+  if (size === 0) return { version: null, value: null };
+  const open = stored === null ? await openEventsOf(store, projectId, now / 1_000) : parseOpenEvents(stored);
   const states: readonly Event["state"][] = alias === "current" ? ["current"] : ["past", "on_demand"];
-  const found = (reads.length === 0 ? [] : await store.read(partition, reads))
-    .flatMap(stored => (stored === null ? [] : [loadedEvent(stored, now)]))
-    .filter(({ value }) => states.includes(value.state))
-    .sort((a, b) => b.value.startAt - a.value.startAt);
-  return found[0] ?? { version: null, value: null };
+  const candidates = open
+    .filter(event => states.includes(eventState(event, now / 1_000)))
+    .map(({ id: member, start: score }) => ({ member, score }));
+  if (alias === "latest") {
+    const ids = new Set(open.map(({ id }) => id));
+    const isPast = ({ member }: BoardEntry): boolean => !ids.has(member);
+    // Open events may hide the past ones, and a state may have been fixed before its time.
+    const [more] = entries.some(isPast)
+      ? [{ entries }]
+      : await store.read(partition, [
+          { type: "board", key: "events", reverse: true, limit: storageLimits.rangeLimitMax },
+        ]);
+    candidates.push(...more.entries.filter(isPast).slice(0, candidatesMax));
+  }
+  const newest = candidates.sort((a, b) => b.score - a.score).slice(0, candidatesMax);
+  const reads = newest.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+  const found = (reads.length === 0 ? [] : await store.read(partition, reads)).find(event => event !== null);
+  return found ? loadedEvent(found, now) : { version: null, value: null };
 }
 
 function isAlias(text: string): text is (typeof eventAliases)[number] {

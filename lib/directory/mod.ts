@@ -21,6 +21,14 @@ export {
   type LoyaltyVersionsOptions,
   loyaltyBytesMax,
 } from "./loyalty_versions.ts";
+export {
+  isOpen,
+  type OpenEvent,
+  openEventOf,
+  openEventsKey,
+  openEventsOf,
+  withOpenEvent,
+} from "./open_events.ts";
 export { claimPlace, type Home, isSameHome, Places } from "./places.ts";
 export {
   directoryPartition,

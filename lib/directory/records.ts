@@ -80,19 +80,31 @@ export interface Event extends Immutable<Omit<v.InferOutput<typeof EventSchema>,
 /** An event as stored: with its times, or as an older seed wrote it. */
 export type StoredEvent = Immutable<v.InferOutput<typeof EventSchema>> & { readonly times?: EventTimes };
 
-/** Returns the facts that decide the state of an event. */
+/** Returns the facts that decide the state of an event. A state that was written down lasts until somebody starts or stops the event. */
 export function eventTimesOf({ times, state, startAt, endAt }: StoredEvent): EventTimes {
   if (times !== undefined) return times;
   const common = {
-    startedAt: null,
     stoppedAt: null,
     closedAt: null,
+    duration: 0,
     extraTime: 0,
     onDemand: 0,
+    startAt,
+  } as const;
+  const follows = {
+    ...common,
+    startMode: "clock",
+    startedAt: null,
+    endMode: "scheduled",
     endAt: endAt ?? null,
+  } as const;
+  if (state === undefined) return follows;
+  return {
+    ...follows,
+    startMode: "manual",
+    startedAt: state === "future" ? null : startAt,
+    fixedState: state,
   };
-  const follows = { ...common, startMode: "clock", startAt, duration: 0, endMode: "scheduled" } as const;
-  return state === undefined ? follows : { ...follows, fixedState: state };
 }
 
 /** Returns an event as it is at `now`, in Unix ms. */
@@ -137,9 +149,6 @@ export const spacesKey = "spaces";
 
 /** The record of a space that lists the ids of its projects. */
 export const projectsKey = "projects";
-
-/** The record of a project that lists the ids of events which have not ended. */
-export const openEventsKey = "open";
 
 /** Returns the partition of a space's claim to a domain. */
 export function domainPartition(domain: string): Partition {

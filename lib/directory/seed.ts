@@ -9,15 +9,9 @@ import { AppError, type FieldError } from "../errors/mod.ts";
 import { decide, platformPartition, type Store, type Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
+import { listOpenEvents } from "./open_events.ts";
 import { claimPlace, notePlace } from "./places.ts";
-import {
-  directoryPartition,
-  domainPartition,
-  openEventsKey,
-  projectsKey,
-  type Space,
-  spacesKey,
-} from "./records.ts";
+import { directoryPartition, domainPartition, projectsKey, type Space, spacesKey } from "./records.ts";
 
 /** Options of seeding. */
 export interface SeedOptions {
@@ -115,8 +109,7 @@ async function listForAuthors(
     await claimPlace(store, { kind: "project", id });
     const own = events.filter(({ projectId }) => projectId === id);
     for (const event of own) await notePlace(store, event.id, { kind: "project", id });
-    const open = own.filter(({ state }) => state !== "past").map(event => event.id);
-    await addIds(store, directoryPartition("project", id), openEventsKey, open);
+    await listOpenEvents(store, id, own, now);
   }
 }
 

@@ -180,6 +180,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await merges.work();
       await services.removals.resume();
       await idleUsers.sweepDue();
+      await services.control.work();
       await apiKeys.flushUses();
       await readiness.watch();
     },

@@ -151,12 +151,13 @@ function createAuthoring(
   options: ResolvedOptions,
   directory: Directory,
 ): Pick<Services, "control" | "cursors"> {
-  const { store, secret, clock, random, publicUrl } = options;
+  const { store, secret, clock, random, publicUrl, logger } = options;
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
   return {
     cursors,
     control: createControl({
-      ...{ store, secret, directory, cursors, clock, random, publicUrl, settingsFaults },
+      ...{ store, secret, directory, cursors, clock, random, publicUrl, logger, settingsFaults },
+      holder: uuid(random),
       outbound: options.outbound ?? null,
     }),
   };

@@ -1,18 +1,36 @@
 /** Events. */
 
-import { type Contents, contentsKey, eventPhase, noContents, resources } from "../../authoring/mod.ts";
+import {
+  type Contents,
+  contentsKey,
+  elementKey,
+  eventInstants,
+  eventPhase,
+  eventState,
+  noContents,
+  resources,
+} from "../../authoring/mod.ts";
+import {
+  type Home,
+  type OpenEvent,
+  openEventOf,
+  openEventsKey,
+  openEventsOf,
+  type StoredEvent,
+  withOpenEvent,
+} from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import { narrowEvents } from "./event_lists.ts";
+import { checkedServices } from "./tenants.ts";
 
-/** The record of a project that lists the events which have not ended. */
-const openKey = "open";
-/** Most events of a project that have not ended. */
-const openMax = 1_000;
 /** Boards of a project that order its events. */
 const boards = { start: "events", created: "events_created" } as const;
+/** Attributes that decide when an event begins and ends. */
+const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "extra_time_duration"];
 
 /** The key of an event. */
 export function eventKey(id: string): string {
@@ -24,82 +42,145 @@ export function eventKind(services: ControlServices): Kind {
   return {
     resource: resources.events,
     records: ownRecords(eventKey, eventCodec),
-    wants: id => [contentsKey(id), openKey],
+    wants: (id, isWrite) => (isWrite ? [contentsKey(id), openEventsKey] : [contentsKey(id)]),
     createdIn: ({ project }) => ({ under: { type: "projects", id: project ?? "" } }),
-    board: sort => (sort === "created_at" ? boards.created : boards.start),
-    present(entity, draft, { now }) {
-      const { id } = entity;
-      const contents = draft.get<Contents>(contentsKey(id), { isGuarded: true }) ?? noContents;
-      const { state, end } = eventPhase(eventEntityTimes(entity), now);
-      return {
-        attributes: {
-          state,
-          actions: actionsOf(entity, now),
-          end_at: entity.attributes.end_at ?? end,
-          original_duration: entity.attributes.duration ?? resources.events.attributes.duration?.default,
-          live_stats_uuid: id,
-          urls: { self: `${services.base}/events/${id}` },
-        },
-        related: { stats: { type: "stats", id } },
-        tag: String(contents.rev),
-      };
+    board: ({ sort, filters }, now) => {
+      const before = filters.before === undefined ? undefined : Date.parse(String(filters.before)) / 1_000;
+      const max = filters.state === "past" ? Math.min(now, before ?? now) : before;
+      return sort?.by === "created_at" ? { key: boards.created } : { key: boards.start, max };
     },
-    prepare: (entity, _, change) => prepared(entity, change),
+    narrow: ({ id }, view, now) => narrowEvents(services.store, id, view, now),
+    present: (entity, draft, { now }) => presented(services, entity, draft, now),
+    prepare: (entity, _, change) => prepared(checkedServices(services, "event", entity, change), change),
     changed: (entity, draft, change) => index(entity, draft, change),
     removed(entity, draft, { now }) {
-      const { state } = eventPhase(eventEntityTimes(entity), now);
-      if (state === "current")
+      if (stateOf(entity, now) === "current")
         throw new AppError("conflict", "Cannot remove the event as it is running: stop it first");
       const contents = draft.get<Contents>(contentsKey(entity.id));
-      for (const { id } of contents?.elements ?? []) draft.put(`element:${id}`, null);
+      for (const { id } of contents?.elements ?? []) draft.put(elementKey(id), null);
       draft.put(contentsKey(entity.id), null);
       for (const key of Object.values(boards)) draft.effect({ type: "unscore", key, member: entity.id });
-      setOpen(draft, entity.id, false);
+      setOpen(draft, entity.id, now);
+    },
+    async before({ id, isNew, input, isDry }) {
+      if (isDry) return undefined;
+      const home: Home | null = isNew
+        ? { kind: "project", id: input.refs.project ?? "" }
+        : await services.places.homeOf(id);
+      if (home === null) return undefined;
+      await services.work.expect(home, async () => {
+        await openEventsOf(services.store, home.id, services.clock() / 1_000);
+      });
+      return undefined;
     },
   };
 }
 
+function stateOf(entity: Entity, now: number) {
+  return eventState(eventInstants(eventEntityTimes(entity)), now);
+}
+
+function presented({ base }: ControlServices, entity: Entity, draft: Draft, now: number) {
+  const { id, attributes } = entity;
+  const contents = draft.get<Contents>(contentsKey(id), { isGuarded: true }) ?? noContents;
+  const phase = eventPhase(eventEntityTimes(entity), now);
+  const { state, begin, end } = phase;
+  const isOver = state === "on_demand" || state === "past";
+  const plannedEnd = attributes.end_mode === "scheduled" ? (attributes.end_at ?? end) : end;
+  return {
+    attributes: {
+      state,
+      actions: actionsOf(entity, now),
+      start_at: begin ?? attributes.start_at,
+      end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
+      original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
+      live_stats_uuid: id,
+      urls: { self: `${base}/events/${id}` },
+    },
+    related: { stats: { type: "stats", id } },
+    tag: String(contents.rev),
+  } as const;
+}
+
 /** Returns the actions that are possible. */
 function actionsOf(entity: Entity, now: number): readonly string[] {
-  const { state } = eventPhase(eventEntityTimes(entity), now);
+  const state = stateOf(entity, now);
   if (state === "future") return entity.attributes.start_mode === "clock" ? [] : ["start"];
   return state === "past" ? [] : ["stop"];
 }
 
-function prepared(entity: Entity, { input, now, previous }: Change): Entity {
-  const { start_mode: mode = "manual", start_at: at = null } = entity.attributes;
+function prepared(entity: Entity, change: Change): Entity {
+  const { input, now, previous } = change;
+  const {
+    start_mode: mode = "manual",
+    start_at: at = null,
+    end_mode: end,
+    end_at: endAt,
+  } = entity.attributes;
   // Clients send 0 for events that somebody starts.
   const startAt = at === 0 ? null : at;
+  const isPlanned = planned.some(name => input.attributes[name] !== undefined);
   if (mode === "clock" && startAt === null)
     throw badAttribute(input, "start_at", "Expected a time, as the start mode is `clock`");
+  if (
+    isPlanned &&
+    mode === "clock" &&
+    end === "scheduled" &&
+    typeof endAt === "number" &&
+    endAt <= Number(startAt)
+  )
+    throw badAttribute(input, "end_at", "Expected a time after `start_at`");
+  // A state that a seed fixed for a future event lasts until somebody plans it.
+  const { fixedState, ...state } = entity.state ?? {};
+  const isFreed = fixedState === "future" && isPlanned;
   const attributes = { ...entity.attributes, start_at: startAt };
-  const next = { ...entity, attributes };
-  if (input.action === null) return next;
+  const next = { ...entity, attributes, ...(isFreed ? { state } : {}) };
+  if (input.action === null) {
+    if (previous !== null) requireForward(stateOf(previous, now), stateOf(next, now));
+    return next;
+  }
   const possible = actionsOf(next, now);
   if (!possible.includes(input.action)) throw badAction(input, previous === null ? ["start"] : possible);
-  const { fixedState: _, ...state } = entity.state ?? {};
-  if (input.action === "start") return { ...next, state: { ...state, startedAt: now } };
-  const isRunning = eventPhase(eventEntityTimes(next), now).state === "current";
-  return { ...next, state: { ...state, [isRunning ? "stoppedAt" : "closedAt"]: now } };
+  const acted = { ...next, state: { ...state, ...notedBy(input.action, next, now) } };
+  if (input.action === "start" && stateOf(acted, now) !== "current")
+    throw badAttribute(input, "action", "Expected an event whose `end_at` has not passed");
+  return acted;
+}
+
+/** An event whose end is put off runs again; nothing else leads back to a former state. */
+function requireForward(before: ReturnType<typeof stateOf>, after: ReturnType<typeof stateOf>): void {
+  const order = ["future", "current", "on_demand", "past"];
+  if (before === "on_demand" && after === "current") return;
+  if (order.indexOf(after) >= order.indexOf(before)) return;
+  throw new AppError("conflict", `Cannot change the event so that it would be ${after}: it is ${before}`);
+}
+
+/** Returns the times that an action notes. */
+function notedBy(action: string, entity: Entity, now: number): Readonly<Record<string, unknown>> {
+  if (action === "start") return { startedAt: now };
+  const { begin, end } = eventInstants(eventEntityTimes(entity));
+  // A fixed state may contradict the times.
+  const isFixed = entity.state?.fixedState !== undefined;
+  const started = isFixed ? { startedAt: Math.min(begin ?? now, now) } : {};
+  if (stateOf(entity, now) === "current") return { ...started, stoppedAt: now };
+  return { ...started, ...(isFixed ? { stoppedAt: Math.min(end ?? now, now) } : {}), closedAt: now };
 }
 
 function index(entity: Entity, draft: Draft, { previous, now }: Change): void {
-  const { begin, state } = eventPhase(eventEntityTimes(entity), now);
-  const { id, created } = entity;
-  draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: begin ?? created });
-  if (previous === null)
-    draft.effect({ type: "score", op: "set", key: boards.created, member: id, score: created });
-  setOpen(draft, id, state !== "past");
+  const { id, created: score } = entity;
+  const entry = entryOf(entity);
+  if (previous === null) draft.effect({ type: "score", op: "set", key: boards.created, member: id, score });
+  if (previous !== null && JSON.stringify(entryOf(previous)) === JSON.stringify(entry)) return;
+  draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
+  setOpen(draft, entry, now);
 }
 
-function setOpen(draft: Draft, id: string, isOpen: boolean): void {
-  const open = draft.get<readonly string[]>(openKey) ?? [];
-  if (open.includes(id) === isOpen) return;
-  if (isOpen && open.length >= openMax) {
-    throw new AppError(
-      "conflict",
-      `Cannot plan another event as ${openMax} have not ended: remove or stop some`,
-    );
-  }
-  draft.put(openKey, isOpen ? [...open, id] : open.filter(each => each !== id));
+function entryOf(entity: Entity): OpenEvent {
+  const repeats = entity.attributes.repeat === true && entity.state?.repeatedAs === undefined;
+  return openEventOf(eventCodec.encode(entity) as StoredEvent, entity.created, repeats);
+}
+
+function setOpen(draft: Draft, change: OpenEvent | string, now: number): void {
+  const open = draft.get<readonly OpenEvent[]>(openEventsKey) ?? [];
+  draft.put(openEventsKey, withOpenEvent(open, change, now));
 }

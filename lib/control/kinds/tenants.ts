@@ -43,7 +43,7 @@ function organisationKind(services: ControlServices): Kind {
     listFor: author => organisationsOf(services, author),
     createdIn: (_, id) => ({ under: null, home: { kind: "organisation", id } }),
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
-    prepare: (entity, _, change) => checked(services, "organisation", entity, change),
+    prepare: (entity, _, change) => checkedServices(services, "organisation", entity, change),
     changed(_, draft, { previous, author: { user }, now, home, input }) {
       if (previous !== null) return;
       const { rev, list } = draft.get<Grants>(grantsKey) ?? noGrants;
@@ -125,7 +125,7 @@ function spaceKind(services: ControlServices): Kind {
     }),
     list: draft => draft.get<readonly string[]>(listKeys.organisation) ?? [],
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/spaces/${id}` } } }),
-    prepare: (entity, _, change) => checked(services, "space", entity, change),
+    prepare: (entity, _, change) => checkedServices(services, "space", entity, change),
     async before(change) {
       const { id, isNew, input, isDry } = change;
       const { domain } = input.attributes;
@@ -153,7 +153,7 @@ function projectKind(services: ControlServices): Kind {
     }),
     list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/projects/${id}` } } }),
-    prepare: (entity, _, change) => checked(services, "project", entity, change),
+    prepare: (entity, _, change) => checkedServices(services, "project", entity, change),
     async before({ id, isNew, input, isDry }) {
       if (!isNew) return undefined;
       const space = await services.directory.space(input.refs.space ?? "");
@@ -165,9 +165,9 @@ function projectKind(services: ControlServices): Kind {
 }
 
 /** Checks the settings of areas. */
-function checked<E extends { readonly attributes: Readonly<Record<string, unknown>> }>(
+export function checkedServices<E extends { readonly attributes: Readonly<Record<string, unknown>> }>(
   { settingsFaults }: ControlServices,
-  kind: HomeKind,
+  kind: HomeKind | "event",
   entity: E,
   { input }: Change,
 ): E {

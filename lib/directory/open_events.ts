@@ -1,0 +1,114 @@
+/**
+ * The events of a project that have not ended, in one record with the instants that decide their states. All other events are past.
+ *
+ * @module
+ */
+
+import { type EventInstants, eventInstants, eventState } from "../authoring/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { decide, type ReadRecord, type Store } from "../storage/mod.ts";
+import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts";
+
+/** The record of a project that lists its open events. */
+export const openEventsKey = "open";
+/** Most open events of a project. */
+export const openEventsMax = 1_000;
+/** Events that are read together. */
+const readsAtOnce = 500;
+
+/** An event that has not ended. Times are Unix seconds. */
+export interface OpenEvent extends EventInstants {
+  readonly id: string;
+  /** Its score on the board `events`. */
+  readonly start: number;
+  readonly created: number;
+  /** True if a copy of it has to be made when it ends. */
+  readonly repeats?: boolean;
+}
+
+/** Returns the entry of a stored event. */
+export function openEventOf(event: StoredEvent, created: number = event.startAt, repeats = false): OpenEvent {
+  const { id, startAt: start } = event;
+  return { id, start, created, ...(repeats ? { repeats } : {}), ...eventInstants(eventTimesOf(event)) };
+}
+
+/** Returns the list with a new or changed entry, or without the event, and without those that have ended at `now` (Unix seconds). */
+export function withOpenEvent(
+  list: readonly OpenEvent[],
+  change: OpenEvent | string,
+  now: number,
+): readonly OpenEvent[] {
+  const id = typeof change === "string" ? change : change.id;
+  const others = list.filter(each => each.id !== id && isOpen(each, now));
+  if (typeof change === "string" || !isOpen(change, now)) return others;
+  if (others.length < openEventsMax) return [...others, change];
+  throw new AppError(
+    "conflict",
+    `Cannot plan another event as ${openEventsMax} have not ended: remove or stop some`,
+  );
+}
+
+/** Tells whether an entry still has to be listed. */
+export function isOpen(entry: OpenEvent, now: number): boolean {
+  return eventState(entry, now) !== "past" || entry.repeats === true;
+}
+
+/** Returns the open events of a project. Makes their record where there is none, as former versions left it. */
+export async function openEventsOf(
+  store: Store,
+  projectId: string,
+  now: number,
+): Promise<readonly OpenEvent[]> {
+  const partition = directoryPartition("project", projectId);
+  const [stored] = await store.read(partition, [openRead]);
+  if (stored !== null) return parseOpenEvents(stored);
+  const found: OpenEvent[] = [];
+  for (let offset = 0, isEnd = false; !isEnd; offset += readsAtOnce) {
+    const [{ entries }] = await store.read(partition, [
+      { type: "board", key: "events", offset, limit: readsAtOnce, reverse: true },
+    ]);
+    const reads = entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+    for (const event of reads.length === 0 ? [] : await store.read(partition, reads)) {
+      if (event === null) continue;
+      const entry = openEventOf(JSON.parse(event.value) as StoredEvent);
+      if (isOpen(entry, now)) found.push(entry);
+    }
+    isEnd = entries.length < readsAtOnce;
+  }
+  const open = found.slice(0, openEventsMax);
+  const commit = await store.commit(partition, {
+    checks: [{ key: openEventsKey, version: null }],
+    writes: [putOpenEvents(open)],
+  });
+  return commit.ok ? open : await openEventsOf(store, projectId, now);
+}
+
+/** Lists seeded events where they have not ended. */
+export async function listOpenEvents(
+  store: Store,
+  projectId: string,
+  events: readonly StoredEvent[],
+  now: number,
+): Promise<void> {
+  await openEventsOf(store, projectId, now);
+  await decide(store, directoryPartition("project", projectId), {
+    reads: [openRead],
+    idempotent: true,
+    apply: ([stored]) => {
+      const before = stored === null ? [] : parseOpenEvents(stored);
+      const after = events.reduce((list, event) => withOpenEvent(list, openEventOf(event), now), before);
+      return { writes: [putOpenEvents(after)], answer: undefined };
+    },
+  });
+}
+
+const openRead = { type: "record", key: openEventsKey } as const;
+
+function putOpenEvents(list: readonly OpenEvent[]) {
+  return { type: "put", key: openEventsKey, value: JSON.stringify(list) } as const;
+}
+
+/** Reads the record of open events. */
+export function parseOpenEvents({ value }: { readonly value: string }): readonly OpenEvent[] {
+  return JSON.parse(value) as readonly OpenEvent[];
+}

@@ -1,0 +1,60 @@
+/** Events of the control API: states, lists, aliases and what the clock does. */
+
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+import { ids, openPlatform } from "../support/platform.ts";
+import { describeOnStores } from "../support/stores.ts";
+import { operatorHeaders, resource, to } from "./_control_examples.ts";
+
+const project = { relationships: { project: to("projects", ids.project) } };
+
+describeOnStores("events", open => {
+  async function opened(t: TestContext) {
+    const world = await openPlatform(open);
+    t.after(() => world.dispose());
+    const headers = await operatorHeaders(world);
+    const call = (path: string, options: { method?: string; body?: unknown; headers?: object } = {}) =>
+      world.call(`/api/v2${path}`, { ...options, headers: { ...headers, ...options.headers } });
+    async function create(attributes: object): Promise<string> {
+      const answer = await call("/events", {
+        body: resource("events", { name: "Show", ...attributes }, project),
+      });
+      assert.equal(answer.status, 201, answer.text);
+      return answer.json.data.id;
+    }
+    const change = (id: string, attributes: object, more: object = {}) =>
+      call(`/events/${id}`, { method: "PATCH", body: resource("events", attributes, { id }), ...more });
+    const list = async (query: string): Promise<readonly string[]> => {
+      const answer = await call(`/projects/${ids.project}/events?${query}`);
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json.data.map(({ id }: { id: string }) => id);
+    };
+    const seconds = () => Math.floor(world.clock.now() / 1_000);
+    const read = async (id: string) => (await call(`/events/${id}`)).json.data?.attributes;
+    return { world, call, create, change, list, seconds, read };
+  }
+
+  it("finds current and latest beside hundreds of future events", async t => {
+    const { world, create, change, list, seconds, read } = await opened(t);
+    await change(ids.event, { action: "stop" });
+    const now = seconds();
+    const running = await create({ start_mode: "clock", start_at: now + 10, duration: 60 });
+    for (let index = 0; index < 130; index++) {
+      await create({ start_mode: "clock", start_at: now + 1_000 + index, duration: 60 });
+    }
+    const aliased = async (alias: string): Promise<string | undefined> =>
+      (await world.platform.directory.event(ids.project, alias))?.id;
+    assert.equal(await aliased("latest"), ids.event);
+    assert.equal(await aliased("current"), undefined);
+    world.clock.advance(11_000);
+    assert.equal(await aliased("current"), running);
+    assert.deepEqual(await list("filter[state]=current"), [running]);
+    world.clock.advance(60_000);
+    assert.equal(await aliased("current"), undefined);
+    assert.equal(await aliased("latest"), running);
+    assert.equal((await read(running)).state, "past");
+    assert.deepEqual(await list("filter[state]=past&sort=start_at"), [ids.event, running]);
+    assert.equal((await list("filter[state]=future&page[count]=100")).length, 100);
+    assert.equal((await list("filter[only_listings]=true")).length, 12);
+  });
+});
