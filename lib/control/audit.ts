@@ -79,21 +79,18 @@ export function recordChanges(
       ...(input.action === null ? {} : { action: input.action }),
     };
   });
-  const entry: AuditRecord = {
-    at: now,
-    userId: author.user.id,
-    tokenId: author.token.id,
-    requestId,
-    changes,
-  };
-  draft.effect({
-    type: "append",
-    key: auditKey,
-    value: JSON.stringify(entry),
-    at: now * 1_000,
-    maxLength: entriesMax,
-  });
+  appendAudit(draft, now, { userId: author.user.id, tokenId: author.token.id, requestId, changes });
   return null;
+}
+
+/** Adds an entry to the trail; without a user it is the platform that made the changes. */
+export function appendAudit(
+  draft: Draft,
+  now: number,
+  { userId = null, tokenId = null, requestId = null, changes }: Partial<AuditRecord>,
+): void {
+  const value = JSON.stringify({ at: now, userId, tokenId, requestId, changes });
+  draft.effect({ type: "append", key: auditKey, value, at: now * 1_000, maxLength: entriesMax });
 }
 
 /** Builds the routes that list the audit trail of organisations, spaces and projects. */

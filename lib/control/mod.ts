@@ -18,6 +18,7 @@ import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
 import { listOrganisation, tenantKinds } from "./kinds/tenants.ts";
 import { Reader } from "./read.ts";
+import { eventTask } from "./repeat.ts";
 import { resourceRoutes } from "./routes.ts";
 import type { ControlServices, Kinds } from "./services.ts";
 import { ControlWork } from "./work.ts";
@@ -62,6 +63,7 @@ export function createControl(options: ControlOptions): Control {
     base: `${publicUrl}/api/v2`,
     userAgent: `Grandstand-Authoring/1.0 (+${publicUrl})`,
   };
+  services.work.add(eventTask(services));
   const kinds: Kinds = {
     ...tenantKinds(services),
     events: eventKind(services),

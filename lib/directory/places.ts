@@ -47,10 +47,10 @@ export class Places {
   }
 
   /** Makes an id for a record of a home, which {@linkcode keep} has to note before the record is created. */
-  async newId(home: Home): Promise<string> {
+  async newId(home: Home, random: RandomBytes = this.#random): Promise<string> {
     const owner = await this.#find(idPrefix(home.id));
     const isOwn = owner !== null && isSameHome(owner, home);
-    return isOwn ? childId(home.id, this.#random(idBytes)) : uuid(this.#random);
+    return isOwn ? childId(home.id, random(idBytes)) : uuid(random);
   }
 
   /** Notes the home of a new id that does not say it, because another home has the first bits of this one. */

@@ -57,4 +57,42 @@ describeOnStores("events", open => {
     assert.equal((await list("filter[state]=future&page[count]=100")).length, 100);
     assert.equal((await list("filter[only_listings]=true")).length, 12);
   });
+
+  it("repeats an event with its elements once, however many processes do", async t => {
+    const { world, call, create, list, seconds, read } = await opened(t);
+    const now = seconds();
+    const times = { start_mode: "clock", start_at: now + 10, duration: 60, repeat: true, repeat_in: 2 };
+    const first = await create({ ...times, extra_time_duration: 5, annotations: { a: "1", "smoke/a": "1" } });
+    const inEvent = { relationships: { event: to("events", first) } };
+    const poll = { content_type: "poll", name: "Poll", start_mode: "timecode", start_offset: 5 };
+    const element = await call("/elements", { body: resource("elements", poll, inEvent) });
+    assert.equal(element.status, 201, element.text);
+    await world.platform.work();
+    world.clock.advance(74_000);
+    await world.platform.work();
+    assert.equal((await list("")).length, 2, "it has not ended");
+    world.clock.advance(1_000);
+    await Promise.all([world.platform.work(), world.platform.work()]);
+    await world.platform.work();
+    const [copy = "", ...others] = (await list("")).filter(id => id !== first && id !== ids.event);
+    assert.deepEqual(others, []);
+    const shown = await read(copy);
+    assert.equal(shown.state, "future");
+    assert.equal(shown.start_at, now + 10 + 65 + 120);
+    assert.deepEqual(shown.annotations, { a: "1" });
+    const [copied, ...more] = (await call(`/events/${copy}/elements`)).json.data;
+    assert.deepEqual(more, []);
+    assert.notEqual(copied.id, element.json.data.id);
+    assert.equal(copied.relationships.event.data.id, copy);
+    assert.equal((await call(`/events/${first}/elements`)).json.data[0].id, element.json.data.id);
+    world.clock.advance(120_000);
+    assert.equal((await read(copy)).state, "current");
+    // Nobody worked for a day: one copy follows, and it is not over.
+    world.clock.advance(86_400_000);
+    await world.platform.work();
+    const all = await list("");
+    assert.equal(all.length, 4);
+    const states = await Promise.all(all.map(async id => (await read(id)).state));
+    assert.equal(states.filter(state => state === "past").length, 2);
+  });
 });

@@ -175,12 +175,24 @@ function index(entity: Entity, draft: Draft, { previous, now }: Change): void {
   setOpen(draft, entry, now);
 }
 
-function entryOf(entity: Entity): OpenEvent {
+/** Returns an event as the list of open ones has it. */
+export function entryOf(entity: Entity): OpenEvent {
   const repeats = entity.attributes.repeat === true && entity.state?.repeatedAs === undefined;
   return openEventOf(eventCodec.encode(entity) as StoredEvent, entity.created, repeats);
 }
 
-function setOpen(draft: Draft, change: OpenEvent | string, now: number): void {
+/** Adds a new event, with its place in the lists. */
+export function addEvent(draft: Draft, entity: Entity, now: number): void {
+  const { id, created } = entity;
+  const entry = entryOf(entity);
+  draft.put(eventKey(id), eventCodec.encode(entity));
+  draft.effect({ type: "score", op: "set", key: boards.created, member: id, score: created });
+  draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
+  setOpen(draft, entry, now);
+}
+
+/** Changes the list of open events. */
+export function setOpen(draft: Draft, change: OpenEvent | string, now: number): void {
   const open = draft.get<readonly OpenEvent[]>(openEventsKey) ?? [];
   draft.put(openEventsKey, withOpenEvent(open, change, now));
 }
