@@ -8,9 +8,9 @@ import type { Clock, Cursors, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import { type Directory, Places } from "../directory/mod.ts";
 import type { AnyRoute, Logger } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
-import { Authors } from "./access/authors.ts";
+import type { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/guard.ts";
-import { Roles } from "./access/roles.ts";
+import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
 import { auditRoutes } from "./audit.ts";
 import { elementKind } from "./kinds/elements.ts";
@@ -27,9 +27,11 @@ import { Writer } from "./write.ts";
 export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
 export { listOrganisation };
 
-/** Options of {@linkcode createControl}. */
+/** Options of {@linkcode createControl}, which a platform gives. */
 export interface ControlOptions extends Pick<ControlServices, "outbound" | "settingsFaults"> {
   readonly store: Store;
+  readonly authors: Authors;
+  readonly roles: Roles;
   readonly secret: MasterSecret;
   readonly directory: Directory;
   readonly cursors: Cursors;
@@ -44,20 +46,36 @@ export interface ControlOptions extends Pick<ControlServices, "outbound" | "sett
 
 /** The control API of a platform. */
 export interface Control {
-  readonly authors: Authors;
-  readonly roles: Roles;
   readonly routes: readonly AnyRoute[];
   /** Does what time or dead processes left to do. */
   work(): Promise<void>;
 }
 
-/** Creates the control API. */
+/**
+ * Creates the control API, as the option `control` of a platform.
+ *
+ * @example
+ * ```ts
+ * import { createPlatform, MasterSecret } from "grandstand";
+ * import { createControl } from "grandstand/control";
+ * import { createMemoryStore } from "grandstand/memory";
+ *
+ * const platform = await createPlatform({
+ *   store: createMemoryStore(),
+ *   secret: new MasterSecret("a long text that only this deployment knows"),
+ *   control: createControl,
+ * });
+ * const author = await platform.authors.findOrCreate("producer@example.com", { operator: true });
+ * const { token } = await platform.authors.createToken({ userId: author.id, name: "Pipeline" });
+ * const headers = { authorization: `Bearer ${token}` };
+ * const me = await platform.fetch(new Request("http://localhost/api/v2/me", { headers }));
+ * console.log(me.status); // 200
+ * ```
+ */
 export function createControl(options: ControlOptions): Control {
   const { publicUrl, random } = options;
   const services: ControlServices = {
     ...options,
-    authors: new Authors(options),
-    roles: new Roles(options),
     places: new Places(options),
     work: new ControlWork(options),
     base: `${publicUrl}/api/v2`,
@@ -74,10 +92,7 @@ export function createControl(options: ControlOptions): Control {
   const reader = new Reader(services, kinds);
   const writer = new Writer(services, kinds);
   const author = authorGuard(services.authors);
-  const { authors, roles } = services;
   return {
-    authors,
-    roles,
     work: () => services.work.run(),
     routes: [
       ...accessRoutes({ services, author }),

@@ -6,7 +6,7 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import { eventState } from "../authoring/mod.ts";
+import { eventState } from "../authoring/event_times.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
 import { chain } from "../http/mod.ts";
 import { type BoardEntry, type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type EventInstants, eventInstants, eventState } from "../authoring/mod.ts";
+import { type EventInstants, eventInstants, eventState } from "../authoring/event_times.ts";
 import { AppError } from "../errors/mod.ts";
 import { decide, type ReadRecord, type Store } from "../storage/mod.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts";

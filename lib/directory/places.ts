@@ -9,7 +9,8 @@
 
 import { isUuid, uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
-import { childId, type HomeKind, idPrefix, isChildId } from "../authoring/mod.ts";
+import { childId, idPrefix, isChildId } from "../authoring/ids.ts";
+import type { HomeKind } from "../authoring/mod.ts";
 import { Cache } from "../background/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 

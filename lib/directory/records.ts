@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
-import { type EventTimes, eventPhase, eventStates } from "../authoring/mod.ts";
+import { type EventTimes, eventPhase, eventStates } from "../authoring/event_times.ts";
 import type { Immutable } from "../http/mod.ts";
 import { type Partition, platformPartition, tenantPartition } from "../storage/mod.ts";
 

@@ -60,7 +60,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
       name: "control",
       family: "jsonApi",
       routes: [
-        ...services.control.routes,
+        ...(services.control?.routes ?? []),
         ...controlRoutes(services),
         ...apiKeyRoutes({ apiKeys, keysWriter }),
       ],

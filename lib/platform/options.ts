@@ -14,6 +14,7 @@ import {
   systemRandom,
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
+import type { createControl } from "../control/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
 import {
   type Area,
@@ -69,6 +70,8 @@ export interface PlatformOptions {
 
   // Areas.
 
+  /** Serves authors: `createControl` of `grandstand/control`. @default fans and back ends alone are served */
+  readonly control?: typeof createControl;
   /** Sign-up, login and passwords. @default {} */
   readonly identity?: IdentityOptions;
   /** Schedule and lifetime of exports. @default {} */
@@ -196,6 +199,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   limiter: { text: `${aLimiter.text}, or "off"`, isMet: value => value === "off" || aLimiter.isMet(value) },
   localLimiter: aLimiter,
   rateLimits: { text: 'an object or "off"', isMet: value => value === "off" || anObject.isMet(value) },
+  control: { text: 'createControl of "grandstand/control"', isMet: aFunction.isMet },
   identity: anObject,
   exports: anObject,
   areas: { text: "an array of areas", isMet: Array.isArray },

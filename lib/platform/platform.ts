@@ -6,7 +6,7 @@
 
 import type { ActionService, ActionWorker } from "../audience/mod.ts";
 import { type ApiKeys, createKeyRing, type KeyRing, openIssuer } from "../auth/mod.ts";
-import type { Authors } from "../control/mod.ts";
+import type { Authors } from "../control/access/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import type { Exports } from "../exports/mod.ts";
 import {
@@ -158,7 +158,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     directory: services.directory,
     apiKeys,
     clientTokens: services.clientTokens,
-    authors: services.control.authors,
+    authors: services.authors,
     keyRing,
     issuer,
     leaderboards,
@@ -180,7 +180,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       await merges.work();
       await services.removals.resume();
       await idleUsers.sweepDue();
-      await services.control.work();
+      await services.control?.work();
       await apiKeys.flushUses();
       await readiness.watch();
     },

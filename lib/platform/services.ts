@@ -16,7 +16,8 @@ import {
   type KeyRing,
   type RandomBytes,
 } from "../auth/mod.ts";
-import { type Control, createControl } from "../control/mod.ts";
+import { Authors, Roles } from "../control/access/mod.ts";
+import type { Control } from "../control/mod.ts";
 import {
   createDirectory,
   createLoyaltyVersions,
@@ -67,7 +68,10 @@ export interface Services extends ExchangeContext {
   /** Signs the cursors of lists. */
   readonly cursors: Cursors;
   readonly quotas: Quotas;
-  readonly control: Control;
+  readonly authors: Authors;
+  readonly roles: Roles;
+  /** Null: fans alone are served. */
+  readonly control: Control | null;
 }
 
 /** Signs the tokens of a deployment. */
@@ -150,17 +154,29 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
 function createAuthoring(
   options: ResolvedOptions,
   directory: Directory,
-): Pick<Services, "control" | "cursors"> {
+): Pick<Services, "authors" | "control" | "cursors" | "roles"> {
   const { store, secret, clock, random, publicUrl, logger } = options;
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
-  return {
-    cursors,
-    control: createControl({
-      ...{ store, secret, directory, cursors, clock, random, publicUrl, logger, settingsFaults },
-      holder: uuid(random),
-      outbound: options.outbound ?? null,
-    }),
-  };
+  const authors = new Authors({ store, secret, clock, random });
+  const roles = new Roles({ store, directory, clock });
+  const control = options.control?.({
+    ...{
+      authors,
+      roles,
+      store,
+      secret,
+      directory,
+      cursors,
+      clock,
+      random,
+      publicUrl,
+      logger,
+      settingsFaults,
+    },
+    holder: uuid(random),
+    outbound: options.outbound ?? null,
+  });
+  return { authors, control: control ?? null, cursors, roles };
 }
 
 /** Merges what anonymous users have earned into their accounts. */

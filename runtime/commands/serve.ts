@@ -3,6 +3,7 @@ import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
 import type { ExportOptions } from "../../lib/exports/mod.ts";
 import type { Handler, Logger } from "../../lib/http/mod.ts";
 import type { GeoReader } from "../../lib/location/mod.ts";
@@ -153,6 +154,7 @@ export async function platformOptions(
     http,
     ...(config.publicUrl === undefined ? { localUrl: baseUrl } : { publicUrl: baseUrl }),
     passwordKernels: nativeKernels(),
+    control: createControl,
     webhooks: createWebhookSender({
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),
     }),

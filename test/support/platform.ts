@@ -2,6 +2,7 @@
 
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { ExternalIds } from "../../lib/identity/external_ids.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
@@ -274,6 +275,7 @@ export async function openPlatform(
     clock: clock.now,
     defaultSpaceId: ids.space,
     blobs: createMemoryBlobs(),
+    control: createControl,
     ...options,
     http: { inspect: replySchemas.inspect, ...options.http },
     exports: { openMax: openTestExportsMax, ...options.exports },

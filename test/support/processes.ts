@@ -1,5 +1,6 @@
 /** Several processes of one platform, one after the other or at the same time, over a store that outlives them. */
 
+import { createControl } from "../../lib/control/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { WebhookMessage } from "../../lib/outbound/webhook_sender.ts";
@@ -40,6 +41,7 @@ export async function openProcesses(open: OpenStore, loyalty: object): Promise<P
         clock: clock.now,
         defaultSpaceId: ids.space,
         webhooks,
+        control: createControl,
       }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

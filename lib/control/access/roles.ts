@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isRoleAtLeast, type Role, roles } from "../../authoring/mod.ts";
+import { isRoleAtLeast, type Role, roles } from "../../authoring/resource.ts";
 import { Cache, type Loaded } from "../../background/mod.ts";
 import { type Directory, directoryPartition, isSameHome } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";

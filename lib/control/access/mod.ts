@@ -1,0 +1,9 @@
+/**
+ * Who authors, and what they may do. Every platform has it, as back ends and authors share some routes.
+ *
+ * @module
+ */
+
+export { type Author, Authors, type AuthorUser, type TokenInfo } from "./authors.ts";
+export { authorGuard } from "./guard.ts";
+export { Roles } from "./roles.ts";
