@@ -25,6 +25,8 @@ const attemptsMax = 20;
 
 /** Thrown by a draft for a record that is not loaded. */
 class NotLoaded extends Error {}
+/** Thrown by a draft whose records, read one after another, do not belong together. */
+class ReadAgain extends Error {}
 
 /** A partition as one request sees it. */
 export class Draft {
@@ -61,6 +63,11 @@ export class Draft {
   /** Says that a record will be asked for, so that it is read with the first ones. */
   want(key: string): void {
     if (!this.#stored.has(key)) this.missing.add(key);
+  }
+
+  /** Makes the rule start over with fresh records, as a record names another one that is gone by now. */
+  readAgain(): never {
+    throw new ReadAgain("Cannot use records that do not belong together");
   }
 
   /** Creates or replaces a record; null removes it. */
@@ -138,15 +145,18 @@ async function applied<A>(store: Store, partition: string, { steps }: DraftRule<
     const draft = new Draft(stored);
     const answers: A[] = [];
     const failures: AppError[] = [];
+    let isOutdated = false;
     for (const step of steps) {
       try {
         answers.push(step(draft));
       } catch (error) {
         if (error instanceof AppError) failures.push(error);
+        else if (error instanceof ReadAgain) isOutdated = true;
         else if (!(error instanceof NotLoaded)) throw error;
       }
     }
-    if (draft.missing.size === 0) {
+    if (isOutdated) stored.clear();
+    else if (draft.missing.size === 0) {
       if (failures.length > 0) throw together(failures);
       return { draft, answers };
     }

@@ -98,11 +98,18 @@ function landedCodec<T extends { readonly id: string; readonly name: string }>(
   };
 }
 
-/** Organisations. */
-export const organisationCodec = landedCodec<Organisation>(
+const plainOrganisationCodec = landedCodec<Organisation>(
   () => ({}),
   ({ state }) => (state?.defaultSpaceId === undefined ? {} : { defaultSpaceId: state.defaultSpaceId }),
 );
+/** Organisations. */
+export const organisationCodec: Codec = {
+  decode(stored) {
+    const { state, ...entity } = plainOrganisationCodec.decode(stored);
+    return { ...entity, state: { ...state, defaultSpaceId: (stored as Organisation).defaultSpaceId } };
+  },
+  encode: plainOrganisationCodec.encode,
+};
 /** Spaces. */
 export const spaceCodec = landedCodec<Space>(
   ({ organisationId }) => ({ organisation: organisationId }),

@@ -34,6 +34,8 @@ export interface Presented {
   /** What the ETag has beside the revision. */
   readonly tag?: string;
   readonly meta?: Attributes;
+  /** Attributes that are computed where they are shown. */
+  readonly lazy?: Readonly<Record<string, () => unknown>>;
 }
 
 /** What a request writes, checked against the definition. */
@@ -153,7 +155,13 @@ export interface Kind {
   /** Checks and writes what follows from a removal. */
   readonly removed?: (entity: Entity, draft: Draft, circumstances: Circumstances) => void;
   /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
-  readonly before?: (entity: BeforeChange) => Promise<Partial<Input> | undefined>;
+  readonly before?: (entity: BeforeChange) => Promise<Started | undefined>;
+}
+
+/** What was done before a creation or change: further input, and what has to be done after its success or failure. */
+export interface Started extends Partial<Input> {
+  /** Gives up what the record does not use. Where the process dies before, nobody is hindered by what is left. */
+  readonly after?: () => Promise<void>;
 }
 
 /** A creation or change that has not begun. */

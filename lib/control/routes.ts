@@ -211,16 +211,17 @@ function changeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
       if (object.id !== undefined && object.id.toLowerCase() !== id)
         throw mismatch("/data/id", "Expected the id of the path");
       const ifMatch = call.request.headers.get("if-match") ?? undefined;
+      const isAnswered =
+        isDryRun(call) || call.request.headers.get("accept")?.includes(jsonApiMediaType) === true;
       const document = await write(
         call,
         { op: "update", kind, id, object, ifMatch, pointer: "/data" },
         context,
+        isAnswered,
       );
       const etag = String(document.data.meta?.etag);
       if (isDryRun(call)) return answer(call, { ...document, meta: { dry_run: true } }) as never;
-      const accept = call.request.headers.get("accept") ?? "";
-      if (!accept.includes(jsonApiMediaType)) return { status: 204, headers: { etag } } as never;
-      return answer(call, document, { etag }) as never;
+      return (isAnswered ? answer(call, document, { etag }) : { status: 204, headers: { etag } }) as never;
     },
   });
 }
@@ -263,12 +264,14 @@ async function write(
   call: AuthorCall,
   operation: WriteOperation,
   { services, writer }: ResourceRoutesContext,
+  isAnswered = true,
 ) {
   const query = call.query as Query;
   const shown = {
     base: services.base,
     fields: viewOf(operation.kind.resource, query).fields,
-    isListed: false,
+    // Spares reading heavy attributes for an answer that shows nothing.
+    isListed: !isAnswered,
   };
   const [data = null] = await writer.write({
     author: call.principal,

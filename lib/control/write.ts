@@ -80,22 +80,26 @@ export class Writer {
     const { store, directory, roles } = this.#services;
     const { home, prepared, access } = await this.#prepare(request);
     const organisationId = access?.chain.organisationId ?? home.id;
-    const operations = await this.#beforehand(prepared, request, organisationId);
-    const circumstances = this.#circumstances(request.author);
-    const answers = await runDraft(store, homePartition(home), {
-      keys: operations.flatMap(({ kind, id }) => keysOf(kind, id, true)),
-      steps: [
-        ...operations.map(
-          operation => (draft: Draft) => applied(operation, draft, circumstances, request.shown),
-        ),
-        draft => recordChanges(draft, operations, request, circumstances),
-      ],
-      isDry: request.isDry,
-    });
-    const events = operations.filter(({ kind }) => kind.resource.type === "events").map(({ id }) => id);
+    const after: (() => Promise<void>)[] = [];
+    const run = async () => {
+      const operations = await this.#beforehand(prepared, request, organisationId, after);
+      const circumstances = this.#circumstances(request.author);
+      return await runDraft(store, homePartition(home), {
+        keys: operations.flatMap(({ kind, id }) => keysOf(kind, id, true)),
+        steps: [
+          ...operations.map(
+            operation => (draft: Draft) => applied(operation, draft, circumstances, request.shown),
+          ),
+          draft => recordChanges(draft, operations, request, circumstances),
+        ],
+        isDry: request.isDry,
+      });
+    };
+    const answers = await run().finally(() => Promise.allSettled(after.map(end => end())));
+    const events = prepared.filter(({ kind }) => kind.resource.type === "events").map(({ id }) => id);
     if (home.kind !== "platform") directory.forget({ kind: home.kind, id: home.id }, events);
     roles.forget(organisationId);
-    return answers.slice(0, operations.length);
+    return answers.slice(0, prepared.length);
   }
 
   /** Reads all operations, and finds their one home. */
@@ -198,6 +202,7 @@ export class Writer {
     prepared: readonly Prepared[],
     { isDry, author }: WriteRequest,
     organisationId: string,
+    after: (() => Promise<void>)[],
   ): Promise<readonly Prepared[]> {
     const ready: Prepared[] = [];
     for (const operation of prepared) {
@@ -207,7 +212,9 @@ export class Writer {
         op === "remove"
           ? undefined
           : await kind.before?.({ id, isNew: op === "add", input, isDry, author, organisationId });
-      ready.push(more === undefined ? operation : { ...operation, input: { ...input, ...more } });
+      const { after: end, ...given } = more ?? {};
+      if (end !== undefined) after.push(end);
+      ready.push({ ...operation, input: { ...input, ...given } });
     }
     return ready;
   }

@@ -111,8 +111,14 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
       : await readEvent(store, projectId, id, clock());
   });
 
-  const spaceAt = (host: string): Space | null | Promise<Space | null> =>
-    host.length > domainCharactersMax ? null : chain(domains(host.toLowerCase()), spaceOrNull);
+  const spaceAt = (host: string): Space | null | Promise<Space | null> => {
+    if (host.length > domainCharactersMax) return null;
+    const domain = host.toLowerCase();
+    // A claim counts once the space has the domain.
+    return chain(domains(domain), id =>
+      chain(spaceOrNull(id), space => (space?.domain === domain ? space : null)),
+    );
+  };
   const spaceOrNull = (id: string | null | undefined): Space | null | Promise<Space | null> =>
     typeof id === "string" ? spaces(id) : null;
 

@@ -12,6 +12,7 @@ export {
   type LoyaltyDocument,
   projectEvents,
 } from "./directory.ts";
+export { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 export {
   createLoyaltyVersions,
   documentDigest,
@@ -32,7 +33,6 @@ export {
 export { claimPlace, type Home, isSameHome, Places } from "./places.ts";
 export {
   directoryPartition,
-  domainPartition,
   type Event,
   EventParameter,
   eventAt,

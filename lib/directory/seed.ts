@@ -5,13 +5,15 @@
  */
 
 import { type Clock, systemClock } from "../auth/mod.ts";
+import type { HomeKind } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { decide, platformPartition, type Store, type Write } from "../storage/mod.ts";
+import { decide, platformPartition, type Store, type Version, type Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
+import { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
 import { listOpenEvents } from "./open_events.ts";
 import { claimPlace, notePlace } from "./places.ts";
-import { directoryPartition, domainPartition, projectsKey, type Space, spacesKey } from "./records.ts";
+import { directoryPartition, projectsKey, type Settings, type Space, spacesKey } from "./records.ts";
 
 /** Options of seeding. */
 export interface SeedOptions {
@@ -20,8 +22,9 @@ export interface SeedOptions {
 }
 
 /**
- * Creates or replaces every record of the document. Records that it does not name stay as they are. A loyalty configuration
- * becomes a new version where it differs from the current one.
+ * Creates or replaces every record of the document. Records that it does not name stay as they are, and so does what it does not
+ * name of a record that the control API has changed. A loyalty configuration becomes a new version where it differs from the
+ * current one.
  *
  * @throws {AppError} `validation_failed` with the pointer of every fault: the document is not well formed, names an id or
  * domain twice, or names a parent that it lacks; `conflict` where another space holds a domain, or another organisation a space or project.
@@ -30,12 +33,12 @@ export interface SeedOptions {
 export async function seedDirectory(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   const seed = checkSeed(document);
   await requireSameOwners(store, seed);
-  await requireFreeDomains(store, seed);
-  await claimDomains(store, seed);
+  const now = (options.clock ?? systemClock)();
+  const claims = await claimDomains(store, seed, now);
   for (const organisation of seed.organisations) {
-    await put(store, directoryPartition("organisation", organisation.id), [["organisation", organisation]]);
+    await putRecord(store, { kind: "organisation", id: organisation.id }, "organisation", organisation);
   }
-  for (const space of seed.spaces) await putSpace(store, space);
+  for (const space of seed.spaces) await putSpace(store, space, claims);
   for (const { id } of seed.organisations) {
     await addIds(
       store,
@@ -49,18 +52,10 @@ export async function seedDirectory(store: Store, document: Seed, options: SeedO
     await versions.put(spaceId, { document: loyalty, by: "seed" });
   }
   for (const project of seed.projects) {
-    await put(store, directoryPartition("project", project.id), [["project", project]]);
+    await putRecord(store, { kind: "project", id: project.id }, "project", project);
   }
-  await listForAuthors(store, seed, Math.floor((options.clock ?? systemClock)() / 1_000));
-  for (const event of seed.events) {
-    const partition = directoryPartition("project", event.projectId);
-    await put(
-      store,
-      partition,
-      [[`event:${event.id}`, event]],
-      [{ type: "score", op: "set", key: "events", member: event.id, score: event.startAt }],
-    );
-  }
+  await listForAuthors(store, seed, Math.floor(now / 1_000));
+  for (const event of seed.events) await putEvent(store, event);
 }
 
 /** Refuses to move a space or project to another organisation: its users would stay behind. */
@@ -113,29 +108,25 @@ async function listForAuthors(
   }
 }
 
-async function requireFreeDomains(store: Store, { spaces }: CheckedSeed): Promise<void> {
-  for (const { id, domain } of spaces) {
-    if (domain === undefined) continue;
-    const [holder] = await store.read(domainPartition(domain), [{ type: "record", key: "space" }]);
-    if (holder !== null && holder.value !== JSON.stringify(id)) throw taken(domain);
-  }
-}
-
 /** Claims all domains before any record is written. Gives them up again where a racing seed took one. */
-async function claimDomains(store: Store, { spaces }: CheckedSeed): Promise<void> {
-  const claimed: string[] = [];
+async function claimDomains(
+  store: Store,
+  { spaces }: CheckedSeed,
+  now: number,
+): Promise<ReadonlyMap<string, Version>> {
+  const claims = new Map<string, Version>();
+  const named = spaces.flatMap(({ id, domain }) => (domain === undefined ? [] : [{ id, domain }]));
+  for (const { id, domain } of named) await requireFreeDomain(store, id, domain);
   try {
-    for (const space of spaces) claimed.push(...(await claimDomain(store, space)));
+    for (const { id, domain } of named) claims.set(domain, await claimDomain(store, id, domain, now));
+    return claims;
   } catch (error) {
-    for (const domain of claimed) await giveUp(store, domain);
+    for (const { id, domain } of named) {
+      const claim = claims.get(domain);
+      if (claim !== undefined) await settleDomain(store, id, domain, claim);
+    }
     throw error;
   }
-}
-
-async function giveUp(store: Store, domain: string): Promise<void> {
-  await store.commit(domainPartition(domain), {
-    writes: [{ type: "delete", shape: "record", key: "space" }],
-  });
 }
 
 /** Adds ids to a list, behind those that it has. */
@@ -153,39 +144,60 @@ async function addIds(store: Store, partition: string, key: string, ids: readonl
 }
 
 /** Writes a space whose domain is claimed. Gives an earlier domain up last, so that the space can be reached all the time. */
-async function putSpace(store: Store, space: Space): Promise<void> {
-  const partition = directoryPartition("space", space.id);
-  const [old] = await store.read(partition, [{ type: "record", key: "space" }]);
-  await put(store, partition, [["space", space]]);
-  const given = old === null ? undefined : (JSON.parse(old.value) as Space).domain;
-  if (given !== undefined && given !== space.domain) await giveUp(store, given);
+async function putSpace(store: Store, space: Space, claims: ReadonlyMap<string, Version>): Promise<void> {
+  const { id, domain } = space;
+  const previous = await putRecord(store, { kind: "space", id }, "space", space);
+  if (domain !== undefined) await settleDomain(store, id, domain, claims.get(domain) ?? null);
+  const given = (previous as Space | null)?.domain;
+  if (given !== undefined && given !== domain) await settleDomain(store, id, given, null);
 }
 
-/** Returns the domain if it was free. */
-async function claimDomain(store: Store, { id, domain }: Space): Promise<readonly string[]> {
-  if (domain === undefined) return [];
-  const partition = domainPartition(domain);
-  const value = JSON.stringify(id);
-  const claim = await store.commit(partition, {
-    checks: [{ key: "space", version: null }],
-    writes: [{ type: "put", key: "space", value }],
-  });
-  if (claim.ok) return [domain];
-  const [holder] = await store.read(partition, [{ type: "record", key: "space" }]);
-  if (holder?.value === value) return [];
-  throw taken(domain);
+/** Writes an event. One that the control API has changed keeps its times. */
+async function putEvent(store: Store, event: CheckedSeed["events"][number]): Promise<void> {
+  const home = { kind: "project", id: event.projectId } as const;
+  const key = `event:${event.id}`;
+  const [stored] = await store.read(directoryPartition("project", home.id), [{ type: "record", key }]);
+  const { id, name, settings } = event;
+  if (stored !== null && (JSON.parse(stored.value) as Authored).authored !== undefined)
+    await putRecord(store, home, key, { id, name, settings });
+  else
+    await putRecord(store, home, key, event, [
+      { type: "score", op: "set", key: "events", member: id, score: event.startAt },
+    ]);
 }
 
-function taken(domain: string): AppError {
-  return new AppError("conflict", `Cannot give the domain ${domain} to a space as another space holds it`);
-}
+/** A record of the directory, with what the control API has noted beside it. */
+type Authored = Readonly<Record<string, unknown>> & {
+  readonly settings?: Settings;
+  readonly authored?: { readonly rev: number };
+};
 
-async function put(
+/**
+ * Creates or replaces a record, and returns the one before. Of a record that the control API has changed, what the seed does
+ * not name is kept, sections of the settings too.
+ */
+async function putRecord(
   store: Store,
-  partition: string,
-  records: readonly (readonly [key: string, value: unknown])[],
+  home: { readonly kind: HomeKind; readonly id: string },
+  key: string,
+  record: object,
   more: readonly Write[] = [],
-): Promise<void> {
-  const puts = records.map(([key, value]): Write => ({ type: "put", key, value: JSON.stringify(value) }));
-  await store.commit(partition, { writes: [...puts, ...more] });
+): Promise<object | null> {
+  return await decide(store, directoryPartition(home.kind, home.id), {
+    reads: [{ type: "record", key }],
+    idempotent: true,
+    apply: ([stored]) => {
+      const old = stored === null ? null : (JSON.parse(stored.value) as Authored);
+      const value = JSON.stringify(old?.authored === undefined ? record : joined(old, record as Authored));
+      const writes: readonly Write[] = value === stored?.value ? [] : [{ type: "put", key, value }];
+      return { writes: [...writes, ...more], answer: old };
+    },
+  });
+}
+
+function joined(old: Authored, record: Authored): Authored {
+  const settings = { ...old.settings, ...record.settings };
+  const next = { ...old, ...record, settings };
+  if (JSON.stringify(next) === JSON.stringify(old)) return old;
+  return { ...next, authored: { ...old.authored, rev: (old.authored?.rev ?? 0) + 1 } };
 }

@@ -12,5 +12,5 @@ export {
   type LocationOptions,
   type LocationQuery,
 } from "./location.ts";
-export { policyCountriesMax } from "./policy.ts";
+export { locationFaults, policyCountriesMax } from "./policy.ts";
 export { type LocationContext, locationRoutes } from "./routes.ts";

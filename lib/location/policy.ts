@@ -7,7 +7,8 @@
 import * as v from "valibot";
 import { memoize } from "../background/mod.ts";
 import type { Event, Project, Settings } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../errors/mod.ts";
+import { issueDetail } from "../http/mod.ts";
 import type { CountryResult } from "./geo_reader.ts";
 
 /** Most entries in a list of countries. */
@@ -65,6 +66,14 @@ export function isServed({ list, unknownLocation }: LocationPolicy, country: Cou
   const isListed =
     countries.has(country.isoCode) || (country.isInEuropeanUnion && countries.has(europeanUnion));
   return isListed === (kind === "allow");
+}
+
+/** Lists the faults of the section `location` in the settings of a project or event. */
+export function locationFaults({ location }: Settings, pointer: string): FieldError[] {
+  return (v.safeParse(SectionSchema, location).issues ?? []).map(issue => ({
+    pointer: pointer + jsonPointer("location", ...(issue.path ?? []).map(({ key }) => String(key))),
+    detail: issueDetail(issue),
+  }));
 }
 
 /** Keyed by the settings object, which the directory keeps while the settings are unchanged. */

@@ -4,6 +4,7 @@ import { AppError, type FieldError } from "../errors/mod.ts";
 import { exportFaults } from "../exports/mod.ts";
 import { identityFaults, spaceIssuerFaults } from "../identity/mod.ts";
 import { boardFaults } from "../leaderboards/mod.ts";
+import { locationFaults } from "../location/mod.ts";
 import { compileConfig } from "../loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 
@@ -46,9 +47,13 @@ export function settingsFaults(
     case "space":
       return spaceIssuerFaults(settings, pointer);
     case "project":
-      return [...boardFaults(settings, pointer), ...identityFaults(settings, pointer)];
+      return [
+        ...boardFaults(settings, pointer),
+        ...identityFaults(settings, pointer),
+        ...locationFaults(settings, pointer),
+      ];
     case "event":
-      return boardFaults(settings, pointer);
+      return [...boardFaults(settings, pointer), ...locationFaults(settings, pointer)];
   }
 }
 

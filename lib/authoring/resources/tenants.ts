@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { attribute, resource, timestamps, told } from "../resource.ts";
-import { annotations, fieldList, jsonObject, line, locale, resourceName } from "../schemas.ts";
+import { annotations, fieldList, jsonObject, locale, resourceName } from "../schemas.ts";
 
 const domainShape = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/;
 
@@ -12,7 +12,10 @@ const shared = {
     "Settings of the platform's areas by section (leaderboards, location, identity, …), each checked by its area",
     { join: "merge", default: {}, heavy: true, role: "admin" },
   ),
-  annotations: attribute(annotations, "Texts by key, for tools and notes", { default: {} }),
+  annotations: attribute(annotations, "Texts by key; a PATCH replaces the listed ones, null removes one", {
+    default: {},
+    join: "merge",
+  }),
   urls: told(jsonObject, "Addresses of the resource"),
 } as const;
 
@@ -97,12 +100,14 @@ export const projects = resource({
   write: "admin",
   attributes: {
     name: attribute(resourceName, "Name", { required: true }),
-    settings: attribute(fieldList(10_000), "Settings of the app, replaced as a whole; up to 4 MiB", {
-      default: [],
-      heavy: true,
-    }),
-    settings_digest: told(line(0, 80), "Digest of `settings`: `sha256:` of the canonical JSON"),
-    settings_bytes: told(v.number(), "Size of `settings` as canonical JSON, in bytes", { default: 2 }),
+    settings: attribute(
+      fieldList(10_000),
+      "Settings of the app, replaced as a whole; up to 4 MiB. `meta` has their `settings_digest` (SHA-256 of the canonical JSON) and `settings_bytes`",
+      {
+        default: [],
+        heavy: true,
+      },
+    ),
     locales: attribute(v.pipe(v.array(locale), v.maxLength(100)), "Languages of the content", {
       default: [],
     }),

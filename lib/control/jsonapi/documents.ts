@@ -71,7 +71,8 @@ export function resourceObject(
     wanted === undefined ? !(isListed && heavy === true) : wanted.has(name);
   const attributes: Record<string, unknown> = {};
   for (const [name, { heavy }] of Object.entries(resource.attributes)) {
-    if (isShown(name, heavy)) attributes[name] = presented.attributes[name];
+    if (!isShown(name, heavy)) continue;
+    attributes[name] = presented.lazy?.[name]?.() ?? presented.attributes[name];
   }
   const relationships: Record<string, unknown> = {};
   const self = `${base}/${type}/${entity.id}`;

@@ -1,7 +1,14 @@
 /** Organisations, spaces and projects. */
 
 import { type HomeKind, resources } from "../../authoring/mod.ts";
-import { claimPlace, directoryPartition, domainPartition } from "../../directory/mod.ts";
+import {
+  claimDomain,
+  claimPlace,
+  directoryPartition,
+  requireFreeDomain,
+  type Space,
+  settleDomain,
+} from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   type BoardEntry,
@@ -14,8 +21,16 @@ import {
 import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
-import { type BeforeChange, type Change, type Kind, ownRecords, unprocessable } from "../kind.ts";
+import {
+  type BeforeChange,
+  type Change,
+  type Kind,
+  ownRecords,
+  type Started,
+  unprocessable,
+} from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import { presentSettings, settleSettings, stageSettings } from "./settings.ts";
 
 /** Most spaces of an organisation and projects of a space. */
 const childrenMax = 2_000;
@@ -128,16 +143,9 @@ function spaceKind(services: ControlServices): Kind {
     prepare: (entity, _, change) => checkedServices(services, "space", entity, change),
     async before(change) {
       const { id, isNew, input, isDry } = change;
-      const { domain } = input.attributes;
-      if (isDry) return undefined;
-      if (typeof domain === "string") await claimDomain(services.store, id, domain, change);
-      if (isNew)
-        await addChild(
-          services,
-          { kind: "organisation", id: input.refs.organisation ?? "" },
-          { kind: "space", id },
-        );
-      return undefined;
+      const organisation = { kind: "organisation", id: input.refs.organisation ?? "" } as const;
+      if (isNew && !isDry) await addChild(services, organisation, { kind: "space", id });
+      return await startDomainChange(services, change);
     },
   };
 }
@@ -152,14 +160,21 @@ function projectKind(services: ControlServices): Kind {
       home: { kind: "project", id },
     }),
     list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
-    present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/projects/${id}` } } }),
-    prepare: (entity, _, change) => checkedServices(services, "project", entity, change),
-    async before({ id, isNew, input, isDry }) {
-      if (!isNew) return undefined;
+    present: (project, draft) => ({
+      attributes: { urls: { self: `${services.base}/projects/${project.id}` } },
+      ...presentSettings(project, draft),
+    }),
+    prepare(entity, draft, change) {
+      return settleSettings(checkedServices(services, "project", entity, change), change.previous, draft);
+    },
+    async before(change) {
+      const { id, isNew, input, isDry } = change;
+      if (!isNew) return await stageSettings(services, change);
       const space = await services.directory.space(input.refs.space ?? "");
       if (!isDry)
         await addChild(services, { kind: "space", id: input.refs.space ?? "" }, { kind: "project", id });
-      return { refs: { ...input.refs, organisation: space?.organisationId ?? null } };
+      const refs = { ...input.refs, organisation: space?.organisationId ?? null };
+      return { ...(await stageSettings(services, change)), refs };
     },
   };
 }
@@ -202,24 +217,30 @@ async function addChild(
   });
 }
 
-/** Claims a domain for a space. The one before stays claimed by it. */
-async function claimDomain(
-  store: Store,
-  spaceId: string,
-  domain: string,
-  { input }: BeforeChange,
-): Promise<void> {
-  const partition = domainPartition(domain);
-  const value = JSON.stringify(spaceId);
-  const commit = await store.commit(partition, {
-    checks: [{ key: "space", version: null }],
-    writes: [{ type: "put", key: "space", value }],
-  });
-  if (commit.ok) return;
-  const [holder] = await store.read(partition, [{ type: "record", key: "space" }]);
-  if (holder?.value === value) return;
-  const fields = [
-    { pointer: `${input.pointer}/attributes/domain`, detail: "Expected a domain that no other space has" },
-  ];
-  throw new AppError("conflict", "Cannot give the domain to the space as another space has it", { fields });
+/** Claims the domain that a change gives to a space. Afterwards the space keeps the one that its record has. */
+async function startDomainChange(
+  { store, clock }: ControlServices,
+  { id, input, isDry }: BeforeChange,
+): Promise<Started | undefined> {
+  const { domain } = input.attributes;
+  if (domain === undefined) return undefined;
+  const partition = directoryPartition("space", id);
+  const [stored] = await store.read(partition, [{ type: "record", key: "space" }]);
+  const old = stored === null ? undefined : (JSON.parse(stored.value) as Space).domain;
+  if (domain === (old ?? null)) return undefined;
+  try {
+    if (typeof domain === "string" && isDry) await requireFreeDomain(store, id, domain);
+    const claim = typeof domain !== "string" || isDry ? null : await claimDomain(store, id, domain, clock());
+    return {
+      async after() {
+        if (claim !== null) await settleDomain(store, id, String(domain), claim);
+        if (old !== undefined && !isDry) await settleDomain(store, id, old, null);
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "conflict") throw error;
+    const pointer = `${input.pointer}/attributes/domain`;
+    const fields = [{ pointer, detail: "Expected a domain that no other space has" }];
+    throw new AppError("conflict", error.message, { fields });
+  }
 }

@@ -1,0 +1,169 @@
+/**
+ * The settings of a project's app: up to 4 MiB, in parts beside the record of the project, which the fan side reads. Parts have
+ * the id of one change. They are written first; the record, which names that id, puts them in force.
+ *
+ * @module
+ */
+
+import type { Field } from "../../authoring/mod.ts";
+import { documentDigest } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import type { Write } from "../../storage/mod.ts";
+import type { Draft } from "../draft.ts";
+import { type Entity, homePartition } from "../entity.ts";
+import { type BeforeChange, badAttribute, type Presented, type Started } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+
+const bytesMax = 4 * 1_048_576;
+/** UTF-16 units of a part: at most 512 KiB of UTF-8. */
+const partUnits = 174_000;
+/** Parts of one commit, which has at most 8 MiB. */
+const commitPartsMax = 8;
+/** The board of a project that has the ids of settings which are not in force yet, or never will be. */
+const stagedKey = "staged_settings";
+/** Age in seconds from which settings that are not in force are removed. */
+const stagedSecondsMax = 600;
+const cleanedMax = 8;
+
+/** Where settings are, as the project's record notes it. */
+interface SettingsNote {
+  readonly id: string;
+  readonly parts: number;
+  readonly digest: string;
+  readonly bytes: number;
+  /** The settings themselves, where they are only tried. */
+  readonly tried?: readonly Field[];
+}
+
+const none: SettingsNote = { id: "", parts: 0, digest: documentDigest([]), bytes: 2 };
+
+/** Writes the parts of new settings, and replaces the attribute by a note of them. */
+export async function stageSettings(
+  services: ControlServices,
+  { id: projectId, input, isDry }: BeforeChange,
+): Promise<Started | undefined> {
+  const settings = input.attributes.settings as readonly Field[] | undefined;
+  if (settings === undefined) return undefined;
+  const text = JSON.stringify(settings);
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > bytesMax)
+    throw badAttribute(input, "settings", `Expected at most ${bytesMax} bytes of JSON, not ${bytes}`);
+  const digest = documentDigest(settings);
+  const home = { kind: "project", id: projectId } as const;
+  const noted = (note: SettingsNote): Started => ({ attributes: { ...input.attributes, settings: note } });
+  if (isDry) return noted({ ...none, digest, bytes, tried: settings });
+  if (settings.length === 0) return noted(none);
+  const note = {
+    id: await services.places.newId(home),
+    parts: Math.ceil(text.length / partUnits),
+    digest,
+    bytes,
+  };
+  const staged = new StagedSettings(services, projectId);
+  await staged.clean();
+  await staged.write(note, text);
+  return { ...noted(note), after: () => staged.settle(note) };
+}
+
+/** Moves the note of new settings to the state of the project, and removes the parts that it replaces. */
+export function settleSettings(entity: Entity, previous: Entity | null, draft: Draft): Entity {
+  const { settings, ...attributes } = entity.attributes;
+  const next = settings as SettingsNote | undefined;
+  const old = noteOf(previous);
+  if (next === undefined) return entity;
+  if (next.digest === old.digest) return { ...entity, attributes };
+  if (next.parts > 0) {
+    if (draft.get(keyOf(next, 0)) === null)
+      throw new AppError("conflict", "Cannot change the settings as they took too long to arrive: try again");
+    draft.effect({ type: "unscore", key: stagedKey, member: memberOf(next) });
+  }
+  for (const key of keysOf(old)) draft.put(key, null);
+  return { ...entity, attributes, state: { ...entity.state, settings: next } };
+}
+
+/** Returns what an answer shows of a project's settings, which are read where they are shown. */
+export function presentSettings(project: Entity, draft: Draft): Pick<Presented, "lazy" | "meta"> {
+  const note = noteOf(project);
+  return {
+    lazy: { settings: () => note.tried ?? readSettings(note, draft) },
+    meta: { settings_digest: note.digest, settings_bytes: note.bytes },
+  };
+}
+
+function readSettings(note: SettingsNote, draft: Draft): unknown {
+  if (note.parts === 0) return [];
+  const keys = keysOf(note);
+  for (const key of keys) draft.want(key);
+  const parts = keys.map(key => draft.get<string>(key, { isGuarded: true }));
+  return parts.includes(null) ? draft.readAgain() : JSON.parse(parts.join(""));
+}
+
+function noteOf(project: Entity | null): SettingsNote {
+  return (project?.state?.settings as SettingsNote | undefined) ?? none;
+}
+
+function keyOf({ id }: SettingsNote, part: number): string {
+  return `settings:${id}:${part}`;
+}
+
+function keysOf(note: SettingsNote): readonly string[] {
+  return Array.from({ length: note.parts }, (_, part) => keyOf(note, part));
+}
+
+function memberOf({ id, parts }: SettingsNote): string {
+  return `${id}:${parts}`;
+}
+
+/** Settings of a project that are not in force. */
+class StagedSettings {
+  readonly #services: ControlServices;
+  readonly #partition: string;
+
+  constructor(services: ControlServices, projectId: string) {
+    this.#services = services;
+    this.#partition = homePartition({ kind: "project", id: projectId });
+  }
+
+  async write(note: SettingsNote, text: string): Promise<void> {
+    const { store } = this.#services;
+    const member = memberOf(note);
+    const puts = keysOf(note).map((key, part): Write => {
+      const start = part * partUnits;
+      return { type: "put", key, value: JSON.stringify(text.slice(start, start + partUnits)) };
+    });
+    for (let start = 0; start < puts.length; start += commitPartsMax) {
+      const listed: Write = { type: "score", op: "set", key: stagedKey, member, score: this.#now() };
+      await store.commit(this.#partition, { writes: [listed, ...puts.slice(start, start + commitPartsMax)] });
+    }
+  }
+
+  /** Removes settings that did not come into force. */
+  async settle({ id, parts }: Pick<SettingsNote, "id" | "parts">): Promise<void> {
+    const [project] = await this.#services.store.read(this.#partition, [{ type: "record", key: "project" }]);
+    if (project?.value.includes(`"${id}"`) === true) return;
+    await this.#remove({ ...none, id, parts });
+  }
+
+  /** Removes what processes that died have left. */
+  async clean(): Promise<void> {
+    const max = this.#now() - stagedSecondsMax;
+    const [{ entries }] = await this.#services.store.read(this.#partition, [
+      { type: "board", key: stagedKey, limit: cleanedMax, max },
+    ]);
+    for (const { member } of entries) {
+      const [id = "", parts = "0"] = member.split(":");
+      await this.#remove({ ...none, id, parts: Number(parts) });
+    }
+  }
+
+  async #remove(note: SettingsNote): Promise<void> {
+    const deletes = keysOf(note).map((key): Write => ({ type: "delete", shape: "record", key }));
+    await this.#services.store.commit(this.#partition, {
+      writes: [...deletes, { type: "unscore", key: stagedKey, member: memberOf(note) }],
+    });
+  }
+
+  #now(): number {
+    return Math.floor(this.#services.clock() / 1_000);
+  }
+}
