@@ -111,14 +111,10 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
       : await readEvent(store, projectId, id, clock());
   });
 
-  const spaceAt = (host: string): Space | null | Promise<Space | null> => {
-    if (host.length > domainCharactersMax) return null;
-    const domain = host.toLowerCase();
-    // A claim counts once the space has the domain.
-    return chain(domains(domain), id =>
-      chain(spaceOrNull(id), space => (space?.domain === domain ? space : null)),
-    );
-  };
+  const spaceAt = (host: string): Space | null | Promise<Space | null> =>
+    host.length > domainCharactersMax
+      ? null
+      : chain(domains(host.toLowerCase()), id => chain(spaceOrNull(id), space => ifReachedAt(space, host)));
   const spaceOrNull = (id: string | null | undefined): Space | null | Promise<Space | null> =>
     typeof id === "string" ? spaces(id) : null;
 
@@ -174,6 +170,11 @@ export async function* projectEvents(
     }
     if (entries.length < eventsPageMax) return;
   }
+}
+
+/** A claim to a domain counts once its space has the domain. */
+function ifReachedAt(space: Space | null, host: string): Space | null {
+  return space?.domain === host.toLowerCase() ? space : null;
 }
 
 async function readRecord<T>(store: Store, partition: string, key: string): Promise<Loaded<T | null>> {
