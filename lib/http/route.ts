@@ -250,7 +250,8 @@ export interface Idempotent<A> {
 
 /** The owner of an idempotency key. */
 export interface IdempotencySubject {
-  readonly organisationId: string;
+  /** Null: the keys belong to the platform, as the caller does. */
+  readonly organisationId: string | null;
   /** The caller: an API key, a user. */
   readonly caller: string;
 }

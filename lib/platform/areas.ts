@@ -19,7 +19,7 @@ import {
   spaceGuard,
   spaceKeyGuard,
 } from "../space_tokens/mod.ts";
-import { withAudienceLimits, withIdempotency, withLoyaltyLimits } from "./rate_limits.ts";
+import { withAudienceLimits, withControlLimits, withIdempotency, withLoyaltyLimits } from "./rate_limits.ts";
 import type { Services } from "./services.ts";
 
 /** Names of the areas of a platform. */
@@ -60,7 +60,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
       name: "control",
       family: "jsonApi",
       routes: [
-        ...(services.control?.routes ?? []),
+        ...withControlLimits(services.control?.routes ?? [], services.quotas),
         ...controlRoutes(services),
         ...apiKeyRoutes({ apiKeys, keysWriter }),
       ],

@@ -9,6 +9,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type AudienceUser, type BackEnd, countActions } from "../audience/mod.ts";
 import { keyedTag } from "../auth/crypto/mod.ts";
 import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
+import type { Author } from "../control/mod.ts";
 import type { AnyRoute, Authorized, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
 import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
 import { clientNetworkBits } from "../identity/mod.ts";
@@ -64,6 +65,30 @@ export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): 
           },
         },
   );
+}
+
+/** Creations whose answers have a secret, which must not be stored. */
+const tellsSecret = /\/(access_tokens|api_keys|rotate|sessions|verify)$/;
+
+/** Limits the requests of each access token to the control API, and makes its POSTs and PATCHes repeatable. */
+export function withControlLimits(
+  routes: readonly AnyRoute[],
+  { control: rules }: Quotas,
+): readonly AnyRoute[] {
+  const tokenOf = ({ principal }: Authorized<unknown>): string => (principal as Author).token.id;
+  const subject = (call: Authorized<unknown>): IdempotencySubject => ({
+    organisationId: null,
+    caller: `token:${tokenOf(call)}`,
+  });
+  const limited = (call: Authorized<unknown>): string => `control:${tokenOf(call)}`;
+  return routes.map(route => {
+    const isRepeatable = ["POST", "PATCH"].includes(route.method) && route.body?.isStreamed !== true;
+    return {
+      ...route,
+      ...(rules.length === 0 ? {} : { rateLimit: { rules, subject: limited } }),
+      ...(isRepeatable && !tellsSecret.test(route.path) ? { idempotent: { subject } } : {}),
+    };
+  });
 }
 
 /** Makes the POSTs of a table repeatable with an `Idempotency-Key`, but for streamed bodies, which cannot be compared. */

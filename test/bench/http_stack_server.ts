@@ -4,6 +4,7 @@ import { createWriteStream, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
 import { createJsonLogger, silentLogger } from "../../lib/http/mod.ts";
 import { createPlatform, MasterSecret } from "../../lib/mod.ts";
 import { serveHere } from "../../runtime/server/serve_here.ts";
@@ -68,6 +69,9 @@ async function grandstand(): Promise<string> {
     // The load of one user is beyond what one user may ask.
     identity: { limits: "off" },
     defaultSpaceId: "0b000000-0000-4000-8000-000000000001",
+    control: createControl,
+    // Counted as always, and never reached.
+    rateLimits: { control: { limit: 100_000_000, windowMs: 6_000 } },
   });
   return (await serveHere(platform.fetch, { port: 0, onError: console.error })).url;
 }

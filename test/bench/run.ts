@@ -24,6 +24,7 @@ interface Benchmark {
 const benchmarks: readonly Benchmark[] = [
   "http_bridge",
   "http_stack 3",
+  "control 3",
   "login",
   "sessions",
   "tokens",

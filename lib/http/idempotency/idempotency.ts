@@ -10,7 +10,14 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { type Store, type Stored, tenantPartition, type Version, type Write } from "../../storage/mod.ts";
+import {
+  platformPartition,
+  type Store,
+  type Stored,
+  tenantPartition,
+  type Version,
+  type Write,
+} from "../../storage/mod.ts";
 import { errorFacts } from "../errors/status.ts";
 import type { Logger } from "../logger.ts";
 import { canonicalJson, type Timer } from "../requests/body.ts";
@@ -215,7 +222,10 @@ function isStoredStatus(status: number): boolean {
 async function partitionOf(request: IdempotentRequest): Promise<string> {
   const { subject, method, host, path, key: name } = request;
   const scope = await sha256Hex(JSON.stringify([subject.caller, method, host.toLowerCase(), path, name]));
-  return tenantPartition({ organisation: subject.organisationId }, "idempotency", scope);
+  const { organisationId } = subject;
+  return organisationId === null
+    ? platformPartition("idempotency", scope)
+    : tenantPartition({ organisation: organisationId }, "idempotency", scope);
 }
 
 async function sha256Hex(text: string): Promise<string> {

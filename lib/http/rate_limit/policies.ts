@@ -19,14 +19,15 @@ export type QuotaName =
   | "signUpNoLogin"
   | "signUpAnonymous"
   | "signUpEmail"
-  | "loginNetwork";
+  | "loginNetwork"
+  | "control";
 
 /** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
 export interface RatePolicy extends LimitRule {
   /**
    * `user`: requests of a user to the audience API; `key`: those of an API key; `loyaltyAction`: the actions that a user
    * reports; `failure`: wrong credentials from the network of a client; `signUp…`: registrations from it; `loginNetwork`:
-   * logins from it on devices that their accounts do not know.
+   * logins from it on devices that their accounts do not know; `control`: requests of an access token to the control API.
    */
   readonly quota: QuotaName;
   readonly isOn: boolean;
@@ -45,7 +46,9 @@ export type RatePolicyName =
   | "sign-up-no-login"
   | "sign-up-anonymous"
   | "sign-up-email"
-  | "login-network";
+  | "login-network"
+  | "control"
+  | "control-strict";
 
 /** The policies. A quota with several of them that are on has to pass each. */
 export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
@@ -71,6 +74,9 @@ export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
   "sign-up-email": { quota: "signUpEmail", name: "minute", limit: 60, windowMs: minuteMs, isOn: true },
   // Who signs up with an e-mail address logs in next.
   "login-network": { quota: "loginNetwork", name: "minute", limit: 60, windowMs: minuteMs, isOn: true },
+  // 120 at once, then 20 a second.
+  control: { quota: "control", name: "control", limit: 120, windowMs: 6 * secondMs, isOn: true },
+  "control-strict": { quota: "control", name: "strict", limit: 15, windowMs: secondMs, isOn: false },
 };
 
 /** Every name of a policy, in the order in which documents list them. */
@@ -106,6 +112,7 @@ export function resolveRateLimits(limits: RateLimits = {}): Quotas {
     signUpAnonymous: rulesOf("signUpAnonymous"),
     signUpEmail: rulesOf("signUpEmail"),
     loginNetwork: rulesOf("loginNetwork"),
+    control: rulesOf("control"),
   };
 }
 
