@@ -156,6 +156,8 @@ export interface Kind {
   readonly removed?: (entity: Entity, draft: Draft, circumstances: Circumstances) => void;
   /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
   readonly before?: (entity: BeforeChange) => Promise<Started | undefined>;
+  /** Does what has to be done elsewhere before a removal. */
+  readonly beforeRemoval?: (id: string, home: Home) => Promise<void>;
 }
 
 /** What was done before a creation or change: further input, and what has to be done after its success or failure. */

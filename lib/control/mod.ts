@@ -21,6 +21,7 @@ import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
 import { resourceRoutes } from "./routes.ts";
 import type { ControlServices, Kinds } from "./services.ts";
+import { stagedTask } from "./staged.ts";
 import { ControlWork } from "./work.ts";
 import { Writer } from "./write.ts";
 
@@ -82,6 +83,7 @@ export function createControl(options: ControlOptions): Control {
     userAgent: `Grandstand-Authoring/1.0 (+${publicUrl})`,
   };
   services.work.add(eventTask(services));
+  services.work.add(stagedTask(options.store));
   const kinds: Kinds = {
     ...tenantKinds(services),
     events: eventKind(services),

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { directoryPartition } from "../../lib/directory/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
@@ -94,5 +95,29 @@ describeOnStores("events", open => {
     assert.equal(all.length, 4);
     const states = await Promise.all(all.map(async id => (await read(id)).state));
     assert.equal(states.filter(state => state === "past").length, 2);
+  });
+
+  it("removes an event with its elements, if its entity tag is current", async t => {
+    const { world, call, create } = await opened(t);
+    const id = await create({});
+    const inEvent = { relationships: { event: to("events", id) } };
+    const poll = { content_type: "poll", name: "Poll" };
+    const before = (await call(`/events/${id}`)).headers.get("etag") ?? "";
+    const elements: string[] = [];
+    for (let index = 0; index < 120; index++) {
+      const answer = await call("/elements", { body: resource("elements", poll, inEvent) });
+      elements.push(answer.json.data.id);
+    }
+    const remove = (etag: string) =>
+      call(`/events/${id}`, { method: "DELETE", headers: { "if-match": etag } });
+    const stale = await remove(before);
+    assert.equal(stale.status, 412, stale.text);
+    assert.equal((await remove(stale.headers.get("etag") ?? "")).status, 204);
+    assert.equal((await call(`/elements/${elements[119]}`)).status, 404);
+    world.clock.advance(10_000);
+    await world.platform.work();
+    const reads = elements.map(each => ({ type: "record", key: `element:${each}` }) as const);
+    const left = await world.store.read(directoryPartition("project", ids.project), reads);
+    assert.ok(left.every(record => record === null));
   });
 });

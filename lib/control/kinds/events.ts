@@ -24,6 +24,7 @@ import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import { stagedWrites } from "../staged.ts";
 import { narrowEvents } from "./event_lists.ts";
 import { checkedServices } from "./tenants.ts";
 
@@ -31,6 +32,9 @@ import { checkedServices } from "./tenants.ts";
 const boards = { start: "events", created: "events_created" } as const;
 /** Attributes that decide when an event begins and ends. */
 const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "extra_time_duration"];
+
+/** Elements that the removal of their event deletes at once. */
+const deletesMax = 100;
 
 /** The key of an event. */
 export function eventKey(id: string): string {
@@ -57,11 +61,17 @@ export function eventKind(services: ControlServices): Kind {
       if (stateOf(entity, now) === "current")
         throw new AppError("conflict", "Cannot remove the event as it is running: stop it first");
       const contents = draft.get<Contents>(contentsKey(entity.id));
-      for (const { id } of contents?.elements ?? []) draft.put(elementKey(id), null);
+      // What is not listed does not exist; the work deletes what does not fit into this commit.
+      const ids = (contents?.elements ?? []).map(({ id }) => id);
+      for (const id of ids.slice(0, deletesMax)) draft.put(elementKey(id), null);
+      const left = ids.slice(deletesMax);
+      for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
+        draft.effect(write);
       draft.put(contentsKey(entity.id), null);
       for (const key of Object.values(boards)) draft.effect({ type: "unscore", key, member: entity.id });
       setOpen(draft, entity.id, now);
     },
+    beforeRemoval: (_, home) => services.work.expect(home),
     async before({ id, isNew, input, isDry }) {
       if (isDry) return undefined;
       const home: Home | null = isNew

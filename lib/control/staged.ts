@@ -1,0 +1,65 @@
+/**
+ * Elements that no event lists: those of an event that is being made in pieces, and those that a removed event leaves. A note names
+ * them, and whoever is late finds it: the work deletes what is noted.
+ *
+ * @module
+ */
+
+import { elementKey } from "../authoring/mod.ts";
+import { directoryPartition } from "../directory/mod.ts";
+import type { Store, Write } from "../storage/mod.ts";
+import type { WorkTask } from "./work.ts";
+
+/** The board of a project that has the notes, by the time in Unix ms from which their elements are deleted. */
+const board = "staged";
+const notesMax = 100;
+const deletesMax = 500;
+
+/** Returns the writes that note elements under the id of their event, to be deleted from a time on (Unix ms). */
+export function stagedWrites(eventId: string, elementIds: readonly string[], at: number): readonly Write[] {
+  return [
+    { type: "put", key: stagedKey(eventId), value: JSON.stringify(elementIds) },
+    { type: "score", op: "set", key: board, member: eventId, score: at },
+  ];
+}
+
+/** Returns the writes that remove a note. The commit has to check its record, so that nothing of it was deleted. */
+export function unstagedWrites(eventId: string): readonly Write[] {
+  return [
+    { type: "delete", shape: "record", key: stagedKey(eventId) },
+    { type: "unscore", key: board, member: eventId },
+  ];
+}
+
+/** The key of the note about an event. */
+export function stagedKey(eventId: string): string {
+  return `staged:${eventId}`;
+}
+
+/** Returns the task that deletes what notes name. */
+export function stagedTask(store: Store): WorkTask {
+  return async ({ kind, id }, now) => {
+    if (kind !== "project") return null;
+    const partition = directoryPartition("project", id);
+    const [{ entries }] = await store.read(partition, [{ type: "board", key: board, limit: notesMax }]);
+    for (const { member, score } of entries) {
+      if (score > now) return score;
+      await deleteStaged(store, partition, member);
+    }
+    return entries.length < notesMax ? null : now;
+  };
+}
+
+async function deleteStaged(store: Store, partition: string, eventId: string): Promise<void> {
+  const key = stagedKey(eventId);
+  const [stored] = await store.read(partition, [{ type: "record", key }]);
+  const ids = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+  // The check fails if the event was completed meanwhile.
+  const checks = [{ key, version: stored?.version ?? null }];
+  for (let start = 0; start < ids.length; start += deletesMax) {
+    const part = ids.slice(start, start + deletesMax);
+    const writes = part.map((each): Write => ({ type: "delete", shape: "record", key: elementKey(each) }));
+    if (!(await store.commit(partition, { checks, writes })).ok) return;
+  }
+  await store.commit(partition, { checks, writes: unstagedWrites(eventId) });
+}
