@@ -45,5 +45,5 @@ export {
   type Role,
   roles,
 } from "./resource.ts";
-export { type Field, plainObject } from "./schemas.ts";
+export { type Field, fileName, plainObject, uuidText } from "./schemas.ts";
 export { resources } from "./table.ts";

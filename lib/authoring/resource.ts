@@ -113,6 +113,8 @@ export interface Resource {
   readonly changeExample?: Readonly<Record<string, unknown>>;
   /** Schemas of the values of `filter[name]`. @default none */
   readonly filters?: Readonly<Record<string, v.GenericSchema<string, unknown>>>;
+  /** True if lists take `page[number]`. @default false */
+  readonly isPagedByNumber?: boolean;
   /** Attributes that `sort` takes. Without it a list has its own order. */
   readonly sorts: readonly string[];
   /** Paths that `include` takes. @default none */

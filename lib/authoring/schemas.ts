@@ -23,6 +23,12 @@ export function line(charactersMin: number, charactersMax: number) {
 /** The name of a resource. */
 export const resourceName = line(1, 200);
 
+/** The name of a file. */
+export const fileName = v.pipe(
+  resourceName,
+  v.check(name => !/[/\\]/.test(name) && !/^\.+$/.test(name), "Expected a name without slashes"),
+);
+
 /** A time in Unix seconds; a fraction is cut off. */
 export const unixSeconds = v.pipe(
   v.number(),

@@ -43,6 +43,10 @@ export interface Input {
   readonly attributes: Attributes;
   /** Ids by relationship; null removes. */
   readonly refs: Readonly<Record<string, string | null>>;
+  /** Related records to add and to remove, by relationship to many. */
+  readonly links?: Readonly<
+    Record<string, { readonly add?: readonly string[]; readonly remove?: readonly string[] }>
+  >;
   /** The value of the attribute `action`. */
   readonly action: string | null;
   /** Pointer of the resource object in the body. */
@@ -145,7 +149,12 @@ export interface Kind {
   readonly board?: (
     view: ListView,
     now: number,
-  ) => { readonly key: string; readonly max?: number | undefined };
+  ) => {
+    readonly key: string;
+    readonly max?: number | undefined;
+    /** True if the board has the records of the filter and no other, so that pages have numbers. @default false */
+    readonly isExact?: boolean;
+  };
   /** Finds the records of a list without its board; null where it cannot. */
   readonly narrow?: (parent: Identifier, view: ListView, now: number) => Promise<Narrowed | null>;
   /** Checks a new or changed entity and completes it. */

@@ -12,7 +12,10 @@ import type { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/guard.ts";
 import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
+import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
+import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
+import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
@@ -29,7 +32,9 @@ export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts
 export { listOrganisation };
 
 /** Options of {@linkcode createControl}, which a platform gives. */
-export interface ControlOptions extends Pick<ControlServices, "outbound" | "settingsFaults"> {
+export interface ControlOptions
+  extends Pick<ControlServices, "outbound" | "settingsFaults">,
+    Pick<AssetFilesOptions, "blobs" | "sha256"> {
   readonly store: Store;
   readonly authors: Authors;
   readonly roles: Roles;
@@ -84,22 +89,28 @@ export function createControl(options: ControlOptions): Control {
   };
   services.work.add(eventTask(services));
   services.work.add(stagedTask(options.store));
+  const files = new AssetFiles({ ...options, work: services.work });
+  const assets = assetKind(services, files);
   const kinds: Kinds = {
     ...tenantKinds(services),
     events: eventKind(services),
     elements: elementKind(),
+    assets,
+    tags: tagKind(),
     scope_roles: scopeRoleKind(services),
     workflows: workflowKind,
   };
   const reader = new Reader(services, kinds);
   const writer = new Writer(services, kinds);
   const author = authorGuard(services.authors);
+  const context = { services, kinds, reader, writer, author, random };
   return {
     work: () => services.work.run(),
     routes: [
       ...accessRoutes({ services, author }),
       ...auditRoutes(services, author),
-      ...resourceRoutes({ services, kinds, reader, writer, author, random }),
+      ...resourceRoutes(context),
+      ...assetRoutes({ ...context, files, kind: assets }),
     ],
   };
 }

@@ -10,6 +10,7 @@ import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { type Draft, runDraft } from "./draft.ts";
 import { type Attributes, type Entity, type Home, homePartition } from "./entity.ts";
+import { readExactPage } from "./exact_pages.ts";
 import { pageLinks } from "./jsonapi/calls.ts";
 import {
   attributesOf,
@@ -87,10 +88,14 @@ export class Reader {
     const narrowed = (await kind.narrow?.(parent, view, circumstances.now)) ?? null;
     const page = await (kind.board === undefined || narrowed !== null
       ? this.#sortedPage(listing, after, narrowed)
-      : this.#boardPage(listing, after));
-    const next = cursors.seal(scope, page.next);
-    const links = pageLinks(self, next);
-    const meta = page.total === undefined ? {} : { meta: { total: page.total } };
+      : kind.board(view, circumstances.now).isExact === true
+        ? this.#exactPage(listing, after)
+        : this.#boardPage(listing, after));
+    const { total } = page;
+    const numbered =
+      view.number === undefined ? undefined : { number: view.number, size: view.count, total: total ?? 0 };
+    const links = pageLinks(self, cursors.seal(scope, page.next), numbered);
+    const meta = total === undefined ? {} : { meta: { total, ...(numbered && { page: numbered }) } };
     return await this.#withIncluded({ data: page.objects, links, ...meta }, author, view, shown);
   }
 
@@ -125,6 +130,17 @@ export class Reader {
     const byId = new Map(shown.map(({ object }) => [object.id, object]));
     const next = start + part.length < ordered.length ? (part.at(-1) ?? null) : null;
     return { objects: part.flatMap(id => byId.get(id) ?? []), next, total: ordered.length };
+  }
+
+  /** A page of a list whose filters have a board each: two reads, whatever the filter and the page. */
+  async #exactPage(listing: Listing, after: string | undefined): Promise<Page> {
+    const { kind, home, view, circumstances } = listing;
+    const key = kind.board?.(view, circumstances.now).key ?? "";
+    const { ids, ...page } = await readExactPage(this.#services.store, homePartition(home), {
+      ...{ key, view, after },
+    });
+    const found = await this.#load(listing, ids);
+    return { ...page, objects: found.map(({ object }) => object) };
   }
 
   /** A page of a list that a board orders. Entries that a filter leaves out cost a bounded number of reads. */

@@ -27,6 +27,8 @@ export interface ControlServices {
   readonly work: ControlWork;
   /** Unix ms. */
   readonly clock: () => number;
+  /** Address of the platform, without a slash at its end. */
+  readonly publicUrl: string;
   /** Address of the control API, without a slash at its end. */
   readonly base: string;
   /** Reads addresses that authors name; null: they are refused. */

@@ -36,8 +36,10 @@ export interface WriteOperation {
   readonly id: string;
   /** The parent that the path of a creation names. */
   readonly parent?: Identifier;
-  /** Absent for `remove`. */
+  /** Absent for `remove`, and where `more` is all. */
   readonly object?: ResourceObject;
+  /** What the platform writes beside the object. */
+  readonly more?: Partial<Input>;
   /** Entity tags of which one must be current. */
   readonly ifMatch?: string | undefined;
   /** Where the operation's resource object is in the body. */
@@ -125,7 +127,7 @@ export class Writer {
         object === undefined
           ? { attributes: {}, refs: {}, action: null, pointer }
           : readInput(object, options);
-      prepared.push({ ...operation, home, input: { ...input, parent } });
+      prepared.push({ ...operation, home, input: { ...input, ...operation.more, parent } });
     }
     const [leader] = prepared;
     if (leader === undefined) throw new TypeError("Cannot write without operations");

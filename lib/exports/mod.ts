@@ -12,6 +12,7 @@ export {
   exportTtlMsDefault,
   type NewExportRequest,
 } from "./exports.ts";
+export type { Hash } from "./file/mod.ts";
 export { downloadRoutes } from "./http/download_routes.ts";
 export type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "./http/export_schemas.ts";
 export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";

@@ -26,6 +26,7 @@ export {
 } from "./logger.ts";
 export { named } from "./named.ts";
 export { type Json, jsonSchemaOf } from "./openapi/schema.ts";
+export { byteReply } from "./replies/byte_reply.ts";
 export type { CorsOptions } from "./replies/cors.ts";
 export {
   admitChange,

@@ -175,7 +175,7 @@ export function streamedBody(spec: {
   readonly description: string;
   /** Largest accepted body in bytes. */
   readonly maxBytes: number;
-  /** The accepted media types. */
+  /** The accepted media types; the range of all types accepts a body without one, too. */
   readonly mediaTypes: readonly [string, ...string[]];
   readonly example: string;
 }): BodySpec<StreamSchema> {

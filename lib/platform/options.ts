@@ -87,7 +87,7 @@ export interface PlatformOptions {
   readonly logger?: Logger;
   /** Holds actions that back ends report until a worker applies them. @default they are applied before the answer */
   readonly queue?: Queue;
-  /** Keeps exported files; the same place for every process of a deployment. @default exports are refused */
+  /** Keeps exported files and assets; the same place for every process of a deployment. @default exports and uploads are refused */
   readonly blobs?: Blobs;
   /** Sends mail to users. @default mail is dropped with a warning */
   readonly mailer?: Mailer;

@@ -155,7 +155,7 @@ function createAuthoring(
   options: ResolvedOptions,
   directory: Directory,
 ): Pick<Services, "authors" | "control" | "cursors" | "roles"> {
-  const { store, secret, clock, random, publicUrl, logger } = options;
+  const { store, secret, clock, random, publicUrl, blobs, logger } = options;
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
   const authors = new Authors({ store, secret, clock, random });
   const roles = new Roles({ store, directory, clock });
@@ -170,11 +170,13 @@ function createAuthoring(
       clock,
       random,
       publicUrl,
+      blobs,
       logger,
       settingsFaults,
     },
     holder: uuid(random),
     outbound: options.outbound ?? null,
+    sha256: options.exports?.kernels?.sha256,
   });
   return { authors, control: control ?? null, cursors, roles };
 }

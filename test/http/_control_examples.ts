@@ -41,6 +41,13 @@ export async function controlExamples(
     if (answer.status !== 201) throw new Error(`Cannot create an example: ${answer.status} ${answer.text}`);
     return answer.json.data.id;
   }
+  const inSpace = { relationships: { space: to("spaces", ids.space) } };
+  const name = `${world.clock.now()} ${crypto.randomUUID()}`;
+  const tagId = await create("/tags", resource("tags", { name }, inSpace));
+  const assetId = await create(`/spaces/${ids.space}/assets?name=logo.txt&tag=${tagId}`, name);
+  const { json: asset } = await world.call(`/api/v2/assets/${assetId}`, { headers });
+  const { sha256 } = asset.data.attributes;
+  const tagged = { params: { assetId }, body: { data: [{ type: "tags", id: tagId }] } };
   const inProject = { relationships: { project: to("projects", ids.project) } };
   const eventId = await create("/events", resource("events", { name: "Match" }, inProject));
   const inEvent = { relationships: { event: to("events", eventId) } };
@@ -93,6 +100,15 @@ export async function controlExamples(
     ["createElement", [{ body: resource("elements", poll, inEvent) }]],
     ["changeElement", [{ params: { elementId }, body: resource("elements", { label: "1" }) }]],
     ["removeElement", [{ params: { elementId } }]],
+    ["createTag", [{ body: resource("tags", { name: `${name} 2` }, inSpace) }]],
+    ["uploadAsset", [{ query: { name: "a.json" }, body: { wins: 3 } }]],
+    ["listSpaceAssets", [{ query: { ...list.query, "filter[mime]": "text/*", "page[number]": "1" } }]],
+    ["readAsset", [{ params: { assetId }, query: { include: "tags,space" } }]],
+    ["changeAsset", [{ params: { assetId }, body: resource("assets", { alt_text: "A logo" }) }]],
+    ["addAssetTags", [tagged]],
+    ["removeAssetTags", [tagged]],
+    ["readAssetFile", [{ params: { spaceId: ids.space, sha256, name: "logo.txt" } }]],
+    ["removeAsset", [{ params: { assetId } }]],
     ["createOrganisationScopeRole", [{ body: resource("scope_roles", { ...role, email: "a@example.com" }) }]],
     ["createSpaceScopeRole", [{ body: resource("scope_roles", { ...role, email: "b@example.com" }) }]],
     ["createProjectScopeRole", [{ body: resource("scope_roles", { ...role, email: "c@example.com" }) }]],

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { attribute, resource, timestamps, told } from "../resource.ts";
-import { jsonObject, line, resourceName } from "../schemas.ts";
+import { fileName, jsonObject, line, uuidText } from "../schemas.ts";
 
 const text = v.nullable(v.string());
 
@@ -77,7 +77,7 @@ export const assets = resource({
   read: "viewer",
   write: "creator",
   attributes: {
-    name: attribute(resourceName, "Name of the file"),
+    name: attribute(fileName, "Name of the file"),
     alt_text: attribute(line(0, 1_000), "What it shows; empty for decoration", { default: "" }),
     mime: told(text, "Media type, found in the contents"),
     bytes: told(v.number(), "Size", { default: 0 }),
@@ -94,10 +94,15 @@ export const assets = resource({
   },
   lists: [{ under: "spaces", path: "assets" }],
   filters: {
-    mime: v.pipe(v.string(), v.maxLength(100)),
-    tag: v.pipe(v.string(), v.maxLength(100)),
-    uploader: v.pipe(v.string(), v.maxLength(100)),
+    mime: v.pipe(
+      v.string(),
+      v.toLowerCase(),
+      v.regex(/^[a-z]{1,20}\/([a-z0-9.+-]{1,80}|\*)$/, "Expected a media type, such as image/png or image/*"),
+    ),
+    tag: uuidText,
+    uploader: uuidText,
   },
+  isPagedByNumber: true,
   sorts: ["created_at"],
   include: ["space", "tags", "uploader"],
   example: { name: "Logo" },

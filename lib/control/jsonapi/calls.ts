@@ -100,19 +100,41 @@ export function nounOf(type: ResourceType): string {
   return (resources as Readonly<Partial<Record<ResourceType, Resource>>>)[type]?.noun ?? words(type);
 }
 
+/** The place of a page in a list whose pages have numbers. */
+export interface NumberedPage {
+  /** From 1. */
+  readonly number: number;
+  readonly size: number;
+  readonly total: number;
+}
+
 /** Returns the links of a page. */
-export function pageLinks(self: string, next: string | null): Readonly<Record<string, string | null>> {
+export function pageLinks(
+  self: string,
+  next: string | null,
+  numbered?: NumberedPage,
+): Readonly<Record<string, string | null>> {
+  if (numbered !== undefined) {
+    const { number, size, total } = numbered;
+    const at = (other: number): string => withParameter(self, "page[number]", String(other));
+    return {
+      self,
+      first: at(1),
+      prev: number > 1 ? at(number - 1) : null,
+      next: number * size < total ? at(number + 1) : null,
+    };
+  }
   return {
     self,
-    first: withCursor(self, null),
+    first: withParameter(self, "page[cursor]", null),
     prev: null,
-    next: next === null ? null : withCursor(self, next),
+    next: next === null ? null : withParameter(self, "page[cursor]", next),
   };
 }
 
-function withCursor(self: string, cursor: string | null): string {
+function withParameter(self: string, name: string, value: string | null): string {
   const url = new URL(self);
-  if (cursor === null) url.searchParams.delete("page[cursor]");
-  else url.searchParams.set("page[cursor]", cursor);
+  if (value === null) url.searchParams.delete(name);
+  else url.searchParams.set(name, value);
   return url.href;
 }

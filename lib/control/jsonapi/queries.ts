@@ -30,6 +30,8 @@ export interface ListView extends View {
   readonly filters: Readonly<Record<string, unknown>>;
   readonly count: number;
   readonly cursor: string | undefined;
+  /** Number of the page from 1, where it is asked for. */
+  readonly number?: number;
 }
 
 const listed = (description: string) =>
@@ -54,6 +56,10 @@ export function listQuery(resource: Resource): v.GenericSchema {
   const count = integerParameter({ description, minimum: 1, maximum: pageCountMax });
   entries["page[count]"] = v.optional(count, String(pageCountDefault));
   entries["page[cursor]"] = listed("The cursor in `links.next` of the page before");
+  if (resource.isPagedByNumber === true) {
+    const number = { description: "Number of the page, in place of a cursor", minimum: 1, maximum: 10_000 };
+    entries["page[number]"] = v.optional(integerParameter(number));
+  }
   return v.strictObject(entries);
 }
 
@@ -141,6 +147,9 @@ export function listViewOf(resource: Resource, query: Query): ListView {
   if (query.sort !== undefined && !sorts.includes(by)) {
     throw invalidField("Cannot order the list as asked for", "sort", `Expected one of ${sorts.join(", ")}`);
   }
+  const number = query["page[number]"] as number | undefined;
+  if (number !== undefined && query["page[cursor]"] !== undefined)
+    throw invalidField("Cannot find the page", "page[number]", "Expected a number or a cursor, not both");
   const given = Object.keys(filters).filter(name => query[`filter[${name}]`] !== undefined);
   return {
     ...viewOf(resource, query),
@@ -148,6 +157,7 @@ export function listViewOf(resource: Resource, query: Query): ListView {
     filters: Object.fromEntries(given.map(name => [name, query[`filter[${name}]`]])),
     count: query["page[count]"] as number,
     cursor: query["page[cursor]"] as string | undefined,
+    ...(number === undefined ? {} : { number }),
   };
 }
 

@@ -9,16 +9,7 @@
 import * as v from "valibot";
 import { networkTag } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import {
-  type AnyRoute,
-  type BareReply,
-  empty,
-  type Guard,
-  isNotModified,
-  matchesTag,
-  route,
-  stream,
-} from "../../http/mod.ts";
+import { type AnyRoute, type BareReply, byteReply, type Guard, route } from "../../http/mod.ts";
 import type { Blobs, LimitRule } from "../../storage/mod.ts";
 import type { Exports } from "../exports.ts";
 import { downloadPath } from "../jobs/download_link.ts";
@@ -30,8 +21,6 @@ import { fileParts, fileStream } from "../jobs/stored_file.ts";
 const downloadLimit: LimitRule = { name: "download", limit: 120, windowMs: 60_000 };
 /** Size of the network of a client in the audit trail, in bits. */
 const trailNetworkBits = { ipv4: 24, ipv6: 64 } as const;
-/** Longest `Range` field that counts, in characters. */
-const rangeCharactersMax = 64;
 const mediaTypes = { csv: "text/csv; charset=utf-8; header=present", json: "application/json" } as const;
 
 /** Creates the route of downloads. */
@@ -88,28 +77,21 @@ async function download(
 ): Promise<BareReply<200 | 206 | 304 | 416>> {
   const { request } = details;
   const { job, result, blobs } = await findFile(exports, ref);
-  const etag = etagOf(result);
-  assertMatches(request, etag);
-  if (isNotModified(request, etag)) return empty(304, { etag });
-  const headers = headersOf(job, result);
-  const isHead = request.method === "HEAD";
-  const range = isHead ? null : rangeOf(request, result);
-  if (range === "unsatisfiable") {
-    return empty(416, { ...headers, "content-range": `bytes */${result.fileSize}` });
-  }
-  const { first, last } = range ?? { first: 0, last: result.fileSize - 1 };
-  const body = await fileStream(blobs, fileParts(job), { start: first, end: last + 1 });
-  if (!isHead) {
-    const recorded = record(exports, ref, { ...details, range: range === null ? null : `${first}-${last}` });
-    await recorded.catch(async (error: unknown) => {
-      await body.cancel();
-      throw error;
-    });
-  }
-  const length = { "content-length": String(last - first + 1) };
-  if (range === null) return stream(200, body, { ...headers, ...length });
-  const position = { "content-range": `bytes ${first}-${last}/${result.fileSize}` };
-  return stream(206, body, { ...headers, ...length, ...position });
+  return await byteReply(request, {
+    etag: `"${result.sha256}"`,
+    size: result.fileSize,
+    headers: headersOf(job),
+    async open({ start, end, isPart }) {
+      const body = await fileStream(blobs, fileParts(job), { start, end });
+      if (request.method === "HEAD") return body;
+      const range = isPart ? `${start}-${end - 1}` : null;
+      await record(exports, ref, { ...details, range }).catch(async (error: unknown) => {
+        await body.cancel();
+        throw error;
+      });
+      return body;
+    },
+  });
 }
 
 async function findFile(
@@ -141,56 +123,11 @@ async function record(
   });
 }
 
-/** @throws {AppError} `precondition_failed`: `If-Match` names another file. */
-function assertMatches({ headers }: Request, etag: string): void {
-  const expected = headers.get("if-match");
-  if (expected === null || matchesTag(expected, etag)) return;
-  const message = "Cannot send the file: it is not the one that If-Match names";
-  throw new AppError("precondition_failed", message, { headers: { etag } });
-}
-
-/** A range of bytes, both inclusive. */
-interface ByteRange {
-  readonly first: number;
-  readonly last: number;
-}
-
-/** Returns the requested range; null for the whole file. `If-Range` must name this very file, and dates never do. */
-function rangeOf({ headers }: Request, result: ExportResult): ByteRange | "unsatisfiable" | null {
-  const condition = headers.get("if-range");
-  if (condition !== null && condition !== etagOf(result)) return null;
-  return parseRange(headers.get("range"), result.fileSize);
-}
-
-/**
- * Parses a `Range` field (RFC 9110, section 14). Several ranges, other units and malformed fields count as none, as section
- * 14.2 allows.
- */
-function parseRange(field: string | null, size: number): ByteRange | "unsatisfiable" | null {
-  if (field === null || field.length > rangeCharactersMax) return null;
-  const [, from, to] = /^bytes=[\t ]*(\d*)-(\d*)[\t ]*$/i.exec(field) ?? [];
-  if (from === undefined || to === undefined || (from === "" && to === "")) return null;
-  if (from === "") {
-    const length = Math.min(Number(to), size);
-    return length === 0 ? "unsatisfiable" : { first: size - length, last: size - 1 };
-  }
-  const first = Number(from);
-  const last = to === "" ? size - 1 : Math.min(Number(to), size - 1);
-  if (to !== "" && Number(to) < first) return null;
-  return first >= size ? "unsatisfiable" : { first, last };
-}
-
-function etagOf({ sha256 }: ExportResult): string {
-  return `"${sha256}"`;
-}
-
-function headersOf({ exportId, request }: ExportJob, result: ExportResult): Readonly<Record<string, string>> {
+function headersOf({ exportId, request }: ExportJob): Readonly<Record<string, string>> {
   const name = `export-${exportId}.${request.format}${request.encrypt ? ".enc" : ""}`;
   return {
     "content-type": request.encrypt ? "application/octet-stream" : mediaTypes[request.format],
     "content-disposition": `attachment; filename="${name}"`,
-    "accept-ranges": "bytes",
-    etag: etagOf(result),
     "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; sandbox",
   };

@@ -193,6 +193,7 @@ const parameterName = /;\s*([^\s;=]+)\s*=/g;
 function isAcceptedType(contentType: string, accepted: readonly string[]): boolean {
   const lower = contentType.toLowerCase();
   const [type = ""] = lower.split(";", 1);
+  if (accepted.includes("*/*")) return true;
   if (!accepted.includes(type.trim())) return false;
   if ((charsetShape.exec(lower)?.[1] ?? "utf-8") !== "utf-8") return false;
   if (type.trim() !== jsonApiMediaType) return true;

@@ -1,0 +1,205 @@
+/**
+ * The files of assets in the storage of blobs.
+ *
+ * A file is stored before its asset exists and goes after its asset has gone. A note in the space precedes both, so that what a process
+ * leaves behind that dies in between is removed.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { AppError, invalidField } from "../../errors/mod.ts";
+import type { Hash } from "../../exports/mod.ts";
+import type { Blobs, Store } from "../../storage/mod.ts";
+import { type Home, homePartition } from "../entity.ts";
+import type { ControlWork } from "../work.ts";
+import { type FileKind, headBytes, kindOfFile } from "./sniff.ts";
+
+/** Time in ms within which an upload has to end. */
+const uploadMsMax = 21_600_000;
+/** Age in ms of an upload from which a file without an asset is left behind; later than any upload ends on any clock. */
+const leftoverMs = 86_400_000;
+/** Time in ms after a removal begins at which its file goes; longer than any request. */
+const removalMs = 600_000;
+/** The board of a space with files that may have no asset, by the time in Unix ms at which that is certain. */
+export const notesKey = "asset_files";
+const notesAtOnce = 100;
+
+/** Facts of a stored file. */
+export interface FileFacts extends FileKind {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Options of {@linkcode AssetFiles}. */
+export interface AssetFilesOptions {
+  readonly store: Store;
+  /** Undefined: uploads are refused. */
+  readonly blobs: Blobs | undefined;
+  /** Unix ms. */
+  readonly clock: () => number;
+  readonly work: ControlWork;
+  /** @default portable code */
+  readonly sha256?: (() => Hash) | undefined;
+}
+
+/** Stores, opens and removes the files of assets. */
+export class AssetFiles {
+  readonly #options: AssetFilesOptions;
+
+  constructor(options: AssetFilesOptions) {
+    this.#options = options;
+    options.work.add((home, now) => this.#removeLeftovers(home, now));
+  }
+
+  /**
+   * Stores a file under the id of an asset to be. Its memory does not grow with the file.
+   *
+   * @throws {AppError} `not_available`: there is no storage for files; `validation_failed`: the file is empty or took too long.
+   */
+  async put(home: Home, id: string, { name, body }: NewFile): Promise<FileFacts> {
+    const { clock } = this.#options;
+    const blobs = this.#blobs();
+    const began = clock();
+    await this.#note(home, id, began + leftoverMs);
+    const hash = this.#options.sha256?.() ?? sha256.create();
+    const head = new Head();
+    const { size: bytes } = await blobs.put(
+      blobName(home, id),
+      passing(body, chunk => {
+        hash.update(chunk);
+        head.add(chunk);
+      }),
+    );
+    if (bytes === 0)
+      throw invalidField("Cannot store the file as it is empty", "", "Expected at least one byte");
+    if (clock() - began > uploadMsMax)
+      throw invalidField("Cannot store the file as it arrived too slowly", "", "Expected it within 6 hours");
+    const kind = kindOfFile(head.bytes(), name, bytes <= headBytes);
+    return { ...kind, bytes, sha256: bytesToHex(Uint8Array.from(hash.digest())) };
+  }
+
+  /** Finds the file of a space that has a digest. */
+  async find(home: Home, digest: string): Promise<DigestNote | null> {
+    const [note] = await this.#options.store.read(homePartition(home), [
+      { type: "record", key: digestKey(digest) },
+    ]);
+    return note === null ? null : (JSON.parse(note.value) as DigestNote);
+  }
+
+  /** Opens bytes of a file, or returns null if it is gone. */
+  async open(
+    home: Home,
+    id: string,
+    range: { readonly start: number; readonly end: number },
+  ): Promise<ReadableStream<Uint8Array> | null> {
+    const found = await this.#options.blobs?.get(blobName(home, id), range);
+    return found?.body ?? null;
+  }
+
+  /** Removes a file that has no asset. */
+  async remove(home: Home, id: string): Promise<void> {
+    await this.#blobs().remove(blobName(home, id));
+  }
+
+  /** Notes that the asset of a file is about to be removed. The removal notes that it is; the file goes then. */
+  async discard(home: Home, id: string): Promise<void> {
+    await this.#note(home, id, this.#options.clock() + removalMs);
+  }
+
+  /** Removes noted files that have no asset. Returns the time of the next note. */
+  async #removeLeftovers(home: Home, now: number): Promise<number | null> {
+    const { store, blobs } = this.#options;
+    const partition = homePartition(home);
+    for (;;) {
+      const [{ entries }] = await store.read(partition, [
+        { type: "board", key: notesKey, limit: notesAtOnce },
+      ]);
+      const due = entries.filter(({ score }) => score <= now);
+      for (const { member: id } of due) {
+        const [asset] = await store.read(partition, [{ type: "record", key: assetKey(id) }]);
+        if (asset === null) await blobs?.remove(blobName(home, id));
+        await store.commit(partition, { writes: [{ type: "unscore", key: notesKey, member: id }] });
+      }
+      if (due.length < entries.length || due.length === 0) return entries[due.length]?.score ?? null;
+    }
+  }
+
+  async #note(home: Home, id: string, at: number): Promise<void> {
+    const { store, work } = this.#options;
+    const note = { type: "score", op: "set", key: notesKey, member: id, score: at } as const;
+    await store.commit(homePartition(home), { writes: [note] });
+    await work.expect(home);
+  }
+
+  #blobs(): Blobs {
+    const { blobs } = this.#options;
+    if (blobs === undefined)
+      throw new AppError("not_available", "Cannot store the file as the platform has no storage for files");
+    return blobs;
+  }
+}
+
+/** A file on its way in. */
+export interface NewFile {
+  readonly name: string;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** The key of an asset. */
+export function assetKey(id: string): string {
+  return `asset:${id}`;
+}
+
+/** The key of the note that a space has the file with a digest. */
+export function digestKey(digest: string): string {
+  return `sha:${digest}`;
+}
+
+/** The asset of a space that has a file, and what serving it needs. */
+export interface DigestNote {
+  readonly id: string;
+  readonly mime: string;
+  readonly bytes: number;
+}
+
+function blobName({ id: spaceId }: Home, id: string): string {
+  return `assets/${spaceId}/${id}`;
+}
+
+/** Collects the first bytes of a file. */
+class Head {
+  readonly #bytes = new Uint8Array(headBytes);
+  #length = 0;
+
+  add(chunk: Uint8Array): void {
+    const part = chunk.subarray(0, headBytes - this.#length);
+    this.#bytes.set(part, this.#length);
+    this.#length += part.length;
+  }
+
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
+/** Passes a stream on, and shows each chunk on its way. */
+function passing(
+  body: ReadableStream<Uint8Array>,
+  see: (chunk: Uint8Array) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        see(value);
+        controller.enqueue(value);
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,138 @@
+/** The upload of a file, which becomes an asset unless the space has it already. */
+
+import * as v from "valibot";
+import { fileName } from "../../authoring/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, route, streamedBody } from "../../http/mod.ts";
+import type { Author } from "../access/authors.ts";
+import { runDraft } from "../draft.ts";
+import { type Home, homePartition } from "../entity.ts";
+import { answer, idOf, idParams } from "../jsonapi/calls.ts";
+import type { ResourceObject } from "../jsonapi/documents.ts";
+import { documentSchema } from "../jsonapi/schemas.ts";
+import { type Input, type Kind, notFound, unknownRelated } from "../kind.ts";
+import { unknownTags } from "../kinds/assets.ts";
+import type { ResourceRoutesContext } from "../routes.ts";
+import { requireAccess } from "../services.ts";
+import type { AssetFiles } from "./files.ts";
+
+/** Largest file in bytes: 2 GiB. */
+const fileBytesMax = 2_147_483_648;
+/** Most attempts to create an asset whose file others store and remove at the same time. */
+const attemptsMax = 5;
+
+/** Dependencies of the routes of assets. */
+export interface AssetRoutesContext extends ResourceRoutesContext {
+  readonly files: AssetFiles;
+  readonly kind: Kind;
+}
+
+const uuid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const tagIds = v.pipe(
+  v.string(),
+  v.regex(new RegExp(`^${uuid}(,${uuid}){0,19}$`, "i"), "Expected up to 20 ids, separated by commas"),
+  v.description("Ids of its tags, separated by commas"),
+);
+
+/** Builds the route of uploads. */
+export function uploadRoute(context: AssetRoutesContext): AnyRoute {
+  const { services, author, kind, files } = context;
+  const schema = documentSchema(kind.resource);
+  return route({
+    method: "POST",
+    path: "/api/v2/spaces/:spaceId/assets",
+    operation: "uploadAsset",
+    summary: "Upload a file",
+    description:
+      "The body is the file; its media type is found in its contents. A file that the space has already is not stored again: the answer is 200 with its asset as it is. Needs the role creator.",
+    auth: author,
+    params: idParams("spaces"),
+    query: v.strictObject({
+      name: v.pipe(fileName, v.description("Name of the file")),
+      tag: v.optional(tagIds),
+    }),
+    body: streamedBody({
+      description: "The file",
+      maxBytes: fileBytesMax,
+      mediaTypes: ["*/*"],
+      example: "Hello",
+    }),
+    responses: {
+      201: { description: "The new asset", schema },
+      200: { description: "The asset that has the file already", schema },
+    },
+    errors: ["not_found", "forbidden", "conflict", "not_available", "not_acceptable"],
+    handle: async call => {
+      const { principal, query, body, requestId } = call;
+      const { name, tag } = query;
+      const tags = tag?.toLowerCase().split(",") ?? [];
+      const home: Home = { kind: "space", id: idOf(call, "spaces") };
+      await requireAccess(services, principal, home, { needed: "creator", noun: "space" });
+      await requireTags(context, home, tags);
+      const id = await services.places.newId(home);
+      const facts = await files.put(home, id, { name, body });
+      const more = {
+        attributes: { name, ...facts },
+        refs: { space: home.id, uploader: principal.user.id },
+        links: { tags: { add: tags } },
+      };
+      const { data, isNew } = await createAsset(context, { id, home, more, author: principal, requestId });
+      const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
+      return answer(call, { data }, headers, isNew ? 201 : 200) as never;
+    },
+  });
+}
+
+/** @throws {AppError} `not_found`: before a file is read that could not be tagged. */
+async function requireTags({ services }: AssetRoutesContext, home: Home, tags: readonly string[]) {
+  if (tags.length === 0) return;
+  const [unknown = []] = await runDraft(services.store, homePartition(home), {
+    keys: [],
+    steps: [draft => unknownTags(draft, tags)],
+  });
+  if (unknown.length > 0) throw unknownRelated({ pointer: "/data" }, "tags");
+}
+
+interface NewAsset {
+  readonly id: string;
+  readonly home: Home;
+  readonly more: Partial<Input> & { readonly attributes: { readonly sha256: string } };
+  readonly author: Author;
+  readonly requestId: string;
+}
+
+/** Creates the asset of a stored file, or removes the file where the space has it already. */
+async function createAsset(
+  { kind, files, services, reader, writer }: AssetRoutesContext,
+  { id, home, more, author, requestId }: NewAsset,
+): Promise<{ readonly data: ResourceObject; readonly isNew: boolean }> {
+  const view = { include: [], fields: new Map() };
+  const parent = { type: "spaces", id: home.id } as const;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const [data = null] = await writer.write({
+        author,
+        operations: [{ op: "add", kind, id, parent, more, pointer: "/data" }],
+        requestId,
+        isDry: false,
+        shown: { base: services.base, fields: view.fields, isListed: false },
+      });
+      if (data === null) throw notFound(kind.resource.noun);
+      return { data, isNew: true };
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === "conflict") || attempt === attemptsMax) throw error;
+      const same = await files.find(home, more.attributes.sha256);
+      // Others may have removed it meanwhile.
+      const found =
+        same === null ? null : await reader.one(author, "assets", same.id, view).catch(ignoreMissing);
+      if (found === null) continue;
+      await files.remove(home, id);
+      return { data: found.data, isNew: false };
+    }
+  }
+}
+
+function ignoreMissing(error: unknown): null {
+  if (error instanceof AppError && error.code === "not_found") return null;
+  throw error;
+}
