@@ -149,11 +149,37 @@ export function demoWalk(demo: Demo): string {
           `curl -s -w '\\n' -X PUT ${baseUrl}/projects/${projectId}/leaderboards/speed/users/sam -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}' -H 'content-type: application/json' -d '{"score":41.5}'`,
           `curl -s -w '\\n' ${baseUrl}/api/v2/spaces/${spaceId}/loyalty -H 'x-api-key: ${apiKey.key}' -H 'x-api-secret: ${apiKey.secret}'`,
         ];
-  return [...lines, ...write].join("\n");
+  return [...lines, ...write, ...authorWalk(demo)].join("\n");
+}
+
+/** What a producer does: an event with a poll, from its plan to its end. */
+function authorWalk({ baseUrl, projectId, operatorToken }: Demo): readonly string[] {
+  if (operatorToken === null) return [];
+  const call = `curl -s ${baseUrl}/api/v2`;
+  const fields = `-H 'authorization: Bearer ${operatorToken}' -H 'content-type: application/vnd.api+json'`;
+  const idOf = (text: string): string =>
+    `$(echo "${text}" | sed 's/^{"data":{"type":"[a-z]*","id":"\\([^"]*\\)".*/\\1/')`;
+  const show = `{"data":{"type":"events","attributes":{"name":"Half-time show","duration":900},"relationships":{"project":{"data":{"type":"projects","id":"${projectId}"}}}}}`;
+  const option = (text: string): string => `{"fields":[{"key":"text","values":{"all":"${text}"}}]}`;
+  const question = `{"fields":[{"key":"question","values":{"all":"Who wins?"}}],"options":[${option("Home")},${option("Away")}]}`;
+  const quoted = (text: string): string => `"${text.replaceAll('"', '\\"')}"`;
+  const poll = `{"data":{"type":"elements","attributes":{"content_type":"poll","question":${question}},"relationships":{"event":{"data":{"type":"events","id":"$SHOW"}}}}}`;
+  const act = (type: string, id: string, action: string): string =>
+    `${call}/${type}/${id} -w '%{http_code}\\n' -X PATCH ${fields} -d ${quoted(`{"data":{"type":"${type}","id":"${id}","attributes":{"action":"${action}"}}}`)}`;
+  return [
+    "# 6. A producer plans a show with a poll, starts it, publishes and stops",
+    `ANSWER=$(${call}/events ${fields} -d '${show}'); echo "$ANSWER"`,
+    `SHOW=${idOf("$ANSWER")}`,
+    `ANSWER=$(${call}/elements ${fields} -d ${quoted(poll)}); echo "$ANSWER"`,
+    `POLL=${idOf("$ANSWER")}`,
+    act("events", "$SHOW", "start"),
+    act("elements", "$POLL", "publish"),
+    act("events", "$SHOW", "stop"),
+  ];
 }
 
 function demoVariables(demo: Demo): string {
-  const { baseUrl, organisationId, spaceId, projectId, eventId, apiKey, clientToken } = demo;
+  const { baseUrl, organisationId, spaceId, projectId, eventId, apiKey, clientToken, operatorToken } = demo;
   const values = {
     GRANDSTAND_URL: baseUrl,
     GRANDSTAND_ORGANISATION: organisationId,
@@ -162,6 +188,7 @@ function demoVariables(demo: Demo): string {
     PROJECT: projectId,
     EVENT: eventId,
     ...(clientToken === null ? {} : { CLIENT_TOKEN: clientToken }),
+    ...(operatorToken === null ? {} : { OPERATOR_TOKEN: operatorToken }),
   };
   return Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)

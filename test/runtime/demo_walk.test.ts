@@ -9,6 +9,7 @@ import { it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { MasterSecret, systemRandom } from "../../lib/auth/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
 import { createPlatform, type Demo, demoWalk, describeDemo, seedDemo } from "../../lib/mod.ts";
 import { toNodeListener } from "../../runtime/node.ts";
 
@@ -22,7 +23,12 @@ async function serveDemo(t: TestContext): Promise<Demo> {
   const store = createMemoryStore();
   const ids = await seedDemo({ store, random: systemRandom, clock: Date.now });
   const secret = new MasterSecret("a master secret for tests, long enough to be accepted");
-  const platform = await createPlatform({ store, secret, defaultSpaceId: ids.spaceId });
+  const platform = await createPlatform({
+    store,
+    secret,
+    control: createControl,
+    defaultSpaceId: ids.spaceId,
+  });
   const server = createServer(toNodeListener(platform.fetch));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -43,14 +49,20 @@ it("the lines of the demo answer JSON, each on a line of its own", {
     .trimEnd()
     .split("\n")
     .map(line => JSON.parse(line));
-  // Sam, the status of prediction and outcome, what they earned three times over, three boards, and two calls of the back end.
-  assert.equal(answers.length, 11);
+  // Sam, the status of prediction and outcome, what they earned three times over, three boards, two calls of the back end,
+  // and a producer: the new event and element, and three actions on them.
+  assert.equal(answers.length, 16);
   assert.deepEqual(answers.slice(1, 3), [200, 200]);
   assert.equal(answers[3].data.metrics.points, 13);
   assert.deepEqual(
     answers.slice(6, 9).map(({ data }) => data.length),
     [1, 1, 1],
   );
+  assert.deepEqual(
+    answers.slice(11, 13).map(({ data }) => data.type),
+    ["events", "elements"],
+  );
+  assert.deepEqual(answers.slice(13), [204, 204, 204]);
 });
 
 it("HEAD returns the length of a board, but none for its endless events", async t => {
