@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { it, type TestContext } from "node:test";
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
+import { OutboundError } from "../../lib/outbound/outbound.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
@@ -317,6 +318,42 @@ describeOnEveryStore("assets", open => {
     world.clock.advance(1_000);
     assert.equal((await upload({ name: "a" }, "x", { headers })).status, 403);
     assert.deepEqual([...blobs.names], []);
+  });
+
+  it("reads files from addresses", async t => {
+    const files: Readonly<Record<string, ReadableStream<Uint8Array>>> = {
+      "https://files.example/a/logo%20(1).png": new Blob([png]).stream(),
+      "https://files.example/broken.png": brokenStream(),
+    };
+    const blobs = countedBlobs();
+    const world = await openPlatform(open, {
+      blobs,
+      outbound: {
+        get: async ({ url }) => {
+          if (!url.startsWith("https:")) throw new OutboundError("address", "the address is not public");
+          const body = files[url];
+          const common = { url, mediaType: "text/html", bytes: null };
+          return { ...common, status: body === undefined ? 404 : 200, body: body ?? new Blob([]).stream() };
+        },
+      },
+    });
+    t.after(() => world.dispose());
+    const { upload } = await clientOf(world);
+    const made = await upload({ url: "https://files.example/a/logo%20(1).png" }, "");
+    assert.equal(made.status, 201, made.text);
+    const { name, mime } = made.json.data.attributes;
+    assert.deepEqual([name, mime], ["logo (1).png", "image/png"]);
+    for (const url of [
+      "https://files.example/no.png",
+      "https://files.example/broken.png",
+      "http://10.0.0.1/a",
+    ]) {
+      const refused = await upload({ url }, "");
+      assert.equal(refused.status, 400, refused.text);
+      assert.equal(refused.json.errors[0].source.parameter ?? refused.json.errors[0].source.pointer, "url");
+    }
+    assert.equal((await upload({ url: "https://files.example/" }, "")).status, 400);
+    assert.equal(blobs.names.size, 1);
   });
 
   it("removes what a process left behind that died at any step", async t => {

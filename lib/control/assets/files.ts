@@ -16,6 +16,8 @@ import { type Home, homePartition } from "../entity.ts";
 import type { ControlWork } from "../work.ts";
 import { type FileKind, headBytes, kindOfFile } from "./sniff.ts";
 
+/** Largest file in bytes: 2 GiB. */
+export const fileBytesMax = 2_147_483_648;
 /** Time in ms within which an upload has to end. */
 const uploadMsMax = 21_600_000;
 /** Age in ms of an upload from which a file without an asset is left behind; later than any upload ends on any clock. */
@@ -58,16 +60,23 @@ export class AssetFiles {
    *
    * @throws {AppError} `not_available`: there is no storage for files; `validation_failed`: the file is empty or took too long.
    */
-  async put(home: Home, id: string, { name, body }: NewFile): Promise<FileFacts> {
+  async put(home: Home, id: string, { name, body, faultOf }: NewFile): Promise<FileFacts> {
     const { clock } = this.#options;
     const blobs = this.#blobs();
     const began = clock();
     await this.#note(home, id, began + leftoverMs);
     const hash = this.#options.sha256?.() ?? sha256.create();
     const head = new Head();
+    let length = 0;
     const { size: bytes } = await blobs.put(
       blobName(home, id),
-      passing(body, chunk => {
+      passing(body, faultOf, chunk => {
+        length += chunk.length;
+        if (length > fileBytesMax)
+          throw new AppError(
+            "payload_too_large",
+            `Cannot store the file as it exceeds ${fileBytesMax} bytes`,
+          );
         hash.update(chunk);
         head.add(chunk);
       }),
@@ -145,6 +154,8 @@ export class AssetFiles {
 export interface NewFile {
   readonly name: string;
   readonly body: ReadableStream<Uint8Array>;
+  /** Returns the error of an upload for what reading the body failed with. @default itself */
+  readonly faultOf?: (error: unknown) => unknown;
 }
 
 /** The key of an asset. */
@@ -187,13 +198,16 @@ class Head {
 /** Passes a stream on, and shows each chunk on its way. */
 function passing(
   body: ReadableStream<Uint8Array>,
+  faultOf: NewFile["faultOf"],
   see: (chunk: Uint8Array) => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          throw faultOf?.(error) ?? error;
+        });
         if (done) return controller.close();
         see(value);
         controller.enqueue(value);

@@ -2,8 +2,9 @@
 
 import * as v from "valibot";
 import { fileName } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, route, streamedBody } from "../../http/mod.ts";
+import { OutboundError } from "../../outbound/outbound.ts";
 import type { Author } from "../access/authors.ts";
 import { runDraft } from "../draft.ts";
 import { type Home, homePartition } from "../entity.ts";
@@ -14,10 +15,10 @@ import { type Input, type Kind, notFound, unknownRelated } from "../kind.ts";
 import { unknownTags } from "../kinds/assets.ts";
 import type { ResourceRoutesContext } from "../routes.ts";
 import { requireAccess } from "../services.ts";
-import type { AssetFiles } from "./files.ts";
+import { type AssetFiles, fileBytesMax, type NewFile } from "./files.ts";
 
-/** Largest file in bytes: 2 GiB. */
-const fileBytesMax = 2_147_483_648;
+/** Time in ms in which a file has to arrive from another server. */
+const fetchMsMax = 120_000;
 /** Most attempts to create an asset whose file others store and remove at the same time. */
 const attemptsMax = 5;
 
@@ -48,7 +49,16 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
     auth: author,
     params: idParams("spaces"),
     query: v.strictObject({
-      name: v.pipe(fileName, v.description("Name of the file")),
+      name: v.optional(
+        v.pipe(fileName, v.description("Name of the file; needed unless `url` ends with one")),
+      ),
+      url: v.optional(
+        v.pipe(
+          v.string(),
+          v.maxLength(2_048),
+          v.description("The https address of the file, in place of a body. The platform reads it"),
+        ),
+      ),
       tag: v.optional(tagIds),
     }),
     body: streamedBody({
@@ -64,13 +74,15 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
     errors: ["not_found", "forbidden", "conflict", "not_available", "not_acceptable"],
     handle: async call => {
       const { principal, query, body, requestId } = call;
-      const { name, tag } = query;
+      const { name: given, url, tag } = query;
       const tags = tag?.toLowerCase().split(",") ?? [];
       const home: Home = { kind: "space", id: idOf(call, "spaces") };
       await requireAccess(services, principal, home, { needed: "creator", noun: "space" });
       await requireTags(context, home, tags);
       const id = await services.places.newId(home);
-      const facts = await files.put(home, id, { name, body });
+      const name = given ?? nameIn(url);
+      const file = url === undefined ? { name, body } : await fetched(context, name, url);
+      const facts = await files.put(home, id, file);
       const more = {
         attributes: { name, ...facts },
         refs: { space: home.id, uploader: principal.user.id },
@@ -81,6 +93,41 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
       return answer(call, { data }, headers, isNew ? 201 : 200) as never;
     },
   });
+}
+
+/** Returns the last segment of an address. */
+function nameIn(url = ""): string {
+  const segment = URL.canParse(url) ? (new URL(url).pathname.split("/").at(-1) ?? "") : "";
+  const name = v.safeParse(fileName, segment.includes("%") ? unescaped(segment) : segment);
+  if (!name.success)
+    throw invalidField("Cannot store the file without a name", "name", "Expected the name of the file");
+  return name.output;
+}
+
+function unescaped(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return "";
+  }
+}
+
+/** @throws {AppError} `validation_failed`: the address leads to no file. */
+async function fetched({ services }: AssetRoutesContext, name: string, url: string): Promise<NewFile> {
+  const { outbound, userAgent } = services;
+  if (outbound === null)
+    throw new AppError("not_available", "Cannot read the address as the platform reads none: send the file");
+  const faultOf = (error: unknown): AppError => {
+    const reason = error instanceof OutboundError ? error.message : "the file ended early";
+    return invalidField("Cannot read the file from its address", "url", `Expected a public file: ${reason}`);
+  };
+  const request = { url, accept: "*/*", userAgent, msMax: fetchMsMax };
+  const { status, body } = await outbound.get(request).catch((error: unknown) => {
+    throw faultOf(error);
+  });
+  if (status === 200) return { name, body, faultOf };
+  await body.cancel().catch(() => {});
+  throw faultOf(new OutboundError("connection", `the server answers with ${status}`));
 }
 
 /** @throws {AppError} `not_found`: before a file is read that could not be tagged. */
