@@ -34,3 +34,8 @@ export function contentsKey(eventId: string): string {
 export function elementKey(id: string): string {
   return `element:${id}`;
 }
+
+/** The key of the tally that counts the actions which named an event or element. */
+export function statsKey(id: string): string {
+  return `stats:${id}`;
+}

@@ -11,6 +11,7 @@ export {
   elementKey,
   elementsMax,
   noContents,
+  statsKey,
 } from "./contents.ts";
 export { canonicalJson, digestOf } from "./digest.ts";
 export {
@@ -21,6 +22,7 @@ export {
   elementTimesOf,
   type NotedTime,
   notedTime,
+  type Revelation,
   revelation,
 } from "./element_times.ts";
 export {

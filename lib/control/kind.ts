@@ -157,6 +157,8 @@ export interface Kind {
   };
   /** Finds the records of a list without its board; null where it cannot. */
   readonly narrow?: (parent: Identifier, view: ListView, now: number) => Promise<Narrowed | null>;
+  /** Reads entities that are no records. */
+  readonly load?: (home: Home, ids: readonly string[]) => Promise<readonly Entity[]>;
   /** Checks a new or changed entity and completes it. */
   readonly prepare?: (entity: Entity, draft: Draft, change: Change) => Entity;
   /** Writes what follows from a new or changed entity, beside its record. */

@@ -19,6 +19,7 @@ import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
+import { statsKind } from "./kinds/stats.ts";
 import { listOrganisation, tenantKinds } from "./kinds/tenants.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
@@ -97,6 +98,7 @@ export function createControl(options: ControlOptions): Control {
     elements: elementKind(),
     assets,
     tags: tagKind(),
+    stats: statsKind(options.store),
     scope_roles: scopeRoleKind(services),
     workflows: workflowKind,
   };

@@ -21,7 +21,14 @@ import {
   type ShownAs,
 } from "./jsonapi/documents.ts";
 import type { ListView, View } from "./jsonapi/queries.ts";
-import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
+import {
+  type Circumstances,
+  type Identifier,
+  type Kind,
+  type Narrowed,
+  notFound,
+  type Presented,
+} from "./kind.ts";
 import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
 
 /** Reads resources for callers. */
@@ -182,12 +189,15 @@ export class Reader {
       groups.set(own.id, group);
     }
     const parts = await Promise.all(
-      [...groups.values()].map(group =>
-        runDraft(this.#services.store, homePartition(group.home), {
+      [...groups.values()].map(async group => {
+        const entities = await kind.load?.(group.home, group.ids);
+        if (entities !== undefined)
+          return entities.map(entity => shownOf(kind, entity, { attributes: {} }, shown));
+        return await runDraft(this.#services.store, homePartition(group.home), {
           keys: group.ids.flatMap(id => keysOf(kind, id)),
           steps: group.ids.map(id => (draft: Draft) => show(kind, id, draft, circumstances, shown)),
-        }),
-      ),
+        });
+      }),
     );
     const byId = new Map(
       parts.flat().flatMap(each => (each === null ? [] : [[each.object.id, each] as const])),
@@ -330,9 +340,12 @@ function show(
 ): Shown | null {
   const entity = kind.records.get(draft, id);
   if (entity === null) return null;
-  const presented = kind.present?.(entity, draft, circumstances) ?? { attributes: {} };
-  const values = attributesOf(kind.resource, entity, presented);
-  const object = resourceObject(kind.resource, entity, { ...presented, attributes: values }, shown);
+  return shownOf(kind, entity, kind.present?.(entity, draft, circumstances) ?? { attributes: {} }, shown);
+}
+
+function shownOf({ resource }: Kind, entity: Entity, presented: Presented, shown: ShownAs): Shown {
+  const values = attributesOf(resource, entity, presented);
+  const object = resourceObject(resource, entity, { ...presented, attributes: values }, shown);
   return { entity, values, object };
 }
 

@@ -15,7 +15,7 @@ import type { RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
 import type { Announcer } from "../outbound/announcer.ts";
 import { RecordCache, type Store } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
-import { type CommandRunner, createCommandRunner } from "./commands/command_runner.ts";
+import { type CommandRunner, type CommandServices, createCommandRunner } from "./commands/command_runner.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
 import { mergeUsers } from "./commands/merge_users.ts";
 import { recountUser } from "./commands/recount.ts";
@@ -115,7 +115,9 @@ export interface Loyalty extends UserCommands, UserVerification {
 }
 
 /** Services that loyalty needs. */
-export interface LoyaltyOptions extends Pick<LoyaltyServices, "store" | "clock" | "feed" | "logger"> {
+export interface LoyaltyOptions
+  extends Pick<LoyaltyServices, "store" | "clock" | "feed" | "logger">,
+    Pick<CommandServices, "countAction"> {
   readonly directory: Directory;
   /** Earlier versions of configurations, for when the current one cannot be used. */
   readonly versions: Pick<LoyaltyVersions, "list" | "get">;
@@ -140,7 +142,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const limits = createGlobalLimits(store);
   const dueUsers = createDueUserQueue(shared);
   const webhooks = createLoyaltyWebhooks(options, configOf);
-  const commands = createCommandRunner({ ...shared, limits, coupons, dueUsers, webhooks });
+  const { countAction } = options;
+  const commands = createCommandRunner({ ...shared, limits, coupons, dueUsers, webhooks, countAction });
   const products = createProducts({ ...shared, commands, pools });
   const reader = createLoyaltyReader(shared);
   const { finishInterrupted } = products;

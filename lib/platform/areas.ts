@@ -8,6 +8,7 @@ import { audienceGuards, audienceRoutes } from "../audience/mod.ts";
 import { apiKeyGuard, apiKeyRoutes, jwksArea } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { downloadRoutes, exportRoutes } from "../exports/mod.ts";
+import { feedRoutes } from "../feeds/mod.ts";
 import { type Area, chain } from "../http/mod.ts";
 import { createPublicProfiles, identityRoutes, operatorRoutes, tokenExchangeRoute } from "../identity/mod.ts";
 import { createHiddenUsers, leaderboardRoutes } from "../leaderboards/mod.ts";
@@ -31,6 +32,7 @@ export const areaNames = [
   "loyalty",
   "audience",
   "control",
+  "feeds",
   "keys",
 ] as const;
 
@@ -65,6 +67,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
         ...apiKeyRoutes({ apiKeys, keysWriter }),
       ],
     },
+    feeds: { name: "feeds", family: "problem", routes: feedRoutes(services) },
     keys: jwksArea({ ring: keyRing }),
   };
 }

@@ -142,9 +142,9 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, merges, idleUsers, actions } = services;
   async function idle(): Promise<void> {
-    const { background, audit, scoreFeed } = services;
+    const { background, audit, scoreFeed, actionCounts } = services;
     await Promise.all(
-      [leaderboards, scoreFeed, loyalty, background, audit, exports].map(part => part.idle()),
+      [leaderboards, scoreFeed, loyalty, background, audit, exports, actionCounts].map(part => part.idle()),
     );
   }
   return {

@@ -23,8 +23,10 @@ import {
   createLoyaltyVersions,
   type Directory,
   type LoyaltyVersions,
+  Places,
 } from "../directory/mod.ts";
 import { Exports } from "../exports/mod.ts";
+import { ActionCounts } from "../feeds/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import {
@@ -72,6 +74,10 @@ export interface Services extends ExchangeContext {
   readonly roles: Roles;
   /** Null: fans alone are served. */
   readonly control: Control | null;
+  readonly places: Places;
+  readonly publicUrl: string;
+  /** Counts actions for statistics. */
+  readonly actionCounts: ActionCounts;
 }
 
 /** Signs the tokens of a deployment. */
@@ -83,16 +89,15 @@ export interface TokenAuthority {
 /** Creates the services of a platform. */
 export function createServices(options: ResolvedOptions, { keyRing, issuer }: TokenAuthority): Services {
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
-  const directory = createDirectory({
-    store,
-    clock,
-    ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
-  });
+  const ofHosts = defaultSpaceId === undefined ? {} : { defaultSpaceId };
+  const directory = createDirectory({ store, clock, ...ofHosts });
   const leaderboards = createLeaderboards({ store, directory, clock, logger, timer });
   const { users, scoreFeed } = createIndexedUsers({
     ...{ store, secret, directory, clock, logger },
     boards: leaderboards.feed,
   });
+  const places = new Places({ store, random });
+  const actionCounts = new ActionCounts({ store, places, directory, clock, timer, logger });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
@@ -103,6 +108,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     feed: scoreFeed,
     logger,
     holder: uuid(random),
+    countAction: (spaceId, data) => actionCounts.count(spaceId, data),
     webhooks: { sender: options.webhooks, keyOf: webhookKeyOf },
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
@@ -145,6 +151,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     }),
     actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
+    ...{ actionCounts, places, publicUrl },
     ...createAuthoring(options, directory),
     quotas,
   };

@@ -110,6 +110,7 @@ const commonParams: Readonly<Record<string, string>> = {
   leaderboardId: "overall",
   userId: "somebody",
   poolId: "drinks",
+  prefix: ids.project.slice(0, 2),
   organisationId: ids.organisation,
 };
 const selector = { projectId: ids.project, strategy: "simplified" };
@@ -271,6 +272,9 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["unlockUser", [{ params: { userId: operated.userId }, query: { address: "192.0.2.7" } }]],
     ["deleteUser", [{ params: { userId: operated.userId } }]],
     ["checkEventLocation", [{}, { params: { eventId: "current" } }]],
+    ...["getHistory", "getLatestResults", "getLiveStats"].map(
+      name => [name, [{ params: { prefix: ids.event.slice(0, 2) } }]] as const,
+    ),
     ["listProjectLeaderboard", [{ query: list }, { params: fed, query: { around: "kept" } }]],
     ["listEventLeaderboard", [{ params: round, query: list }]],
     ["getProjectLeaderboardEntry", [{ params: { ...fed, userId: "kept" } }]],

@@ -20,6 +20,7 @@ import {
   withOpenEvent,
 } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { eventFeedUrls } from "../../feeds/mod.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
@@ -90,7 +91,7 @@ function stateOf(entity: Entity, now: number) {
   return eventState(eventInstants(eventEntityTimes(entity)), now);
 }
 
-function presented({ base }: ControlServices, entity: Entity, draft: Draft, now: number) {
+function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: Draft, now: number) {
   const { id, attributes } = entity;
   const contents = draft.get<Contents>(contentsKey(id), { isGuarded: true }) ?? noContents;
   const phase = eventPhase(eventEntityTimes(entity), now);
@@ -105,7 +106,7 @@ function presented({ base }: ControlServices, entity: Entity, draft: Draft, now:
       end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
       original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
       live_stats_uuid: id,
-      urls: { self: `${base}/events/${id}` },
+      urls: { self: `${base}/events/${id}`, ...eventFeedUrls(publicUrl, id) },
     },
     related: { stats: { type: "stats", id } },
     tag: String(contents.rev),

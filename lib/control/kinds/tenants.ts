@@ -10,6 +10,7 @@ import {
   settleDomain,
 } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { projectFeedUrls } from "../../feeds/mod.ts";
 import {
   type BoardEntry,
   decide,
@@ -161,7 +162,12 @@ function projectKind(services: ControlServices): Kind {
     }),
     list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
     present: (project, draft) => ({
-      attributes: { urls: { self: `${services.base}/projects/${project.id}` } },
+      attributes: {
+        urls: {
+          self: `${services.base}/projects/${project.id}`,
+          ...projectFeedUrls(services.publicUrl, project.id),
+        },
+      },
       ...presentSettings(project, draft),
     }),
     prepare(entity, draft, change) {

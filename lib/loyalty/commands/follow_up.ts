@@ -7,6 +7,7 @@
 import type { Logger } from "../../http/mod.ts";
 import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
+import type { ActionData } from "../config/document.ts";
 import type { Coupons } from "../coupons/mod.ts";
 import type { CachedUser, SpaceUser } from "../user/space_user.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -18,6 +19,8 @@ export interface FollowUpServices {
   readonly logger: Logger;
   readonly coupons: Pick<Coupons, "assignCodes">;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
+  /** Counts an action that took effect for the first time. @default nothing */
+  readonly countAction?: ((spaceId: string, data: ActionData) => void) | undefined;
 }
 
 /** The user of decisions, and the configuration that decided. */
@@ -35,7 +38,11 @@ export async function followUp(
 ): Promise<void> {
   const last = decisions.at(-1);
   if (last === undefined) return;
-  for (const decision of decisions) logDiagnostics(services, of, decision);
+  for (const decision of decisions) {
+    logDiagnostics(services, of, decision);
+    const action = decision.result?.record.action;
+    if (action !== undefined) services.countAction?.(of.user.spaceId, action.data);
+  }
   deliverScores(services, of.cachedUser, last.updates);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
   if (decisions.some(hasNewCoupon)) await assignCodes(services, of.user, last);

@@ -1,0 +1,150 @@
+/**
+ * Counts actions that name an element or event, for screens.
+ *
+ * Counts are written every half second, so that an action waits for nothing. Nothing is counted twice: what may have been written
+ * is not written again, so a process that dies, or a store that fails, loses up to half a second.
+ *
+ * @module
+ */
+
+import { isUuid } from "../auth/crypto/mod.ts";
+import { elementKey, statsKey } from "../authoring/mod.ts";
+import { Batcher, Cache, type Loaded } from "../background/mod.ts";
+import { type Directory, directoryPartition, type Places } from "../directory/mod.ts";
+import type { Logger, Timer } from "../http/mod.ts";
+import { type Add, type Store, storageLimits } from "../storage/mod.ts";
+import type { ElementRecord } from "./sources.ts";
+
+/** Pause between writes, in ms. */
+const pauseMs = 500;
+/** Most options of an element. */
+const optionsMax = 100;
+/** Elements and events whose owner a process remembers, and for how long in ms. */
+const ownersKept = { entriesMax: 20_000, maxAgeMs: 30_000 };
+
+/** Services that counting needs. */
+export interface ActionCountServices {
+  readonly store: Store;
+  readonly places: Places;
+  readonly directory: Pick<Directory, "project">;
+  readonly clock: () => number;
+  readonly timer: Timer;
+  readonly logger: Logger;
+}
+
+/** The owner of an element or event. */
+interface Owner {
+  readonly spaceId: string;
+  readonly projectId: string;
+  readonly eventId: string;
+}
+
+/** An action that names something. */
+interface Named {
+  readonly spaceId: string;
+  readonly id: string;
+  readonly option: unknown;
+}
+
+/** Counts actions. */
+export class ActionCounts {
+  readonly #services: ActionCountServices;
+  readonly #owners: Cache<Owner | null>;
+  readonly #actions: Batcher<Named>;
+  #idlers = 0;
+  #endPause: (() => void) | null = null;
+
+  constructor(services: ActionCountServices) {
+    this.#services = services;
+    this.#owners = new Cache({ ...ownersKept, clock: services.clock });
+    this.#actions = new Batcher({ run: (_, actions) => this.#write(actions) });
+  }
+
+  /** Counts an action of a user of the space: for the element in `elementId`, or else for the event in `eventId`. */
+  count(spaceId: string, { elementId, eventId, option }: Readonly<Record<string, unknown>>): void {
+    const id = elementId ?? eventId;
+    if (typeof id !== "string" || !isUuid(id)) return;
+    this.#actions.push("", {
+      spaceId,
+      id: id.toLowerCase(),
+      option: elementId === undefined ? null : option,
+    });
+  }
+
+  /** Resolves when what was counted before this call is written. */
+  async idle(): Promise<void> {
+    this.#idlers += 1;
+    this.#endPause?.();
+    await this.#actions.idle();
+    this.#idlers -= 1;
+  }
+
+  async #write(actions: readonly Named[]): Promise<void> {
+    const { store, timer, logger } = this.#services;
+    try {
+      const adds = await this.#addsOf(actions);
+      const writesMax = Math.min(storageLimits.writesMax, store.traits.maxWrites);
+      for (const [partition, writes] of adds) {
+        const all = [...writes.values()];
+        for (let start = 0; start < all.length; start += writesMax)
+          await store.commit(partition, { writes: all.slice(start, start + writesMax) });
+      }
+    } catch (error) {
+      logger.log("warn", "action_counts_lost", { error: String(error) });
+    }
+    if (this.#idlers > 0) return;
+    await new Promise<void>(resolve => {
+      const cancel = timer(resolve, pauseMs);
+      this.#endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#endPause = null;
+  }
+
+  /** Sums actions up, by partition and by key and field. */
+  async #addsOf(actions: readonly Named[]): Promise<ReadonlyMap<string, ReadonlyMap<string, Add>>> {
+    const all = new Map<string, Map<string, Add>>();
+    for (const { spaceId, id, option } of actions) {
+      const cached = this.#owners.getOrLoad(id, () => this.#load(id));
+      const owner = cached instanceof Promise ? await cached : cached;
+      // Whoever reports an action may name anything.
+      if (owner === null || owner.spaceId !== spaceId) continue;
+      const partition = directoryPartition("project", owner.projectId);
+      const adds = all.get(partition) ?? new Map<string, Add>();
+      all.set(partition, adds);
+      const named = [[id, "actions"], ...optionsOf(option).map(each => [id, String(each)] as const)] as const;
+      for (const [of, field] of owner.eventId === id
+        ? named
+        : [[owner.eventId, "actions"] as const, ...named]) {
+        const key = statsKey(of);
+        const by = 1 + (adds.get(`${key} ${field}`)?.by ?? 0);
+        adds.set(`${key} ${field}`, { type: "add", key, field, by });
+      }
+    }
+    return all;
+  }
+
+  async #load(id: string): Promise<Loaded<Owner | null>> {
+    const { store, places, directory } = this.#services;
+    const home = await places.homeOf(id);
+    if (home?.kind !== "project") return { value: null };
+    const [element, event] = await store.read(directoryPartition("project", home.id), [
+      { type: "record", key: elementKey(id) },
+      { type: "record", key: `event:${id}` },
+    ]);
+    const project = await directory.project(home.id);
+    const eventId = element === null ? id : (JSON.parse(element.value) as ElementRecord).refs.event;
+    if (project === null || eventId === undefined || (element ?? event) === null) return { value: null };
+    return { value: { spaceId: project.spaceId, projectId: home.id, eventId } };
+  }
+}
+
+/** Returns the numbers of a choice: one, or several as `"1,3"`. A choice that is not well-formed has none. */
+function optionsOf(option: unknown): readonly number[] {
+  const numbers = typeof option === "string" ? option.split(",", optionsMax + 1).map(Number) : [option];
+  const isOption = (each: unknown): each is number =>
+    Number.isInteger(each) && Number(each) >= 1 && Number(each) <= optionsMax;
+  return numbers.every(isOption) ? [...new Set(numbers)] : [];
+}

@@ -1,0 +1,374 @@
+/** The public feeds and the statistics in them, over every store. */
+
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+import type { Store } from "../../lib/storage/mod.ts";
+import { sampleSize } from "../support/full.ts";
+import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
+import { operatorHeaders, resource, to } from "./_control_examples.ts";
+
+const prefix = (id: string): string => id.slice(0, 2);
+const eventFeed = (id: string, name: string): string => `/events/${prefix(id)}/${id}/${name}.json`;
+const listings = `/projects/${prefix(ids.project)}/${ids.project}/listings.json`;
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** A producer of the first project. */
+class Producer {
+  readonly world: TestPlatform;
+
+  constructor(world: TestPlatform) {
+    this.world = world;
+  }
+
+  async write(path: string, method: string, body: unknown): Promise<string> {
+    const headers = await operatorHeaders(this.world);
+    const answer = await this.world.call(`/api/v2${path}`, { method, body, headers });
+    assert.ok(answer.status < 300, `${answer.status} ${answer.text}`);
+    return answer.json?.data.id;
+  }
+
+  event(attributes: Part): Promise<string> {
+    const relationships = { project: to("projects", ids.project) };
+    return this.write("/events", "POST", resource("events", attributes, { relationships }));
+  }
+
+  element(eventId: string, attributes: Part = {}): Promise<string> {
+    const relationships = { event: to("events", eventId) };
+    const all = { content_type: "poll", ...attributes };
+    return this.write("/elements", "POST", resource("elements", all, { relationships }));
+  }
+
+  act(type: string, id: string, action: string): Promise<string> {
+    return this.write(`/${type}/${id}`, "PATCH", resource(type, { action }, { id }));
+  }
+
+  /** Reads a feed once its process has to look at the store again. */
+  async feed(path: string): Promise<Part & Record<string, never>> {
+    this.world.clock.advance(1_500);
+    const answer = await this.world.call(path);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  }
+}
+
+const poll = {
+  question: {
+    fields: [{ key: "text", values: { all: "Who wins?", es: "¿Quién gana?" } }],
+    options: [
+      { fields: [{ key: "text", values: { all: "Us" } }] },
+      { fields: [{ key: "text", values: { all: "Them" } }] },
+    ],
+  },
+};
+
+describeOnEveryStore("feeds", open => {
+  async function opened(t: TestContext) {
+    const world = await openPlatform(open);
+    t.after(() => world.dispose());
+    return { world, producer: new Producer(world) };
+  }
+
+  it("lists the events of a project", async t => {
+    const { producer } = await opened(t);
+    const settings = [{ key: "image_url", values: { all: "https://cdn.example/1.png" } }];
+    const id = await producer.event({ name: "Final", duration: 60, settings });
+    await producer.act("events", id, "start");
+    const feed = await producer.feed(listings);
+    const project: Part = feed.project ?? {};
+    assert.equal(project.uuid, ids.project);
+    assert.equal(typeof project.embed, "string");
+    const events = feed.events as unknown as Part[];
+    const final = events.find(event => event.id === id) ?? {};
+    assert.equal(final.started, true);
+    assert.equal(final.image_url, "//cdn.example/1.png");
+    assert.deepEqual(final.custom_fields, { image_url: "//cdn.example/1.png" });
+    assert.equal(Number(final.end_at) - Number(final.start_at), 60);
+  });
+
+  it("lists what runs, and the ten nearest past and future events by begin", async t => {
+    const { world, producer } = await opened(t);
+    const now = Math.floor(world.clock.now() / 1_000);
+    const at = async (start: number, duration: number) =>
+      await producer.event({ name: String(start), start_mode: "clock", start_at: now + start, duration });
+    for (let index = 1; index <= 12; index++) {
+      await at(-10_000 * index, 60);
+      await at(10_000 * index, 60);
+    }
+    await at(-200_000, 1_000_000);
+    const { events } = await producer.feed(listings);
+    const numbers = (from: number, count: number, by: number) =>
+      Array.from({ length: count }, (_, index) => String(from + by * index));
+    assert.deepEqual(
+      (events as unknown as Part[]).map(({ name }) => name).filter(name => name !== "Match"),
+      ["-200000", ...numbers(-100_000, 10, 10_000), ...numbers(10_000, 10, 10_000)],
+    );
+  });
+
+  it("answers 304 to whom the feed is known, and 404 to other addresses", async t => {
+    const { world } = await opened(t);
+    const first = await world.call(listings);
+    assert.equal(first.headers.get("cache-control"), "public, max-age=5, stale-while-revalidate=25");
+    assert.equal(first.headers.get("access-control-allow-origin"), "*");
+    const etag = first.headers.get("etag") ?? "";
+    const again = await world.call(listings, { headers: { "if-none-match": etag } });
+    assert.equal(again.status, 304);
+    assert.equal(again.headers.get("etag"), etag);
+    const unknown = "0cffffff-0000-4000-8000-000000000001";
+    for (const path of [
+      `/projects/ff/${ids.project}/listings.json`,
+      `/projects/0c/${unknown}/listings.json`,
+      "/projects/no/not-an-id/listings.json",
+      `/events/ff/${ids.event}/history.json`,
+      `/events/${prefix(ids.project)}/${ids.project}/livestats.json`,
+      eventFeed(unknown, "latest_results"),
+    ]) {
+      assert.equal((await world.call(path)).status, 404, path);
+    }
+    assert.equal((await world.call(eventFeed(ids.event, "history"))).status, 200);
+  });
+
+  it("names the feeds of projects and events", async t => {
+    const { world } = await opened(t);
+    const headers = await operatorHeaders(world);
+    const { json: event } = await world.call(`/api/v2/events/${ids.event}`, { headers });
+    const { json: project } = await world.call(`/api/v2/projects/${ids.project}`, { headers });
+    for (const owner of [event, project]) {
+      const { self: _, ...feeds } = owner.data.attributes.urls;
+      assert.ok(Object.keys(feeds).length > 0);
+      for (const url of Object.values(feeds)) {
+        assert.equal((await world.call(new URL(String(url)).pathname)).status, 200, String(url));
+      }
+    }
+  });
+
+  it("shows what was published and not revoked, oldest first, and no answer before its time", async t => {
+    const { producer } = await opened(t);
+    const id = await producer.event({ name: "Show", duration: 10_000 });
+    await producer.act("events", id, "start");
+    const custom = [
+      { key: "hint", values: { all: "Think" } },
+      { key: "correctAnswer", values: { all: "2" } },
+    ];
+    const quiz = await producer.element(id, { ...poll, correct_option: 2, custom_fields: custom });
+    const late = await producer.element(id);
+    await producer.element(id, { name: "draft" });
+    await producer.act("elements", quiz, "publish");
+    await producer.feed(listings);
+    await producer.act("elements", late, "publish");
+    const path = eventFeed(id, "history");
+    const before = (await producer.feed(path)).timeline as unknown as Part[];
+    assert.deepEqual(
+      before.map(item => item.id),
+      [quiz, late],
+    );
+    assert.deepEqual(before[0]?.custom_fields, { all: { hint: "Think" } });
+    assert.deepEqual(before[0]?.question, { all: { text: "Who wins?" }, es: { text: "¿Quién gana?" } });
+    assert.equal(before[0]?.correct_option, undefined);
+    await producer.act("elements", quiz, "reveal_answer");
+    await producer.act("elements", late, "revoke");
+    const after = (await producer.feed(path)).timeline as unknown as Part[];
+    assert.deepEqual(
+      after.map(item => item.id),
+      [quiz],
+    );
+    assert.equal(after[0]?.correct_option, 2);
+    assert.deepEqual(after[0]?.custom_fields, { all: { hint: "Think", correctAnswer: "2" } });
+  });
+
+  it("shows results when the mode of the element says so, as a model does", async t => {
+    const { world, producer } = await opened(t);
+    const random = seeded(7);
+    const modes = ["vote", "close", "event_end", "never", "manual"];
+    const id = await producer.event({ name: "Show", duration: 120, on_demand_duration: 60 });
+    await producer.act("events", id, "start");
+    const startedAt = Math.floor(world.clock.now() / 1_000);
+    const model: {
+      id: string;
+      mode: string;
+      duration: number;
+      at?: number;
+      stop?: number;
+      reveal?: number;
+    }[] = [];
+    for (const mode of modes) {
+      for (const duration of [0, 20]) {
+        const element = { reveal_results_mode: mode, duration, include_in_latest_results_feed: true };
+        model.push({ id: await producer.element(id, element), mode, duration });
+      }
+    }
+    for (let step = 0; step < sampleSize(120, 40); step++) {
+      const now = Math.floor(world.clock.now() / 1_000);
+      const one = model[Math.floor(random() * model.length)];
+      const end = startedAt + 120;
+      const closes = (each: (typeof model)[number]): number =>
+        Math.min(
+          each.stop ?? Number.POSITIVE_INFINITY,
+          each.duration === 0 ? Number.POSITIVE_INFINITY : (each.at ?? 0) + each.duration,
+          (each.at ?? 0) < end ? end : Number.POSITIVE_INFINITY,
+        );
+      if (one !== undefined && now < end + 60) {
+        if (one.at === undefined) {
+          await producer.act("elements", one.id, "publish");
+          one.at = now;
+        } else if (random() < 0.3 && now < closes(one)) {
+          await producer.act("elements", one.id, "stop");
+          one.stop = now;
+        } else if (random() < 0.2) {
+          await producer.act("elements", one.id, "reveal_results");
+          one.reveal = now;
+        }
+      }
+      world.clock.advance(Math.floor(random() * 5) * 1_000);
+      const { results } = await producer.feed(eventFeed(id, "latest_results"));
+      const then = world.clock.now() / 1_000;
+      const shown = model.filter(each => {
+        if (each.at === undefined || each.mode === "never") return false;
+        if (each.reveal !== undefined) return true;
+        if (each.mode === "manual") return false;
+        return then >= { vote: each.at, close: closes(each), event_end: end }[each.mode as "vote"];
+      });
+      assert.deepEqual(
+        (results as unknown as Part[]).map(item => item.id).sort(),
+        shown.map(each => each.id).sort(),
+        `step ${step}`,
+      );
+      const { timeline } = await producer.feed(eventFeed(id, "history"));
+      assert.equal(
+        (timeline as unknown as Part[]).length,
+        model.filter(each => each.at !== undefined).length,
+      );
+    }
+  });
+
+  it("counts actions that name an element, each once", async t => {
+    const { world, producer } = await opened(t);
+    const id = await producer.event({ name: "Show", duration: 10_000 });
+    await producer.act("events", id, "start");
+    const modes = ["vote", "close"];
+    const [shown = "", hidden = ""] = await Promise.all(
+      modes.map(mode =>
+        producer.element(id, { ...poll, reveal_results_mode: mode, include_in_latest_results_feed: true }),
+      ),
+    );
+    for (const each of [shown, hidden]) await producer.act("elements", each, "publish");
+    const [ann, bob] = [await world.fan("Ann"), await world.fan("Bob")];
+    const vote = (fan: typeof ann, data: Part, actionId?: string) => fan.act("cheer", data, actionId);
+    await vote(ann, { elementId: shown, option: 2 }, "a1");
+    await vote(ann, { elementId: shown, option: 2 }, "a1");
+    await vote(bob, { elementId: shown, option: "1,2" });
+    await vote(bob, { elementId: shown, option: "1,x" });
+    await vote(bob, { elementId: hidden, option: 1 });
+    await vote(bob, { eventId: id });
+    await vote(bob, { elementId: "0cffffff-0000-4000-8000-000000000001", option: 1 });
+    await vote(bob, { elementId: "nothing", option: 1 });
+    await world.platform.idle();
+    const live = await producer.feed(eventFeed(id, "livestats"));
+    assert.deepEqual(live, {
+      id,
+      state: "current",
+      actions: 5,
+      elements: [
+        { id: shown, actions: 3, votes: [1, 2] },
+        { id: hidden, actions: 1 },
+      ],
+    });
+    const { results } = await producer.feed(eventFeed(id, "latest_results"));
+    assert.deepEqual(
+      (results as unknown as Part[]).map(({ id: of, votes, actions }) => [of, votes, actions]),
+      [[shown, [1, 2], 3]],
+    );
+    const headers = await operatorHeaders(world);
+    const answer = await world.call(`/api/v2/events/${id}/elements?include=stats`, { headers });
+    const stats = answer.json.included.filter(({ type }: { type: string }) => type === "stats");
+    assert.deepEqual(
+      stats.map(({ id: of, attributes }: Part) => [of, attributes]),
+      [
+        [shown, { actions: 3, options: { 1: 1, 2: 2 } }],
+        [hidden, { actions: 1, options: { 1: 1 } }],
+      ],
+    );
+    const events = await world.call(`/api/v2/projects/${ids.project}/events?include=stats`, { headers });
+    const ofEvent = events.json.included.find((each: Part) => each.id === id && each.type === "stats");
+    assert.equal(ofEvent.attributes.actions, 5);
+  });
+
+  it("counts no action of a user of another space", async t => {
+    const { world, producer } = await opened(t);
+    const id = await producer.event({ name: "Show" });
+    const counts = world.platform.loyalty;
+    const user = {
+      organisationId: ids.otherOrganisation,
+      spaceId: ids.otherSpace,
+      projectId: null,
+      userId: "u",
+    };
+    const report = { action: "cheer", data: { eventId: id }, isClientReport: false };
+    await counts.report(user, report).catch(() => {});
+    await world.platform.idle();
+    assert.equal((await producer.feed(eventFeed(id, "livestats"))).actions, 0);
+  });
+
+  it("shows a publication within a second in every process", async t => {
+    let shared: Store | undefined;
+    const openShared = async (clock: () => number): Promise<Store> => {
+      shared ??= await open(clock);
+      return shared;
+    };
+    const [one, two] = [await openPlatform(openShared), await openPlatform(openShared)];
+    t.after(async () => {
+      await two.platform.close();
+      await one.dispose();
+    });
+    const producer = new Producer(one);
+    const id = await producer.event({ name: "Show", duration: 10_000 });
+    await producer.act("events", id, "start");
+    const element = await producer.element(id);
+    const path = eventFeed(id, "history");
+    for (const { call } of [one, two]) assert.deepEqual((await call(path)).json.timeline, []);
+    await producer.act("elements", element, "publish");
+    for (const { call, clock } of [one, two]) {
+      clock.advance(1_000);
+      assert.equal((await call(path)).json.timeline.length, 1);
+    }
+  });
+
+  it("reads the store at most twice a second, however many ask", async t => {
+    let reads = 0;
+    const world = await openPlatform(async clock => {
+      const store = await open(clock);
+      const read = store.read.bind(store);
+      store.read = (partition, queries) => {
+        if (partition.includes("directory")) reads += 1;
+        return read(partition, queries);
+      };
+      return store;
+    });
+    t.after(() => world.dispose());
+    const producer = new Producer(world);
+    const id = await producer.event({ name: "Show", duration: 10_000 });
+    await producer.act("events", id, "start");
+    await producer.act("elements", await producer.element(id), "publish");
+    for (const path of [listings, eventFeed(id, "history"), eventFeed(id, "livestats")]) {
+      await producer.feed(path);
+      reads = 0;
+      for (let tick = 0; tick < 20; tick++) {
+        world.clock.advance(100);
+        await Promise.all(Array.from({ length: 50 }, () => world.call(path)));
+      }
+      assert.ok(reads <= 6, `${path} read ${reads} times in two seconds`);
+    }
+  });
+});
+
+/** Returns a generator of numbers below 1 (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
