@@ -23,11 +23,14 @@ export {
   loyaltyBytesMax,
 } from "./loyalty_versions.ts";
 export {
+  type EventCandidate,
   isOpen,
   type OpenEvent,
   openEventOf,
   openEventsKey,
   openEventsOf,
+  parseOpenEvents,
+  shownEvents,
   withOpenEvent,
 } from "./open_events.ts";
 export { claimPlace, type Home, isSameHome, Places } from "./places.ts";

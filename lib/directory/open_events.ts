@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type EventInstants, eventInstants, eventState } from "../authoring/event_times.ts";
+import { type EventInstants, type EventState, eventInstants, eventState } from "../authoring/event_times.ts";
 import { AppError } from "../errors/mod.ts";
-import { decide, type ReadRecord, type Store } from "../storage/mod.ts";
+import { type BoardEntry, decide, type ReadRecord, type Store } from "../storage/mod.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts";
 
 /** The record of a project that lists its open events. */
@@ -46,6 +46,44 @@ export function withOpenEvent(
     "conflict",
     `Cannot plan another event as ${openEventsMax} have not ended: remove or stop some`,
   );
+}
+
+/** Past and future events that listings show beside all current ones. */
+const shownMax = 10;
+
+/** An event with its state. */
+export interface EventCandidate extends Pick<OpenEvent, "id" | "start" | "created"> {
+  readonly state: EventState;
+}
+
+/**
+ * Returns the events that listings show at `now` (Unix seconds) by begin: all that run or are on demand, the next future ones, and the
+ * newest past ones of those that have begun as the board `events` has them.
+ */
+export function shownEvents(
+  open: readonly OpenEvent[],
+  begun: readonly BoardEntry[],
+  now: number,
+): readonly EventCandidate[] {
+  const ids = new Set(open.map(({ id }) => id));
+  const closed = begun
+    .filter(({ member }) => !ids.has(member))
+    .map(({ member: id, score }): EventCandidate => ({ id, start: score, created: score, state: "past" }));
+  const candidates = open.map(event => ({ ...event, state: eventState(event, now) }));
+  const of = (state: EventState) => candidates.filter(event => event.state === state);
+  // What somebody has to start comes last.
+  const future = of("future").sort(
+    (a, b) => Number(a.begin === null) - Number(b.begin === null) || byStart(a, b),
+  );
+  const past = [...of("past"), ...closed].sort(byStart);
+  return [
+    ...[...past.slice(-shownMax), ...of("on_demand"), ...of("current")].sort(byStart),
+    ...future.slice(0, shownMax),
+  ];
+}
+
+function byStart(a: EventCandidate, b: EventCandidate): number {
+  return a.start - b.start || a.created - b.created || (a.id < b.id ? -1 : 1);
 }
 
 /** Tells whether an entry still has to be listed. */

@@ -6,10 +6,6 @@ import { isoOf, plainValues, withoutScheme } from "./content.ts";
 import type { Listings } from "./schemas.ts";
 import type { EventRecord, ProjectSource } from "./sources.ts";
 
-/** Past and future events of a listing. */
-const past = 10;
-const future = 10;
-
 /** Something that holds until an instant. */
 export interface Timed<T> {
   readonly value: T;
@@ -45,7 +41,7 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
         is_localisation_supported: locales.length > 0,
         locales,
       },
-      events: chosen(all).map(entryOf),
+      events: all.map(entryOf),
       assets: {},
     },
     validUntil: nextAfter(
@@ -58,27 +54,6 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
 /** Returns the earliest of the instants that lies after `now`. */
 export function nextAfter(now: number, instants: readonly (number | null)[]): number | null {
   return instants.reduce((next, at) => (at === null || at <= now || (next ?? at) < at ? next : at), null);
-}
-
-/** Chooses all events that run or are on demand, and the nearest past and future ones; ordered by begin, then by creation. */
-function chosen(all: readonly Listed[]): readonly Listed[] {
-  const ordered = all.toSorted(
-    (a, b) =>
-      (a.phase.begin ?? Number.POSITIVE_INFINITY) - (b.phase.begin ?? Number.POSITIVE_INFINITY) ||
-      createdOf(a) - createdOf(b) ||
-      (a.event.id < b.event.id ? -1 : 1),
-  );
-  const isPast = ({ phase }: Listed) => phase.state === "past";
-  const isFuture = ({ phase }: Listed) => phase.state === "future";
-  const near = new Set([
-    ...ordered.filter(isPast).slice(-past),
-    ...ordered.filter(isFuture).slice(0, future),
-  ]);
-  return ordered.filter(each => near.has(each) || !(isPast(each) || isFuture(each)));
-}
-
-function createdOf({ event }: Listed): number {
-  return event.authored?.created ?? 0;
 }
 
 function entryOf({ event, version, phase }: Listed): Listings["events"][number] {

@@ -13,7 +13,16 @@ import {
   statsKey,
 } from "../authoring/mod.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
-import { directoryPartition, type Places, type Project, type StoredEvent } from "../directory/mod.ts";
+import {
+  directoryPartition,
+  openEventsKey,
+  openEventsOf,
+  type Places,
+  type Project,
+  parseOpenEvents,
+  type StoredEvent,
+  shownEvents,
+} from "../directory/mod.ts";
 import {
   type Read,
   type ReadRecord,
@@ -67,7 +76,7 @@ export interface CountedSource extends EventSource {
   readonly counts: Counts;
 }
 
-/** A project with the events that its listing may have. */
+/** A project with the events of its listing, in order. */
 export interface ProjectSource {
   readonly project: Project & Authored;
   readonly events: readonly { readonly event: EventRecord; readonly version: string }[];
@@ -150,21 +159,16 @@ export class Sources {
   async #loadProject(id: string): Promise<Loaded<ProjectSource | null>> {
     const { store, clock } = this.#options;
     const partition = directoryPartition("project", id);
+    const now = clock() / 1_000;
     const [project, open, begun] = await store.read(partition, [
       record("project"),
-      record("open"),
-      { type: "board", key: "events", limit: begunMax, reverse: true, max: clock() / 1_000 },
+      record(openEventsKey),
+      { type: "board", key: "events", limit: begunMax, reverse: true, max: now },
     ]);
     if (project === null) return { value: null };
-    const listed = open === null ? [] : parse<readonly string[]>(open);
-    const ids = new Set([...listed, ...begun.entries.map(({ member }) => member)]);
-    const events = existing(
-      await readAll(
-        store,
-        partition,
-        [...ids].map(each => record(`event:${each}`)),
-      ),
-    );
+    const listed = open === null ? await openEventsOf(store, id, now) : parseOpenEvents(open);
+    const queries = shownEvents(listed, begun.entries, now).map(each => record(`event:${each.id}`));
+    const events = existing(await readAll(store, partition, queries));
     return {
       value: {
         project: parse<Project & Authored>(project),

@@ -4,18 +4,14 @@
  * @module
  */
 
-import { type EventState, eventState } from "../../authoring/mod.ts";
-import { directoryPartition, type OpenEvent, openEventsOf } from "../../directory/mod.ts";
-import type { Store } from "../../storage/mod.ts";
+import { eventState } from "../../authoring/mod.ts";
+import { directoryPartition, type EventCandidate, openEventsOf, shownEvents } from "../../directory/mod.ts";
+import type { BoardEntry, Store } from "../../storage/mod.ts";
 import type { ListView } from "../jsonapi/queries.ts";
 import type { Narrowed } from "../kind.ts";
 
-/** Past and future events that listings show beside all current ones. */
-const shownMax = 10;
-
-interface Candidate extends Pick<OpenEvent, "id" | "start" | "created"> {
-  readonly state: EventState;
-}
+/** Events that have begun, beside the open ones, among which the past ones of listings are found. */
+const pastMax = 10;
 
 /** Returns the ids of the events that a list asks for, in its order, or null where they can be any. */
 export async function narrowEvents(
@@ -28,37 +24,26 @@ export async function narrowEvents(
   const states = state === undefined ? null : String(state).split(",");
   const isShown = onlyListings === "true";
   if (!isShown && (states === null || states.includes("past"))) return null;
-  const open = (await openEventsOf(store, projectId, now)).map(
-    (event): Candidate => ({ ...event, state: eventState(event, now) }),
-  );
-  const all = isShown ? await shownAmong(store, projectId, open, now) : open;
+  const open = await openEventsOf(store, projectId, now);
+  const all = isShown
+    ? shownEvents(open, await begunEvents(store, projectId, open.length + pastMax, now), now)
+    : open.map((event): EventCandidate => ({ ...event, state: eventState(event, now) }));
   const found = states === null ? all : all.filter(event => states.includes(event.state));
-  const keyOf = ({ start, created }: Candidate): number => (sort?.by === "created_at" ? created : start);
+  const keyOf = ({ start, created }: EventCandidate): number => (sort?.by === "created_at" ? created : start);
   const sign = sort === null || sort.descending ? -1 : 1;
   const ordered = found.toSorted((a, b) => sign * (keyOf(a) - keyOf(b) || (a.id < b.id ? -1 : 1)));
   return { ids: ordered.map(({ id }) => id), filters: others };
 }
 
-/** The events that listings show: all current and on-demand ones, the next future ones and the newest past ones. */
-async function shownAmong(
+/** Reads the events that have begun, the newest first. */
+async function begunEvents(
   store: Store,
   projectId: string,
-  open: readonly Candidate[],
+  limit: number,
   now: number,
-): Promise<readonly Candidate[]> {
+): Promise<readonly BoardEntry[]> {
   const [{ entries }] = await store.read(directoryPartition("project", projectId), [
-    { type: "board", key: "events", reverse: true, max: now, limit: Math.min(1_000, open.length + shownMax) },
+    { type: "board", key: "events", reverse: true, max: now, limit: Math.min(1_000, limit) },
   ]);
-  const ids = new Set(open.map(({ id }) => id));
-  const closed = entries
-    .filter(({ member }) => !ids.has(member))
-    .map(({ member: id, score }): Candidate => ({ id, start: score, created: score, state: "past" }));
-  const ordered = [...open, ...closed].sort((a, b) => a.start - b.start || a.created - b.created);
-  const of = (state: EventState): readonly Candidate[] => ordered.filter(event => event.state === state);
-  return [
-    ...of("current"),
-    ...of("on_demand"),
-    ...of("future").slice(0, shownMax),
-    ...of("past").slice(-shownMax),
-  ];
+  return entries;
 }
