@@ -11,6 +11,7 @@ import type { Operation, Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, type Guard, isNotModified, jsonApiMediaType, route } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
+import { annotationRoutes } from "./annotations.ts";
 import { platformHome } from "./entity.ts";
 import {
   type AuthorCall,
@@ -73,6 +74,9 @@ function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute
       : []),
     ...(has("change") ? [changeRoute(kind, context)] : []),
     ...(has("remove") ? [removeRoute(kind, context)] : []),
+    ...(has("change") && kind.resource.attributes.annotations !== undefined
+      ? annotationRoutes(kind, readRoute(kind, context), changeRoute(kind, context))
+      : []),
   ];
 }
 

@@ -159,9 +159,16 @@ export class Writer {
         role: "admin",
         pointer,
       });
-    const above = await this.#homeOfIdentifier(under, created, { pointer });
+    const above = created.get(under.id) ?? (await this.#homeOfIdentifier(under));
+    if (above === null) throw this.#unknownOwner(under, operation);
     const isOfNew = [...created.values()].some(made => isSameHome(made, above)) && created.has(under.id);
-    const access = isOfNew ? null : await this.#access(author, operation, above);
+    const access = isOfNew
+      ? null
+      : await this.#access(author, operation, above).catch(error => {
+          throw error instanceof AppError && error.code === "not_found"
+            ? this.#unknownOwner(under, operation)
+            : error;
+        });
     return { home: own ?? (await homeFor(this.#services, kind, above)), access };
   }
 
@@ -179,25 +186,20 @@ export class Writer {
     return await requireAccess(this.#services, author, access.home, { needed, noun });
   }
 
-  async #homeOfIdentifier(
-    { type, id }: Identifier,
-    created: ReadonlyMap<string, Home>,
-    input: Pick<Input, "pointer">,
-  ): Promise<Home> {
+  async #homeOfIdentifier({ type, id }: Identifier): Promise<Home | null> {
     const kind = this.#kinds[type];
-    const home =
-      created.get(id) ?? (kind === undefined || id === "" ? null : await homeOf(this.#services, kind, id));
-    if (home !== null) return home;
-    const noun = kind?.resource.noun ?? type;
-    const fields = [
-      {
-        pointer: `${input.pointer}/relationships/${noun.replaceAll(" ", "_")}`,
-        detail: `Expected the id of an existing ${noun}`,
-      },
-    ];
-    throw new AppError("not_found", `Cannot find the ${noun}: there is none with this id that you may see`, {
-      fields,
-    });
+    return kind === undefined ? null : await homeOf(this.#services, kind, id);
+  }
+
+  /** The owner of a creation is in the path, or a relationship of the body. */
+  #unknownOwner({ type }: Identifier, { parent, pointer }: WriteOperation): AppError {
+    const noun = this.#kinds[type]?.resource.noun ?? type;
+    if (parent !== undefined) return notFound(noun);
+    const field = {
+      pointer: `${pointer}/relationships/${noun.replaceAll(" ", "_")}`,
+      detail: `Expected the id of an existing ${noun}`,
+    };
+    return new AppError("not_found", notFound(noun).message, { fields: [field] });
   }
 
   async #beforehand(

@@ -61,6 +61,7 @@ export async function controlExamples(
   const inOrganisation = { relationships: { organisation: to("organisations", ids.organisation) } };
   const workflow = { name: "Line-up", endpoint_url: "https://workflows.example/", availability: ["event"] };
   const workflowId = await create("/workflows", resource("workflows", workflow));
+  const noted = { annotations: { note: "Rain", old: null } };
   const list = { query: { "page[count]": "5" } };
   return [
     ["listOrganisations", [{ query: { ...list.query, include: "my_role", sort: "name" } }]],
@@ -94,6 +95,13 @@ export async function controlExamples(
     ["readEvent", [{ params: { eventId }, query: { include: "project.space" } }]],
     ["createEvent", [{ body: resource("events", { name: "Match" }, inProject) }]],
     ["changeEvent", [{ params: { eventId }, body: resource("events", { name: "Final" }) }]],
+    ["changeOrganisationAnnotations", [{ body: resource("organisations", noted) }]],
+    ["changeSpaceAnnotations", [{ body: resource("spaces", noted) }]],
+    ["changeProjectAnnotations", [{ body: resource("projects", noted) }]],
+    ["readEventAnnotations", [{ params: { eventId } }]],
+    ["changeEventAnnotations", [{ params: { eventId }, body: resource("events", noted) }]],
+    ["readElementAnnotations", [{ params: { elementId } }]],
+    ["changeElementAnnotations", [{ params: { elementId }, body: resource("elements", noted) }]],
     ["removeEvent", [{ params: { eventId } }]],
     ["listEventElements", [{ params: { eventId }, ...list }]],
     ["readElement", [{ params: { elementId } }]],

@@ -9,6 +9,7 @@ import { createPlatform, type Platform, type PlatformOptions, silentLogger } fro
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { TestIssuer } from "./issuer.ts";
+import { assertJsonApi } from "./json_api.ts";
 import { quickKernels } from "./kernels.ts";
 import { ReplySchemas } from "./reply_schemas.ts";
 import type { OpenStore } from "./stores.ts";
@@ -339,6 +340,7 @@ async function callHandler(
   });
   const response = await handler(request, address === undefined ? {} : { address });
   const text = await response.text();
+  assertJsonApi(path, response.headers, text);
   const isJson = response.headers.get("content-type")?.match(/[/+]json/) != null;
   return {
     status: response.status,
