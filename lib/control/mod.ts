@@ -12,6 +12,7 @@ import type { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/guard.ts";
 import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
+import { type LoginServices, sessionRoutes } from "./access/sessions.ts";
 import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
 import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
@@ -30,6 +31,7 @@ import { ControlWork } from "./work.ts";
 import { Writer } from "./write.ts";
 
 export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
+export type { LoginServices } from "./access/sessions.ts";
 export { listOrganisation };
 
 /** Options of {@linkcode createControl}, which a platform gives. */
@@ -38,6 +40,7 @@ export interface ControlOptions
     Pick<AssetFilesOptions, "blobs" | "sha256"> {
   readonly store: Store;
   readonly authors: Authors;
+  readonly login: LoginServices;
   readonly roles: Roles;
   readonly secret: MasterSecret;
   readonly directory: Directory;
@@ -110,6 +113,7 @@ export function createControl(options: ControlOptions): Control {
     work: () => services.work.run(),
     routes: [
       ...accessRoutes({ services, author }),
+      ...sessionRoutes({ services, login: options.login, random }),
       ...auditRoutes(services, author),
       ...resourceRoutes(context),
       ...assetRoutes({ ...context, files, kind: assets }),

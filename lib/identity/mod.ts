@@ -8,6 +8,7 @@ export type { Audit } from "./audit/audit.ts";
 export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
 export { findClearIds } from "./clear_ids.ts";
 export type { ClientToken, ClientTokens } from "./client_tokens.ts";
+export { codeAgeMsMax } from "./codes/rules.ts";
 export type { IdentityContext } from "./context.ts";
 export {
   createIdentity,
@@ -15,6 +16,7 @@ export {
   type IdentityOptions,
   type IdentityServices,
 } from "./create_identity.ts";
+export { normaliseEmail } from "./email.ts";
 export { findUserIds, type RegisteredKey } from "./find_users.ts";
 export { findFutureLogins } from "./future_logins.ts";
 export { clientNetworkBits } from "./limits/limits.ts";

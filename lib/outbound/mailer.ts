@@ -17,7 +17,8 @@ export interface Mail {
     | "emailChanged"
     | "exportCompleted"
     | "exportPassword"
-    | "exportFailed";
+    | "exportFailed"
+    | "authorCode";
   readonly subject: string;
   /** Plain text. */
   readonly text: string;

@@ -10,7 +10,14 @@ import { type AudienceUser, type BackEnd, countActions } from "../audience/mod.t
 import { keyedTag } from "../auth/crypto/mod.ts";
 import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
 import type { Author } from "../control/mod.ts";
-import type { AnyRoute, Authorized, ContentLimit, FailureLimit, IdempotencySubject } from "../http/mod.ts";
+import {
+  type AnyRoute,
+  type Authorized,
+  type ContentLimit,
+  type FailureLimit,
+  type IdempotencySubject,
+  open,
+} from "../http/mod.ts";
 import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
 import { clientNetworkBits } from "../identity/mod.ts";
 import type { SpaceVisit } from "../space_tokens/mod.ts";
@@ -82,6 +89,7 @@ export function withControlLimits(
   });
   const limited = (call: Authorized<unknown>): string => `control:${tokenOf(call)}`;
   return routes.map(route => {
+    if (route.auth === open) return route;
     const isRepeatable = ["POST", "PATCH"].includes(route.method) && route.body?.isStreamed !== true;
     return {
       ...route,

@@ -17,7 +17,7 @@ import {
   type RandomBytes,
 } from "../auth/mod.ts";
 import { Authors, Roles } from "../control/access/mod.ts";
-import type { Control } from "../control/mod.ts";
+import type { Control, LoginServices } from "../control/mod.ts";
 import {
   createDirectory,
   createLoyaltyVersions,
@@ -152,7 +152,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
     ...{ actionCounts, places, publicUrl },
-    ...createAuthoring(options, directory),
+    ...createAuthoring(options, directory, identity),
     quotas,
   };
 }
@@ -161,6 +161,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
 function createAuthoring(
   options: ResolvedOptions,
   directory: Directory,
+  login: LoginServices,
 ): Pick<Services, "authors" | "control" | "cursors" | "roles"> {
   const { store, secret, clock, random, publicUrl, blobs, logger } = options;
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
@@ -169,6 +170,7 @@ function createAuthoring(
   const control = options.control?.({
     ...{
       authors,
+      login,
       roles,
       store,
       secret,

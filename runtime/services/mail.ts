@@ -66,6 +66,7 @@ const KeptMailsSchema = v.object({
           "exportCompleted",
           "exportPassword",
           "exportFailed",
+          "authorCode",
         ]),
         subject: v.string(),
         text: v.string(),

@@ -1,6 +1,7 @@
 /** Valid requests to the control API by operation. */
 
 import { ids, type TestPlatform } from "../support/platform.ts";
+import { codesOf } from "./_example_users.ts";
 import type { Example } from "./_operations.ts";
 
 const tokens = new WeakMap<TestPlatform, Promise<string>>();
@@ -62,6 +63,8 @@ export async function controlExamples(
   const workflow = { name: "Line-up", endpoint_url: "https://workflows.example/", availability: ["event"] };
   const workflowId = await create("/workflows", resource("workflows", workflow));
   const noted = { annotations: { note: "Rain", old: null } };
+  const sessionId = await create("/sessions", resource("sessions", { email: "op@example.com" }));
+  const code = await codesOf(world).issue(null, "login", "op@example.com");
   const list = { query: { "page[count]": "5" } };
   return [
     ["listOrganisations", [{ query: { ...list.query, include: "my_role", sort: "name" } }]],
@@ -73,6 +76,8 @@ export async function controlExamples(
     ["createWorkflow", [{ body: resource("workflows", workflow) }]],
     ["changeWorkflow", [{ params: { workflowId }, body: resource("workflows", { enabled: false }) }]],
     ["removeWorkflow", [{ params: { workflowId } }]],
+    ["createSession", [{ body: resource("sessions", { email: "editor@example.com" }) }]],
+    ["verifySession", [{ params: { sessionId }, body: resource("sessions", { code }) }]],
     ["revokeAccessToken", [{ params: { accessTokenId } }]],
     ["createAccessToken", [{ body: resource("access_tokens", { name: "Pipeline", role_cap: "creator" }) }]],
     ["createOrganisation", [{ body: resource("organisations", { name: "Club" }) }]],

@@ -14,6 +14,7 @@ import type { Role } from "../../authoring/mod.ts";
 import { Cache } from "../../background/mod.ts";
 import type { Home } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { normaliseEmail } from "../../identity/mod.ts";
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
 
 /** Age in ms from which a token is read again. */
@@ -56,6 +57,8 @@ export interface TokenInfo {
   readonly scopes: readonly TokenScope[] | null;
   readonly created: number;
   readonly expires: number;
+  /** True for the token of a login, of which the oldest ends where a user has too many tokens. */
+  readonly isLogin?: boolean;
 }
 
 /** A token to create. */
@@ -66,6 +69,7 @@ export interface NewToken {
   readonly scopes?: readonly TokenScope[] | null;
   /** Unix seconds. @default a year from now */
   readonly expires?: number | null;
+  readonly isLogin?: boolean;
 }
 
 /** The caller of a request: a person by one of their tokens. */
@@ -151,6 +155,13 @@ export class Authors {
     });
   }
 
+  /** Returns the user of an address, or null for an unknown one. */
+  async find(email: string): Promise<AuthorUser | null> {
+    const partition = this.#emailPartition(email);
+    const [stored] = await this.#options.store.read(partition, [{ type: "record", key: userKey }]);
+    return stored === null ? null : await this.user(stored.value);
+  }
+
   /** Returns a user, or null for an unknown id. */
   async user(id: string): Promise<AuthorUser | null> {
     const [stored] = await this.#options.store.read(userPartition(id), [{ type: "record", key: userKey }]);
@@ -167,11 +178,12 @@ export class Authors {
     const now = Math.floor(clock() / 1_000);
     const id = bytesToHex(random(16));
     const secret = base64url(random(32));
-    const { userId, name, roleCap = null, scopes = null } = wanted;
+    const { userId, name, roleCap = null, scopes = null, isLogin = false } = wanted;
     const prefix = `gst_${id.slice(0, 8)}`;
     const expires = wanted.expires ?? now + tokenSeconds;
-    const info: TokenInfo = { id, userId, name, prefix, roleCap, scopes, created: now, expires };
+    const info: TokenInfo = { id, userId, name, prefix, roleCap, scopes, created: now, expires, isLogin };
     // The list first: a crash leaves an entry without a token, and never a token that no list shows.
+    if (isLogin) await this.#endOldestLogin(userId);
     await this.#changeTokens(userId, tokens => {
       const live = tokens.filter(token => token.expires > now);
       if (live.length >= tokensPerUserMax) {
@@ -233,6 +245,13 @@ export class Authors {
     return true;
   }
 
+  /** Makes room for the token of another login. */
+  async #endOldestLogin(userId: string): Promise<void> {
+    const live = await this.tokens(userId);
+    const oldest = live.find(({ isLogin }) => isLogin === true);
+    if (live.length >= tokensPerUserMax && oldest !== undefined) await this.revokeToken(userId, oldest.id);
+  }
+
   async #changeTokens(
     userId: string,
     change: (tokens: readonly TokenInfo[]) => readonly TokenInfo[],
@@ -274,7 +293,7 @@ export class Authors {
   }
 
   #emailPartition(email: string): string {
-    return platformPartition("author_email", keyedTag(this.#emailKey, [email.toLowerCase()]));
+    return platformPartition("author_email", keyedTag(this.#emailKey, [normaliseEmail(email)]));
   }
 }
 

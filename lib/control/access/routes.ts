@@ -180,7 +180,8 @@ function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
   });
 }
 
-function tokenObject(info: TokenInfo & { readonly token?: string }) {
+/** Returns a token as a resource object. */
+export function tokenObject(info: TokenInfo & { readonly token?: string }) {
   const { id, name, prefix, roleCap, scopes, created, expires, token } = info;
   return {
     type: "access_tokens",

@@ -9,18 +9,18 @@
 
 import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { dummyHash, type HashCost, type PasswordHasher } from "../../auth/passwords/mod.ts";
-import { decide, type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
+import { decide, type Partition, platformPartition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { emailHashKey, emailTag } from "../email.ts";
 import { codeAgeMsMax, codeName, codeTriesMax, consume, putCode, reserveTry, wrongName } from "./rules.ts";
 
 /** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */
 export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 
-/** The purposes of codes: a new password, and the verification of the address. A code is valid for one of them. */
+/** The purposes of codes of users: a new password, and the verification of the address. A code is valid for one of them. */
 const purposes = ["password", "email"] as const;
 
 /** The purpose of a code. */
-export type CodePurpose = (typeof purposes)[number];
+export type CodePurpose = (typeof purposes)[number] | "login";
 
 /** Options of {@linkcode createCodes}. */
 export interface CodesOptions {
@@ -43,13 +43,12 @@ export type Codes = ReturnType<typeof createCodes>;
 /** Creates the codes of all projects over a store. */
 export function createCodes(options: CodesOptions) {
   const { store, secret, hasher, clock, random } = options;
-  const partitionOf = (projectId: string, purpose: CodePurpose, email: string): Partition =>
-    tenantPartition(
-      { project: projectId },
-      "code",
-      purpose,
-      emailTag(emailHashKey(secret, projectId), email),
-    );
+  const partitionOf = (projectId: string | null, purpose: CodePurpose, email: string): Partition => {
+    const tag = emailTag(emailHashKey(secret, projectId ?? "authors"), email);
+    return projectId === null
+      ? platformPartition("code", purpose, tag)
+      : tenantPartition({ project: projectId }, "code", purpose, tag);
+  };
   const deleteRecords = async (
     projectId: string,
     email: string,
@@ -60,8 +59,8 @@ export function createCodes(options: CodesOptions) {
   };
   const dummy = dummyHash(hasher);
   return {
-    /** Issues a code of 8 digits, which replaces the one before. */
-    async issue(projectId: string, purpose: CodePurpose, email: string): Promise<string> {
+    /** Issues a code of 8 digits, which replaces the one before. Codes without a project are those of authors. */
+    async issue(projectId: string | null, purpose: CodePurpose, email: string): Promise<string> {
       const code = randomCode(random);
       const hash = await hasher.hash(code);
       await store.commit(partitionOf(projectId, purpose, email), {
@@ -70,7 +69,12 @@ export function createCodes(options: CodesOptions) {
       return code;
     },
     /** Consumes the code once; a wrong one spends a try. Always costs one key derivation. */
-    async redeem(projectId: string, purpose: CodePurpose, email: string, code: string): Promise<boolean> {
+    async redeem(
+      projectId: string | null,
+      purpose: CodePurpose,
+      email: string,
+      code: string,
+    ): Promise<boolean> {
       const partition = partitionOf(projectId, purpose, email);
       const reservedAt = clock();
       const hash = await decide(store, partition, { reads, apply: state => reserveTry(state, reservedAt) });
