@@ -10,6 +10,11 @@ export interface ContentsEntry {
   readonly id: string;
   /** The wrapper that shows it. */
   readonly parent?: string;
+  /** When producers published it, in Unix seconds. */
+  readonly at?: number;
+  /** Seconds after the begin of the event at which the clock publishes it. */
+  readonly offset?: number;
+  readonly isRevoked?: true;
 }
 
 /** The elements of an event. */
@@ -39,3 +44,15 @@ export function elementKey(id: string): string {
 export function statsKey(id: string): string {
   return `stats:${id}`;
 }
+
+/** Returns the entries chronologically: by publication, then drafts in their order. */
+export function chronological({ elements }: Contents, begin: number | null): readonly ContentsEntry[] {
+  const timeOf = ({ at, offset }: ContentsEntry): number =>
+    at ?? (offset === undefined ? Number.POSITIVE_INFINITY : (begin ?? unplanned) + offset);
+  const keyed = elements.map(entry => ({ entry, time: timeOf(entry) }));
+  // Two infinities have no difference.
+  return keyed.sort((a, b) => (a.time === b.time ? 0 : a.time - b.time)).map(({ entry }) => entry);
+}
+
+/** A time behind all others, for events whose begin nobody knows. */
+const unplanned = 10_000_000_000;

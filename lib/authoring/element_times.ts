@@ -141,10 +141,12 @@ export function revelation(
     reveal_results_mode: mode = "vote",
     reveal_answer_mode: answerMode = "manual",
     reveal_answer_in: answerIn = 0,
+    correct_option: answer,
   } = element.attributes;
-  const byMode = { vote: publishedAt, close: closesAt, event_end: event.end };
+  const byMode = { vote: publishedAt, close: closesAt, event_end: publishedAt === null ? null : event.end };
   const resultsAt = byMode[mode as keyof typeof byMode] ?? null;
-  const answerAt = answerMode === "auto" && closesAt !== null ? closesAt + Number(answerIn) : null;
+  const isAutomatic = answerMode === "auto" && typeof answer === "number" && answer > 0;
+  const answerAt = isAutomatic && closesAt !== null ? closesAt + Number(answerIn) : null;
   return {
     resultsAt: mode === "never" ? null : earlier(notedTime(element, "resultsRevealedAt"), resultsAt),
     answerAt: earlier(notedTime(element, "answerRevealedAt"), answerAt),

@@ -7,6 +7,7 @@
 export {
   type Contents,
   type ContentsEntry,
+  chronological,
   contentsKey,
   elementKey,
   elementsMax,

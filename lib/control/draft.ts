@@ -10,18 +10,18 @@
  */
 
 import { AppError } from "../errors/mod.ts";
-import {
-  type Check,
-  type ReadRecord,
-  type Store,
-  type Stored,
-  storageLimits,
-  type Write,
-} from "../storage/mod.ts";
+import { type ReadRecord, type Store, type Stored, storageLimits, type Write } from "../storage/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../text/mod.ts";
 
 /** Most rounds of reading that a rule may need, and most attempts to commit. */
 const roundsMax = 24;
 const attemptsMax = 20;
+
+/** A check that a record is as it was read. */
+interface RecordCheck {
+  readonly key: string;
+  readonly version: string | null;
+}
 
 /** Thrown by a draft for a record that is not loaded. */
 class NotLoaded extends Error {}
@@ -34,6 +34,7 @@ export class Draft {
   readonly #parsed = new Map<string, unknown>();
   readonly #put = new Map<string, unknown>();
   readonly #checked = new Set<string>();
+  readonly #guarded = new Set<string>();
   readonly #effects: Write[] = [];
   /** Keys that a rule asked for and that have to be read. */
   readonly missing = new Set<string>();
@@ -47,7 +48,7 @@ export class Draft {
    * record which the rule reads changes with it.
    */
   get<T>(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): T | null {
-    if (!isGuarded) this.#checked.add(key);
+    (isGuarded ? this.#guarded : this.#checked).add(key);
     if (this.#put.has(key)) return this.#put.get(key) as T | null;
     if (this.#parsed.has(key)) return this.#parsed.get(key) as T | null;
     const stored = this.#stored.get(key);
@@ -60,7 +61,7 @@ export class Draft {
     return value as T | null;
   }
 
-  /** Says that a record will be asked for, so that it is read with the first ones. */
+  /** Says that a record will be asked for, so that it is read with the next ones. */
   want(key: string): void {
     if (!this.#stored.has(key)) this.missing.add(key);
   }
@@ -68,6 +69,11 @@ export class Draft {
   /** Makes the rule start over with fresh records, as a record names another one that is gone by now. */
   readAgain(): never {
     throw new ReadAgain("Cannot use records that do not belong together");
+  }
+
+  /** True for a record that another one guards and that nothing else checks. */
+  isGuarded(key: string): boolean {
+    return this.#guarded.has(key) && !this.#checked.has(key);
   }
 
   /** Creates or replaces a record; null removes it. */
@@ -86,7 +92,7 @@ export class Draft {
   }
 
   /** The checks and writes of the commit. */
-  batch(): { readonly checks: readonly Check[]; readonly writes: readonly Write[] } {
+  batch(): { readonly checks: readonly RecordCheck[]; readonly writes: readonly Write[] } {
     const puts = [...this.#put].map(
       ([key, value]): Write =>
         value === null
@@ -121,8 +127,12 @@ export async function runDraft<A>(
   const keys = new Set(rule.keys);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const { draft, answers } = await applied(store, partition, rule, keys);
-    if (rule.isDry === true || draft.isUnchanged) return answers;
     const { checks, writes } = draft.batch();
+    if (rule.isDry === true || writes.length === 0) {
+      // What one read answers is from one instant.
+      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, checks))) return answers;
+      continue;
+    }
     requireOneCommit(checks.length, writes);
     const commit = await store.commit(partition, { checks, writes });
     if (commit.ok) return answers;
@@ -134,14 +144,9 @@ export async function runDraft<A>(
 
 /** Reads and runs until no record is missing. `keys` grows by those that were asked for. */
 async function applied<A>(store: Store, partition: string, { steps }: DraftRule<A>, keys: Set<string>) {
-  const stored = new Map<string, Stored | null>();
+  let ordered: readonly string[] = [...keys];
   for (let round = 0; round < roundsMax; round++) {
-    await load(
-      store,
-      partition,
-      [...keys].filter(key => !stored.has(key)),
-      stored,
-    );
+    const stored = await load(store, partition, ordered);
     const draft = new Draft(stored);
     const answers: A[] = [];
     const failures: AppError[] = [];
@@ -155,36 +160,49 @@ async function applied<A>(store: Store, partition: string, { steps }: DraftRule<
         else if (!(error instanceof NotLoaded)) throw error;
       }
     }
-    if (isOutdated) stored.clear();
-    else if (draft.missing.size === 0) {
+    if (draft.missing.size === 0 && !isOutdated) {
       if (failures.length > 0) throw together(failures);
       return { draft, answers };
     }
     for (const key of draft.missing) keys.add(key);
+    ordered = [...keys].sort((a, b) => Number(draft.isGuarded(a)) - Number(draft.isGuarded(b)));
   }
   throw new Error(`Cannot run a rule that needs more than ${roundsMax} rounds of reading`);
 }
 
+/** Reads records, a guard never after what it guards: a check of the guard covers whatever was read later. */
 async function load(
   store: Store,
   partition: string,
   keys: readonly string[],
-  into: Map<string, Stored | null>,
-): Promise<void> {
+): Promise<ReadonlyMap<string, Stored | null>> {
+  const stored = new Map<string, Stored | null>();
   for (let start = 0; start < keys.length; start += storageLimits.readsMax) {
     const part = keys.slice(start, start + storageLimits.readsMax);
     const results = await store.read(
       partition,
       part.map((key): ReadRecord => ({ type: "record", key })),
     );
-    for (const [index, key] of part.entries()) into.set(key, results[index] ?? null);
+    for (const [index, key] of part.entries()) stored.set(key, results[index] ?? null);
   }
+  return stored;
+}
+
+/** Returns true if the records have not changed since they were read. */
+async function areCurrent(store: Store, partition: string, checks: readonly RecordCheck[]): Promise<boolean> {
+  const stored = await load(
+    store,
+    partition,
+    checks.map(({ key }) => key),
+  );
+  return checks.every(({ key, version }) => (stored.get(key)?.version ?? null) === version);
 }
 
 /** Most faults of one answer. */
 const faultsMax = 100;
 
-function together(failures: readonly AppError[]): AppError {
+/** Makes one failure of several: all faults of bodies, else the first failure. */
+export function together(failures: readonly AppError[]): AppError {
   const [first] = failures;
   if (first === undefined) throw new TypeError("Cannot report no failure");
   const alike = failures.filter(({ code, fields }) => code === first.code && fields !== undefined);
@@ -195,7 +213,11 @@ function together(failures: readonly AppError[]): AppError {
 
 function requireOneCommit(checks: number, writes: readonly Write[]): void {
   const { checksMax, writesMax, commitBytesMax } = storageLimits;
-  const bytes = writes.reduce((sum, write) => sum + ("value" in write ? write.value.length : 0), 0);
-  if (checks <= checksMax && writes.length <= writesMax && bytes <= commitBytesMax / 2) return;
+  const values = writes.flatMap(write => ("value" in write ? [write.value] : []));
+  const units = values.reduce((sum, { length }) => sum + length, 0);
+  const isSmall =
+    units * bytesPerUnitMax <= commitBytesMax ||
+    values.reduce((sum, value) => sum + (utf8Length(value) ?? 0), 0) <= commitBytesMax;
+  if (checks <= checksMax && writes.length <= writesMax && isSmall) return;
   throw new AppError("payload_too_large", "Cannot make so many changes at once: send them in smaller parts");
 }

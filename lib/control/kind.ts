@@ -47,6 +47,8 @@ export interface Input {
   readonly links?: Readonly<
     Record<string, { readonly add?: readonly string[]; readonly remove?: readonly string[] }>
   >;
+  /** Ids by relationship to many. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
   /** The value of the attribute `action`. */
   readonly action: string | null;
   /** Pointer of the resource object in the body. */
@@ -138,8 +140,8 @@ export interface Kind {
   readonly accessIn?: (id: string, home: Home) => Promise<Home>;
   /** Returns where a creation needs its role, and the home of the new record if that is another. */
   readonly createdIn: (refs: Input["refs"], id: string, parent: Identifier | null) => Creation;
-  /** Names the records that presenting and changing an entity surely need. */
-  readonly wants?: (id: string, isWrite: boolean) => readonly string[];
+  /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
+  readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
   readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
   /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
   readonly list?: (draft: Draft, parentId: string) => readonly string[];

@@ -22,6 +22,7 @@ import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
 import { statsKind } from "./kinds/stats.ts";
 import { listOrganisation, tenantKinds } from "./kinds/tenants.ts";
+import { operationsRoute } from "./operations.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
 import { resourceRoutes } from "./routes.ts";
@@ -117,6 +118,7 @@ export function createControl(options: ControlOptions): Control {
       ...auditRoutes(services, author),
       ...resourceRoutes(context),
       ...assetRoutes({ ...context, files, kind: assets }),
+      operationsRoute(context),
     ],
   };
 }

@@ -9,27 +9,14 @@ import { AppError } from "../errors/mod.ts";
 import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { type Draft, runDraft } from "./draft.ts";
-import { type Attributes, type Entity, type Home, homePartition } from "./entity.ts";
+import { type Home, homePartition } from "./entity.ts";
 import { readExactPage } from "./exact_pages.ts";
 import { pageLinks } from "./jsonapi/calls.ts";
-import {
-  attributesOf,
-  type Document,
-  type ResourceObject,
-  relatedTo,
-  resourceObject,
-  type ShownAs,
-} from "./jsonapi/documents.ts";
+import { type Document, type ResourceObject, relatedTo, type ShownAs } from "./jsonapi/documents.ts";
 import type { ListView, View } from "./jsonapi/queries.ts";
-import {
-  type Circumstances,
-  type Identifier,
-  type Kind,
-  type Narrowed,
-  notFound,
-  type Presented,
-} from "./kind.ts";
+import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
 import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
+import { arranged, isWanted, keysOf, pageOf, present, type Shown, show, shownOf } from "./shown.ts";
 
 /** Reads resources for callers. */
 export class Reader {
@@ -113,30 +100,36 @@ export class Reader {
 
   /** A page of a bounded list, of which all records are read if they have to be filtered or ordered. */
   async #sortedPage(listing: Listing, after: string | undefined, narrowed: Narrowed | null): Promise<Page> {
-    const { kind, parent, home } = listing;
+    const { kind, parent, home, circumstances, shown } = listing;
     const view =
       narrowed === null ? listing.view : { ...listing.view, sort: null, filters: narrowed.filters };
     const { list = () => [] } = kind;
-    const listed = async (): Promise<readonly string[]> => {
-      const steps = [(draft: Draft) => list(draft, parent.id)];
-      return (await runDraft(this.#services.store, homePartition(home), { keys: [], steps }))[0] ?? [];
-    };
-    const ids = narrowed?.ids ?? (await (kind.listFor?.(listing.circumstances.author) ?? listed()));
     const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
-    const found = isPlain ? null : await this.#load(listing, ids);
-    const ordered =
-      found === null
-        ? ids
-        : order(
-            found.filter(each => isWanted(each, view.filters)),
-            view,
-          ).map(({ object }) => object.id);
-    const start = after === undefined ? 0 : ordered.indexOf(after) + 1;
-    const part = ordered.slice(start, start + view.count);
-    const shown = found ?? (await this.#load(listing, part));
-    const byId = new Map(shown.map(({ object }) => [object.id, object]));
-    const next = start + part.length < ordered.length ? (part.at(-1) ?? null) : null;
-    return { objects: part.flatMap(id => byId.get(id) ?? []), next, total: ordered.length };
+    const needed = (all: readonly string[]) => (isPlain ? pageOf(all, view, after).ids : all);
+    const paged = (all: readonly string[], found: readonly Shown[]): Page => {
+      const byId = new Map(found.map(({ object }) => [object.id, object]));
+      const { ids, ...page } = pageOf(isPlain ? all : arranged(found, view), view, after);
+      return { objects: ids.flatMap(id => byId.get(id) ?? []), ...page };
+    };
+    const read = async <T>(step: (draft: Draft) => T): Promise<T> => {
+      const [answer] = await runDraft(this.#services.store, homePartition(home), { keys: [], steps: [step] });
+      return answer as T;
+    };
+    if (narrowed !== null || kind.listFor !== undefined || kind.homeOf !== undefined) {
+      const listed = () => kind.listFor?.(circumstances.author) ?? read(draft => list(draft, parent.id));
+      const all = narrowed?.ids ?? (await listed());
+      return paged(all, await this.#load(listing, needed(all)));
+    }
+    // List and records are of one instant, so that nobody sees a part of a change.
+    return await read(draft => {
+      const all = list(draft, parent.id);
+      const ids = needed(all);
+      for (const id of ids) for (const key of keysOf(kind, id)) draft.want(key);
+      return paged(
+        all,
+        ids.flatMap(id => show(kind, id, draft, circumstances, shown) ?? []),
+      );
+    });
   }
 
   /** A page of a list whose filters have a board each: two reads, whatever the filter and the page. */
@@ -306,74 +299,4 @@ const filteredReadsMax = 20;
 function ignoreRefusal(error: unknown): null {
   if (error instanceof AppError && (error.code === "not_found" || error.code === "forbidden")) return null;
   throw error;
-}
-
-interface Shown {
-  readonly entity: Entity;
-  /** All attributes, shown or not. */
-  readonly values: Attributes;
-  readonly object: ResourceObject;
-}
-
-/** Returns the keys that reading and changing a record surely need. */
-export function keysOf({ records, wants }: Kind, id: string, isWrite = false): readonly string[] {
-  return [...records.keys(id), ...(wants?.(id, isWrite) ?? [])];
-}
-
-/** Returns a record of a draft as a resource object, or null if there is none. */
-export function present(
-  kind: Kind,
-  id: string,
-  draft: Draft,
-  circumstances: Circumstances,
-  shown: ShownAs,
-): ResourceObject | null {
-  return show(kind, id, draft, circumstances, shown)?.object ?? null;
-}
-
-function show(
-  kind: Kind,
-  id: string,
-  draft: Draft,
-  circumstances: Circumstances,
-  shown: ShownAs,
-): Shown | null {
-  const entity = kind.records.get(draft, id);
-  if (entity === null) return null;
-  return shownOf(kind, entity, kind.present?.(entity, draft, circumstances) ?? { attributes: {} }, shown);
-}
-
-function shownOf({ resource }: Kind, entity: Entity, presented: Presented, shown: ShownAs): Shown {
-  const values = attributesOf(resource, entity, presented);
-  const object = resourceObject(resource, entity, { ...presented, attributes: values }, shown);
-  return { entity, values, object };
-}
-
-/** `annotation` is `key` or `key=value`; of other filters the value is one of a list. */
-function isWanted({ entity, values }: Shown, filters: ListView["filters"]): boolean {
-  return Object.entries(filters).every(([name, value]) => {
-    const text = String(value);
-    if (name === "annotation") {
-      const [key = "", ...rest] = text.split("=");
-      const annotation = (values.annotations as Readonly<Record<string, string>> | undefined)?.[key];
-      return rest.length === 0 ? annotation !== undefined : annotation === rest.join("=");
-    }
-    if (name === "before") return Number(values.start_at ?? entity.created) * 1_000 < Date.parse(text);
-    if (name === "only_listings") return true;
-    return [values[name]].flat().some(value => text.split(",").includes(String(value)));
-  });
-}
-
-function order(found: readonly Shown[], { sort }: ListView): readonly Shown[] {
-  if (sort === null) return found;
-  const keyOf = ({ entity, values }: Shown): string | number => {
-    const value = values[sort.by] ?? entity.created;
-    return typeof value === "number" ? value : String(value);
-  };
-  const sign = sort.descending ? -1 : 1;
-  return found.toSorted((a, b) => {
-    const [x, y] = [keyOf(a), keyOf(b)];
-    if (x !== y) return x < y ? -sign : sign;
-    return a.object.id < b.object.id ? -sign : sign;
-  });
 }

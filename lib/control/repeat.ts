@@ -81,11 +81,11 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
   const partition = directoryPartition("project", home.id);
   const [stored] = await store.read(partition, [{ type: "record", key: contentsKey(eventId) }]);
   const contents = stored === null ? noContents : (JSON.parse(stored.value) as Contents);
-  const copyId = await places.newId(home, await chanceOf(`repeat ${eventId}`));
+  const copyId = await places.newId(home, { random: await chanceOf(`repeat ${eventId}`) });
   await places.keep(copyId, home);
   const ids = new Map([[eventId, copyId]]);
   for (const { id } of contents.elements) {
-    ids.set(id, await places.newId(home, await chanceOf(`repeat ${copyId} ${id}`)));
+    ids.set(id, await places.newId(home, { random: await chanceOf(`repeat ${copyId} ${id}`) }));
   }
   const offsets = await copyElements(services, home, { contents, ids, now });
   await runDraft(store, partition, {

@@ -12,7 +12,7 @@ import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, type Guard, isNotModified, jsonApiMediaType, route } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { annotationRoutes } from "./annotations.ts";
-import { platformHome } from "./entity.ts";
+import { type Home, platformHome } from "./entity.ts";
 import {
   type AuthorCall,
   answer,
@@ -40,9 +40,10 @@ import { bodySchema, documentSchema, listSchema, pascal, ResourceBody } from "./
 import type { Kind } from "./kind.ts";
 import type { Reader } from "./read.ts";
 import { type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
-import type { WriteOperation, Writer } from "./write.ts";
+import { refsOf, type WriteOperation, type Writer } from "./write.ts";
 
-const bodyBytesMax = 6 * 1_048_576;
+/** Largest body of the control API. */
+export const bodyBytesMax = 6 * 1_048_576;
 
 /** What the routes of resources need. */
 export interface ResourceRoutesContext {
@@ -77,6 +78,9 @@ function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute
     ...(has("change") && kind.resource.attributes.annotations !== undefined
       ? annotationRoutes(kind, readRoute(kind, context), changeRoute(kind, context))
       : []),
+    ...Object.entries(kind.resource.relationships).flatMap(([name, { kind: many, write: when }]) =>
+      many !== "one" && when === "always" ? [relationshipRoute(kind, name, context)] : [],
+    ),
   ];
 }
 
@@ -176,7 +180,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
           fields: [{ pointer: "/data/id", detail: "Is set by the platform" }],
         });
       const parent = under === null ? undefined : { type: under, id: idOf(call, under) };
-      const id = await newId(kind, object, parent, context);
+      const { id } = await newId(kind, object, parent, context);
       const document = await write(
         call,
         { op: "add", kind, id, object, pointer: "/data", ...(parent === undefined ? {} : { parent }) },
@@ -255,7 +259,56 @@ function removeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
   });
 }
 
-const writeErrors = [
+/** Builds the route that changes a relationship to many. */
+function relationshipRoute(kind: Kind, name: string, context: ResourceRoutesContext): AnyRoute {
+  const { type, noun, write: role, relationships } = kind.resource;
+  const to = relationships[name]?.type ?? type;
+  const identifier = v.strictObject({ type: v.literal(to), id: v.pipe(v.string(), v.description("Its id")) });
+  return route({
+    method: "PATCH",
+    path: `/api/v2/${type}/:${parameterOf(type)}/relationships/${name}`,
+    operation: `change${nameOf(type)}${pascal(name)}`,
+    summary: `Change the ${words(to)} of ${article(noun)}`,
+    description: `Takes all of them, in order. Needs the role ${role}.`,
+    auth: context.author,
+    params: idParams(type),
+    query: v.strictObject(dryRun),
+    body: {
+      schema: v.strictObject({ data: v.pipe(v.array(identifier), v.description("All of them, in order")) }),
+      maxBytes: bodyBytesMax,
+      mediaTypes: [jsonApiMediaType],
+      example: { data: [{ type: to, id: exampleId }] } as never,
+    },
+    responses: { 204: { description: "It is changed" }, 200: { description: "It could be, with `dry_run`" } },
+    errors: writeErrors,
+    handle: async call => {
+      const object = { type, relationships: { [name]: call.body } };
+      const ifMatch = call.request.headers.get("if-match") ?? undefined;
+      const document = await write(
+        call,
+        { op: "update", kind, id: idOf(call, type), object, ifMatch, pointer: "/data" },
+        context,
+      ).catch((error: unknown) => {
+        throw inBody(error, `/data/relationships/${name}/data`);
+      });
+      const etag = String(document.data.meta?.etag);
+      return { status: isDryRun(call) ? 200 : 204, headers: { etag } } as never;
+    },
+  });
+}
+
+/** Lets the pointers of an error begin at the body of a relationship. */
+function inBody(error: unknown, prefix: string): unknown {
+  if (!(error instanceof AppError) || error.fields === undefined) return error;
+  const fields = error.fields.map(({ pointer, ...field }) => ({
+    ...field,
+    pointer: pointer.startsWith(prefix) ? `/data${pointer.slice(prefix.length)}` : pointer,
+  }));
+  return new AppError(error.code, error.message, { fields });
+}
+
+/** Errors of every route that writes. */
+export const writeErrors = [
   "not_found",
   "forbidden",
   "conflict",
@@ -287,27 +340,33 @@ async function write(
   return { data: data ?? { type: operation.kind.resource.type, id: operation.id, attributes: {} } };
 }
 
-/** Makes the id of a new record: of its own for what is a home, else one that leads to its home. */
-async function newId(
+/**
+ * Makes the id of a new record: of its own for what is a home, else one that leads to its home. Returns the home as well, or null for
+ * one that is not known yet.
+ *
+ * @param homes Homes of records that the same request creates, by their ids.
+ */
+export async function newId(
   kind: Kind,
   object: ResourceObject,
   parent: WriteOperation["parent"],
   { services, kinds, random }: ResourceRoutesContext,
-): Promise<string> {
+  homes: ReadonlyMap<string, Home> = new Map(),
+): Promise<{ readonly id: string; readonly home: Home | null }> {
   const own = uuid(random);
-  const { under, home } = kind.createdIn(linksOf(object), own, parent ?? null);
-  if (home !== undefined || under === null) return own;
+  const { under, home = null } = kind.createdIn(refsOf(object), own, parent ?? null);
+  if (home !== null || under === null) return { id: own, home };
   const above = kinds[under.type];
-  const found = above === undefined ? null : await homeOf(services, above, under.id);
-  return found === null ? own : await services.places.newId(await homeFor(services, kind, found));
+  const created = homes.get(under.id);
+  const found = created ?? (above === undefined ? null : await homeOf(services, above, under.id));
+  if (found === null) return { id: own, home };
+  const owner = await homeFor(services, kind, found);
+  return { id: await services.places.newId(owner, { isNew: isNewHome(homes, owner) }), home: owner };
 }
 
-function linksOf({ relationships = {} }: ResourceObject): Readonly<Record<string, string>> {
-  const entries = Object.entries(relationships).flatMap(([name, value]) => {
-    const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;
-    return typeof id === "string" ? [[name, id.toLowerCase()] as const] : [];
-  });
-  return Object.fromEntries(entries);
+/** Returns true if the same request creates the home. */
+function isNewHome(homes: ReadonlyMap<string, Home>, { id }: Home): boolean {
+  return homes.get(id)?.id === id;
 }
 
 /** Returns the resource object of a body, which must have the type of the route. */

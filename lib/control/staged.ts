@@ -54,12 +54,15 @@ async function deleteStaged(store: Store, partition: string, eventId: string): P
   const key = stagedKey(eventId);
   const [stored] = await store.read(partition, [{ type: "record", key }]);
   const ids = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
-  // The check fails if the event was completed meanwhile.
-  const checks = [{ key, version: stored?.version ?? null }];
+  let version = stored?.version ?? null;
   for (let start = 0; start < ids.length; start += deletesMax) {
     const part = ids.slice(start, start + deletesMax);
     const writes = part.map((each): Write => ({ type: "delete", shape: "record", key: elementKey(each) }));
-    if (!(await store.commit(partition, { checks, writes })).ok) return;
+    // The check fails if the event was completed meanwhile. A new version of the note lets whoever completes it later fail.
+    if (stored !== null) writes.push({ type: "put", key, value: stored.value });
+    const commit = await store.commit(partition, { checks: [{ key, version }], writes });
+    if (!commit.ok) return;
+    version = commit.version;
   }
-  await store.commit(partition, { checks, writes: unstagedWrites(eventId) });
+  await store.commit(partition, { checks: [{ key, version }], writes: unstagedWrites(eventId) });
 }

@@ -13,7 +13,7 @@ import { AppError } from "../errors/mod.ts";
 import { matchesTag } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { recordChanges } from "./audit.ts";
-import { type Draft, runDraft } from "./draft.ts";
+import { type Draft, runDraft, together } from "./draft.ts";
 import { type Entity, type Home, homePartition } from "./entity.ts";
 import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
 import { joinAttributes, type ResourceObject, readInput } from "./jsonapi/input.ts";
@@ -25,8 +25,8 @@ import {
   notFound,
   unprocessable,
 } from "./kind.ts";
-import { keysOf, present } from "./read.ts";
 import { type Access, type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
+import { keysOf, present } from "./shown.ts";
 
 /** An operation of a request. */
 export interface WriteOperation {
@@ -44,6 +44,8 @@ export interface WriteOperation {
   readonly ifMatch?: string | undefined;
   /** Where the operation's resource object is in the body. */
   readonly pointer: string;
+  /** Where the operation is in the body, for faults that lie in no member; absent where it is the whole body. */
+  readonly at?: string;
 }
 
 /** A batch of operations with its circumstances. */
@@ -53,8 +55,6 @@ export interface WriteRequest {
   readonly requestId: string;
   readonly isDry: boolean;
   readonly shown: ShownAs;
-  /** Returns the id that an earlier operation gave to a local id. */
-  readonly idOf?: (lid: string) => string | undefined;
 }
 
 /** An operation whose input is checked. */
@@ -87,10 +87,11 @@ export class Writer {
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = this.#circumstances(request.author);
       return await runDraft(store, homePartition(home), {
-        keys: operations.flatMap(({ kind, id }) => keysOf(kind, id, true)),
+        keys: operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
         steps: [
           ...operations.map(
-            operation => (draft: Draft) => applied(operation, draft, circumstances, request.shown),
+            operation => (draft: Draft) =>
+              located(operation, () => applied(operation, draft, circumstances, request.shown)),
           ),
           draft => recordChanges(draft, operations, request, circumstances),
         ],
@@ -108,38 +109,41 @@ export class Writer {
   async #prepare(request: WriteRequest) {
     const created = new Map<string, Home>();
     const prepared: Prepared[] = [];
-    let first: Access | null = null;
+    const failures: AppError[] = [];
+    let first: { readonly access: Access | null; readonly home: Home } | null = null;
     for (const operation of request.operations) {
-      const { op, kind, object, pointer, parent, id } = operation;
-      const { home, access } = await this.#locate(operation, request, created);
-      if (prepared.length === 0) first = access;
-      const [leader] = prepared;
-      if (leader !== undefined && !isSameHome(leader.home, home)) {
-        const detail =
-          "Expected a record of the same project, space or organisation as the operations before";
-        throw unprocessable({ pointer, detail });
+      const { op, kind, object, pointer, parent, id, at = pointer } = operation;
+      try {
+        const { home, access } = await this.#locate(operation, request, created);
+        first ??= { access, home };
+        if (!isSameHome(first.home, home)) {
+          const detail =
+            "Expected a record of the same project, space or organisation as the operations before";
+          throw unprocessable({ pointer: at, detail });
+        }
+        created.set(id, home);
+        // Whoever may create a home may write what is in it.
+        const role: Role = (access ?? first.access)?.role ?? "admin";
+        const input =
+          object === undefined
+            ? { attributes: {}, refs: {}, action: null, pointer }
+            : readInput(object, { resource: kind.resource, isNew: op === "add", role, pointer });
+        prepared.push({ ...operation, home, input: { ...input, ...operation.more, parent } });
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        failures.push(locatedError(operation, error));
+        // The operations behind may build on this one.
+        if (error.code !== "unprocessable") break;
+        created.set(id, first?.home ?? { kind: "project", id });
       }
-      created.set(id, home);
-      // Whoever may create a home may write what is in it.
-      const role: Role = (access ?? first)?.role ?? "admin";
-      const options = { resource: kind.resource, isNew: op === "add", role, pointer, idOf: request.idOf };
-      const input =
-        object === undefined
-          ? { attributes: {}, refs: {}, action: null, pointer }
-          : readInput(object, options);
-      prepared.push({ ...operation, home, input: { ...input, ...operation.more, parent } });
     }
-    const [leader] = prepared;
-    if (leader === undefined) throw new TypeError("Cannot write without operations");
-    return { prepared, home: leader.home, access: first };
+    if (failures.length > 0) throw together(failures);
+    if (first === null) throw new TypeError("Cannot write without operations");
+    return { prepared, ...first };
   }
 
   /** Finds the home of an operation, and the caller's access; null where an earlier operation creates the home. */
-  async #locate(
-    operation: WriteOperation,
-    { author, idOf }: WriteRequest,
-    created: ReadonlyMap<string, Home>,
-  ) {
+  async #locate(operation: WriteOperation, { author }: WriteRequest, created: ReadonlyMap<string, Home>) {
     const { op, kind, id, object, pointer, parent } = operation;
     if (op !== "add") {
       const home = created.get(id) ?? (await homeOf(this.#services, kind, id));
@@ -148,7 +152,7 @@ export class Writer {
       const place = (await kind.accessIn?.(id, home)) ?? home;
       return { home, access: await this.#access(author, operation, place) };
     }
-    const { under, home: own } = kind.createdIn(refsOf(object, idOf), id, parent ?? null);
+    const { under, home: own } = kind.createdIn(refsOf(object), id, parent ?? null);
     if (under === null)
       return { home: own ?? missingHome(kind), access: await this.#access(author, operation, null) };
     // A creation that names no parent fails with all its faults.
@@ -161,8 +165,7 @@ export class Writer {
       });
     const above = created.get(under.id) ?? (await this.#homeOfIdentifier(under));
     if (above === null) throw this.#unknownOwner(under, operation);
-    const isOfNew = [...created.values()].some(made => isSameHome(made, above)) && created.has(under.id);
-    const access = isOfNew
+    const access = created.has(under.id)
       ? null
       : await this.#access(author, operation, above).catch(error => {
           throw error instanceof AppError && error.code === "not_found"
@@ -233,18 +236,32 @@ function missingHome({ resource }: Kind): never {
   throw new TypeError(`Cannot create ${resource.type}: their kind names no home`);
 }
 
-/** The ids of relationships, as far as they can be read; faults are told later. */
-function refsOf(
-  object: ResourceObject | undefined,
-  idOf: WriteRequest["idOf"],
-): Readonly<Record<string, string>> {
+/** Returns the ids of relationships to one record, as far as they can be read; faults are told later. */
+export function refsOf(object: ResourceObject | undefined): Readonly<Record<string, string>> {
   const entries = Object.entries(object?.relationships ?? {}).flatMap(([name, value]) => {
-    const data = (value as { readonly data?: { readonly id?: unknown; readonly lid?: unknown } } | null)
-      ?.data;
-    const id = data?.id ?? (typeof data?.lid === "string" ? idOf?.(data.lid) : undefined);
+    const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;
     return typeof id === "string" ? [[name, id.toLowerCase()] as const] : [];
   });
   return Object.fromEntries(entries);
+}
+
+/** Adds to an error in which operation of the body it arose. */
+function locatedError({ at }: WriteOperation, error: AppError): AppError {
+  if (at === undefined || error.fields !== undefined) return error;
+  const { code, message, details, headers } = error;
+  return new AppError(code, message, {
+    fields: [{ pointer: at, detail: message }],
+    ...(details === undefined ? {} : { details }),
+    ...(headers === undefined ? {} : { headers }),
+  });
+}
+
+function located<T>(operation: WriteOperation, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof AppError ? locatedError(operation, error) : error;
+  }
 }
 
 function applied(
@@ -303,7 +320,7 @@ function requireMatch(
 ): void {
   if (ifMatch === undefined || previous === null) return;
   // The tag covers what the record presents of others, so these must not change either.
-  for (const key of keysOf(kind, previous.id)) draft.get(key);
+  for (const key of kind.wants?.(previous.id) ?? []) draft.get(key);
   const tag = entityTag(previous, kind.present?.(previous, draft, circumstances) ?? { attributes: {} });
   if (matchesTag(ifMatch, tag)) return;
   throw new AppError(

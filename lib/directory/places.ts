@@ -36,6 +36,11 @@ export interface PlacesOptions {
   readonly random: RandomBytes;
 }
 
+interface NewIdOptions {
+  readonly isNew?: boolean;
+  readonly random?: RandomBytes;
+}
+
 /** Finds the homes of records. A note never changes, so it is cached for good. */
 export class Places {
   readonly #store: Store;
@@ -47,10 +52,14 @@ export class Places {
     this.#random = random;
   }
 
-  /** Makes an id for a record of a home, which {@linkcode keep} has to note before the record is created. */
-  async newId(home: Home, random: RandomBytes = this.#random): Promise<string> {
+  /**
+   * Makes an id for a record of a home, which {@linkcode keep} has to note before the record is created.
+   *
+   * @param isNew True for a home that is being created, and that claims the beginning of its id first.
+   */
+  async newId(home: Home, { isNew = false, random = this.#random }: NewIdOptions = {}): Promise<string> {
     const owner = await this.#find(idPrefix(home.id));
-    const isOwn = owner !== null && isSameHome(owner, home);
+    const isOwn = owner === null ? isNew : isSameHome(owner, home);
     return isOwn ? childId(home.id, random(idBytes)) : uuid(random);
   }
 

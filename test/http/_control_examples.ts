@@ -65,6 +65,7 @@ export async function controlExamples(
   const noted = { annotations: { note: "Rain", old: null } };
   const sessionId = await create("/sessions", resource("sessions", { email: "op@example.com" }));
   const code = await codesOf(world).issue(null, "login", "op@example.com");
+  const lid = { type: "events", lid: "cup" };
   const list = { query: { "page[count]": "5" } };
   return [
     ["listOrganisations", [{ query: { ...list.query, include: "my_role", sort: "name" } }]],
@@ -112,6 +113,23 @@ export async function controlExamples(
     ["readElement", [{ params: { elementId } }]],
     ["createElement", [{ body: resource("elements", poll, inEvent) }]],
     ["changeElement", [{ params: { elementId }, body: resource("elements", { label: "1" }) }]],
+    ["changeEventElements", [{ params: { eventId }, body: { data: [{ type: "elements", id: elementId }] } }]],
+    [
+      "makeOperations",
+      [
+        {
+          body: {
+            "atomic:operations": [
+              { op: "add", data: { ...resource("events", { name: "Cup" }, inProject).data, lid: "cup" } },
+              {
+                op: "add",
+                data: { ...resource("elements", poll).data, relationships: { event: { data: lid } } },
+              },
+            ],
+          },
+        },
+      ],
+    ],
     ["removeElement", [{ params: { elementId } }]],
     ["createTag", [{ body: resource("tags", { name: `${name} 2` }, inSpace) }]],
     ["uploadAsset", [{ query: { name: "a.json" }, body: { wins: 3 } }]],

@@ -87,7 +87,7 @@ export const events = resource({
       description: "The template that it is made from",
     },
     stats: { kind: "one", type: "stats", description: "Its statistics" },
-    elements: { kind: "link", type: "elements", description: "Its elements" },
+    elements: { kind: "link", type: "elements", write: "always", description: "Its elements, in order" },
     my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
   },
   actions: ["start", "stop"],

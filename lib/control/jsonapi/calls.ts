@@ -17,31 +17,35 @@ import { pascal } from "./schemas.ts";
 /** A request of an authoring user. */
 export type AuthorCall = Call<Author, unknown, unknown, unknown>;
 
-/** Answers in the media type that the client accepts. */
+/** Answers in the media type that the client accepts: JSON, or JSON:API as the route has it. */
 export function answer(
-  call: AuthorCall,
+  { request }: Pick<AuthorCall, "request">,
   document: Document,
   headers: Readonly<Record<string, string>> = {},
   status = 200,
+  mediaType = jsonApiMediaType,
 ): Reply {
-  const accept = call.request.headers.get("accept");
-  const type = acceptedType(accept);
+  const accept = request.headers.get("accept");
+  const type = acceptedType(accept, mediaType);
   return { status, json: document, headers: { ...headers, vary: "accept", "content-type": type } };
 }
 
-/** @throws {AppError} `not_acceptable`: JSON:API is asked for with parameters alone, which it forbids. */
-function acceptedType(accept: string | null): string {
+/** @throws {AppError} `not_acceptable`: JSON:API is asked for with other parameters alone, which it forbids. */
+function acceptedType(accept: string | null, mediaType: string): string {
+  const extension = mediaType.slice(jsonApiMediaType.length);
   const types = (accept ?? "").split(",").map(each => each.trim().toLowerCase());
   const named = types.filter(each => each.split(";", 1)[0] === jsonApiMediaType);
-  if (named.some(each => !/;\s*(?!q=|profile=)/.test(each))) return jsonApiMediaType;
+  const isPlain = (each: string): boolean =>
+    !/;\s*(?!q=|profile=)/.test(each.replace(/;\s+/g, ";").replace(extension, ""));
+  if (named.some(isPlain)) return mediaType;
   if (types.some(each => each.startsWith("application/json"))) return "application/json";
   if (named.length > 0 && !types.some(each => each.startsWith("*/*") || each.startsWith("application/*"))) {
     throw new AppError(
       "not_acceptable",
-      `Cannot answer as asked: accept ${jsonApiMediaType} without parameters`,
+      `Cannot answer as asked: accept ${mediaType} without other parameters`,
     );
   }
-  return jsonApiMediaType;
+  return mediaType;
 }
 
 /** Returns the address of a request. */

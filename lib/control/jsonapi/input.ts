@@ -32,8 +32,6 @@ export interface InputOptions {
   readonly role: Role;
   /** Where the object is in the body. */
   readonly pointer: string;
-  /** Returns the id of a local id, or undefined for an unknown one. */
-  readonly idOf?: ((lid: string) => string | undefined) | undefined;
 }
 
 /**
@@ -56,7 +54,7 @@ export function readInput(object: ResourceObject, options: InputOptions): Input 
     else attributes[name] = readAttribute(attribute, value, at, faults);
   }
   if (isNew) faults.push(...missingAttributes(resource, given, pointer));
-  const refs = readRefs(object, options, faults);
+  const { refs, lists } = readRefs(object, options, faults);
   const actions = isNew ? (resource.createActions ?? []) : (resource.actions ?? []);
   if (action !== null && !actions.includes(action as string)) {
     const expected =
@@ -65,7 +63,7 @@ export function readInput(object: ResourceObject, options: InputOptions): Input 
   }
   requireRole(resource, Object.keys(attributes), role, pointer);
   if (faults.length > 0) throw unprocessable(...faults.slice(0, faultsMax));
-  return { attributes, refs, action: action as string | null, pointer };
+  return { attributes, refs, lists, action: action as string | null, pointer };
 }
 
 /** Joins what is written with what is there. A value that leaves an attribute as it was is no change. */
@@ -149,11 +147,11 @@ function missingAttributes(resource: Resource, given: Attributes, pointer: strin
 
 function readRefs(
   { relationships = {} }: ResourceObject,
-  options: InputOptions,
+  { resource, isNew, pointer }: InputOptions,
   faults: FieldError[],
-): Input["refs"] {
-  const { resource, isNew, pointer } = options;
+): Required<Pick<Input, "refs" | "lists">> {
   const refs: Record<string, string | null> = {};
+  const lists: Record<string, readonly string[]> = {};
   for (const [name, value] of Object.entries(relationships)) {
     const relationship = Object.hasOwn(resource.relationships, name)
       ? resource.relationships[name]
@@ -161,27 +159,26 @@ function readRefs(
     const at = `${pointer}/relationships${jsonPointer(name)}`;
     const write = relationship?.write ?? "never";
     if (relationship === undefined || write === "never" || (write === "create" && !isNew)) {
-      faults.push({
-        pointer: at,
-        detail:
-          relationship === undefined ? "Is not a relationship of the resource" : "Cannot be written here",
-      });
+      const detail =
+        relationship === undefined ? "Is not a relationship of the resource" : "Cannot be written here";
+      faults.push({ pointer: at, detail });
       continue;
     }
-    const parsed = v.safeParse(RelationshipSchema, value);
+    const schema = relationship.kind === "one" ? OneSchema : ManySchema;
+    const parsed = v.safeParse(schema, value);
     const data = parsed.success ? parsed.output.data : undefined;
-    if (data === undefined || (data !== null && data.type !== relationship.type)) {
-      faults.push({
-        pointer: `${at}/data`,
-        detail: `Expected null or an object with the type ${relationship.type} and an id`,
-      });
-      continue;
-    }
-    const id = data === null ? null : (data.id ?? options.idOf?.(data.lid ?? ""));
-    if (id === undefined)
-      faults.push({ pointer: `${at}/data/lid`, detail: "Expected the lid of an earlier operation" });
-    else if (id !== null && !isUuid(id)) faults.push({ pointer: `${at}/data/id`, detail: "Expected a UUID" });
-    else refs[name] = id?.toLowerCase() ?? null;
+    const linked = Array.isArray(data) ? data : [data ?? []].flat();
+    if (data === undefined || linked.some(({ type }) => type !== relationship.type)) {
+      const one = `with the type ${relationship.type} and an id`;
+      const detail =
+        relationship.kind === "one"
+          ? `Expected null or an object ${one}`
+          : `Expected an array of objects, each ${one}`;
+      faults.push({ pointer: `${at}/data`, detail });
+    } else if (linked.some(({ id }) => !isUuid(id))) {
+      faults.push({ pointer: `${at}/data`, detail: "Expected UUIDs as ids" });
+    } else if (relationship.kind === "one") refs[name] = linked[0]?.id.toLowerCase() ?? null;
+    else lists[name] = linked.map(({ id }) => id.toLowerCase());
   }
   for (const [name, { required }] of Object.entries(resource.relationships)) {
     const isFaulty = faults.some(fault => fault.pointer.startsWith(`${pointer}/relationships/${name}`));
@@ -189,14 +186,12 @@ function readRefs(
       faults.push({ pointer: `${pointer}/relationships/${name}`, detail: "Is required" });
     }
   }
-  return refs;
+  return { refs, lists };
 }
 
-const RelationshipSchema = v.object({
-  data: v.nullable(
-    v.object({ type: v.string(), id: v.exactOptional(v.string()), lid: v.exactOptional(v.string()) }),
-  ),
-});
+const IdentifierSchema = v.object({ type: v.string(), id: v.string() });
+const OneSchema = v.object({ data: v.nullable(IdentifierSchema) });
+const ManySchema = v.object({ data: v.pipe(v.array(IdentifierSchema), v.maxLength(1_000)) });
 
 function requireRole(resource: Resource, names: readonly string[], role: Role, pointer: string): void {
   const refused = names.filter(name => {

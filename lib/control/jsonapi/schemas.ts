@@ -13,17 +13,20 @@ const identifier = (type: string) => v.object({ type: v.literal(type), id: text 
 
 const members = plainObject(v.record(text, v.unknown()));
 
-/** What the pipeline checks of a body with one resource object; attributes are checked against the definition, all at once. */
+/** What the pipeline checks of a resource object; attributes are checked against the definition, all at once. */
+export const SentResource = v.strictObject({
+  type: text,
+  id: v.exactOptional(text),
+  lid: v.exactOptional(text),
+  attributes: v.exactOptional(members),
+  relationships: v.exactOptional(members),
+  links: v.exactOptional(members),
+  meta: v.exactOptional(members),
+});
+
+/** A body with one resource object. */
 export const ResourceBody = v.strictObject({
-  data: v.strictObject({
-    type: text,
-    id: v.exactOptional(text),
-    lid: v.exactOptional(text),
-    attributes: v.exactOptional(members),
-    relationships: v.exactOptional(members),
-    links: v.exactOptional(members),
-    meta: v.exactOptional(members),
-  }),
+  data: SentResource,
   meta: v.exactOptional(members),
   jsonapi: v.exactOptional(members),
 });

@@ -1,32 +1,47 @@
 /** Elements. */
 
 import {
-  type Contents,
+  type ContentsEntry,
+  chronological,
   contentsKey,
   elementKey,
   elementPhase,
   elementsMax,
   elementTimesOf,
   eventPhase,
+  type Field,
   type NotedTime,
-  noContents,
   notedTime,
   resources,
+  revelation,
 } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
-import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
-import { badAction, type Change, type Kind, type Records, unknownRelated, unprocessable } from "../kind.ts";
-
+import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
+import {
+  badAction,
+  badAttribute,
+  type Change,
+  type Input,
+  type Kind,
+  notFound,
+  type Records,
+  unknownRelated,
+  unprocessable,
+} from "../kind.ts";
+import { contentsOf } from "./contents.ts";
 import { eventKey } from "./events.ts";
+
+/** The custom field in which clients send the right option as well. */
+const answerField = "correctAnswer";
 
 /** Elements exist as far as the contents of their event list them, which guard them. */
 const records: Records = {
   keys: id => [elementKey(id)],
   get(draft, id) {
-    const stored = draft.get<Entity>(elementKey(id), { isGuarded: true });
-    if (stored === null) return null;
-    const entity = plainCodec.decode(stored);
+    const entity = draft.get<Entity>(elementKey(id), { isGuarded: true });
+    if (entity === null) return null;
+    draft.want(eventKey(eventOf(entity)));
     return contentsOf(draft, eventOf(entity)).elements.some(each => each.id === id) ? entity : null;
   },
   set: (draft, id, entity) => draft.put(elementKey(id), entity),
@@ -37,24 +52,32 @@ export function elementKind(): Kind {
   return {
     resource: resources.elements,
     records,
+    wants: (_, written) => eventKeysOf(written?.event),
     createdIn: ({ event }) => ({ under: { type: "events", id: event ?? "" } }),
-    list: (draft, eventId) => contentsOf(draft, eventId).elements.map(({ id }) => id),
+    list(draft, eventId) {
+      draft.want(eventKey(eventId));
+      const contents = contentsOf(draft, eventId);
+      return chronological(contents, eventPhaseOf(draft, eventId, 0).begin).map(({ id }) => id);
+    },
     present(entity, draft, { now }) {
       const { id, attributes } = entity;
       const { elements } = contentsOf(draft, eventOf(entity));
-      const { state, actions, publishedAt } = phaseOf(entity, draft, now);
-      const children = elements.filter(({ parent }) => parent === id);
-      const parent = elements.find(each => each.id === id)?.parent;
+      const event = eventPhaseOf(draft, eventOf(entity), now);
+      const phase = elementPhase(elementTimesOf(entity), event, now);
+      const { resultsAt, answerAt } = revelation(entity, phase, event);
+      const position = elements.findIndex(each => each.id === id);
+      const parent = elements[position]?.parent;
+      const children = elements.filter(each => each.parent === id);
       return {
         attributes: {
-          state,
-          actions,
-          position: elements.findIndex(each => each.id === id),
-          published_at: publishedAt !== null && publishedAt <= now ? publishedAt : null,
+          state: phase.state,
+          actions: phase.actions,
+          position,
+          published_at: passed(phase.publishedAt, now),
           offset: attributes.start_offset ?? 0,
           revoked_at: notedTime(entity, "revokedAt"),
-          results_revealed_at_iso: isoOf(entity, "resultsRevealedAt"),
-          answer_revealed_at_iso: isoOf(entity, "answerRevealedAt"),
+          results_revealed_at_iso: isoOf(passed(resultsAt, now)),
+          answer_revealed_at_iso: isoOf(passed(answerAt, now)),
         },
         related: {
           stats: { type: "stats", id },
@@ -68,23 +91,28 @@ export function elementKind(): Kind {
     removed(entity, draft) {
       const eventId = eventOf(entity);
       const { rev, elements } = contentsOf(draft, eventId);
-      const left = elements
-        .filter(({ id }) => id !== entity.id)
-        .map(({ id, parent }) => (parent === undefined || parent === entity.id ? { id } : { id, parent }));
+      const left = elements.flatMap(({ parent, ...entry }) =>
+        entry.id === entity.id
+          ? []
+          : [parent === undefined || parent === entity.id ? entry : { ...entry, parent }],
+      );
       draft.put(contentsKey(eventId), { rev: rev + 1, elements: left });
     },
   };
 }
 
-/** Returns the state of an element. */
-export function phaseOf(entity: Entity, draft: Draft, now: number) {
-  const stored = draft.get(eventKey(eventOf(entity)));
-  if (stored === null) throw new AppError("not_found", "Cannot use the element as its event was removed");
-  return elementPhase(
-    elementTimesOf(entity),
-    eventPhase(eventEntityTimes(eventCodec.decode(stored)), now),
-    now,
-  );
+function eventKeysOf(eventId: string | null | undefined): readonly string[] {
+  return typeof eventId === "string" ? [contentsKey(eventId), eventKey(eventId)] : [];
+}
+
+function eventPhaseOf(draft: Draft, eventId: string, now: number) {
+  const stored = draft.get(eventKey(eventId));
+  if (stored === null) throw notFound("event");
+  return eventPhase(eventEntityTimes(eventCodec.decode(stored)), now);
+}
+
+function phaseOf(entity: Entity, draft: Draft, now: number) {
+  return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now), now);
 }
 
 const notedBy = {
@@ -99,28 +127,56 @@ function prepared(entity: Entity, draft: Draft, change: Change): Entity {
   const { input, now, previous } = change;
   const { offset, ...attributes }: Record<string, unknown> = entity.attributes;
   if (input.attributes.offset !== undefined) attributes.start_offset = offset;
+  const answer = sentAnswer(input);
+  if (answer !== null && input.attributes.correct_option === undefined) attributes.correct_option = answer;
   const next: Entity = { ...entity, attributes };
-  requireUnfrozen(previous, draft, change);
+  if (previous !== null) requireUnfrozen(previous, next, draft, change);
   requireParent(next, draft, change);
   if (input.action === null) return next;
   const { actions } = phaseOf(next, draft, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
-  if (input.action === "publish") requirePublishedChildren(next, draft);
+  if (input.action === "publish") requirePublishedChildren(next, draft, now);
+  if (input.action === "reveal_answer") requireAnswer(next, input);
   const name = notedBy[input.action as keyof typeof notedBy];
-  return { ...next, state: { ...next.state, [name]: now } };
+  // What was revealed once stays so since then.
+  return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? now } };
 }
 
-/** Attributes of drafts are frozen from the first publication on. */
-function requireUnfrozen(previous: Entity | null, draft: Draft, { input, now }: Change): void {
-  if (previous === null) return;
+/** Returns the number of the right option that a custom field of the input has, or null. */
+function sentAnswer({ attributes }: Input): number | null {
+  const fields = (attributes.custom_fields ?? []) as readonly Field[];
+  const value = fields.find(({ key }) => key === answerField)?.values.all;
+  const answer = typeof value === "string" && /^\d{1,3}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(answer) && Number(answer) >= 0 && Number(answer) <= 100 ? Number(answer) : null;
+}
+
+/** Attributes of drafts are frozen from the first publication on; the right option is not. */
+function requireUnfrozen(previous: Entity, next: Entity, draft: Draft, { input, now }: Change): void {
   const { publishedAt } = phaseOf(previous, draft, now);
   if (publishedAt === null || publishedAt > now) return;
+  const textOf = ({ attributes }: Entity, name: string): string => {
+    const kept = name === "offset" ? "start_offset" : name;
+    const value = attributes[kept] ?? resources.elements.attributes[kept]?.default;
+    const fields = name === "custom_fields" ? (value as readonly Field[]) : null;
+    return JSON.stringify(fields?.filter(({ key }) => key !== answerField) ?? value);
+  };
   const frozen = Object.keys(input.attributes).filter(
-    name => resources.elements.attributes[name]?.write === "draft",
+    sent =>
+      resources.elements.attributes[sent]?.write === "draft" &&
+      [sent === "offset" ? "start_offset" : sent].some(name => textOf(previous, name) !== textOf(next, name)),
   );
   if (frozen.length === 0) return;
   const detail = "Cannot be changed any more, as the element was published";
   throw unprocessable(...frozen.map(name => ({ pointer: `${input.pointer}/attributes/${name}`, detail })));
+}
+
+function requireAnswer({ attributes }: Entity, input: Input): void {
+  const { correct_option: answer, question } = attributes;
+  const { options = [] } = (question ?? {}) as { readonly options?: readonly unknown[] };
+  const number = typeof answer === "number" ? answer : 0;
+  if (number > 0 && (options.length === 0 || number <= options.length)) return;
+  const most = options.length === 0 ? "" : ` and at most ${options.length}`;
+  throw badAttribute(input, "correct_option", `Expected the number of the right option, at least 1${most}`);
 }
 
 function requireParent(entity: Entity, draft: Draft, { input }: Change): void {
@@ -137,45 +193,56 @@ function requireParent(entity: Entity, draft: Draft, { input }: Change): void {
   });
 }
 
-function requirePublishedChildren(entity: Entity, draft: Draft): void {
-  const children = contentsOf(draft, eventOf(entity)).elements.filter(({ parent }) => parent === entity.id);
-  const drafts = children.filter(({ id }) => {
-    const child = records.get(draft, id);
-    return child !== null && notedTime(child, "publishedAt") === null;
-  });
-  if (drafts.length === 0) return;
-  const ids = drafts.map(({ id }) => id).join(", ");
-  throw new AppError("conflict", `Cannot publish the wrapper before its children: publish ${ids} first`, {
-    details: { unpublished: drafts.map(({ id }) => id) },
-  });
+function requirePublishedChildren(entity: Entity, draft: Draft, now: number): void {
+  const { begin } = eventPhaseOf(draft, eventOf(entity), now);
+  const isPublished = ({ at, offset }: ContentsEntry): boolean =>
+    at !== undefined || (offset !== undefined && begin !== null && begin + offset <= now);
+  const unpublished = contentsOf(draft, eventOf(entity))
+    .elements.filter(entry => entry.parent === entity.id && !isPublished(entry))
+    .map(({ id }) => id);
+  if (unpublished.length === 0) return;
+  throw new AppError(
+    "conflict",
+    `Cannot publish the wrapper before its children: publish ${unpublished.join(", ")} first`,
+    { details: { unpublished } },
+  );
+}
+
+/** Returns an element as its event lists it. */
+export function entryOf(entity: Entity, parent: string | undefined): ContentsEntry {
+  const { startMode, startOffset, publishedAt, revokedAt } = elementTimesOf(entity);
+  const planned = startMode === "timecode" ? { offset: startOffset } : {};
+  return {
+    id: entity.id,
+    ...(parent === undefined ? {} : { parent }),
+    ...(publishedAt === null ? planned : { at: publishedAt }),
+    ...(revokedAt === null ? {} : { isRevoked: true }),
+  };
 }
 
 function list(entity: Entity, draft: Draft, { previous, input }: Change): void {
   const eventId = eventOf(entity);
   const { rev, elements } = contentsOf(draft, eventId);
-  const { parent } = input.refs;
   if (previous === null && elements.length >= elementsMax) {
     throw new AppError("conflict", `Cannot add another element to the event: it has ${elementsMax}`);
   }
-  const listed = previous === null ? [...elements, { id: entity.id }] : elements;
-  const placed =
-    parent === undefined
-      ? listed
-      : listed.map(each =>
-          each.id !== entity.id ? each : parent === null ? { id: each.id } : { id: each.id, parent },
-        );
-  draft.put(contentsKey(eventId), { rev: rev + 1, elements: placed });
-}
-
-function contentsOf(draft: Draft, eventId: string): Contents {
-  return draft.get<Contents>(contentsKey(eventId)) ?? noContents;
+  const index = elements.findIndex(({ id }) => id === entity.id);
+  const parent = input.refs.parent === undefined ? elements[index]?.parent : (input.refs.parent ?? undefined);
+  const entry = entryOf(entity, parent);
+  draft.put(contentsKey(eventId), {
+    rev: rev + 1,
+    elements: index < 0 ? [...elements, entry] : elements.with(index, entry),
+  });
 }
 
 function eventOf({ refs }: Entity): string {
   return refs.event ?? "";
 }
 
-function isoOf(entity: Entity, name: NotedTime): string | null {
-  const time = notedTime(entity, name);
+function passed(time: number | null, now: number): number | null {
+  return time !== null && time <= now ? time : null;
+}
+
+function isoOf(time: number | null): string | null {
   return time === null ? null : new Date(time * 1_000).toISOString();
 }

@@ -26,6 +26,7 @@ import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { stagedWrites } from "../staged.ts";
+import { orderElements } from "./contents.ts";
 import { narrowEvents } from "./event_lists.ts";
 import { checkedServices } from "./tenants.ts";
 
@@ -47,7 +48,7 @@ export function eventKind(services: ControlServices): Kind {
   return {
     resource: resources.events,
     records: ownRecords(eventKey, eventCodec),
-    wants: (id, isWrite) => (isWrite ? [contentsKey(id), openEventsKey] : [contentsKey(id)]),
+    wants: (id, written) => (written === undefined ? [contentsKey(id)] : [contentsKey(id), openEventsKey]),
     createdIn: ({ project }) => ({ under: { type: "projects", id: project ?? "" } }),
     board: ({ sort, filters }, now) => {
       const before = filters.before === undefined ? undefined : Date.parse(String(filters.before)) / 1_000;
@@ -56,7 +57,11 @@ export function eventKind(services: ControlServices): Kind {
     },
     narrow: ({ id }, view, now) => narrowEvents(services.store, id, view, now),
     present: (entity, draft, { now }) => presented(services, entity, draft, now),
-    prepare: (entity, _, change) => prepared(checkedServices(services, "event", entity, change), change),
+    prepare(entity, draft, change) {
+      const { elements } = change.input.lists ?? {};
+      if (elements !== undefined) orderElements(draft, entity.id, elements, change.input);
+      return prepared(checkedServices(services, "event", entity, change), change);
+    },
     changed: (entity, draft, change) => index(entity, draft, change),
     removed(entity, draft, { now }) {
       if (stateOf(entity, now) === "current")

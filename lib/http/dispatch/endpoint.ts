@@ -147,7 +147,7 @@ function checkRoute(route: AnyRoute, where: string): void {
   if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) {
     throw new TypeError(`Cannot route ${where}: maxBytes must be a positive integer`);
   }
-  if (mediaTypes.some(type => !/^([a-z]+\/[a-z0-9.+-]+|\*\/\*)$/.test(type))) {
+  if (mediaTypes.some(type => !/^([a-z]+\/[a-z0-9.+-]+(;ext="[^"]+")?|\*\/\*)$/.test(type))) {
     throw new TypeError(`Cannot route ${where}: mediaTypes must be lower-case media types`);
   }
   checkParameters(route, where);

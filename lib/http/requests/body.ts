@@ -185,19 +185,24 @@ export const jsonApiMediaType = "application/vnd.api+json";
 
 const charsetShape = /;\s*charset\s*=\s*"?([^\s;"]+)/;
 const parameterName = /;\s*([^\s;=]+)\s*=/g;
+const extensionShape = /;\s*ext\s*=\s*"([^"]*)"/;
 
 /**
  * Returns true if a `Content-Type` names an accepted media type in UTF-8. JSON:API forbids unknown parameters on its own
- * type: `profile` may be ignored, `ext` must be rejected.
+ * type: `profile` may be ignored, `ext` is part of the type.
  */
 function isAcceptedType(contentType: string, accepted: readonly string[]): boolean {
   const lower = contentType.toLowerCase();
   const [type = ""] = lower.split(";", 1);
   if (accepted.includes("*/*")) return true;
-  if (!accepted.includes(type.trim())) return false;
+  const extension = extensionShape.exec(lower)?.[1];
+  const named = type.trim() + (extension === undefined ? "" : `;ext="${extension}"`);
+  if (!accepted.includes(named)) return false;
   if ((charsetShape.exec(lower)?.[1] ?? "utf-8") !== "utf-8") return false;
   if (type.trim() !== jsonApiMediaType) return true;
-  return [...lower.matchAll(parameterName)].every(([, name]) => name === "profile" || name === "charset");
+  return [...lower.matchAll(parameterName)].every(
+    ([, name]) => name === "profile" || name === "charset" || (name === "ext" && extension !== undefined),
+  );
 }
 
 /** Maximum nesting of arrays and objects in a body. */

@@ -1,0 +1,23 @@
+/** The contents of events, on drafts. */
+
+import { type Contents, contentsKey, noContents } from "../../authoring/mod.ts";
+import type { Draft } from "../draft.ts";
+import { type Input, unprocessable } from "../kind.ts";
+
+/** Returns the contents of an event or template. */
+export function contentsOf(draft: Draft, ownerId: string): Contents {
+  return draft.get<Contents>(contentsKey(ownerId)) ?? noContents;
+}
+
+/** Puts the elements of an event into another order. */
+export function orderElements(draft: Draft, eventId: string, ids: readonly string[], input: Input): void {
+  const { rev, elements } = contentsOf(draft, eventId);
+  const byId = new Map(elements.map(entry => [entry.id, entry]));
+  const ordered = [...new Set(ids)].flatMap(id => byId.get(id) ?? []);
+  if (ordered.length !== elements.length || ids.length !== elements.length) {
+    const detail = `Expected each of the ${elements.length} elements of the event once`;
+    throw unprocessable({ pointer: `${input.pointer}/relationships/elements/data`, detail });
+  }
+  if (ordered.some((entry, index) => entry !== elements[index]))
+    draft.put(contentsKey(eventId), { rev: rev + 1, elements: ordered });
+}

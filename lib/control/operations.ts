@@ -1,0 +1,290 @@
+/**
+ * Atomic Operations (JSON:API 1.1): up to 500 changes of one project, space or organisation, of which all are made or none.
+ *
+ * Source: https://jsonapi.org/ext/atomic/
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { Operation, ResourceType } from "../authoring/mod.ts";
+import { AppError, jsonPointer } from "../errors/mod.ts";
+import { type AnyRoute, jsonApiMediaType, route } from "../http/mod.ts";
+import { together } from "./draft.ts";
+import type { Home } from "./entity.ts";
+import { answer } from "./jsonapi/calls.ts";
+import type { ResourceObject } from "./jsonapi/input.ts";
+import { dryRun } from "./jsonapi/queries.ts";
+import { SentResource } from "./jsonapi/schemas.ts";
+import { type Kind, unprocessable } from "./kind.ts";
+import { bodyBytesMax, newId, type ResourceRoutesContext, writeErrors } from "./routes.ts";
+import type { WriteOperation } from "./write.ts";
+
+/** The media type of JSON:API with its extension. */
+const atomicMediaType = `${jsonApiMediaType};ext="https://jsonapi.org/ext/atomic"`;
+const operationsMax = 500;
+
+const text = (description: string) => v.pipe(v.string(), v.description(description));
+const RefSchema = v.strictObject({
+  type: text("Type of the resource"),
+  id: v.exactOptional(text("Its id")),
+  lid: v.exactOptional(text("The local id that an earlier operation gave to it")),
+  relationship: v.exactOptional(text("The relationship that is changed")),
+});
+const OperationSchema = v.strictObject({
+  op: v.pipe(v.picklist(["add", "update", "remove"]), v.description("What is done")),
+  ref: v.exactOptional(v.pipe(RefSchema, v.description("The resource, where `data` does not name it"))),
+  data: v.exactOptional(
+    v.pipe(
+      v.nullable(v.union([SentResource, v.array(v.strictObject({ ...RefSchema.entries }))])),
+      v.description("The resource object, or the resources of a relationship"),
+    ),
+  ),
+  meta: v.exactOptional(
+    v.strictObject({
+      if_match: v.exactOptional(text("Entity tags of which one must be current, as in `If-Match`")),
+    }),
+  ),
+});
+const OperationsBody = v.strictObject({
+  "atomic:operations": v.pipe(
+    v.array(OperationSchema),
+    v.minLength(1),
+    v.maxLength(operationsMax),
+    v.description("The operations, which are made in order"),
+  ),
+});
+const ResultsSchema = v.object({
+  "atomic:results": v.pipe(
+    v.array(
+      v.object({
+        data: v.exactOptional(
+          v.pipe(v.record(v.string(), v.unknown()), v.description("The resource; none if it was removed")),
+        ),
+        meta: v.exactOptional(
+          v.pipe(v.object({ etag: text("Its entity tag") }), v.description("Facts about the resource")),
+        ),
+      }),
+    ),
+    v.description("What each operation left"),
+  ),
+  meta: v.exactOptional(
+    v.pipe(v.record(v.string(), v.unknown()), v.description("`dry_run` if nothing was written")),
+  ),
+});
+type SentOperation = v.InferOutput<typeof OperationSchema>;
+
+const neededOperation: Readonly<Record<SentOperation["op"], Operation>> = {
+  add: "create",
+  update: "change",
+  remove: "remove",
+};
+
+/** Builds the route of Atomic Operations. */
+export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
+  const { author, writer, services } = context;
+  return route({
+    method: "POST",
+    path: "/api/v2/operations",
+    operation: "makeOperations",
+    summary: "Make many changes at once",
+    description: `Makes up to ${operationsMax} changes, or none of them. All records belong to one project, space or organisation. An operation may name records that an earlier one creates by their \`lid\`, in relationships and as \`{"lid": …}\` in attributes.`,
+    auth: author,
+    query: v.strictObject(dryRun),
+    body: {
+      schema: OperationsBody,
+      maxBytes: bodyBytesMax,
+      mediaTypes: [jsonApiMediaType, atomicMediaType],
+      example: {
+        "atomic:operations": [
+          {
+            op: "add",
+            data: { type: "spaces", attributes: { name: "Stadium" }, relationships: exampleOwner },
+          },
+        ],
+      },
+    },
+    responses: { 200: { description: "What the operations left", schema: ResultsSchema } },
+    errors: writeErrors,
+    handle: async call => {
+      const isDry = call.query.dry_run === "true";
+      const operations = await resolved(call.body["atomic:operations"], context);
+      const left = await writer.write({
+        author: call.principal,
+        operations,
+        requestId: call.requestId,
+        isDry,
+        shown: { base: services.base, fields: new Map(), isListed: false },
+      });
+      const results = left.map(data =>
+        data === null ? {} : { data, meta: { etag: String(data.meta?.etag) } },
+      );
+      const document = { "atomic:results": results, ...(isDry ? { meta: { dry_run: true } } : {}) };
+      return answer(call, document as never, {}, 200, atomicMediaType) as never;
+    },
+  });
+}
+
+const exampleOwner = {
+  organisation: { data: { type: "organisations", id: "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31" } },
+};
+
+/** What the operations of a body have named and made so far. */
+interface Known {
+  /** Ids by type and local id. */
+  readonly lids: Map<string, string>;
+  /** Homes of new records, by their ids. */
+  readonly homes: Map<string, Home>;
+}
+
+async function resolved(
+  sent: readonly SentOperation[],
+  context: ResourceRoutesContext,
+): Promise<readonly WriteOperation[]> {
+  const known: Known = { lids: new Map(), homes: new Map() };
+  const failures: AppError[] = [];
+  const operations: WriteOperation[] = [];
+  for (const [index, operation] of sent.entries()) {
+    try {
+      operations.push(await resolvedOperation(operation, `/atomic:operations/${index}`, known, context));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw together(failures);
+  return operations;
+}
+
+async function resolvedOperation(
+  { op, ref, data = null, meta }: SentOperation,
+  at: string,
+  known: Known,
+  context: ResourceRoutesContext,
+): Promise<WriteOperation> {
+  const pointer = `${at}/data`;
+  const ifMatch = meta?.if_match;
+  const object = data === null || Array.isArray(data) ? undefined : withIds(data, pointer, known);
+  if (op === "add") {
+    if (object === undefined || ref !== undefined)
+      throw unprocessable({ pointer: at, detail: "Expected a resource object as `data` and no `ref`" });
+    return await addition(object, at, known, context);
+  }
+  const target = ref ?? object;
+  if (target === undefined)
+    throw unprocessable({ pointer: at, detail: "Expected `ref` or a resource object" });
+  const where = ref === undefined ? pointer : `${at}/ref`;
+  const kind = kindOf(target.type, op, `${where}/type`, context);
+  const id = target.id?.toLowerCase() ?? idOfLid(target, `${where}/lid`, known);
+  const common = { op, kind, id, ifMatch, pointer, at };
+  if (op === "remove") return common;
+  const relationship = ref?.relationship;
+  if (relationship !== undefined) {
+    const linked = withIds(
+      { type: target.type, relationships: { [relationship]: { data } } },
+      pointer,
+      known,
+    );
+    return { ...common, object: linked };
+  }
+  if (object === undefined || object.type !== target.type || !isOneOf(object.id, undefined, id))
+    throw unprocessable({ pointer, detail: "Expected the resource object that `ref` names" });
+  return { ...common, object };
+}
+
+function isOneOf(id: string | undefined, ...ids: readonly (string | undefined)[]): boolean {
+  return ids.includes(id?.toLowerCase());
+}
+
+async function addition(
+  object: ResourceObject,
+  at: string,
+  { lids, homes }: Known,
+  context: ResourceRoutesContext,
+): Promise<WriteOperation> {
+  const pointer = `${at}/data`;
+  const kind = kindOf(object.type, "add", `${pointer}/type`, context);
+  if (object.id !== undefined)
+    throw new AppError("forbidden", "Cannot take an id of the client: send a `lid` instead", {
+      fields: [{ pointer: `${pointer}/id`, detail: "Is set by the platform" }],
+    });
+  const { id, home } = await newId(kind, object, undefined, context, homes);
+  if (home !== null) homes.set(id, home);
+  const { type, lid } = object;
+  if (lid !== undefined) {
+    const name = nameOf(type, lid);
+    if (lids.has(name))
+      throw unprocessable({
+        pointer: `${pointer}/lid`,
+        detail: "Expected a lid that no other operation has",
+      });
+    lids.set(name, id);
+  }
+  return { op: "add", kind, id, object, pointer, at };
+}
+
+/** Returns the kind of a type that the operation may be made with. Records that are created under a path have a route of their own. */
+function kindOf(
+  type: string,
+  op: SentOperation["op"],
+  pointer: string,
+  { kinds }: ResourceRoutesContext,
+): Kind {
+  const isPossible = ({ resource }: Kind): boolean =>
+    resource.operations.includes(neededOperation[op]) &&
+    !(op === "add" && resource.isCreatedUnderParent === true);
+  const kind = Object.hasOwn(kinds, type) ? kinds[type as ResourceType] : undefined;
+  if (kind !== undefined && isPossible(kind)) return kind;
+  const possible = Object.values(kinds).filter(isPossible);
+  const names = possible.map(({ resource }) => resource.type).join(", ");
+  throw unprocessable({ pointer, detail: `Expected a type that ${op} takes: ${names}` });
+}
+
+/** Returns a resource object whose local ids are replaced by ids. */
+function withIds(object: ResourceObject, pointer: string, known: Known): ResourceObject {
+  const { attributes, relationships, ...rest } = object;
+  return {
+    ...rest,
+    ...(attributes === undefined
+      ? {}
+      : { attributes: replaced(attributes, `${pointer}/attributes`, known) as ResourceObject["attributes"] }),
+    ...(relationships === undefined
+      ? {}
+      : {
+          relationships: replaced(
+            relationships,
+            `${pointer}/relationships`,
+            known,
+          ) as ResourceObject["relationships"],
+        }),
+  };
+}
+
+/** In relationships a local id stands beside a type; alone it is that of an element, as the value of a field. */
+function replaced(value: unknown, pointer: string, known: Known): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item, index) => replaced(item, `${pointer}/${index}`, known));
+  const { lid, type, ...rest } = value as { readonly lid?: unknown; readonly type?: unknown };
+  if (typeof lid === "string" && Object.keys(rest).length === 0) {
+    const name = { type: typeof type === "string" ? type : "elements", lid };
+    const id = idOfLid(name, `${pointer}/lid`, known);
+    return type === undefined ? id : { type, id };
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, replaced(member, pointer + jsonPointer(key), known)]),
+  );
+}
+
+function idOfLid(
+  { type, lid = "" }: { readonly type: string; readonly lid?: string | undefined },
+  pointer: string,
+  { lids }: Known,
+): string {
+  const id = lids.get(nameOf(type, lid));
+  if (id !== undefined) return id;
+  throw unprocessable({ pointer, detail: "Expected an id, or the lid of an earlier operation" });
+}
+
+function nameOf(type: string, lid: string): string {
+  return `${type} ${lid}`;
+}

@@ -1,0 +1,93 @@
+/**
+ * Records as answers show them, and which of them a list has.
+ *
+ * @module
+ */
+
+import type { Draft } from "./draft.ts";
+import type { Attributes, Entity } from "./entity.ts";
+import { attributesOf, type ResourceObject, resourceObject, type ShownAs } from "./jsonapi/documents.ts";
+import type { ListView } from "./jsonapi/queries.ts";
+import type { Circumstances, Input, Kind, Presented } from "./kind.ts";
+
+/** A record as an answer shows it. */
+export interface Shown {
+  readonly entity: Entity;
+  /** All attributes, shown or not. */
+  readonly values: Attributes;
+  readonly object: ResourceObject;
+}
+
+/** Returns the keys that reading and changing a record surely need. */
+export function keysOf({ records, wants }: Kind, id: string, written?: Input["refs"]): readonly string[] {
+  return [...records.keys(id), ...(wants?.(id, written) ?? [])];
+}
+
+/** Returns a record of a draft as a resource object, or null if there is none. */
+export function present(
+  kind: Kind,
+  id: string,
+  draft: Draft,
+  circumstances: Circumstances,
+  shown: ShownAs,
+): ResourceObject | null {
+  return show(kind, id, draft, circumstances, shown)?.object ?? null;
+}
+
+/** Returns a record of a draft, or null if there is none. */
+export function show(
+  kind: Kind,
+  id: string,
+  draft: Draft,
+  circumstances: Circumstances,
+  shown: ShownAs,
+): Shown | null {
+  const entity = kind.records.get(draft, id);
+  if (entity === null) return null;
+  return shownOf(kind, entity, kind.present?.(entity, draft, circumstances) ?? { attributes: {} }, shown);
+}
+
+/** Returns a record with what presenting it gave. */
+export function shownOf({ resource }: Kind, entity: Entity, presented: Presented, shown: ShownAs): Shown {
+  const values = attributesOf(resource, entity, presented);
+  const object = resourceObject(resource, entity, { ...presented, attributes: values }, shown);
+  return { entity, values, object };
+}
+
+/** `annotation` is `key` or `key=value`; of other filters the value is one of a list. */
+export function isWanted({ entity, values }: Shown, filters: ListView["filters"]): boolean {
+  return Object.entries(filters).every(([name, value]) => {
+    const text = String(value);
+    if (name === "annotation") {
+      const [key = "", ...rest] = text.split("=");
+      const annotation = (values.annotations as Readonly<Record<string, string>> | undefined)?.[key];
+      return rest.length === 0 ? annotation !== undefined : annotation === rest.join("=");
+    }
+    if (name === "before") return Number(values.start_at ?? entity.created) * 1_000 < Date.parse(text);
+    if (name === "only_listings") return true;
+    if (name === "include_in_latest_results") return String(values.include_in_latest_results_feed) === text;
+    return [values[name]].flat().some(value => text.split(",").includes(String(value)));
+  });
+}
+
+/** Returns the ids of the wanted records in the order of the view. */
+export function arranged(found: readonly Shown[], { sort, filters }: ListView): readonly string[] {
+  const wanted = found.filter(each => isWanted(each, filters));
+  if (sort === null) return wanted.map(({ object }) => object.id);
+  const keyOf = ({ entity, values }: Shown): string | number => {
+    const value = values[sort.by] ?? entity.created;
+    return typeof value === "number" ? value : String(value);
+  };
+  const sign = sort.descending ? -1 : 1;
+  const keyed = wanted.map(each => ({ key: keyOf(each), id: each.object.id }));
+  keyed.sort((a, b) => (a.key === b.key ? (a.id < b.id ? -sign : sign) : a.key < b.key ? -sign : sign));
+  return keyed.map(({ id }) => id);
+}
+
+/** Returns the ids of a page behind an id. */
+export function pageOf(all: readonly string[], { count }: ListView, after: string | undefined) {
+  const start = after === undefined ? 0 : all.indexOf(after) + 1;
+  const ids = all.slice(start, start + count);
+  const next = start + ids.length < all.length ? (ids.at(-1) ?? null) : null;
+  return { ids, next, total: all.length };
+}
