@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import type { Operation, ResourceType } from "../authoring/mod.ts";
 import { AppError, jsonPointer } from "../errors/mod.ts";
-import { type AnyRoute, jsonApiMediaType, route } from "../http/mod.ts";
+import { type AnyRoute, jsonApiMediaType, named, route } from "../http/mod.ts";
 import { together } from "./draft.ts";
 import type { Home } from "./entity.ts";
 import { answer } from "./jsonapi/calls.ts";
@@ -46,32 +46,38 @@ const OperationSchema = v.strictObject({
     }),
   ),
 });
-const OperationsBody = v.strictObject({
-  "atomic:operations": v.pipe(
-    v.array(OperationSchema),
-    v.minLength(1),
-    v.maxLength(operationsMax),
-    v.description("The operations, which are made in order"),
-  ),
-});
-const ResultsSchema = v.object({
-  "atomic:results": v.pipe(
-    v.array(
-      v.object({
-        data: v.exactOptional(
-          v.pipe(v.record(v.string(), v.unknown()), v.description("The resource; none if it was removed")),
-        ),
-        meta: v.exactOptional(
-          v.pipe(v.object({ etag: text("Its entity tag") }), v.description("Facts about the resource")),
-        ),
-      }),
+const OperationsBody = named(
+  "Operations",
+  v.strictObject({
+    "atomic:operations": v.pipe(
+      v.array(OperationSchema),
+      v.minLength(1),
+      v.maxLength(operationsMax),
+      v.description("The operations, which are made in order"),
     ),
-    v.description("What each operation left"),
-  ),
-  meta: v.exactOptional(
-    v.pipe(v.record(v.string(), v.unknown()), v.description("`dry_run` if nothing was written")),
-  ),
-});
+  }),
+);
+const ResultsSchema = named(
+  "OperationResults",
+  v.object({
+    "atomic:results": v.pipe(
+      v.array(
+        v.object({
+          data: v.exactOptional(
+            v.pipe(v.record(v.string(), v.unknown()), v.description("The resource; none if it was removed")),
+          ),
+          meta: v.exactOptional(
+            v.pipe(v.object({ etag: text("Its entity tag") }), v.description("Facts about the resource")),
+          ),
+        }),
+      ),
+      v.description("What each operation left"),
+    ),
+    meta: v.exactOptional(
+      v.pipe(v.record(v.string(), v.unknown()), v.description("`dry_run` if nothing was written")),
+    ),
+  }),
+);
 type SentOperation = v.InferOutput<typeof OperationSchema>;
 
 const neededOperation: Readonly<Record<SentOperation["op"], Operation>> = {

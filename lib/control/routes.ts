@@ -9,7 +9,7 @@ import { uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
 import type { Operation, Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, type Guard, isNotModified, jsonApiMediaType, route } from "../http/mod.ts";
+import { type AnyRoute, type Guard, isNotModified, jsonApiMediaType, named, route } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { annotationRoutes } from "./annotations.ts";
 import { type Home, platformHome } from "./entity.ts";
@@ -274,7 +274,10 @@ function relationshipRoute(kind: Kind, name: string, context: ResourceRoutesCont
     params: idParams(type),
     query: v.strictObject(dryRun),
     body: {
-      schema: v.strictObject({ data: v.pipe(v.array(identifier), v.description("All of them, in order")) }),
+      schema: named(
+        `${nameOf(type)}${pascal(name)}`,
+        v.strictObject({ data: v.pipe(v.array(identifier), v.description("All of them, in order")) }),
+      ),
       maxBytes: bodyBytesMax,
       mediaTypes: [jsonApiMediaType],
       example: { data: [{ type: to, id: exampleId }] } as never,

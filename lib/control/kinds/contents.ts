@@ -1,8 +1,9 @@
 /** The contents of events, on drafts. */
 
 import { type Contents, contentsKey, noContents } from "../../authoring/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
-import { type Input, unprocessable } from "../kind.ts";
+import type { Input } from "../kind.ts";
 
 /** Returns the contents of an event or template. */
 export function contentsOf(draft: Draft, ownerId: string): Contents {
@@ -16,7 +17,9 @@ export function orderElements(draft: Draft, eventId: string, ids: readonly strin
   const ordered = [...new Set(ids)].flatMap(id => byId.get(id) ?? []);
   if (ordered.length !== elements.length || ids.length !== elements.length) {
     const detail = `Expected each of the ${elements.length} elements of the event once`;
-    throw unprocessable({ pointer: `${input.pointer}/relationships/elements/data`, detail });
+    throw new AppError("conflict", "Cannot order the elements as the event has others", {
+      fields: [{ pointer: `${input.pointer}/relationships/elements/data`, detail }],
+    });
   }
   if (ordered.some((entry, index) => entry !== elements[index]))
     draft.put(contentsKey(eventId), { rev: rev + 1, elements: ordered });
