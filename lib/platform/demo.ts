@@ -167,13 +167,14 @@ function authorWalk({ baseUrl, projectId, operatorToken }: Demo): readonly strin
   const act = (type: string, id: string, action: string): string =>
     `${call}/${type}/${id} -w '%{http_code}\\n' -X PATCH ${fields} -d ${quoted(`{"data":{"type":"${type}","id":"${id}","attributes":{"action":"${action}"}}}`)}`;
   return [
-    "# 6. A producer plans a show with a poll, starts it, publishes and stops",
+    "# 6. A producer plans a show with a poll, starts it, publishes; fans see it in the feed; the show stops",
     `ANSWER=$(${call}/events ${fields} -d '${show}'); echo "$ANSWER"`,
     `SHOW=${idOf("$ANSWER")}`,
     `ANSWER=$(${call}/elements ${fields} -d ${quoted(poll)}); echo "$ANSWER"`,
     `POLL=${idOf("$ANSWER")}`,
     act("events", "$SHOW", "start"),
     act("elements", "$POLL", "publish"),
+    `curl -s -w '\\n' ${baseUrl}/events/$(echo "$SHOW" | cut -c 1-2)/$SHOW/history.json`,
     act("events", "$SHOW", "stop"),
   ];
 }

@@ -50,8 +50,8 @@ it("the lines of the demo answer JSON, each on a line of its own", {
     .split("\n")
     .map(line => JSON.parse(line));
   // Sam, the status of prediction and outcome, what they earned three times over, three boards, two calls of the back end,
-  // and a producer: the new event and element, and three actions on them.
-  assert.equal(answers.length, 16);
+  // and a producer: the new event and element, the feed, and three actions on them.
+  assert.equal(answers.length, 17);
   assert.deepEqual(answers.slice(1, 3), [200, 200]);
   assert.equal(answers[3].data.metrics.points, 13);
   assert.deepEqual(
@@ -62,7 +62,12 @@ it("the lines of the demo answer JSON, each on a line of its own", {
     answers.slice(11, 13).map(({ data }) => data.type),
     ["events", "elements"],
   );
-  assert.deepEqual(answers.slice(13), [204, 204, 204]);
+  const [started, published, feed, stopped] = answers.slice(13);
+  assert.deepEqual([started, published, stopped], [204, 204, 204]);
+  assert.deepEqual(
+    feed.timeline.map(({ id }: { id: string }) => id),
+    [answers[12].data.id],
+  );
 });
 
 it("HEAD returns the length of a board, but none for its endless events", async t => {
