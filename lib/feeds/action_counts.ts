@@ -8,7 +8,7 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import { elementKey, statsKey } from "../authoring/mod.ts";
+import { elementKey, statsKey } from "../authoring/contents.ts";
 import { Batcher, Cache, type Loaded } from "../background/mod.ts";
 import { type Directory, directoryPartition, type Places } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";

@@ -1,6 +1,6 @@
 /** Fields of content as feeds show them. */
 
-import type { Field } from "../authoring/mod.ts";
+import type { Field } from "../authoring/schemas.ts";
 
 type ByLocale = Record<string, Record<string, unknown>>;
 

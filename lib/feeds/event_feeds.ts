@@ -2,13 +2,12 @@
 
 import {
   type ElementPhase,
-  type EventPhase,
   elementPhase,
   elementTimesOf,
-  eventPhase,
   type Revelation,
   revelation,
-} from "../authoring/mod.ts";
+} from "../authoring/element_times.ts";
+import { type EventPhase, eventPhase } from "../authoring/event_times.ts";
 import { eventTimesOf } from "../directory/mod.ts";
 import { byLocale, isoOf } from "./content.ts";
 import { nextAfter, type Timed } from "./listings.ts";

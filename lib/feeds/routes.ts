@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
-import { digestOf } from "../authoring/mod.ts";
+import { digestOf } from "../authoring/digest.ts";
 import { AppError } from "../errors/mod.ts";
 import {
   type AnyRoute,

@@ -4,14 +4,8 @@
  * @module
  */
 
-import {
-  type Contents,
-  contentsKey,
-  type ElementFacts,
-  elementKey,
-  noContents,
-  statsKey,
-} from "../authoring/mod.ts";
+import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../authoring/contents.ts";
+import type { ElementFacts } from "../authoring/element_times.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
 import {
   directoryPartition,
