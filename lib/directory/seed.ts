@@ -163,6 +163,8 @@ async function putEvent(store: Store, event: CheckedSeed["events"][number]): Pro
   else
     await putRecord(store, home, key, event, [
       { type: "score", op: "set", key: "events", member: id, score: event.startAt },
+      // Authors see when an event was created; of a seeded one nobody knows.
+      { type: "score", op: "set", key: "events_created", member: id, score: 0 },
     ]);
 }
 
