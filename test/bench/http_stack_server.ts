@@ -43,6 +43,10 @@ async function bare(): Promise<number> {
   if ("Deno" in globalThis)
     return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, respond).addr.port;
   const server = createServer((incoming, outgoing) => {
+    if (incoming.headers["if-none-match"] !== undefined) {
+      outgoing.writeHead(304, headers).end();
+      return;
+    }
     const text = answer(incoming.url ?? "");
     outgoing.writeHead(200, { ...headers, "content-length": String(Buffer.byteLength(text)) });
     outgoing.end(text);

@@ -25,6 +25,7 @@ const benchmarks: readonly Benchmark[] = [
   "http_bridge",
   "http_stack 3",
   "control 3",
+  "feeds 3",
   "login",
   "sessions",
   "tokens",

@@ -1,0 +1,131 @@
+/**
+ * The cost of a feed of 20 KB through the whole stack beside bare `node:http` that sends the same bytes, as 200 and as 304; and the
+ * cost of counting the element that an action names, beside the same action that names nothing. In memory.
+ *
+ *     npm run bench -- feeds [rounds]
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { Batch, Partition } from "../../lib/storage/mod.ts";
+import { operatorHeaders, resource, to } from "../http/_control_examples.ts";
+import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { figure } from "./figure.ts";
+import { bundleForBench, canMeasure, compare, median, ratio, table, type Variant } from "./harness.ts";
+
+const rounds = Number(process.argv[2] ?? 3);
+const elements = 50;
+const reports = 20_000;
+const text = "An element of some length, as a producer writes it. ".repeat(2);
+
+type Commits = (readonly [Partition, Batch])[];
+
+async function openScene(): Promise<{
+  world: TestPlatform;
+  commits: Commits;
+  elementId: string;
+  path: string;
+}> {
+  const commits: Commits = [];
+  const openStore = async (clock: () => number) => {
+    const store = createMemoryStore({ clock });
+    const { commit } = store;
+    store.commit = async (partition, batch) => {
+      const committed = await commit.call(store, partition, batch);
+      if (committed.ok) commits.push([partition, { writes: batch.writes }]);
+      return committed;
+    };
+    return store;
+  };
+  const world = await openPlatform(openStore, { clock: Date.now, rateLimits: "off" });
+  const headers = await operatorHeaders(world);
+  const write = async (path: string, method: string, body: unknown): Promise<string> => {
+    const answer = await world.call(`/api/v2${path}`, { method, body, headers });
+    if (answer.status >= 300) throw new Error(`Cannot prepare: ${answer.status} ${answer.text}`);
+    return answer.json?.data.id;
+  };
+  const inProject = { relationships: { project: to("projects", ids.project) } };
+  const eventId = await write(
+    "/events",
+    "POST",
+    resource("events", { name: "Show", duration: 0 }, inProject),
+  );
+  const act = (type: string, id: string, action: string) =>
+    write(`/${type}/${id}`, "PATCH", resource(type, { action }, { id }));
+  await act("events", eventId, "start");
+  const inEvent = { relationships: { event: to("events", eventId) } };
+  const question = { fields: [{ key: "text", values: { all: text } }] };
+  let elementId = "";
+  for (let index = 0; index < elements; index++) {
+    const poll = resource("elements", { content_type: "poll", question }, inEvent);
+    elementId = await write("/elements", "POST", poll);
+    await act("elements", elementId, "publish");
+  }
+  const path = `/events/${eventId.slice(0, 2)}/${eventId}/history.json`;
+  return { world, commits, elementId, path };
+}
+
+async function measureFeed(commits: Commits, path: string, text: string, etag: string): Promise<void> {
+  const server = await bundleForBench(fileURLToPath(new URL("./http_stack_server.ts", import.meta.url)));
+  const folder = mkdtempSync(join(tmpdir(), "grandstand-feeds-"));
+  try {
+    const file = join(folder, "scene.json");
+    writeFileSync(file, JSON.stringify({ commits, answers: { [path]: text } }));
+    const servers = ["bare", "grandstand"].map(
+      (name): Variant => ({ name, command: [process.execPath, server, name, file] }),
+    );
+    const loads = [
+      { what: `feed of ${Math.round(text.length / 1_000)} KB`, load: { path }, bar: "0.75" },
+      { what: "feed, 304", load: { path, headers: { "if-none-match": etag } }, bar: "0.7" },
+    ];
+    for (const { what, load, bar } of loads) {
+      const rows = await compare(servers, load, { rounds });
+      console.log(`\n${what}\n\n${table(rows)}`);
+      figure(`${what}, to bare node:http`, ratio(rows, "grandstand", "bare").toFixed(2), bar);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Returns processor time per action in µs, with and without an element. */
+async function measureCounting(world: TestPlatform, elementId: string): Promise<void> {
+  const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project };
+  const sample = async (data: Readonly<Record<string, string | number>>): Promise<number> => {
+    const before = process.cpuUsage();
+    for (let index = 0; index < reports; index += 64) {
+      const report = { action: "rest", data, isClientReport: false };
+      const users = Array.from({ length: 64 }, (_, each) => ({
+        ...user,
+        userId: `user-${(index + each) % 5_000}`,
+      }));
+      await Promise.all(users.map(each => world.platform.loyalty.report(each, report)));
+    }
+    await world.platform.idle();
+    const { user: own, system } = process.cpuUsage(before);
+    return (own + system) / reports;
+  };
+  const counted: number[] = [];
+  const plain: number[] = [];
+  await sample({ item: elementId, option: 1 });
+  for (let round = 0; round < 2 * rounds + 1; round++) {
+    plain.push(await sample({ item: elementId, choice: 1 }));
+    counted.push(await sample({ elementId, option: 1 }));
+  }
+  console.log(`\nus an action: plain ${plain.map(Math.round)}, counted ${counted.map(Math.round)}`);
+  figure(
+    "action that names an element, to one that does not",
+    (median(counted) / median(plain)).toFixed(3),
+    "1.03",
+  );
+}
+
+const { world, commits, elementId, path } = await openScene();
+const sent = await world.call(path);
+if (canMeasure()) await measureFeed(commits, path, sent.text, sent.headers.get("etag") ?? "");
+else console.log("Cannot measure the feed: this needs Linux and wrk");
+await measureCounting(world, elementId);
+await world.dispose();
