@@ -39,11 +39,12 @@ interface Owner {
   readonly eventId: string;
 }
 
-/** An action that names something. */
+/** Actions that name the same. */
 interface Named {
   readonly spaceId: string;
   readonly id: string;
   readonly option: unknown;
+  count: number;
 }
 
 /** Counts actions. */
@@ -68,6 +69,7 @@ export class ActionCounts {
       spaceId,
       id: id.toLowerCase(),
       option: elementId === undefined ? null : option,
+      count: 1,
     });
   }
 
@@ -106,7 +108,7 @@ export class ActionCounts {
   /** Sums actions up, by partition and by key and field. */
   async #addsOf(actions: readonly Named[]): Promise<ReadonlyMap<string, ReadonlyMap<string, Add>>> {
     const all = new Map<string, Map<string, Add>>();
-    for (const { spaceId, id, option } of actions) {
+    for (const { spaceId, id, option, count } of summed(actions)) {
       const cached = this.#owners.getOrLoad(id, () => this.#load(id));
       const owner = cached instanceof Promise ? await cached : cached;
       // Whoever reports an action may name anything.
@@ -119,7 +121,7 @@ export class ActionCounts {
         ? named
         : [[owner.eventId, "actions"] as const, ...named]) {
         const key = statsKey(of);
-        const by = 1 + (adds.get(`${key} ${field}`)?.by ?? 0);
+        const by = count + (adds.get(`${key} ${field}`)?.by ?? 0);
         adds.set(`${key} ${field}`, { type: "add", key, field, by });
       }
     }
@@ -139,6 +141,18 @@ export class ActionCounts {
     if (project === null || eventId === undefined || (element ?? event) === null) return { value: null };
     return { value: { spaceId: project.spaceId, projectId: home.id, eventId } };
   }
+}
+
+/** Sums up actions that name the same, so that the others cost as little as possible. */
+function summed(actions: readonly Named[]): Iterable<Named> {
+  const sums = new Map<string, Named>();
+  for (const action of actions) {
+    const key = action.spaceId + action.id + action.option;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, action);
+    else sum.count += 1;
+  }
+  return sums.values();
 }
 
 /** Returns the numbers of a choice: one, or several as `"1,3"`. A choice that is not well-formed has none. */
