@@ -2,12 +2,14 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { it, type TestContext } from "node:test";
-import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
+import { after, describe, it, type TestContext } from "node:test";
+import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createS3Blobs } from "../../adapters/s3/mod.ts";
 import { OutboundError } from "../../lib/outbound/outbound.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { s3Available, sharedS3, stopS3 } from "../support/s3.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
@@ -383,5 +385,65 @@ describeOnEveryStore("assets", open => {
     assert.ok(blobs.names.size >= 2);
     for (const { attributes } of list.json.data)
       assert.equal((await read(world, attributes.url)).status, 200);
+  });
+});
+
+describe("assets in a bucket", { skip: s3Available() }, () => {
+  after(stopS3);
+
+  it("come in parts and go out in ranges across them", async t => {
+    const blobs = createS3Blobs({ ...(await sharedS3()), prefix: "assets-test/" });
+    const world = await openPlatform(async clock => createMemoryStore({ clock }), { blobs });
+    t.after(() => world.dispose());
+    const { upload } = await clientOf(world);
+    const bytes = Buffer.alloc(9 * 1_048_576, "0123456789");
+    const made = await upload({ name: "large.txt" }, bytes);
+    assert.equal(made.status, 201, made.text);
+    const { url, sha256, mime } = made.json.data.attributes;
+    assert.deepEqual([sha256, mime], [digestOf(bytes), "text/plain"]);
+    const [first, last] = [8_388_600, 8_388_619];
+    const part = await read(world, url, { headers: { range: `bytes=${first}-${last}` } });
+    assert.deepEqual([part.status, await part.text()], [206, bytes.subarray(first, last + 1).toString()]);
+    const whole = await read(world, url);
+    assert.equal(digestOf(new Uint8Array(await whole.arrayBuffer())), sha256);
+    assert.equal((await upload({ name: "a" }, brokenStream())).status, 400);
+  });
+});
+
+/** Beginnings of files, one character for a byte, and what is found in them. */
+const beginnings: readonly (readonly [string, string, number | null, number | null])[] = [
+  ["GIF89a\x20\x03\x58\x02", "image/gif", 800, 600],
+  ["\xff\xd8\xff\xe0\0\x04\0\0\xff\xc0\0\x11\x08\x01\x2c\x01\x90\x03\x01", "image/jpeg", 400, 300],
+  ["RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x1f\x03\0\x57\x02\0", "image/webp", 800, 600],
+  ["\0\0\0\x1cftypmif1\0\0\0\0avifmif1ispe\0\0\0\0\0\0\0\x05\0\0\0\x04", "image/avif", 5, 4],
+  ["\0\0\0\x14ftypisom\0\0\0\0mp42", "video/mp4", null, null],
+  ["\x1aE\xdf\xa3\x9fB\x86\x81\x01B\x82\x84webm", "video/webm", null, null],
+  ["ID3\x04\0", "audio/mpeg", null, null],
+  ["\xff\xfb\x90\0", "audio/mpeg", null, null],
+  ["OggS\0\x02vorbis", "audio/ogg", null, null],
+  ["RIFF\0\0\0\0WAVEfmt ", "audio/wav", null, null],
+  ["%PDF-1.7\n", "application/pdf", null, null],
+  ["wOF2\0\x01\0\0", "font/woff2", null, null],
+  ['{"a": 1}', "application/json", null, null],
+  ['{"a": 1', "text/plain", null, null],
+  ["WEBVTT\n", "text/vtt", null, null],
+  ['<svg width="10px" height="20"></svg>', "image/svg+xml", 10, 20],
+  ["<svgx>", "text/plain", null, null],
+  ["<!-- --><!-- ".repeat(20_000), "text/plain", null, null],
+  ["\x89PNG\r\n\x1a\n", "image/png", null, null],
+  ["caf\xe9", "application/octet-stream", null, null],
+];
+
+describe("assets", () => {
+  it("have the type and size that their contents show", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    t.after(() => world.dispose());
+    const { upload } = await clientOf(world);
+    for (const [text, ...wanted] of beginnings) {
+      const made = await upload({ name: "file" }, Buffer.from(text, "latin1"));
+      assert.equal(made.status, 201, made.text);
+      const { mime, width, height } = made.json.data.attributes;
+      assert.deepEqual([mime, width, height], wanted, text.slice(0, 20));
+    }
   });
 });
