@@ -92,6 +92,15 @@ export type SeedCounts = Readonly<
 /** Values of the flags that name the store of a deployment. */
 export type StoreFlags = Readonly<Record<"redis" | "data", string | undefined>>;
 
+/** A new operator. */
+export interface NewOperator {
+  readonly token: string;
+  readonly userId: string;
+  /** Null: there are organisations already. */
+  readonly organisationId: string | null;
+  readonly spaceId: string | null;
+}
+
 /** The environment of a command. */
 export interface CliContext {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -123,6 +132,15 @@ export interface CliContext {
     name: string,
     isForced: boolean,
   ) => Promise<IssuedApiKey>;
+  /**
+   * Makes a person an operator with an access token, and where there is no organisation the first one with a space.
+   *
+   * @throws {CliError} The store cannot be opened, or the secret is not that of its servers.
+   */
+  readonly bootstrapOperator: (
+    store: StoreFlags,
+    wanted: { readonly email: string; readonly name: string },
+  ) => Promise<NewOperator>;
   /**
    * Opens the key ring of a store. `command` is named in errors.
    *

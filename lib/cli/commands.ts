@@ -7,6 +7,7 @@ import { rollbackCommand, versionsCommand } from "./loyalty/history.ts";
 import { reconcileCommand, reverseCommand } from "./loyalty/ledger.ts";
 import { testCommand } from "./loyalty/scenarios.ts";
 import { dryRunCommand, replayCommand } from "./loyalty/users.ts";
+import { bootstrapOperatorCommand } from "./operators.ts";
 import { clientTokenCommand } from "./projects.ts";
 import { listSigningKeysCommand, revokeSigningKeyCommand, rotateSigningKeysCommand } from "./signing_keys.ts";
 import { applySeedCommand, doctorCommand, indexUsersCommand, rebuildCommand } from "./store.ts";
@@ -25,6 +26,7 @@ export const commands: readonly CommandSpec[] = [
   reconcileCommand,
   reverseCommand,
   rebuildCommand,
+  bootstrapOperatorCommand,
   bootstrapCommand,
   createCommand,
   listCommand,

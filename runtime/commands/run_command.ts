@@ -25,6 +25,7 @@ export async function runCommand(command: CommandSpec, input: CliInput, json: bo
     clock: Date.now,
     loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
     playScenarios: async (...played) => (await import("../../lib/loyalty/mod.ts")).playScenarios(...played),
+    bootstrapOperator: async (...wanted) => await (await storeCommands()).bootstrapOperator(...wanted),
     bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
     inKeyRing: async (...order) => await (await storeCommands()).inKeyRing(...order),
     applySeed: async (flags, path) => await (await storeCommands()).applySeedFile(flags, path),

@@ -17,6 +17,7 @@ import {
   systemRandom,
 } from "../../lib/auth/mod.ts";
 import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
@@ -41,14 +42,19 @@ import { closeStorage, openStorage, type Storage } from "../services/storage.ts"
 export const bootstrapKey: CliContext["bootstrapKey"] = (flags, organisationId, name, isForced) =>
   inStore("keys bootstrap", flags, async ({ store }, { secret = "" }) => {
     const options = { store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom };
-    await checkMasterSecret(options).catch((error: unknown) => {
-      if (error instanceof AppError) throw error;
-      throw wrongUsage(String(error instanceof Error ? error.message : error));
-    });
+    await requireSecret(options);
     const apiKeys = createApiKeys(options);
     await requireFirstKey(store, apiKeys, organisationId, isForced);
     return await apiKeys.create({ organisationId, name, permissions });
   });
+
+/** @throws {CliError} The keys of the store were sealed under another secret. */
+async function requireSecret(options: Parameters<typeof checkMasterSecret>[0]): Promise<void> {
+  await checkMasterSecret(options).catch((error: unknown) => {
+    if (error instanceof AppError) throw error;
+    throw wrongUsage(String(error instanceof Error ? error.message : error));
+  });
+}
 
 async function requireFirstKey(
   store: Store,
@@ -165,6 +171,45 @@ export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
     },
     { needsSecret: false },
   );
+
+/**
+ * Makes a person an operator, and where there is no organisation the first one with a space, through the control API.
+ *
+ * @throws {CliError} The settings name no durable store, or the secret is not that of the servers.
+ */
+export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { email, name }) =>
+  inStore("operators bootstrap", flags, async ({ store }, config) => {
+    const secret = new MasterSecret(config.secret ?? "");
+    await requireSecret({ store, secret, clock: systemClock, random: systemRandom });
+    const { algorithm: signatureAlgorithm } = await openRing(store, config);
+    const platform = await createPlatform({ store, secret, signatureAlgorithm, control: createControl });
+    async function send(path: string, body?: unknown): Promise<{ readonly data: { readonly id: string } }> {
+      const response = await platform.fetch(
+        new Request(`http://localhost/api/v2/${path}`, {
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          ...(body === undefined ? {} : { method: "POST", body: JSON.stringify({ data: body }) }),
+        }),
+      );
+      if (!response.ok) throw new Error(`Cannot make ${path}: ${await response.text()}`);
+      return (await response.json()) as { readonly data: { readonly id: string } };
+    }
+    const user = await platform.authors.findOrCreate(email, { operator: true });
+    const { token } = await platform.authors.createToken({ userId: user.id, name: "Bootstrap" });
+    try {
+      const made = { token, userId: user.id, organisationId: null, spaceId: null };
+      const { data: known } = (await send("organisations?page[count]=1")) as unknown as {
+        readonly data: readonly unknown[];
+      };
+      if (known.length > 0) return made;
+      const attributes = { name };
+      const { data: organisation } = await send("organisations", { type: "organisations", attributes });
+      const relationships = { organisation: { data: { type: "organisations", id: organisation.id } } };
+      const { data: space } = await send("spaces", { type: "spaces", attributes, relationships });
+      return { ...made, organisationId: organisation.id, spaceId: space.id };
+    } finally {
+      await platform.close();
+    }
+  });
 
 /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
 export const runDoctorInStore: CliContext["doctor"] = (flags, repairs) => {

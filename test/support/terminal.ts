@@ -20,6 +20,7 @@ export function cliContext(given: Pick<CliContext, "fetch" | "secret"> & Partial
     clock: () => 0,
     loyaltyFaults: async () => [],
     playScenarios: notHere,
+    bootstrapOperator: notHere,
     bootstrapKey: notHere,
     inKeyRing: notHere,
     applySeed: notHere,

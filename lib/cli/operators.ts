@@ -1,0 +1,30 @@
+/** Commands about the people who run a platform. */
+
+import { type CommandSpec, wrongUsage } from "./command.ts";
+import { storeFlags } from "./store.ts";
+
+/** `operators bootstrap`. */
+export const bootstrapOperatorCommand: CommandSpec = {
+  words: ["operators", "bootstrap"],
+  summary:
+    "Make a person an operator with an access token, and the first organisation and space, in the store; GRANDSTAND_SECRET is that of the server",
+  args: [],
+  flags: {
+    ...storeFlags,
+    email: { value: "address", description: "E-mail address of the person", required: true },
+    name: { value: "text", description: "Name of the organisation and the space; otherwise First" },
+  },
+  async run({ flags: { redis, data, email = "", name = "First" } }, { bootstrapOperator }) {
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw wrongUsage("--email must be an e-mail address");
+    const made = await bootstrapOperator({ redis, data }, { email, name });
+    const where =
+      made.organisationId === null
+        ? "The store has organisations already, so none was made"
+        : `The organisation is ${made.organisationId}, its space ${made.spaceId}`;
+    return {
+      data: made,
+      shown: `GRANDSTAND_TOKEN=${made.token}\n`,
+      notes: [where, "The token is shown only once: store it where only its owner can read it"],
+    };
+  },
+};

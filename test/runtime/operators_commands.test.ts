@@ -1,0 +1,55 @@
+/** `grandstand operators bootstrap`, as a program, and what its token may do at a server. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "grandstand-operators-"));
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const base = {
+  GRANDSTAND_DATA: folder,
+  GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
+};
+
+async function bootstrap(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  assert.ok(built !== undefined);
+  const words = ["operators", "bootstrap", ...args];
+  const program = start([...cliCommand(built), ...words], { ...base, ...more });
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+after(() => rmSync(folder, { recursive: true }));
+
+describe("grandstand operators bootstrap", () => {
+  it("makes the first operator, organisation and space, and a token for each further operator", async () => {
+    assert.ok(built !== undefined);
+    const first = await bootstrap(["--email", "sam@example.com", "--name", "Club"]);
+    assert.equal(first.code, 0, first.stderr);
+    const [, token] = /^GRANDSTAND_TOKEN=(gst_\S+)\n$/.exec(first.stdout) ?? assert.fail(first.stdout);
+    assert.match(first.stderr, /shown only once/);
+    const second = await bootstrap(["--email", "kim@example.com", "--json"]);
+    const { data } = JSON.parse(second.stdout);
+    assert.deepEqual([data.organisationId, data.spaceId], [null, null]);
+    const strange = await bootstrap(["--email", "eve@example.com"], {
+      GRANDSTAND_SECRET: "a secret that the server does not have, long enough",
+    });
+    assert.deepEqual([strange.code, strange.stdout], [2, ""]);
+    assert.equal((await bootstrap(["--email", "nobody"])).code, 2);
+    const server = start([...cliCommand(built), "serve", "--port", "0", "--log", "error"], base);
+    const [, url = ""] = await server.match(/listens on (http:\S+)/);
+    const headers = { authorization: `Bearer ${token}` };
+    const listed = await (await fetch(`${url}/api/v2/organisations?include=my_role`, { headers })).json();
+    assert.deepEqual(
+      listed.data.map(({ attributes }: { attributes: { name: string } }) => attributes.name),
+      ["Club"],
+    );
+    assert.equal(listed.included[0].attributes.role, "admin");
+    server.signal("SIGTERM");
+    assert.equal(await server.ended, 0);
+  });
+});
