@@ -21,7 +21,7 @@ import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
 import { statsKind } from "./kinds/stats.ts";
-import { listOrganisation, tenantKinds } from "./kinds/tenants.ts";
+import { tenantKinds } from "./kinds/tenants.ts";
 import { operationsRoute } from "./operations.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
@@ -33,7 +33,6 @@ import { Writer } from "./write.ts";
 
 export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
 export type { LoginServices } from "./access/sessions.ts";
-export { listOrganisation };
 
 /** Options of {@linkcode createControl}, which a platform gives. */
 export interface ControlOptions

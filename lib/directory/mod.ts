@@ -48,3 +48,4 @@ export {
   type StoredEvent,
 } from "./records.ts";
 export { type SeedOptions, seedDirectory } from "./seed.ts";
+export { findUnlisted, listOrganisation } from "./unlisted.ts";

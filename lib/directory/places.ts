@@ -98,6 +98,12 @@ export async function notePlace(store: Store, id: string, home: Home): Promise<v
   await store.commit(partitionOf(id), { writes: [{ type: "put", key, value: JSON.stringify(home) }] });
 }
 
+/** Tells whether ids of a home, or one id of it, lead to a home. */
+export async function hasPlace(store: Store, home: Home, id?: string): Promise<boolean> {
+  const [stored] = await store.read(partitionOf(id ?? idPrefix(home.id)), [{ type: "record", key }]);
+  return stored !== null;
+}
+
 function partitionOf(name: string): string {
   return platformPartition("place", name);
 }

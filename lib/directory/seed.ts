@@ -7,13 +7,14 @@
 import { type Clock, systemClock } from "../auth/mod.ts";
 import type { HomeKind } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { decide, platformPartition, type Store, type Version, type Write } from "../storage/mod.ts";
+import { decide, type Store, type Version, type Write } from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
 import { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
 import { listOpenEvents } from "./open_events.ts";
 import { claimPlace, notePlace } from "./places.ts";
 import { directoryPartition, projectsKey, type Settings, type Space, spacesKey } from "./records.ts";
+import { addIds, listOrganisation } from "./unlisted.ts";
 
 /** Options of seeding. */
 export interface SeedOptions {
@@ -55,7 +56,13 @@ export async function seedDirectory(store: Store, document: Seed, options: SeedO
     await putRecord(store, { kind: "project", id: project.id }, "project", project);
   }
   await listForAuthors(store, seed, Math.floor(now / 1_000));
-  for (const event of seed.events) await putEvent(store, event);
+  for (const { id } of seed.projects) {
+    const plain: CheckedSeed["events"] = [];
+    for (const event of seed.events) {
+      if (event.projectId === id && (await putEvent(store, event))) plain.push(event);
+    }
+    await listOpenEvents(store, id, plain, Math.floor(now / 1_000));
+  }
 }
 
 /** Refuses to move a space or project to another organisation: its users would stay behind. */
@@ -86,9 +93,7 @@ async function listForAuthors(
 ): Promise<void> {
   for (const { id } of organisations) {
     await claimPlace(store, { kind: "organisation", id });
-    await store.commit(platformPartition("control"), {
-      writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
-    });
+    await listOrganisation(store, id, now);
   }
   for (const { id } of spaces) {
     await claimPlace(store, { kind: "space", id });
@@ -104,7 +109,6 @@ async function listForAuthors(
     await claimPlace(store, { kind: "project", id });
     const own = events.filter(({ projectId }) => projectId === id);
     for (const event of own) await notePlace(store, event.id, { kind: "project", id });
-    await listOpenEvents(store, id, own, now);
   }
 }
 
@@ -129,20 +133,6 @@ async function claimDomains(
   }
 }
 
-/** Adds ids to a list, behind those that it has. */
-async function addIds(store: Store, partition: string, key: string, ids: readonly string[]): Promise<void> {
-  await decide(store, partition, {
-    reads: [{ type: "record", key }],
-    idempotent: true,
-    apply: ([stored]) => {
-      const listed = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
-      const added = ids.filter(id => !listed.includes(id));
-      const value = JSON.stringify([...listed, ...added]);
-      return { writes: added.length === 0 ? [] : [{ type: "put", key, value }], answer: undefined };
-    },
-  });
-}
-
 /** Writes a space whose domain is claimed. Gives an earlier domain up last, so that the space can be reached all the time. */
 async function putSpace(store: Store, space: Space, claims: ReadonlyMap<string, Version>): Promise<void> {
   const { id, domain } = space;
@@ -152,20 +142,21 @@ async function putSpace(store: Store, space: Space, claims: ReadonlyMap<string, 
   if (given !== undefined && given !== domain) await settleDomain(store, id, given, null);
 }
 
-/** Writes an event. One that the control API has changed keeps its times. */
-async function putEvent(store: Store, event: CheckedSeed["events"][number]): Promise<void> {
+/** Writes an event. One that the control API has changed keeps its times, and false is returned. */
+async function putEvent(store: Store, event: CheckedSeed["events"][number]): Promise<boolean> {
   const home = { kind: "project", id: event.projectId } as const;
   const key = `event:${event.id}`;
   const [stored] = await store.read(directoryPartition("project", home.id), [{ type: "record", key }]);
   const { id, name, settings } = event;
-  if (stored !== null && (JSON.parse(stored.value) as Authored).authored !== undefined)
-    await putRecord(store, home, key, { id, name, settings });
+  const isAuthored = stored !== null && (JSON.parse(stored.value) as Authored).authored !== undefined;
+  if (isAuthored) await putRecord(store, home, key, { id, name, settings });
   else
     await putRecord(store, home, key, event, [
       { type: "score", op: "set", key: "events", member: id, score: event.startAt },
-      // Authors see when an event was created; of a seeded one nobody knows.
-      { type: "score", op: "set", key: "events_created", member: id, score: 0 },
+      // Of a seeded event nobody knows when it was created.
+      { type: "score", op: "min", key: "events_created", member: id, score: event.startAt },
     ]);
+  return !isAuthored;
 }
 
 /** A record of the directory, with what the control API has noted beside it. */

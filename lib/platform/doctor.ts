@@ -6,6 +6,7 @@
 
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
+import { findUnlisted } from "../directory/mod.ts";
 import { findClearIds, findFutureLogins, Users } from "../identity/mod.ts";
 import { listUsersOf, repairFutureTimes } from "../loyalty/mod.ts";
 import { type PartitionLister, type Store, storageLimits } from "../storage/mod.ts";
@@ -48,6 +49,7 @@ const checks: readonly DoctorCheck[] = [
   { name: "index-times", run: checkIndexTimes },
   { name: "identity-times", run: checkIdentityTimes },
   { name: "external-ids", run: checkExternalIds },
+  { name: "directory", run: checkDirectory },
 ];
 
 /** Most examples of a verdict. */
@@ -135,6 +137,16 @@ async function checkIdentityTimes({ store, clock, repairs }: DoctorOptions, repo
     for (const found of group) {
       if (repairs) await found?.repair();
       report.add(found === null ? null : `${found.name} was dated ahead`, repairs);
+    }
+  }
+}
+
+/** Finds records of the directory that the control API does not find, as former versions left them. */
+async function checkDirectory({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
+  for await (const group of findUnlisted(store, clock() / 1_000)) {
+    for (const found of group) {
+      if (repairs) await found?.repair();
+      report.add(found === null ? null : `${found.name} is in no list`, repairs);
     }
   }
 }

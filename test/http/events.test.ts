@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { directoryPartition } from "../../lib/directory/mod.ts";
-import { ids, openPlatform } from "../support/platform.ts";
+import { directoryPartition, seedDirectory } from "../../lib/directory/mod.ts";
+import { runDoctor } from "../../lib/mod.ts";
+import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
+import { ids, openPlatform, seed } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
@@ -119,5 +121,73 @@ describeOnStores("events", open => {
     const reads = elements.map(each => ({ type: "record", key: `element:${each}` }) as const);
     const left = await world.store.read(directoryPartition("project", ids.project), reads);
     assert.ok(left.every(record => record === null));
+  });
+
+  it("finds and changes events of former versions, which the doctor lists", async t => {
+    const { world, call, change, list, read, seconds } = await opened(t);
+    const { store, clock, platform } = world;
+    // As seeds wrote them before there were authors.
+    const id = "0d000000-0000-4000-8000-0000000000aa";
+    const old = { id, projectId: ids.project, name: "Old", state: "current", settings: {} };
+    const partition = directoryPartition("project", ids.project);
+    const event = JSON.stringify({ ...old, startAt: seconds() - 60 });
+    await store.commit(partition, {
+      writes: [
+        { type: "put", key: `event:${id}`, value: event },
+        { type: "score", op: "set", key: "events", member: id, score: seconds() - 60 },
+        { type: "delete", shape: "record", key: "open" },
+      ],
+    });
+    await store.commit(directoryPartition("space", ids.space), {
+      writes: [{ type: "delete", shape: "record", key: "projects" }],
+    });
+    assert.equal((await platform.directory.event(ids.project, id))?.state, "current");
+    assert.equal((await call(`/events/${id}`)).status, 404);
+    const lister = store as Store & PartitionLister;
+    const doctor = async (repairs: boolean) => {
+      const verdicts = await runDoctor({ store: lister, clock: clock.now, repairs });
+      return verdicts.find(({ check }) => check === "directory");
+    };
+    const seen = await doctor(false);
+    assert.deepEqual([seen?.status, seen?.found], ["found", 2], JSON.stringify(seen));
+    assert.equal((await doctor(true))?.repaired, 2);
+    assert.equal((await doctor(false))?.status, "ok");
+    assert.deepEqual((await read(id)).actions, ["stop"]);
+    assert.ok((await list("filter[state]=current&sort=created_at")).includes(id));
+    assert.equal((await change(id, { action: "stop" })).status, 204);
+    assert.equal((await read(id)).state, "past");
+    assert.equal((await change(id, { action: "stop" })).status, 422);
+    assert.equal((await platform.directory.event(ids.project, "latest"))?.id, id);
+    assert.equal((await call(`/spaces/${ids.space}/projects`)).json.data.length, 1);
+  });
+
+  it("starts a future event of a seed, and lets the clock have one that is planned anew", async t => {
+    const { world, change, read, seconds } = await opened(t);
+    const [started, planned] = [
+      "0d000000-0000-4000-8000-0000000000bb",
+      "0d000000-0000-4000-8000-0000000000cc",
+    ];
+    const common = { projectId: ids.project, name: "Seeded", state: "future", startAt: seconds() } as const;
+    const events = [started, planned].map(id => ({ ...common, id }));
+    const again = () =>
+      seedDirectory(
+        world.store,
+        { ...seed, events: [...seed.events, ...events] },
+        { clock: world.clock.now },
+      );
+    await again();
+    world.clock.advance(60_000);
+    assert.deepEqual([(await read(started)).state, (await read(planned)).state], ["future", "future"]);
+    assert.equal((await change(started, { action: "start" })).status, 204);
+    assert.equal((await read(started)).state, "current");
+    const plan = { start_mode: "clock", start_at: seconds() + 10, duration: 5 };
+    assert.equal((await change(planned, plan)).status, 204);
+    await again();
+    assert.equal((await world.platform.directory.event(ids.project, "current"))?.id, started);
+    world.clock.advance(12_000);
+    assert.equal((await read(planned)).state, "current");
+    assert.equal((await world.platform.directory.event(ids.project, "current"))?.id, planned);
+    world.clock.advance(5_000);
+    assert.equal((await read(planned)).state, "past");
   });
 });

@@ -5,6 +5,7 @@ import {
   claimDomain,
   claimPlace,
   directoryPartition,
+  listOrganisation,
   requireFreeDomain,
   type Space,
   settleDomain,
@@ -79,7 +80,7 @@ function organisationKind(services: ControlServices): Kind {
     async before({ id, isNew, isDry, author }) {
       if (isNew && !isDry) {
         await claimPlace(services.store, { kind: "organisation", id });
-        await listOrganisation(services.store, id, services.clock());
+        await listOrganisation(services.store, id, Math.floor(services.clock() / 1_000));
         await services.authors.addOrganisation(author.user.id, id);
       }
       return isNew
@@ -87,13 +88,6 @@ function organisationKind(services: ControlServices): Kind {
         : undefined;
     },
   };
-}
-
-/** Adds an organisation to the list that operators see. */
-export async function listOrganisation(store: Store, id: string, now: number): Promise<void> {
-  await store.commit(platformPartition("control"), {
-    writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
-  });
 }
 
 /** Returns the organisations in which a caller has a role: all of them for operators, oldest first. */
