@@ -14,6 +14,7 @@ import {
   notedTime,
   resources,
   revelation,
+  statsKey,
 } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
@@ -97,6 +98,7 @@ export function elementKind(): Kind {
           : [parent === undefined || parent === entity.id ? entry : { ...entry, parent }],
       );
       draft.put(contentsKey(eventId), { rev: rev + 1, elements: left });
+      draft.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   eventState,
   noContents,
   resources,
+  statsKey,
 } from "../../authoring/mod.ts";
 import {
   type Home,
@@ -74,6 +75,7 @@ export function eventKind(services: ControlServices): Kind {
       for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
         draft.effect(write);
       draft.put(contentsKey(entity.id), null);
+      draft.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
       for (const key of Object.values(boards)) draft.effect({ type: "unscore", key, member: entity.id });
       setOpen(draft, entity.id, now);
     },
