@@ -62,7 +62,7 @@ export async function controlExamples(
   const inOrganisation = { relationships: { organisation: to("organisations", ids.organisation) } };
   const workflow = { name: "Line-up", endpoint_url: "https://workflows.example/", availability: ["event"] };
   const workflowId = await create("/workflows", resource("workflows", workflow));
-  const noted = { annotations: { note: "Rain", old: null } };
+  const noted = { annotations: { note: "Rain" } };
   const sessionId = await create("/sessions", resource("sessions", { email: "op@example.com" }));
   const code = await codesOf(world).issue(null, "login", "op@example.com");
   const lid = { type: "events", lid: "cup" };

@@ -305,13 +305,15 @@ function bodyTests(subject: Subject): void {
 const nothingRequired = /^(patchAudienceProfile|redeemAudienceProduct|refundRedemption)$/;
 
 function isMergePatch({ id }: Operation): boolean {
-  return /^(patchAudienceProfile|putSpaceProfiles|updateAudienceProfiles)$/.test(id);
+  return /^(patchAudienceProfile|putSpaceProfiles|updateAudienceProfiles|change\w+Annotations)$/.test(id);
 }
 
 /** Null removes what a patch may change, and below preferences everything is good. */
 function isPatchable(body: unknown, at: string): boolean {
   if (/\/preferences\//.test(at)) return true;
-  return /\/(displayName|preferences|customFields(\/\w+)?)$/.test(at) && partOf(body, at) === null;
+  return (
+    /\/(displayName|preferences|customFields(\/\w+)?|annotations\/\w+)$/.test(at) && partOf(body, at) === null
+  );
 }
 
 function isScalar(body: unknown, at: string): boolean {
