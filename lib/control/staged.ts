@@ -5,7 +5,7 @@
  * @module
  */
 
-import { elementKey } from "../authoring/mod.ts";
+import { elementKey, statsKey } from "../authoring/mod.ts";
 import { directoryPartition } from "../directory/mod.ts";
 import type { Store, Write } from "../storage/mod.ts";
 import type { WorkTask } from "./work.ts";
@@ -13,7 +13,7 @@ import type { WorkTask } from "./work.ts";
 /** The board of a project that has the notes, by the time in Unix ms from which their elements are deleted. */
 const board = "staged";
 const notesMax = 100;
-const deletesMax = 500;
+const deletesMax = 400;
 
 /** Returns the writes that note elements under the id of their event, to be deleted from a time on (Unix ms). */
 export function stagedWrites(eventId: string, elementIds: readonly string[], at: number): readonly Write[] {
@@ -57,7 +57,10 @@ async function deleteStaged(store: Store, partition: string, eventId: string): P
   let version = stored?.version ?? null;
   for (let start = 0; start < ids.length; start += deletesMax) {
     const part = ids.slice(start, start + deletesMax);
-    const writes = part.map((each): Write => ({ type: "delete", shape: "record", key: elementKey(each) }));
+    const writes = part.flatMap((each): readonly Write[] => [
+      { type: "delete", shape: "record", key: elementKey(each) },
+      { type: "delete", shape: "tally", key: statsKey(each) },
+    ]);
     // The check fails if the event was completed meanwhile. A new version of the note lets whoever completes it later fail.
     if (stored !== null) writes.push({ type: "put", key, value: stored.value });
     const commit = await store.commit(partition, { checks: [{ key, version }], writes });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { readCounts } from "../../lib/feeds/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
@@ -292,6 +293,11 @@ describeOnEveryStore("feeds", open => {
     const events = await world.call(`/api/v2/projects/${ids.project}/events?include=stats`, { headers });
     const ofEvent = events.json.included.find((each: Part) => each.id === id && each.type === "stats");
     assert.equal(ofEvent.attributes.actions, 5);
+    await producer.act("events", id, "stop");
+    const removed = await world.call(`/api/v2/events/${id}`, { method: "DELETE", headers });
+    assert.equal(removed.status, 204, removed.text);
+    const left = await readCounts(world.store, ids.project, [id, shown, hidden]);
+    assert.equal([...left.values()].flatMap(counts => [...counts]).length, 0);
   });
 
   it("counts no action of a user of another space", async t => {

@@ -71,11 +71,12 @@ export function eventKind(services: ControlServices): Kind {
       // What is not listed does not exist; the work deletes what does not fit into this commit.
       const ids = (contents?.elements ?? []).map(({ id }) => id);
       for (const id of ids.slice(0, deletesMax)) draft.put(elementKey(id), null);
+      for (const id of [entity.id, ...ids.slice(0, deletesMax)])
+        draft.effect({ type: "delete", shape: "tally", key: statsKey(id) });
       const left = ids.slice(deletesMax);
       for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
         draft.effect(write);
       draft.put(contentsKey(entity.id), null);
-      draft.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
       for (const key of Object.values(boards)) draft.effect({ type: "unscore", key, member: entity.id });
       setOpen(draft, entity.id, now);
     },
