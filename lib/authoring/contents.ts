@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { EventInstants } from "./event_times.ts";
+
 /** An element as its event lists it. */
 export interface ContentsEntry {
   readonly id: string;
@@ -43,6 +45,20 @@ export function elementKey(id: string): string {
 /** The key of the tally that counts the actions which named an event or element. */
 export function statsKey(id: string): string {
   return `stats:${id}`;
+}
+
+/** Counts the elements of an event at `now`, in Unix seconds. Revoked and cancelled ones are counted in `all` alone. */
+export function elementCounts({ elements }: Contents, { begin, end }: EventInstants, now: number) {
+  const counts = { all: elements.length, drafts: 0, scheduled: 0, published: 0 };
+  for (const { at, offset, isRevoked } of elements) {
+    if (isRevoked) continue;
+    const planned = offset === undefined || begin === null ? null : begin + offset;
+    const isCancelled = planned !== null && end !== null && planned >= end && now >= end;
+    if (at !== undefined || (planned !== null && planned <= now && !isCancelled)) counts.published += 1;
+    else if (offset === undefined) counts.drafts += 1;
+    else if (!isCancelled) counts.scheduled += 1;
+  }
+  return counts;
 }
 
 /** Returns the entries chronologically: by publication, then drafts in their order. */

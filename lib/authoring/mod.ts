@@ -9,6 +9,7 @@ export {
   type ContentsEntry,
   chronological,
   contentsKey,
+  elementCounts,
   elementKey,
   elementsMax,
   noContents,

@@ -190,4 +190,22 @@ describeOnStores("events", open => {
     world.clock.advance(5_000);
     assert.equal((await read(planned)).state, "past");
   });
+
+  it("counts elements as the clock publishes them", async t => {
+    const { world, call, create, read, seconds, change } = await opened(t);
+    const id = await create({ start_mode: "clock", start_at: seconds() + 10, duration: 60 });
+    const add = async (attributes: object): Promise<void> => {
+      const inEvent = { relationships: { event: to("events", id) } };
+      const body = resource("elements", { content_type: "poll", name: "Poll", ...attributes }, inEvent);
+      assert.equal((await call("/elements", { body })).status, 201);
+    };
+    await add({});
+    for (const offset of [5, 20, 90]) await add({ start_mode: "timecode", start_offset: offset });
+    const counts = async () => (await read(id)).element_counts;
+    assert.deepEqual(await counts(), { all: 4, drafts: 1, scheduled: 3, published: 0 });
+    world.clock.advance(16_000);
+    assert.deepEqual(await counts(), { all: 4, drafts: 1, scheduled: 2, published: 1 });
+    assert.equal((await change(id, { action: "stop" })).status, 204);
+    assert.deepEqual(await counts(), { all: 4, drafts: 1, scheduled: 0, published: 1 });
+  });
 });

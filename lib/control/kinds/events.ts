@@ -3,6 +3,7 @@
 import {
   type Contents,
   contentsKey,
+  elementCounts,
   elementKey,
   eventInstants,
   eventPhase,
@@ -113,6 +114,7 @@ function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: 
       start_at: begin ?? attributes.start_at,
       end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
       original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
+      element_counts: elementCounts(contents, phase, now),
       live_stats_uuid: id,
       urls: { self: `${base}/events/${id}`, ...eventFeedUrls(publicUrl, id) },
     },
