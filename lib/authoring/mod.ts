@@ -5,6 +5,16 @@
  */
 
 export {
+  type AppSpec,
+  checkApp,
+  elementsUrlOf,
+  type SpecFault,
+  specBytesMax,
+} from "./app_spec.ts";
+export { catalogueApp, catalogueSpecPath } from "./catalogue.ts";
+export { type Content, contentFaults } from "./content.ts";
+export type { ContentType } from "./content_types.ts";
+export {
   type Contents,
   type ContentsEntry,
   chronological,
@@ -15,7 +25,7 @@ export {
   noContents,
   statsKey,
 } from "./contents.ts";
-export { canonicalJson, digestOf } from "./digest.ts";
+export { digestOf } from "./digest.ts";
 export {
   type ElementFacts,
   type ElementPhase,

@@ -13,9 +13,12 @@ import { authorGuard } from "./access/guard.ts";
 import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
 import { type LoginServices, sessionRoutes } from "./access/sessions.ts";
+import { Apps } from "./apps/apps.ts";
+import { appRoutes } from "./apps/routes.ts";
 import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
 import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
+import { appKind } from "./kinds/apps.ts";
 import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
@@ -87,6 +90,7 @@ export function createControl(options: ControlOptions): Control {
   const services: ControlServices = {
     ...options,
     places: new Places(options),
+    apps: new Apps(options),
     work: new ControlWork(options),
     base: `${publicUrl}/api/v2`,
     userAgent: `Grandstand-Authoring/1.0 (+${publicUrl})`,
@@ -97,6 +101,7 @@ export function createControl(options: ControlOptions): Control {
   const assets = assetKind(services, files);
   const kinds: Kinds = {
     ...tenantKinds(services),
+    apps: appKind(services),
     events: eventKind(services),
     elements: elementKind(),
     assets,
@@ -116,6 +121,7 @@ export function createControl(options: ControlOptions): Control {
       ...sessionRoutes({ services, login: options.login, random }),
       ...auditRoutes(services, author),
       ...resourceRoutes(context),
+      ...appRoutes(context),
       ...assetRoutes({ ...context, files, kind: assets }),
       operationsRoute(context),
     ],

@@ -12,6 +12,7 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Author, Authors } from "./access/authors.ts";
 import type { Chain, Roles } from "./access/roles.ts";
+import type { Apps } from "./apps/apps.ts";
 import type { Home } from "./entity.ts";
 import { type Kind, notFound } from "./kind.ts";
 import type { ControlWork } from "./work.ts";
@@ -23,6 +24,7 @@ export interface ControlServices {
   readonly authors: Authors;
   readonly roles: Roles;
   readonly places: Places;
+  readonly apps: Apps;
   readonly cursors: Cursors;
   readonly work: ControlWork;
   /** Unix ms. */

@@ -60,6 +60,19 @@ export async function controlExamples(
   const brief = { name: "Pipeline", expires_at: Math.floor(world.clock.now() / 1_000) + 1 };
   const accessTokenId = await create("/access_tokens", resource("access_tokens", brief));
   const inOrganisation = { relationships: { organisation: to("organisations", ids.organisation) } };
+  const ofSpace = (id: string) => ({ relationships: { space: to("spaces", id) } });
+  const catalogue = resource.bind(null, "apps", {
+    spec_url: "http://127.0.0.1:8787/apps/catalogue/1.0.0/spec.json",
+  });
+  const [appSpaceId, emptySpaceId, spareSpaceId] = [
+    await create("/spaces", resource("spaces", { name: "Apps" }, inOrganisation)),
+    await create("/spaces", resource("spaces", { name: "No apps" }, inOrganisation)),
+    await create("/spaces", resource("spaces", { name: "Spare apps" }, inOrganisation)),
+  ];
+  const appId = await create("/apps", catalogue(ofSpace(appSpaceId)));
+  const spareAppId = await create("/apps", catalogue(ofSpace(spareSpaceId)));
+  const ofApp = { relationships: { space: to("spaces", appSpaceId), app: to("apps", appId) } };
+  const appProjectId = await create("/projects", resource("projects", { name: "App" }, ofApp));
   const workflow = { name: "Line-up", endpoint_url: "https://workflows.example/", availability: ["event"] };
   const workflowId = await create("/workflows", resource("workflows", workflow));
   const noted = { annotations: { note: "Rain" } };
@@ -85,11 +98,22 @@ export async function controlExamples(
     ["changeOrganisation", [{ body: resource("organisations", { name: "Test organisation" }) }]],
     ["createSpace", [{ body: resource("spaces", { name: "Stadium" }, inOrganisation) }]],
     ["changeSpace", [{ body: resource("spaces", { name: "Spare space" }) }]],
+    ["createProject", [{ body: resource("projects", { name: "App" }, ofApp) }]],
+    ["createApp", [{ body: catalogue(ofSpace(emptySpaceId)) }]],
+    ["readApp", [{ params: { appId }, query: { include: "space" } }]],
+    ["removeApp", [{ params: { appId: spareAppId } }]],
+    ["changeProjectApp", [{ params: { projectId: appProjectId }, body: to("apps", appId) }]],
+    ["listProjectContentTypes", [{ params: { projectId: appProjectId } }]],
+    ["readProjectContentType", [{ params: { projectId: appProjectId, contentType: "poll" } }]],
+    ["readCatalogueSpec", [{}]],
+    ["readCatalogueElements", [{}]],
     [
-      "createProject",
+      "validateSpecUrl",
       [
         {
-          body: resource("projects", { name: "App" }, { relationships: { space: to("spaces", ids.space) } }),
+          body: {
+            data: { type: "spec_checks", attributes: { spec_url: "https://apps.example/spec.json" } },
+          },
         },
       ],
     ],

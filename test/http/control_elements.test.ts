@@ -294,13 +294,18 @@ describeOnEveryStore("elements of the control API", open => {
   it("creates a project with its events and elements in one request", async t => {
     const { operations, call } = await opened(t);
     const link = (type: string, lid: string) => ({ data: { type, lid } });
+    const space = to("spaces", ids.space);
+    const spec_url = "http://127.0.0.1:8787/apps/catalogue/1.0.0/spec.json";
+    const catalogue = await call("/apps", {
+      body: resource("apps", { spec_url }, { relationships: { space } }),
+    });
     const app = {
       op: "add",
       data: {
         type: "projects",
         lid: "p",
         attributes: { name: "App" },
-        relationships: { space: to("spaces", ids.space) },
+        relationships: { space, app: to("apps", catalogue.json.data.id) },
       },
     };
     const show = {

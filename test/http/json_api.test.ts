@@ -16,6 +16,7 @@ const special = [
   /\/audit$/,
   /^\/(operations|sessions.*|access_tokens.*|apps\/validate_spec_url)$/,
   /\/(clone|annotations)$/,
+  /^\/projects\/:[^/]+\/content_types\/:[^/]+$/,
   /\/relationships\/(app|elements|tags)$/,
   /^\/organisations\/:[^/]+\/api_keys.*$/,
   /^\/spaces\/:[^/]+\/(media_types|uploaders|loyalty.*|webhooks.*)$/,

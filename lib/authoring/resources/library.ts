@@ -19,8 +19,8 @@ export const apps = resource({
     spec_url: attribute(
       v.pipe(
         v.string(),
-        v.maxLength(2_048),
-        v.regex(/^https?:\/\/[^\s]+$/, "Expected an http or https address"),
+        v.maxLength(1_024),
+        v.regex(/^https?:\/\/[!-~]+$/, "Expected an http or https address"),
       ),
       "Address of `spec.json`; `elements.json` lies beside it",
       { write: "create", required: true },

@@ -141,6 +141,7 @@ export const projects = resource({
       kind: "one",
       type: "apps",
       write: "create",
+      required: true,
       description: "Its app; changed through its own path",
     },
     events: { kind: "link", type: "events", description: "Its events" },

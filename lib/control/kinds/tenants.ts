@@ -32,6 +32,7 @@ import {
   unprocessable,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import { enabledTypes, settleApp, useApp } from "./apps.ts";
 import { presentSettings, settleSettings, stageSettings } from "./settings.ts";
 
 /** Most spaces of an organisation and projects of a space. */
@@ -161,20 +162,27 @@ function projectKind(services: ControlServices): Kind {
           self: `${services.base}/projects/${project.id}`,
           ...projectFeedUrls(services.publicUrl, project.id),
         },
+        enabled_types: enabledTypes(project),
       },
       ...presentSettings(project, draft),
     }),
     prepare(entity, draft, change) {
-      return settleSettings(checkedServices(services, "project", entity, change), change.previous, draft);
+      const checked = checkedServices(services, "project", settleApp(entity), change);
+      return settleSettings(checked, change.previous, draft);
     },
     async before(change) {
       const { id, isNew, input, isDry } = change;
       if (!isNew) return await stageSettings(services, change);
       const space = await services.directory.space(input.refs.space ?? "");
+      const app = await useApp(services, change, input.refs.space ?? "");
       if (!isDry)
         await addChild(services, { kind: "space", id: input.refs.space ?? "" }, { kind: "project", id });
       const refs = { ...input.refs, organisation: space?.organisationId ?? null };
-      return { ...(await stageSettings(services, change)), refs };
+      const staged = await stageSettings(services, { ...change, input: { ...input, ...app } });
+      const after = async (): Promise<void> => {
+        await Promise.allSettled([app.after(), staged?.after?.()]);
+      };
+      return { ...app, ...staged, refs, after };
     },
   };
 }

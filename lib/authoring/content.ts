@@ -1,0 +1,163 @@
+/**
+ * Checks the contents of elements against their content type: the question, its options, and custom fields.
+ *
+ * @module
+ */
+
+import type { ContentType, Property, PropertyType } from "./content_types.ts";
+import type { Field } from "./schemas.ts";
+
+/** The contents of an element. */
+export interface Content {
+  readonly question?: {
+    readonly fields?: readonly Field[] | undefined;
+    readonly options?: readonly { readonly fields: readonly Field[] }[] | undefined;
+  } | null;
+  readonly custom_fields?: readonly Field[] | null;
+}
+
+/** A fault of contents, located in the attributes of the element. */
+export interface ContentFault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+const textCharactersMax = 10_000;
+const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** A tag that limited markup does not have. */
+const strangeTag = /<(?!\/?(strong|em)>|br ?\/?>)[a-z!/?]/i;
+
+/** Returns what is wrong with a value, or null. */
+const checks: Readonly<Record<PropertyType, (value: unknown, property: Property) => string | null>> = {
+  text: (value, property) => textFault(value, property),
+  rich_text: (value, property) =>
+    textFault(value, property) ??
+    (strangeTag.test(String(value)) ? "Expected no tags but strong, em and br" : null),
+  integer: (value, property) =>
+    Number.isInteger(value) ? rangeFault(value as number, property) : "Expected an integer",
+  number: (value, property) =>
+    typeof value === "number" ? rangeFault(value, property) : "Expected a number",
+  boolean: value => (typeof value === "boolean" ? null : "Expected true or false"),
+  enum: (value, { values = [] }) =>
+    values.includes(value as string) ? null : `Expected one of ${values.join(", ")}`,
+  colour: shaped(/^#([0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i, "Expected a colour such as #0a7f3c"),
+  datetime: value =>
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(String(value)) &&
+    !Number.isNaN(Date.parse(String(value)))
+      ? null
+      : "Expected a time with an offset, such as 2027-05-01T20:00:00Z",
+  url: value =>
+    typeof value === "string" && value.startsWith("https://") && value.length <= 2_048 && URL.canParse(value)
+      ? null
+      : "Expected an https address",
+  asset: shaped(
+    /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(https?:)?\/\/\S{1,2040})$/i,
+    "Expected the id or address of an asset",
+  ),
+  element_ref: shaped(uuidShape, "Expected the id of an element"),
+  metric_ref: shaped(/^[A-Za-z0-9_.:-]{1,100}$/, "Expected the id of a metric"),
+};
+
+function shaped(shape: RegExp, detail: string): (value: unknown) => string | null {
+  return value => (typeof value === "string" && shape.test(value) ? null : detail);
+}
+
+function textFault(value: unknown, { max_length: most = textCharactersMax }: Property): string | null {
+  if (typeof value !== "string") return "Expected a text";
+  return value.length <= most ? null : `Expected at most ${most} characters`;
+}
+
+function rangeFault(value: number, { min = -Infinity, max = Infinity }: Property): string | null {
+  if (value < min) return `Expected ${min} or more`;
+  return value > max ? `Expected ${max} or less` : null;
+}
+
+/** Custom fields of types that are derived from these, which clients send whatever the type names. */
+const answerFields: Readonly<Record<string, readonly string[]>> = {
+  trivia: ["correctAnswer"],
+  prediction: ["correctAnswer"],
+};
+
+/**
+ * Returns the faults of contents. A draft may be incomplete. A list of properties that the type does not have is open: its elements
+ * may have any fields there.
+ */
+export function contentFaults(
+  type: ContentType,
+  { question, custom_fields: customFields }: Content,
+  { isPublished }: { readonly isPublished: boolean },
+): readonly ContentFault[] {
+  const custom = type.custom_fields?.flatMap(({ properties = [] }) => properties);
+  const isOpen = type.custom_fields_open === true;
+  const derived = answerFields[type.derived_from ?? ""] ?? [];
+  const options = question?.options ?? [];
+  const { min = 0, max = Infinity } = type.options_number ?? {};
+  const faults = [
+    ...fieldFaults(question?.fields ?? [], type.question ?? null, "/question/fields", { isPublished }),
+    ...options.flatMap(({ fields }, index) =>
+      fieldFaults(fields, type.option ?? null, `/question/options/${index}/fields`, { isPublished }),
+    ),
+    ...fieldFaults(customFields ?? [], custom ?? null, "/custom_fields", {
+      isPublished,
+      extra: isOpen ? "any" : derived,
+    }),
+  ];
+  if (options.length > max || (isPublished && options.length < min)) {
+    const bounds = max === Infinity ? `${min} or more` : min === max ? String(min) : `${min} to ${max}`;
+    faults.push({ pointer: "/question/options", detail: `Expected ${bounds} options` });
+  }
+  const has = (key: string): boolean =>
+    customFields?.some(field => field.key === key && isFilled(field)) === true;
+  const sets = type.any_of ?? [];
+  if (isPublished && sets.length > 0 && !sets.some(keys => keys.every(has))) {
+    const choices = sets.map(keys => keys.join(" and ")).join(", or ");
+    faults.push({ pointer: "/custom_fields", detail: `Expected ${choices}` });
+  }
+  return faults;
+}
+
+function fieldFaults(
+  fields: readonly Field[],
+  properties: readonly Property[] | null,
+  pointer: string,
+  { isPublished, extra = [] }: { readonly isPublished: boolean; readonly extra?: "any" | readonly string[] },
+): ContentFault[] {
+  if (properties === null) return [];
+  const faults = fields.flatMap(({ key, values }, index): ContentFault[] => {
+    const at = `${pointer}/${index}`;
+    const property = properties.find(each => each.key === key);
+    if (property === undefined) {
+      if (extra === "any" || extra.includes(key)) return [];
+      const known = properties.map(each => each.key).join(", ");
+      return [{ pointer: `${at}/key`, detail: `Expected a field of the content type: ${known}` }];
+    }
+    return Object.entries(values).flatMap(([locale, value]) => {
+      const detail = isEmpty(value) ? null : valueFault(property, value);
+      return detail === null ? [] : [{ pointer: `${at}/values/${locale}`, detail }];
+    });
+  });
+  const missing = !isPublished
+    ? []
+    : properties.filter(
+        ({ key, mandatory }) =>
+          mandatory === true && !fields.some(field => field.key === key && isFilled(field)),
+      );
+  return [...faults, ...missing.map(({ key }) => ({ pointer, detail: `Expected the field ${key}` }))];
+}
+
+function valueFault(property: Property, value: unknown): string | null {
+  const { type = property.field as PropertyType, many = false } = property;
+  const check = Object.hasOwn(checks, type) ? checks[type] : undefined;
+  if (check === undefined) return null;
+  if (!many) return check(value, property);
+  if (!Array.isArray(value)) return "Expected a list";
+  return value.map(each => check(each, property)).find(fault => fault !== null) ?? null;
+}
+
+function isFilled({ values }: Field): boolean {
+  return Object.values(values).some(value => !isEmpty(value));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === "" || (Array.isArray(value) && value.length === 0);
+}
