@@ -95,9 +95,11 @@ export function scopeRoleKind(services: ControlServices): Kind {
       );
     },
     async before({ isNew, input, isDry, organisationId }) {
-      if (!isNew || isDry) return undefined;
-      const user = await services.authors.findOrCreate(String(input.attributes.email));
-      await services.authors.addOrganisation(user.id, organisationId);
+      if (!isNew) return undefined;
+      const email = String(input.attributes.email);
+      const user = await (isDry ? services.authors.find(email) : services.authors.findOrCreate(email));
+      if (user === null) return undefined;
+      if (!isDry) await services.authors.addOrganisation(user.id, organisationId);
       return { refs: { ...input.refs, user: user.id } };
     },
   };
@@ -108,7 +110,15 @@ function grantsOf(draft: Draft): Grants {
 }
 
 function entityOf({ id, userId, email, scope, role, created, updated, rev = 1 }: Grant): Entity {
-  return { id, rev, created, updated, attributes: { role, email }, refs: { user: userId }, state: { scope } };
+  return {
+    id,
+    rev,
+    created,
+    updated,
+    attributes: { role, email },
+    refs: userId === "" ? {} : { user: userId },
+    state: { scope },
+  };
 }
 
 function grantOf({ id, rev, attributes, refs, state, created, updated }: Entity): Grant {

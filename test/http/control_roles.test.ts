@@ -1,0 +1,145 @@
+/** What each role may do, for every route of the control API, as the table of resources says. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { type Resource, type ResourceType, resources } from "../../lib/authoring/mod.ts";
+import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { resource as body, operatorHeaders } from "./_control_examples.ts";
+import {
+  type Example,
+  examplesFor,
+  type Operation,
+  operationsOf,
+  send,
+  validExamples,
+} from "./_operations.ts";
+
+/** Routes that are not made from the table. Those of a place need its role `viewer` at least. */
+const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody">> = {
+  readMe: "anybody",
+  readMyRoleInOrganisation: "anybody",
+  readMyRoleInSpace: "anybody",
+  readMyRoleInProject: "anybody",
+  listAccessTokens: "anybody",
+  createAccessToken: "anybody",
+  revokeAccessToken: "anybody",
+  // Each operation of a batch needs the role of its resource.
+  makeOperations: "anybody",
+};
+/** Routes without the parameter `dry_run`. */
+const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset"]);
+
+/** Types whose examples are in the project, and the answers to somebody with the role. */
+const inProjects: ReadonlySet<string> = new Set([
+  "projects",
+  "events",
+  "elements",
+  "event_templates",
+  "scope_roles",
+]);
+const done = [200, 201, 202, 204, 304, 409, 422];
+
+const levels = ["organisations", "spaces", "projects"] as const;
+const ranks = ["viewer", "creator", "admin"] as const;
+const table = Object.values(resources) as readonly Resource[];
+
+/** The role that an operation needs and the kind of place that gives it, or null for a route that the table does not account for. */
+function neededBy({
+  id,
+  method,
+  path,
+}: Operation): { readonly role: string; readonly type: ResourceType } | null {
+  const known = special[id];
+  const [, first = "", , last] = /^\/api\/v2\/(\w+)(\/\{\w+\})?(?:\/(\w+))?/.exec(path) ?? [];
+  const found =
+    last === undefined
+      ? table.find(({ type }) => type === first)
+      : (table.find(({ lists }) => lists.some(list => list.under === first && list.path === last)) ??
+        table.find(({ type }) => type === first));
+  if (known !== undefined) return { role: known, type: first as ResourceType };
+  if (found === undefined) return null;
+  return { role: method === "GET" ? found.read : found.write, type: first as ResourceType };
+}
+
+async function personWith(
+  world: TestPlatform,
+  grant: { readonly level: (typeof levels)[number]; readonly id: string; readonly role: string } | null,
+  token: object = {},
+): Promise<string> {
+  const email = `${crypto.randomUUID()}@example.com`;
+  const { id: userId } = await world.platform.authors.findOrCreate(email);
+  if (grant !== null) {
+    const path = `/api/v2/${grant.level}/${grant.id}/roles`;
+    const headers = await operatorHeaders(world);
+    const answer = await world.call(path, {
+      headers,
+      body: body("scope_roles", { email, role: grant.role }),
+    });
+    assert.equal(answer.status, 201, answer.text);
+  }
+  return (await world.platform.authors.createToken({ userId, name: "Test", ...token })).token;
+}
+
+describe("roles of the control API", () => {
+  it("are asked for by every route, as the table says", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    t.after(() => world.dispose());
+    const examples = await validExamples(world);
+    const routes = (await operationsOf(world)).filter(({ scheme }) => scheme === "accessToken");
+    const tokens: Record<string, string> = {};
+    for (const role of ranks) {
+      const grant = { level: "organisations", id: ids.organisation, role } as const;
+      tokens[role] = await personWith(world, grant);
+    }
+    const admin = { level: "organisations", id: ids.organisation, role: "admin" } as const;
+    tokens.none = await personWith(world, null);
+    tokens.other = await personWith(world, { ...admin, id: ids.otherOrganisation });
+    tokens.project = await personWith(world, { level: "projects", id: ids.project, role: "admin" });
+    tokens.capped = await personWith(world, admin, { roleCap: "viewer" });
+    const elsewhere = [{ kind: "space", id: ids.otherSpace }];
+    tokens.scoped = await personWith(world, admin, { scopes: elsewhere });
+    const expires = Math.floor(world.clock.now() / 1_000) + 5;
+    tokens.expired = await personWith(world, admin, { expires });
+    tokens.malformed = "gst_x";
+    world.clock.advance(6_000);
+    const status = async (operation: Operation, example: Example, token?: string): Promise<number> => {
+      const isWhole = operation.method === "GET" || withoutDryRun.has(operation.id);
+      const query = isWhole ? example.query : { ...example.query, dry_run: "true" };
+      const headers = { ...example.headers, authorization: token === undefined ? "" : `Bearer ${token}` };
+      return (await send(world, operation, { example: { ...example, query, headers: {} }, headers })).status;
+    };
+    const faults: string[] = [];
+    for (const operation of routes) {
+      const needed = neededBy(operation);
+      const [example] = examplesFor(operation, examples);
+      if (needed === null || example === undefined) {
+        faults.push(`${operation.id}: neither in the table nor special`);
+        continue;
+      }
+      const expect = async (who: string, expected: readonly number[]): Promise<void> => {
+        const got = await status(operation, example, tokens[who]);
+        if (!expected.includes(got)) faults.push(`${operation.id} as ${who}: ${got}, not ${expected}`);
+      };
+      await expect("nobody", [401]);
+      await expect("expired", [401]);
+      await expect("malformed", [401]);
+      const isFree =
+        needed.role === "anybody" || needed.type === "workflows" || operation.id === "listOrganisations";
+      const refused = needed.role === "operator" ? [403] : [404];
+      if (isFree && needed.role !== "operator") continue;
+      const ownsNothing = needed.type === "organisations" && operation.id === "createOrganisation";
+      for (const who of ["none", "other", "scoped"]) await expect(who, ownsNothing ? [403] : refused);
+      const isInProject = inProjects.has(needed.type) && operation.id !== "createProject";
+      if (!ownsNothing && needed.role !== "operator") await expect("project", isInProject ? done : [404]);
+      for (const who of [...ranks, "capped"]) {
+        const role = who === "capped" ? "viewer" : who;
+        const isEnough = ranks.indexOf(role as "viewer") >= ranks.indexOf(needed.role as "viewer");
+        const isRefused = needed.role === "operator" || ownsNothing || !isEnough;
+        await expect(who, isRefused ? [403] : done);
+      }
+    }
+    assert.deepEqual(faults, []);
+    assert.ok(routes.length > 30);
+  });
+});
