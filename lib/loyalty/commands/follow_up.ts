@@ -19,7 +19,7 @@ export interface FollowUpServices {
   readonly logger: Logger;
   readonly coupons: Pick<Coupons, "assignCodes">;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
-  /** Counts an action that took effect for the first time. @default nothing */
+  /** Counts an action that names an element or event and took effect for the first time. @default nothing */
   readonly countAction?: ((spaceId: string, data: ActionData) => void) | undefined;
 }
 
@@ -40,8 +40,9 @@ export async function followUp(
   if (last === undefined) return;
   for (const decision of decisions) {
     logDiagnostics(services, of, decision);
-    const action = decision.result?.record.action;
-    if (action !== undefined) services.countAction?.(of.user.spaceId, action.data);
+    const data = decision.result?.record.action?.data;
+    if (data?.elementId !== undefined || data?.eventId !== undefined)
+      services.countAction?.(of.user.spaceId, data);
   }
   deliverScores(services, of.cachedUser, last.updates);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
