@@ -39,7 +39,7 @@ export const apps = resource({
   lists: [{ under: "spaces", path: "apps" }],
   sorts: ["created_at"],
   include: ["space"],
-  example: { spec_url: "https://apps.example/match/1.0.0/spec.json" },
+  example: { spec_url: "http://127.0.0.1:8787/apps/catalogue/1.0.0/spec.json" },
   columns: ["id", "name", "version", "spec_url", "project_count", "created_at"],
 });
 
