@@ -8,6 +8,7 @@
 import type { Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import type { Author } from "./access/authors.ts";
+import type { CopiedElements } from "./copies.ts";
 import type { Draft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";
 import type { ListView } from "./jsonapi/queries.ts";
@@ -47,6 +48,8 @@ export interface Input {
   readonly links?: Readonly<
     Record<string, { readonly add?: readonly string[]; readonly remove?: readonly string[] }>
   >;
+  /** Elements that the new record gets. */
+  readonly copied?: CopiedElements;
   /** Ids by relationship to many. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   /** The value of the attribute `action`. */

@@ -18,6 +18,7 @@ import { appRoutes } from "./apps/routes.ts";
 import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
 import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
+import { cloneRoute } from "./clone.ts";
 import { appKind } from "./kinds/apps.ts";
 import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
@@ -99,10 +100,11 @@ export function createControl(options: ControlOptions): Control {
   services.work.add(stagedTask(options.store));
   const files = new AssetFiles({ ...options, work: services.work });
   const assets = assetKind(services, files);
+  const events = eventKind(services);
   const kinds: Kinds = {
     ...tenantKinds(services),
     apps: appKind(services),
-    events: eventKind(services),
+    events,
     elements: elementKind(),
     assets,
     tags: tagKind(),
@@ -124,6 +126,7 @@ export function createControl(options: ControlOptions): Control {
       ...appRoutes(context),
       ...assetRoutes({ ...context, files, kind: assets }),
       operationsRoute(context),
+      cloneRoute(events, context),
     ],
   };
 }

@@ -122,6 +122,7 @@ export async function controlExamples(
       "listProjectEvents",
       [{ query: { ...list.query, "filter[state]": "future,current", include: "project" } }],
     ],
+    ["cloneEvent", [{ params: { eventId }, body: resource("events", { name: "Return leg" }) }]],
     ["readEvent", [{ params: { eventId }, query: { include: "project.space" } }]],
     ["createEvent", [{ body: resource("events", { name: "Match" }, inProject) }]],
     ["changeEvent", [{ params: { eventId }, body: resource("events", { name: "Final" }) }]],

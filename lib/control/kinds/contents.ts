@@ -1,13 +1,32 @@
 /** The contents of events, on drafts. */
 
-import { type Contents, contentsKey, noContents } from "../../authoring/mod.ts";
+import {
+  type Contents,
+  type ContentsEntry,
+  contentsKey,
+  elementTimesOf,
+  noContents,
+} from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Draft } from "../draft.ts";
+import type { Entity } from "../entity.ts";
 import type { Input } from "../kind.ts";
 
 /** Returns the contents of an event or template. */
 export function contentsOf(draft: Draft, ownerId: string): Contents {
   return draft.get<Contents>(contentsKey(ownerId)) ?? noContents;
+}
+
+/** Returns an element as its event lists it. */
+export function entryOf(entity: Entity, parent: string | undefined): ContentsEntry {
+  const { startMode, startOffset, publishedAt, revokedAt } = elementTimesOf(entity);
+  const planned = startMode === "timecode" ? { offset: startOffset } : {};
+  return {
+    id: entity.id,
+    ...(parent === undefined ? {} : { parent }),
+    ...(publishedAt === null ? planned : { at: publishedAt }),
+    ...(revokedAt === null ? {} : { isRevoked: true }),
+  };
 }
 
 /** Puts the elements of an event into another order. */

@@ -30,7 +30,7 @@ import {
   unknownRelated,
   unprocessable,
 } from "../kind.ts";
-import { contentsOf } from "./contents.ts";
+import { contentsOf, entryOf } from "./contents.ts";
 import { eventKey } from "./events.ts";
 
 /** The custom field in which clients send the right option as well. */
@@ -208,18 +208,6 @@ function requirePublishedChildren(entity: Entity, draft: Draft, now: number): vo
     `Cannot publish the wrapper before its children: publish ${unpublished.join(", ")} first`,
     { details: { unpublished } },
   );
-}
-
-/** Returns an element as its event lists it. */
-export function entryOf(entity: Entity, parent: string | undefined): ContentsEntry {
-  const { startMode, startOffset, publishedAt, revokedAt } = elementTimesOf(entity);
-  const planned = startMode === "timecode" ? { offset: startOffset } : {};
-  return {
-    id: entity.id,
-    ...(parent === undefined ? {} : { parent }),
-    ...(publishedAt === null ? planned : { at: publishedAt }),
-    ...(revokedAt === null ? {} : { isRevoked: true }),
-  };
 }
 
 function list(entity: Entity, draft: Draft, { previous, input }: Change): void {

@@ -23,6 +23,7 @@ import {
 } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
+import { finishCopy } from "../copies.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
@@ -64,7 +65,11 @@ export function eventKind(services: ControlServices): Kind {
       if (elements !== undefined) orderElements(draft, entity.id, elements, change.input);
       return prepared(checkedServices(services, "event", entity, change), change);
     },
-    changed: (entity, draft, change) => index(entity, draft, change),
+    changed(entity, draft, change) {
+      const { copied } = change.input;
+      if (change.previous === null && copied !== undefined) finishCopy(draft, entity.id, copied);
+      index(entity, draft, change);
+    },
     removed(entity, draft, { now }) {
       if (stateOf(entity, now) === "current")
         throw new AppError("conflict", "Cannot remove the event as it is running: stop it first");

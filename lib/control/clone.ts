@@ -1,0 +1,114 @@
+/**
+ * The clone of an event with all its elements.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { resources } from "../authoring/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type AnyRoute, jsonApiMediaType, matchesTag, named, route } from "../http/mod.ts";
+import { copiedAttributes, copyElements, readSource } from "./copies.ts";
+import { eventCodec } from "./entity.ts";
+import { answer, idOf, idParams } from "./jsonapi/calls.ts";
+import { dryRun } from "./jsonapi/queries.ts";
+import { documentSchema } from "./jsonapi/schemas.ts";
+import { type Kind, notFound } from "./kind.ts";
+import { eventKey } from "./kinds/events.ts";
+import { type ResourceRoutesContext, writeErrors } from "./routes.ts";
+import { homeOf, requireAccess } from "./services.ts";
+
+const { events } = resources;
+const CloneBody = named(
+  "EventClone",
+  v.strictObject({
+    data: v.strictObject({
+      type: v.literal("events"),
+      attributes: v.exactOptional(
+        v.strictObject({
+          name: v.exactOptional(
+            v.pipe(
+              events.attributes.name?.schema as v.GenericSchema<string>,
+              v.description("Name of the copy, by default that of the event"),
+            ),
+          ),
+        }),
+      ),
+    }),
+  }),
+);
+
+/** What belongs to one showing: a copy is a manual event that nobody has started. */
+const unplanned = {
+  ...{ start_mode: "manual", start_at: null, end_mode: "duration", end_at: null },
+  ...{ repeat: false, extra_time_duration: 0 },
+};
+
+/** Builds the route that clones an event. */
+export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRoutesContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/v2/events/:eventId/clone",
+    operation: "cloneEvent",
+    summary: "Clone an event",
+    description:
+      "Copies an event with its elements, which are drafts then. The copy is a manual event without times. What mentions the event or its elements mentions the copies. Needs the role creator.",
+    auth: author,
+    params: idParams("events"),
+    query: v.strictObject(dryRun),
+    body: {
+      schema: CloneBody,
+      mediaTypes: [jsonApiMediaType],
+      example: { data: { type: "events", attributes: { name: "Second leg" } } },
+    },
+    responses: {
+      201: { description: "The copy", schema: documentSchema(events) },
+      200: { description: "What would be created, with `dry_run`", schema: documentSchema(events) },
+    },
+    errors: writeErrors,
+    handle: async call => {
+      const isDry = call.query.dry_run === "true";
+      const sourceId = idOf(call as never, "events");
+      const { home } = await requireAccess(services, call.principal, await homeOf(services, kind, sourceId), {
+        needed: "creator",
+        noun: "event",
+      });
+      const source = await readSource(services, home, { id: sourceId, key: eventKey(sourceId) });
+      if (source === null) throw notFound("event");
+      const event = eventCodec.decode(source.stored);
+      const etag = `"v${event.rev}.${source.contents.rev}"`;
+      const ifMatch = call.request.headers.get("if-match");
+      if (ifMatch !== null && !matchesTag(ifMatch, etag))
+        throw new AppError(
+          "precondition_failed",
+          "Cannot clone the event: it has changed since it was read",
+          {
+            headers: { etag },
+          },
+        );
+      const id = await services.places.newId(home);
+      const copied = await copyElements(services, source, sourceId, { home, id, as: "event", isDry });
+      const attributes = {
+        ...copiedAttributes(event.attributes, new Map([[sourceId, id]])),
+        ...unplanned,
+        name: call.body.data.attributes?.name ?? event.attributes.name,
+      };
+      const object = {
+        type: "events",
+        attributes: { name: attributes.name },
+        relationships: { project: { data: { type: "projects", id: home.id } } },
+      };
+      const [data = null] = await writer.write({
+        author: call.principal,
+        operations: [{ op: "add", kind, id, object, pointer: "/data", more: { attributes, copied } }],
+        requestId: call.requestId,
+        isDry,
+        shown: { base: services.base, fields: new Map(), isListed: false },
+      });
+      if (data === null) throw notFound("event");
+      const meta = isDry ? { meta: { dry_run: true } } : {};
+      const headers = isDry ? {} : { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
+      return answer(call as never, { data, ...meta }, headers, isDry ? 200 : 201) as never;
+    },
+  });
+}

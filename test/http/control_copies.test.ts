@@ -1,0 +1,155 @@
+/** Clones of events over every store: all of a copy is visible or nothing, and dead processes leave nothing. */
+
+import assert from "node:assert/strict";
+import { it, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { elementKey } from "../../lib/authoring/mod.ts";
+import { directoryPartition } from "../../lib/directory/mod.ts";
+import { createDyingStore, type DyingStore } from "../support/dying_store.ts";
+import { ids, openPlatform } from "../support/platform.ts";
+import { describeOnEveryStore } from "../support/stores.ts";
+import { operatorHeaders, resource, to } from "./_control_examples.ts";
+
+describeOnEveryStore("clones of events", open => {
+  async function opened(t: TestContext, elements: number) {
+    let dying: DyingStore | undefined;
+    const world = await openPlatform(async clock => {
+      dying = createDyingStore(await open(clock));
+      return dying;
+    });
+    t.after(() => world.dispose());
+    const authorization = await operatorHeaders(world);
+    const call = (
+      path: string,
+      options: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
+    ) => world.call(`/api/v2${path}`, { ...options, headers: { ...authorization, ...options.headers } });
+    const inProject = { relationships: { project: to("projects", ids.project) } };
+    const created = await call("/events", { body: resource("events", { name: "Show" }, inProject) });
+    const event: string = created.json.data.id;
+    const made: string[] = [];
+    for (let start = 0; start < elements; start += 500) {
+      const operations = Array.from({ length: Math.min(500, elements - start) }, (_, n) => ({
+        op: "add",
+        data: {
+          type: "elements",
+          attributes: {
+            content_type: "poll",
+            label: String(start + n),
+            annotations: { "manifest/key": "a", note: "b" },
+          },
+          relationships: { event: to("events", event) },
+        },
+      }));
+      const answer = await call("/operations", { body: { "atomic:operations": operations } });
+      assert.equal(answer.status, 200, answer.text);
+      for (const { data } of answer.json["atomic:results"]) made.push(data.id);
+    }
+    const clone = (headers: Record<string, string> = {}) =>
+      call(`/events/${event}/clone`, { body: resource("events", { name: "Copy" }), headers });
+    const totalOf = async (id: string) =>
+      (await call(`/events/${id}/elements?page[count]=1`)).json.meta.total;
+    if (dying === undefined) throw new TypeError("Cannot test without a store");
+    return { world, call, clone, event, made, totalOf, store: dying };
+  }
+
+  it("copies elements as drafts that mention each other", async t => {
+    const { call, clone, event, made } = await opened(t, 2);
+    const [wrapper = "", child = ""] = made;
+    const attributes = { custom_fields: [{ key: "next", values: { all: `see ${wrapper} of ${event}` } }] };
+    const more = { id: child, relationships: { parent: to("elements", wrapper) } };
+    await call(`/elements/${child}`, { method: "PATCH", body: resource("elements", attributes, more) });
+    await call(`/events/${event}`, {
+      method: "PATCH",
+      body: resource("events", { action: "start" }, { id: event }),
+    });
+    await call(`/elements/${child}`, {
+      method: "PATCH",
+      body: resource("elements", { action: "publish" }, { id: child }),
+    });
+    const stale = await clone({ "if-match": '"v1.0"' });
+    assert.equal(stale.status, 412);
+    const cloned = await clone({ "if-match": stale.headers.get("etag") ?? "" });
+    assert.equal(cloned.status, 201, cloned.text);
+    const copy = cloned.json.data;
+    assert.deepEqual(
+      [copy.attributes.name, copy.attributes.state, copy.attributes.start_at],
+      ["Copy", "future", null],
+    );
+    assert.equal(cloned.headers.get("location"), copy.links.self);
+    const { data } = (await call(`/events/${copy.id}/elements?sort=position`)).json;
+    const [first, second] = data;
+    assert.equal(data.length, 2);
+    assert.deepEqual(first.attributes.annotations, { note: "b" });
+    assert.equal(second.attributes.state, "non_scheduled");
+    assert.equal(second.relationships.parent.data.id, first.id);
+    assert.equal(second.attributes.custom_fields[0].values.all, `see ${first.id} of ${copy.id}`);
+    const dry = await call(`/events/${event}/clone?dry_run=true`, { body: resource("events", {}) });
+    assert.equal(dry.json.meta.dry_run, true);
+    assert.equal((await call(`/events/${dry.json.data.id}`)).status, 404);
+  });
+
+  it("shows all of 1,000 elements or nothing", async t => {
+    const { call, clone, totalOf } = await opened(t, 1_000);
+    const seen = new Set<number>();
+    let isOver = false;
+    const reader = (async () => {
+      while (!isOver) {
+        const { data } = (await call(`/projects/${ids.project}/events?sort=-created_at`)).json;
+        const copy = data.find(
+          ({ attributes }: { attributes: { name: string } }) => attributes.name === "Copy",
+        );
+        if (copy !== undefined) seen.add(await totalOf(copy.id));
+        await setImmediate();
+      }
+    })();
+    const cloned = await clone();
+    assert.equal(cloned.status, 201, cloned.text);
+    isOver = true;
+    await reader;
+    seen.add(await totalOf(cloned.json.data.id));
+    assert.deepEqual([...seen], [1_000]);
+  });
+
+  it("leaves nothing of a clone whose process died", async t => {
+    const { world, call, clone, store } = await opened(t, 401);
+    const eventsNow = async () => (await call(`/projects/${ids.project}/events`)).json.data.length;
+    await clone();
+    const before = await eventsNow();
+    const partition = directoryPartition("project", ids.project);
+    let steps = 0;
+    for (let at = 0; ; at++) {
+      let written: string[] = [];
+      let isDead = false;
+      const { commit } = store;
+      store.commit = async (name, batch) => {
+        const isLast = steps++ === at;
+        if (isDead || isLast) {
+          isDead = true;
+          throw new Error("died");
+        }
+        const done = await commit.call(store, name, batch);
+        if (name === partition)
+          written = [
+            ...written,
+            ...batch.writes.flatMap(write =>
+              write.type === "put" && write.key.startsWith(elementKey("")) ? [write.key] : [],
+            ),
+          ];
+        return done;
+      };
+      steps = 0;
+      const answer = await clone();
+      store.commit = commit;
+      if (answer.status === 201) break;
+      assert.equal(await eventsNow(), before);
+      world.clock.advance(601_000);
+      await world.platform.work();
+      for (const key of written.filter((_, index) => index % 50 === 0)) {
+        const [stored] = await store.read(partition, [{ type: "record", key }]);
+        assert.equal(stored, null, `${key} is left after commit ${at}`);
+      }
+    }
+    assert.ok(steps > 3, "the clone was made in one commit");
+    assert.equal(await eventsNow(), before + 1);
+  });
+});
