@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { resources } from "../authoring/mod.ts";
+import { plainObject, resources } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, matchesTag, named, route } from "../http/mod.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
@@ -25,14 +25,16 @@ const CloneBody = named(
     data: v.strictObject({
       type: v.literal("events"),
       attributes: v.exactOptional(
-        v.strictObject({
-          name: v.exactOptional(
-            v.pipe(
-              events.attributes.name?.schema as v.GenericSchema<string>,
-              v.description("Name of the copy, by default that of the event"),
+        plainObject(
+          v.strictObject({
+            name: v.exactOptional(
+              v.pipe(
+                events.attributes.name?.schema as v.GenericSchema<string>,
+                v.description("Name of the copy, by default that of the event"),
+              ),
             ),
-          ),
-        }),
+          }),
+        ),
       ),
     }),
   }),

@@ -7,11 +7,12 @@
  * @module
  */
 
-import { type Contents, type ContentsEntry, contentsKey, elementKey, noContents } from "../authoring/mod.ts";
+import { type Contents, contentsKey, elementKey, noContents } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Write } from "../storage/mod.ts";
 import { type Draft, runDraft } from "./draft.ts";
-import { type Attributes, type Entity, type Home, homePartition } from "./entity.ts";
+import { type Attributes, type Codec, type Entity, type Home, homePartition } from "./entity.ts";
+import { type BeforeChange, type CopiedElements, type Started, unknownRelated } from "./kind.ts";
 import { contentsOf, entryOf } from "./kinds/contents.ts";
 import type { ControlServices } from "./services.ts";
 import { stagedKey, stagedWrites, unstagedWrites } from "./staged.ts";
@@ -28,14 +29,6 @@ export interface CopySource {
   readonly id: string;
   /** The key of its record. */
   readonly key: string;
-}
-
-/** Copied elements, which the commit of their new owner makes visible. */
-export interface CopiedElements {
-  readonly entries: readonly ContentsEntry[];
-  /** Those that the commit has to write. Empty if they were written before, as there are many. */
-  readonly elements: readonly Entity[];
-  readonly isStaged: boolean;
 }
 
 /** The owner of copied elements: an event, or a template, whose elements nobody finds by their ids. */
@@ -73,6 +66,32 @@ export async function readSource(
   const rule = { keys: [key, contentsKey(id)], steps: [step], isDry: true };
   const [source = null] = await runDraft(store, homePartition(home), rule);
   return source;
+}
+
+/** Returns what a creation takes over from the record that one of its relationships names; undefined if it names none. */
+export async function copiedFrom(
+  services: ControlServices,
+  { id, isNew, input, isDry }: BeforeChange,
+  { relationship, keyOf, codec, as }: CopiedRelationship,
+): Promise<Started | undefined> {
+  const sourceId = input.refs[relationship] ?? null;
+  if (!isNew || sourceId === null) return undefined;
+  const home: Home = { kind: "project", id: input.refs.project ?? "" };
+  const source = await readSource(services, home, { id: sourceId, key: keyOf(sourceId) });
+  if (source === null) throw unknownRelated(input, relationship);
+  const copied = await copyElements(services, source, sourceId, { home, id, as, isDry });
+  const { attributes } = codec.decode(source.stored);
+  const { duration, settings } = copiedAttributes(attributes, new Map([[sourceId, id]]));
+  const taken = Object.entries({ duration, settings }).filter(([, value]) => value !== undefined);
+  return { copied, attributes: { ...Object.fromEntries(taken), ...input.attributes } };
+}
+
+/** The relationship that names what a new record takes over. */
+interface CopiedRelationship {
+  readonly relationship: string;
+  readonly keyOf: (id: string) => string;
+  readonly codec: Codec;
+  readonly as: CopyTarget["as"];
 }
 
 /** Copies elements under new ids. What mentions the copied records mentions their copies then. */

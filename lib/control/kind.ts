@@ -5,10 +5,9 @@
  * @module
  */
 
-import type { Resource, ResourceType } from "../authoring/mod.ts";
+import type { ContentsEntry, Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import type { Author } from "./access/authors.ts";
-import type { CopiedElements } from "./copies.ts";
 import type { Draft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";
 import type { ListView } from "./jsonapi/queries.ts";
@@ -18,6 +17,8 @@ export interface Circumstances {
   /** Unix seconds. */
   readonly now: number;
   readonly author: Author;
+  /** True where heavy attributes are left out. @default false */
+  readonly isListed?: boolean;
 }
 
 /** The type and id of a record. */
@@ -37,6 +38,14 @@ export interface Presented {
   readonly meta?: Attributes;
   /** Attributes that are computed where they are shown. */
   readonly lazy?: Readonly<Record<string, () => unknown>>;
+}
+
+/** Copied elements, which the commit of their new owner makes visible. */
+export interface CopiedElements {
+  readonly entries: readonly ContentsEntry[];
+  /** Those that the commit has to write. Empty if they were written before, as there are many. */
+  readonly elements: readonly Entity[];
+  readonly isStaged: boolean;
 }
 
 /** What a request writes, checked against the definition. */

@@ -25,7 +25,8 @@ import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
 import { statsKind } from "./kinds/stats.ts";
-import { tenantKinds } from "./kinds/tenants.ts";
+import { templateKind } from "./kinds/templates.ts";
+import { listOrganisation, tenantKinds, tenantKinds } from "./kinds/tenants.ts";
 import { operationsRoute } from "./operations.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
@@ -105,6 +106,7 @@ export function createControl(options: ControlOptions): Control {
     ...tenantKinds(services),
     apps: appKind(services),
     events,
+    event_templates: templateKind(services),
     elements: elementKind(),
     assets,
     tags: tagKind(),

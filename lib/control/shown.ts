@@ -44,7 +44,9 @@ export function show(
 ): Shown | null {
   const entity = kind.records.get(draft, id);
   if (entity === null) return null;
-  return shownOf(kind, entity, kind.present?.(entity, draft, circumstances) ?? { attributes: {} }, shown);
+  const { isListed } = shown;
+  const presented = kind.present?.(entity, draft, { ...circumstances, isListed }) ?? { attributes: {} };
+  return shownOf(kind, entity, presented, shown);
 }
 
 /** Returns a record with what presenting it gave. */

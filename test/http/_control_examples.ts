@@ -78,6 +78,10 @@ export async function controlExamples(
   const noted = { annotations: { note: "Rain" } };
   const sessionId = await create("/sessions", resource("sessions", { email: "op@example.com" }));
   const code = await codesOf(world).issue(null, "login", "op@example.com");
+  const eventTemplateId = await create(
+    "/event_templates",
+    resource("event_templates", { name: "Match" }, inProject),
+  );
   const lid = { type: "events", lid: "cup" };
   const list = { query: { "page[count]": "5" } };
   return [
@@ -122,6 +126,14 @@ export async function controlExamples(
       "listProjectEvents",
       [{ query: { ...list.query, "filter[state]": "future,current", include: "project" } }],
     ],
+    ["listProjectEventTemplates", [list]],
+    ["readEventTemplate", [{ params: { eventTemplateId } }]],
+    ["createEventTemplate", [{ body: resource("event_templates", { name: "Match" }, inProject) }]],
+    [
+      "changeEventTemplate",
+      [{ params: { eventTemplateId }, body: resource("event_templates", { duration: 60 }) }],
+    ],
+    ["removeEventTemplate", [{ params: { eventTemplateId } }]],
     ["cloneEvent", [{ params: { eventId }, body: resource("events", { name: "Return leg" }) }]],
     ["readEvent", [{ params: { eventId }, query: { include: "project.space" } }]],
     ["createEvent", [{ body: resource("events", { name: "Match" }, inProject) }]],

@@ -88,6 +88,38 @@ describeOnEveryStore("clones of events", open => {
     assert.equal((await call(`/events/${dry.json.data.id}`)).status, 404);
   });
 
+  it("makes templates of events and events of templates", async t => {
+    const { world, call, event, made, totalOf } = await opened(t, 450);
+    const project = to("projects", ids.project);
+    const post = async (type: string, relationships: object) => {
+      const answer = await call(`/${type}`, { body: resource(type, { name: "Match" }, { relationships }) });
+      assert.equal(answer.status, 201, answer.text);
+      return answer.json.data;
+    };
+    const template = await post("event_templates", { project, event: to("events", event) });
+    assert.equal(template.attributes.elements.length, 450);
+    assert.notEqual(template.attributes.elements[0].id, made[0]);
+    assert.equal((await call(`/elements/${template.attributes.elements[0].id}`)).status, 404);
+    await call(`/events/${event}`, { method: "DELETE" });
+    const copy = await post("events", { project, template: to("event_templates", template.id) });
+    assert.equal(await totalOf(copy.id), 450);
+    const listed = await call(`/projects/${ids.project}/event_templates`);
+    assert.equal(listed.json.data[0].attributes.element_count, 450);
+    assert.equal(listed.json.data[0].attributes.elements, undefined);
+    const path = `/event_templates/${template.id}`;
+    assert.equal((await call(path, { method: "DELETE" })).status, 204);
+    assert.equal((await call(path)).status, 404);
+    world.clock.advance(11_000);
+    await world.platform.work();
+    assert.equal(await totalOf(copy.id), 450);
+    const unknown = { project, template: to("event_templates", template.id) };
+    const refused = await call("/events", {
+      body: resource("events", { name: "x" }, { relationships: unknown }),
+    });
+    assert.equal(refused.status, 404);
+    assert.equal(refused.json.errors[0].source.pointer, "/data/relationships/template");
+  });
+
   it("shows all of 1,000 elements or nothing", async t => {
     const { call, clone, totalOf } = await opened(t, 1_000);
     const seen = new Set<number>();

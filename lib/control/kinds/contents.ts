@@ -12,6 +12,11 @@ import type { Draft } from "../draft.ts";
 import type { Entity } from "../entity.ts";
 import type { Input } from "../kind.ts";
 
+/** The key of an event template. */
+export function templateKey(id: string): string {
+  return `template:${id}`;
+}
+
 /** Returns the contents of an event or template. */
 export function contentsOf(draft: Draft, ownerId: string): Contents {
   return draft.get<Contents>(contentsKey(ownerId)) ?? noContents;

@@ -23,13 +23,13 @@ import {
 } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
-import { finishCopy } from "../copies.ts";
+import { copiedFrom, finishCopy } from "../copies.ts";
 import type { Draft } from "../draft.ts";
-import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
+import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { stagedWrites } from "../staged.ts";
-import { orderElements } from "./contents.ts";
+import { orderElements, templateKey } from "./contents.ts";
 import { narrowEvents } from "./event_lists.ts";
 import { checkedServices } from "./tenants.ts";
 
@@ -87,16 +87,24 @@ export function eventKind(services: ControlServices): Kind {
       setOpen(draft, entity.id, now);
     },
     beforeRemoval: (_, home) => services.work.expect(home),
-    async before({ id, isNew, input, isDry }) {
-      if (isDry) return undefined;
+    async before(change) {
+      const { id, isNew, input, isDry } = change;
+      const source = {
+        relationship: "template",
+        keyOf: templateKey,
+        codec: plainCodec,
+        as: "event",
+      } as const;
+      const copied = await copiedFrom(services, change, source);
+      if (isDry) return copied;
       const home: Home | null = isNew
         ? { kind: "project", id: input.refs.project ?? "" }
         : await services.places.homeOf(id);
-      if (home === null) return undefined;
+      if (home === null) return copied;
       await services.work.expect(home, async () => {
         await openEventsOf(services.store, home.id, services.clock() / 1_000);
       });
-      return undefined;
+      return copied;
     },
   };
 }

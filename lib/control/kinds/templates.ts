@@ -1,0 +1,72 @@
+/** Blueprints of events. Their elements are listed like those of events, and found through the blueprint alone. */
+
+import { contentsKey, elementKey, resources } from "../../authoring/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { copiedFrom, finishCopy } from "../copies.ts";
+import type { Draft } from "../draft.ts";
+import { type Entity, eventCodec } from "../entity.ts";
+import { type Kind, ownRecords } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+import { stagedWrites } from "../staged.ts";
+import { contentsOf, templateKey } from "./contents.ts";
+import { eventKey } from "./events.ts";
+
+/** The record of a project that lists its templates. */
+const listKey = "templates";
+const templatesMax = 500;
+
+/** Builds the kind of event templates. */
+export function templateKind(services: ControlServices): Kind {
+  return {
+    resource: resources.event_templates,
+    records: ownRecords(templateKey),
+    wants: id => [contentsKey(id)],
+    createdIn: ({ project }) => ({ under: { type: "projects", id: project ?? "" } }),
+    list: listOf,
+    present: ({ id }, draft, { isListed = false }) => ({
+      attributes: {
+        element_count: contentsOf(draft, id).elements.length,
+        ...(isListed ? {} : { elements: elementsOf(draft, id) }),
+      },
+    }),
+    changed({ id }, draft, { previous, input }) {
+      if (previous !== null) return;
+      const all = listOf(draft);
+      if (all.length >= templatesMax)
+        throw new AppError("conflict", `Cannot add another template: the project has ${templatesMax}`);
+      draft.put(listKey, [...all, id]);
+      if (input.copied !== undefined) finishCopy(draft, id, input.copied);
+    },
+    removed({ id }, draft, { now }) {
+      draft.put(
+        listKey,
+        listOf(draft).filter(each => each !== id),
+      );
+      // What is not listed does not exist; the work deletes it.
+      const ids = contentsOf(draft, id).elements.map(element => element.id);
+      for (const write of ids.length === 0 ? [] : stagedWrites(id, ids, now * 1_000)) draft.effect(write);
+      draft.put(contentsKey(id), null);
+    },
+    beforeRemoval: (_, home) => services.work.expect(home),
+    before: change =>
+      copiedFrom(services, change, {
+        relationship: "event",
+        keyOf: eventKey,
+        codec: eventCodec,
+        as: "template",
+      }),
+  };
+}
+
+function listOf(draft: Draft): readonly string[] {
+  return draft.get<readonly string[]>(listKey) ?? [];
+}
+
+function elementsOf(draft: Draft, id: string): readonly unknown[] {
+  const { elements } = contentsOf(draft, id);
+  for (const entry of elements) draft.want(elementKey(entry.id));
+  return elements.map(entry => {
+    const { attributes = {} } = draft.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? {};
+    return { ...entry, ...attributes };
+  });
+}
