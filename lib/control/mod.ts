@@ -26,7 +26,7 @@ import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
 import { statsKind } from "./kinds/stats.ts";
 import { templateKind } from "./kinds/templates.ts";
-import { listOrganisation, tenantKinds, tenantKinds } from "./kinds/tenants.ts";
+import { tenantKinds } from "./kinds/tenants.ts";
 import { operationsRoute } from "./operations.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
