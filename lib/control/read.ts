@@ -208,14 +208,23 @@ export class Reader {
     if (view.include.length === 0) return document;
     const primary = Array.isArray(document.data) ? document.data : [document.data as ResourceObject];
     const found = new Map<string, ResourceObject>();
-    for (const path of view.include) {
-      let level: readonly ResourceObject[] = primary;
-      for (const name of path.split(".")) {
-        const wanted = level.flatMap(object => relatedTo(object, name));
-        if (name === "my_role") await this.#includeRoles(level, author, found);
-        await this.#include(wanted, author, { ...shown, isListed: true }, found);
-        level = wanted.flatMap(({ type, id }) => found.get(`${type}/${id}`) ?? []);
-      }
+    // What is as deep is read at once, whatever path leads to it.
+    let paths = view.include.map(path => ({ names: path.split("."), objects: primary }));
+    while (paths.length > 0) {
+      const steps = paths.map(({ names: [name = "", ...rest], objects }) => {
+        const wanted = objects.flatMap(object => relatedTo(object, name));
+        return { name, rest, objects, wanted };
+      });
+      const withRoles = steps.filter(({ name }) => name === "my_role").flatMap(({ objects }) => objects);
+      await this.#includeRoles(withRoles, author, found);
+      const wanted = steps.flatMap(step => step.wanted);
+      await this.#include(wanted, author, { ...shown, isListed: true }, found);
+      paths = steps
+        .filter(({ rest }) => rest.length > 0)
+        .map(({ rest, wanted: ids }) => ({
+          names: rest,
+          objects: ids.flatMap(({ type, id }) => found.get(`${type}/${id}`) ?? []),
+        }));
     }
     const own = new Set(primary.map(({ type, id }) => `${type}/${id}`));
     return {

@@ -26,6 +26,7 @@ const benchmarks: readonly Benchmark[] = [
   "http_stack 3",
   "control 3",
   "feeds 3",
+  "control_lists 3",
   "login",
   "sessions",
   "tokens",
