@@ -5,7 +5,7 @@
  * @module
  */
 
-import { isChildId } from "../authoring/mod.ts";
+import { isChildId } from "../authoring/ids.ts";
 import { mapConcurrent } from "../background/mod.ts";
 import {
   decide,
