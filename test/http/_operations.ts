@@ -165,7 +165,6 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const clientToken = await commonClientToken(world);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
-  const spareKey = await newKey(world);
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
   const entries: (readonly [string, readonly Partial<Example>[]])[] = [
     [
@@ -305,8 +304,11 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
       "createApiKey",
       [{ body: { data: { type: "api_keys", attributes: { name: "CRM", permissions: ["users:read"] } } } }],
     ],
-    ["rotateApiKey", [{ params: { keyId: spareKey.key }, body: { grace_seconds: 60 } }]],
-    ["revokeApiKey", [{ params: { keyId: spareKey.key } }]],
+    [
+      "rotateApiKey",
+      [{ params: { keyId: (await sharedKey(world, "rotated")).key }, body: { grace_seconds: 60 } }],
+    ],
+    ["revokeApiKey", [{ params: { keyId: (await sharedKey(world, "revoked")).key } }]],
     ["replayUser", [{ body: {} }, { body: { document: loyalty } }]],
     ["reverseTransaction", [{ body: { transactionId: granted } }]],
     ...(await audienceExamples(world, await backEnd(world))),
@@ -447,12 +449,18 @@ export async function newKey(
 
 type Key = ReturnType<typeof newKey>;
 
-const commonKeys = new WeakMap<TestPlatform, Key>();
+const commonKeys = new WeakMap<TestPlatform, Map<string, Key>>();
 
 /** A key that the requests to a platform share, because an organisation has only so many. */
 function commonKey(world: TestPlatform): Key {
-  const key = commonKeys.get(world) ?? newKey(world);
-  commonKeys.set(world, key);
+  return sharedKey(world, "common");
+}
+
+function sharedKey(world: TestPlatform, use: "common" | "rotated" | "revoked"): Key {
+  const keys = commonKeys.get(world) ?? new Map<string, Key>();
+  commonKeys.set(world, keys);
+  const key = keys.get(use) ?? newKey(world);
+  keys.set(use, key);
   return key;
 }
 

@@ -26,6 +26,7 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
   revokeAccessToken: "anybody",
   // Each operation of a batch needs the role of its resource.
   makeOperations: "anybody",
+  validateSpecUrl: "anybody",
 };
 /** Routes without the parameter `dry_run`. */
 const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset"]);
