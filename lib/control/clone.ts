@@ -6,16 +6,16 @@
 
 import * as v from "valibot";
 import { plainObject, resources } from "../authoring/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError, jsonPointer } from "../errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, matchesTag, named, route } from "../http/mod.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
 import { eventCodec } from "./entity.ts";
 import { answer, idOf, idParams } from "./jsonapi/calls.ts";
 import { dryRun } from "./jsonapi/queries.ts";
-import { documentSchema } from "./jsonapi/schemas.ts";
-import { type Kind, notFound } from "./kind.ts";
+import { documentSchema, ResourceBody } from "./jsonapi/schemas.ts";
+import { type Kind, notFound, unprocessable } from "./kind.ts";
 import { eventKey } from "./kinds/events.ts";
-import { type ResourceRoutesContext, writeErrors } from "./routes.ts";
+import { objectOf, type ResourceRoutesContext, writeErrors } from "./routes.ts";
 import { homeOf, requireAccess } from "./services.ts";
 
 const { events } = resources;
@@ -59,7 +59,8 @@ export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRou
     params: idParams("events"),
     query: v.strictObject(dryRun),
     body: {
-      schema: CloneBody,
+      schema: ResourceBody,
+      described: CloneBody,
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "events", attributes: { name: "Second leg" } } },
     },
@@ -70,6 +71,15 @@ export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRou
     errors: writeErrors,
     handle: async call => {
       const isDry = call.query.dry_run === "true";
+      const { attributes: written = {} } = objectOf(call as never, "events");
+      const others = Object.keys(written).filter(name => name !== "name");
+      if (others.length > 0)
+        throw unprocessable(
+          ...others.map(name => ({
+            pointer: `/data/attributes${jsonPointer(name)}`,
+            detail: "Is that of the event: change the copy",
+          })),
+        );
       const sourceId = idOf(call as never, "events");
       const { home } = await requireAccess(services, call.principal, await homeOf(services, kind, sourceId), {
         needed: "creator",
@@ -93,7 +103,8 @@ export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRou
       const attributes = {
         ...copiedAttributes(event.attributes, new Map([[sourceId, id]])),
         ...unplanned,
-        name: call.body.data.attributes?.name ?? event.attributes.name,
+        name: event.attributes.name,
+        ...written,
       };
       const object = {
         type: "events",

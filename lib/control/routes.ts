@@ -373,7 +373,7 @@ function isNewHome(homes: ReadonlyMap<string, Home>, { id }: Home): boolean {
 }
 
 /** Returns the resource object of a body, which must have the type of the route. */
-function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
+export function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
   const { data } = call.body as v.InferOutput<typeof ResourceBody>;
   if (data.type !== type) throw mismatch("/data/type", `Expected the type ${type}`);
   return data;

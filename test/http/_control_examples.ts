@@ -143,6 +143,11 @@ export async function controlExamples(
     ["changeProjectAnnotations", [{ body: resource("projects", noted) }]],
     ["readEventAnnotations", [{ params: { eventId } }]],
     ["changeEventAnnotations", [{ params: { eventId }, body: resource("events", noted) }]],
+    ["readEventTemplateAnnotations", [{ params: { eventTemplateId } }]],
+    [
+      "changeEventTemplateAnnotations",
+      [{ params: { eventTemplateId }, body: resource("event_templates", noted) }],
+    ],
     ["readElementAnnotations", [{ params: { elementId } }]],
     ["changeElementAnnotations", [{ params: { elementId }, body: resource("elements", noted) }]],
     ["removeEvent", [{ params: { eventId } }]],
