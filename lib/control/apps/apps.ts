@@ -55,12 +55,17 @@ export class Apps {
     return found;
   }
 
+  /** Returns a project, at most 0.9 s old. */
+  async project(id: string): Promise<Entity | null> {
+    const stored = await this.#options.directory.project(id);
+    return stored === null ? null : projectCodec.decode(stored);
+  }
+
   /** Returns the content types of a project's app; null: it has no app. */
   async typesOf(projectId: string): Promise<readonly ContentType[] | null> {
-    const project = await this.#options.directory.project(projectId);
-    const app = project === null ? undefined : projectCodec.decode(project).refs.app;
-    if (project === null || app === undefined) return null;
-    return (await this.spec(project.spaceId, app))?.elements ?? null;
+    const { app, space } = (await this.project(projectId))?.refs ?? {};
+    if (app === undefined || space === undefined) return null;
+    return (await this.spec(space, app))?.elements ?? null;
   }
 
   /** Notes that a project is about to use an app. Returns false if the space has no such app. */

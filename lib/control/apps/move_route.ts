@@ -1,0 +1,181 @@
+/**
+ * Moving a project to another app of its space.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { RandomBytes } from "../../auth/mod.ts";
+import { type Contents, contentsKey, elementKey } from "../../authoring/mod.ts";
+import { directoryPartition } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+import { type AnyRoute, type Guard, jsonApiMediaType, named, type Reply, route } from "../../http/mod.ts";
+import { type BoardEntry, readPageAfter, type Store, storageLimits } from "../../storage/mod.ts";
+import type { Author } from "../access/authors.ts";
+import type { Entity } from "../entity.ts";
+import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
+import { dryRun } from "../jsonapi/queries.ts";
+import { type Kind, notFound } from "../kind.ts";
+import { useApp } from "../kinds/apps.ts";
+import { type ControlServices, type Kinds, requireAccess } from "../services.ts";
+import type { Writer } from "../write.ts";
+
+/** Dependencies of these routes. */
+export interface AppRoutesContext {
+  readonly services: ControlServices;
+  readonly kinds: Kinds;
+  readonly writer: Writer;
+  readonly author: Guard<Author>;
+  readonly random: RandomBytes;
+}
+
+const MoveBody = named(
+  "AppOfProject",
+  v.strictObject({
+    data: v.strictObject({ type: v.literal("apps"), id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) }),
+  }),
+);
+
+const MoveDocument = named(
+  "AppMoveDocument",
+  v.object({
+    data: v.object({ type: v.literal("apps"), id: v.pipe(v.string(), v.description("Id of the app")) }),
+    meta: v.object({
+      dry_run: v.boolean(),
+      added_types: v.pipe(v.array(v.string()), v.description("Content types that the project gains")),
+      removed_types: v.pipe(v.array(v.string()), v.description("Content types that the project loses")),
+    }),
+  }),
+);
+
+/** Builds the route. */
+export function moveRoute({ services, kinds, writer, author }: AppRoutesContext): AnyRoute {
+  const { projects } = kinds;
+  if (projects === undefined) throw new TypeError("Cannot move projects without their kind");
+  return route({
+    method: "PATCH",
+    path: "/api/v2/projects/:projectId/relationships/app",
+    operation: "changeProjectApp",
+    summary: "Move a project to another app",
+    description:
+      "Makes the project use another app of its space. Answers 409 with `types` while elements have content types that the other app lacks, unless `force` is `true`. Needs the role admin.",
+    auth: author,
+    params: idParams("projects"),
+    query: v.strictObject({
+      ...dryRun,
+      force: v.optional(
+        v.pipe(
+          v.picklist(["true", "false"], "Expected true or false"),
+          v.description("`true`: moves the project although elements lose their content type"),
+        ),
+      ),
+    }),
+    body: {
+      schema: MoveBody,
+      mediaTypes: [jsonApiMediaType],
+      example: { data: { type: "apps", id: "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31" } },
+    },
+    responses: {
+      204: { description: "It is moved" },
+      200: { description: "What a move would change, with `dry_run`", schema: MoveDocument },
+    },
+    errors: ["not_found", "forbidden", "conflict", "precondition_failed", "unprocessable", "not_acceptable"],
+    handle: call => moveProject(call, { services, writer, projects }) as never,
+  });
+}
+
+async function moveProject(
+  call: AuthorCall,
+  {
+    services,
+    writer,
+    projects,
+  }: { readonly services: ControlServices; readonly writer: Writer; readonly projects: Kind },
+): Promise<Reply> {
+  const body = call.body as v.InferOutput<typeof MoveBody>;
+  const query = call.query as { readonly dry_run?: string; readonly force?: string };
+  const id = idOf(call, "projects");
+  const isDry = query.dry_run === "true";
+  const home = { kind: "project", id } as const;
+  await requireAccess(services, call.principal, home, { needed: "admin", noun: "project" });
+  const project = await services.apps.project(id);
+  if (project === null) throw notFound("project");
+  const { space: spaceId = "", app: former } = project.refs;
+  const appId = body.data.id;
+  const input = { attributes: {}, refs: { app: appId }, action: null, pointer: "" };
+  const change = { id, input, isDry: true, author: call.principal };
+  const tried = await useApp(services, change, spaceId);
+  const next = tried.attributes.app_types as readonly string[];
+  const before = (await services.apps.typesOf(id))?.map(type => type.content_type);
+  const removed = (before ?? []).filter(type => !next.includes(type));
+  if (query.force !== "true" && (before === undefined || removed.length > 0))
+    await requireUnused(services, id, next);
+  const { attributes, after } = await useApp(services, { ...change, isDry }, spaceId);
+  const [written] = await writer
+    .write({
+      author: call.principal,
+      operations: [
+        {
+          ...{ op: "update", kind: projects, id, pointer: "" },
+          more: { refs: input.refs, attributes },
+          ifMatch: call.request.headers.get("if-match") ?? undefined,
+        },
+      ],
+      requestId: call.requestId,
+      isDry,
+      shown: { base: services.base, fields: new Map(), isListed: true },
+    })
+    .finally(after);
+  if (!isDry && former !== undefined) await services.apps.releaseUnused(spaceId, former, id);
+  const added_types = next.filter(type => !(before ?? []).includes(type));
+  const meta = { dry_run: true, added_types, removed_types: removed };
+  if (isDry) return answer(call, { data: body.data, meta } as never);
+  return { status: 204, headers: { etag: String(written?.meta?.etag) } };
+}
+
+/** @throws {AppError} `conflict`: elements have content types that are not among these. */
+async function requireUnused(
+  { store }: ControlServices,
+  projectId: string,
+  next: readonly string[],
+): Promise<void> {
+  const used = await usedTypes(store, projectId);
+  const lost = used.filter(type => !next.includes(type));
+  if (lost.length === 0) return;
+  throw new AppError(
+    "conflict",
+    `Cannot move the project as its elements have content types that the app lacks: ${lost.slice(0, 20).join(", ")}`,
+    { details: { types: lost } },
+  );
+}
+
+/** Events of one round of reading. */
+const eventsMax = 100;
+
+/** Returns the content types that elements of a project have. Reads all of them, 500 at once. */
+async function usedTypes(store: Store, projectId: string): Promise<readonly string[]> {
+  const partition = directoryPartition("project", projectId);
+  const records = async <T>(keys: readonly string[]): Promise<readonly T[]> => {
+    const found: T[] = [];
+    for (let start = 0; start < keys.length; start += storageLimits.readsMax) {
+      const part = keys.slice(start, start + storageLimits.readsMax);
+      const stored = await store.read(
+        partition,
+        part.map(key => ({ type: "record", key }) as const),
+      );
+      for (const record of stored) if (record !== null) found.push(JSON.parse(record.value) as T);
+    }
+    return found;
+  };
+  const types = new Set<string>();
+  let after: BoardEntry | null = null;
+  for (;;) {
+    const query = { key: "events", direction: "desc", after, limit: eventsMax } as const;
+    const { entries, isEnd } = await readPageAfter(store, partition, query);
+    const contents = await records<Contents>(entries.map(({ member }) => contentsKey(member)));
+    const keys = contents.flatMap(({ elements }) => elements.map(({ id }) => elementKey(id)));
+    for (const { attributes } of await records<Entity>(keys)) types.add(String(attributes.content_type));
+    after = entries.at(-1) ?? null;
+    if (isEnd || after === null) return [...types].sort();
+  }
+}
