@@ -7,15 +7,15 @@
 import * as v from "valibot";
 import { plainObject, resources } from "../authoring/mod.ts";
 import { AppError, jsonPointer } from "../errors/mod.ts";
-import { type AnyRoute, jsonApiMediaType, matchesTag, named, route } from "../http/mod.ts";
+import { type AnyRoute, jsonApiMediaType, matchesTag, named, type Reply, route } from "../http/mod.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
 import { eventCodec } from "./entity.ts";
-import { answer, idOf, idParams } from "./jsonapi/calls.ts";
+import { type AuthorCall, answer, idOf, idParams } from "./jsonapi/calls.ts";
 import { dryRun } from "./jsonapi/queries.ts";
 import { documentSchema, ResourceBody } from "./jsonapi/schemas.ts";
 import { type Kind, notFound, unprocessable } from "./kind.ts";
 import { eventKey } from "./kinds/events.ts";
-import { objectOf, type ResourceRoutesContext, writeErrors } from "./routes.ts";
+import { isDryRun, objectOf, type ResourceRoutesContext, writeErrors } from "./routes.ts";
 import { homeOf, requireAccess } from "./services.ts";
 
 const { events } = resources;
@@ -47,7 +47,7 @@ const unplanned = {
 };
 
 /** Builds the route that clones an event. */
-export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRoutesContext): AnyRoute {
+export function cloneRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
   return route({
     method: "POST",
     path: "/api/v2/events/:eventId/clone",
@@ -55,7 +55,7 @@ export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRou
     summary: "Clone an event",
     description:
       "Copies an event with its elements, which are drafts then. The copy is a manual event without times. What mentions the event or its elements mentions the copies. Needs the role creator.",
-    auth: author,
+    auth: context.author,
     params: idParams("events"),
     query: v.strictObject(dryRun),
     body: {
@@ -69,59 +69,61 @@ export function cloneRoute(kind: Kind, { services, writer, author }: ResourceRou
       200: { description: "What would be created, with `dry_run`", schema: documentSchema(events) },
     },
     errors: writeErrors,
-    handle: async call => {
-      const isDry = call.query.dry_run === "true";
-      const { attributes: written = {} } = objectOf(call as never, "events");
-      const others = Object.keys(written).filter(name => name !== "name");
-      if (others.length > 0)
-        throw unprocessable(
-          ...others.map(name => ({
-            pointer: `/data/attributes${jsonPointer(name)}`,
-            detail: "Is that of the event: change the copy",
-          })),
-        );
-      const sourceId = idOf(call as never, "events");
-      const { home } = await requireAccess(services, call.principal, await homeOf(services, kind, sourceId), {
-        needed: "creator",
-        noun: "event",
-      });
-      const source = await readSource(services, home, { id: sourceId, key: eventKey(sourceId) });
-      if (source === null) throw notFound("event");
-      const event = eventCodec.decode(source.stored);
-      const etag = `"v${event.rev}.${source.contents.rev}"`;
-      const ifMatch = call.request.headers.get("if-match");
-      if (ifMatch !== null && !matchesTag(ifMatch, etag))
-        throw new AppError(
-          "precondition_failed",
-          "Cannot clone the event: it has changed since it was read",
-          {
-            headers: { etag },
-          },
-        );
-      const id = await services.places.newId(home);
-      const copied = await copyElements(services, source, sourceId, { home, id, as: "event", isDry });
-      const attributes = {
-        ...copiedAttributes(event.attributes, new Map([[sourceId, id]])),
-        ...unplanned,
-        name: event.attributes.name,
-        ...written,
-      };
-      const object = {
-        type: "events",
-        attributes: { name: attributes.name },
-        relationships: { project: { data: { type: "projects", id: home.id } } },
-      };
-      const [data = null] = await writer.write({
-        author: call.principal,
-        operations: [{ op: "add", kind, id, object, pointer: "/data", more: { attributes, copied } }],
-        requestId: call.requestId,
-        isDry,
-        shown: { base: services.base, fields: new Map(), isListed: false },
-      });
-      if (data === null) throw notFound("event");
-      const meta = isDry ? { meta: { dry_run: true } } : {};
-      const headers = isDry ? {} : { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
-      return answer(call as never, { data, ...meta }, headers, isDry ? 200 : 201) as never;
-    },
+    handle: async call => (await cloneEvent(call as AuthorCall, kind, context)) as never,
   });
+}
+
+async function cloneEvent(
+  call: AuthorCall,
+  kind: Kind,
+  { services, writer }: ResourceRoutesContext,
+): Promise<Reply> {
+  const isDry = isDryRun(call);
+  const { attributes: written = {} } = objectOf(call, "events");
+  const others = Object.keys(written).filter(name => name !== "name");
+  if (others.length > 0)
+    throw unprocessable(
+      ...others.map(name => ({
+        pointer: `/data/attributes${jsonPointer(name)}`,
+        detail: "Is that of the event: change the copy",
+      })),
+    );
+  const sourceId = idOf(call, "events");
+  const { home } = await requireAccess(services, call.principal, await homeOf(services, kind, sourceId), {
+    needed: "creator",
+    noun: "event",
+  });
+  const source = await readSource(services, home, { id: sourceId, key: eventKey(sourceId) });
+  if (source === null) throw notFound("event");
+  const event = eventCodec.decode(source.stored);
+  const etag = `"v${event.rev}.${source.contents.rev}"`;
+  const ifMatch = call.request.headers.get("if-match");
+  if (ifMatch !== null && !matchesTag(ifMatch, etag))
+    throw new AppError("precondition_failed", "Cannot clone the event: it has changed since it was read", {
+      headers: { etag },
+    });
+  const id = await services.places.newId(home);
+  const copied = await copyElements(services, source, sourceId, { home, id, as: "event", isDry });
+  const attributes = {
+    ...copiedAttributes(event.attributes, new Map([[sourceId, id]])),
+    ...unplanned,
+    name: event.attributes.name,
+    ...written,
+  };
+  const object = {
+    type: "events",
+    attributes: { name: attributes.name },
+    relationships: { project: { data: { type: "projects", id: home.id } } },
+  };
+  const [data = null] = await writer.write({
+    author: call.principal,
+    operations: [{ op: "add", kind, id, object, pointer: "/data", more: { attributes, copied } }],
+    requestId: call.requestId,
+    isDry,
+    shown: { base: services.base, fields: new Map(), isListed: false },
+  });
+  if (data === null) throw notFound("event");
+  const meta = isDry ? { meta: { dry_run: true } } : {};
+  const headers = isDry ? {} : { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
+  return answer(call, { data, ...meta }, headers, isDry ? 200 : 201);
 }

@@ -385,7 +385,8 @@ function mismatch(pointer: string, detail: string): AppError {
   });
 }
 
-function isDryRun({ query }: AuthorCall): boolean {
+/** Returns true if a request asks what it would do. */
+export function isDryRun({ query }: AuthorCall): boolean {
   return (query as Query).dry_run === "true";
 }
 

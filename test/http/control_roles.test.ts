@@ -27,7 +27,6 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
   validateSpecUrl: "anybody",
   // Each operation of a batch needs the role of its resource.
   makeOperations: "anybody",
-  validateSpecUrl: "anybody",
 };
 /** Routes without the parameter `dry_run`. */
 const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset"]);
