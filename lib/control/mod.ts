@@ -100,7 +100,7 @@ export function createControl(options: ControlOptions): Control {
   services.work.add(eventTask(services));
   services.work.add(stagedTask(options.store));
   const files = new AssetFiles({ ...options, work: services.work });
-  const assets = assetKind(services, files);
+  const assets = assetKind(services);
   const events = eventKind(services);
   const kinds: Kinds = {
     ...tenantKinds(services),

@@ -113,9 +113,10 @@ function assertRefusal({ status, text }: Answered, { method }: HostileRequest): 
 /**
  * True if a refused request may make this commit: the trail of attempts; a claim of an idempotency key, which the refusal is
  * kept under; the list of a bulk request's actions, which is written before they are tried one by one; the
- * tries of a one-time code; and that the session of valid credentials was used.
+ * tries of a one-time code; that the session of valid credentials was used; and when background work looks at an owner.
  */
 function isAllowed({ partition, batch }: WatchedCommit): boolean {
+  if (partition === "g:control") return batch.writes.every(({ key }) => key === "due");
   if (/:(audit|code|idempotency|action_batch)(:|$)/.test(partition)) return true;
   return batch.writes.every(({ key }) => /^(audit|sessions|session:.+)$/.test(key));
 }

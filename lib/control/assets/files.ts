@@ -22,8 +22,6 @@ export const fileBytesMax = 2_147_483_648;
 const uploadMsMax = 21_600_000;
 /** Age in ms of an upload from which a file without an asset is left behind; later than any upload ends on any clock. */
 const leftoverMs = 86_400_000;
-/** Time in ms after a removal begins at which its file goes; longer than any request. */
-const removalMs = 600_000;
 /** The board of a space with files that may have no asset, by the time in Unix ms at which that is certain. */
 export const notesKey = "asset_files";
 const notesAtOnce = 100;
@@ -110,11 +108,6 @@ export class AssetFiles {
   /** Removes a file that has no asset. */
   async remove(home: Home, id: string): Promise<void> {
     await this.#blobs().remove(blobName(home, id));
-  }
-
-  /** Notes that the asset of a file is about to be removed. The removal notes that it is; the file goes then. */
-  async discard(home: Home, id: string): Promise<void> {
-    await this.#note(home, id, this.#options.clock() + removalMs);
   }
 
   /** Removes noted files that have no asset. Returns the time of the next note. */

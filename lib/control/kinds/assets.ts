@@ -2,7 +2,7 @@
 
 import { resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AssetFiles, assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
+import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
 import type { Draft } from "../draft.ts";
 import type { Entity } from "../entity.ts";
 import { type Input, type Kind, ownRecords, sharedRecord, unknownRelated } from "../kind.ts";
@@ -23,7 +23,7 @@ function boardKey({ mime = "", tag = "", uploader = "" }: Readonly<Record<string
 }
 
 /** Builds the kind of assets. */
-export function assetKind({ publicUrl }: ControlServices, files: AssetFiles): Kind {
+export function assetKind({ publicUrl, work }: ControlServices): Kind {
   return {
     resource: resources.assets,
     records: ownRecords(assetKey),
@@ -59,7 +59,7 @@ export function assetKind({ publicUrl }: ControlServices, files: AssetFiles): Ki
       draft.put(digestKey(digestOf(entity)), null);
       count(entity, draft, -1);
     },
-    beforeRemoval: (id, home) => files.discard(home, id),
+    beforeRemoval: (_, home) => work.expect(home),
   };
 }
 
