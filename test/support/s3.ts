@@ -49,8 +49,12 @@ export function sharedS3(): Promise<S3Bucket> {
   return shared;
 }
 
-/** Stops the server. Call it at the end of a file that used it, because the server keeps the process alive. */
+/**
+ * Stops the server. Call it at the end of a suite that used it, because the server keeps the process alive. A later suite of the
+ * process gets another one.
+ */
 export function stopS3(): void {
+  shared = undefined;
   running?.close();
   running?.closeAllConnections();
 }
