@@ -20,7 +20,7 @@ describe("the quotas of a deployment", () => {
 
   it("have further policies that are off until they are asked for by name", () => {
     const off = ratePolicyNames.filter(name => !ratePolicies[name].isOn);
-    assert.deepEqual(off, ["public-hour", "public-burst", "private-hour", "private-burst"]);
+    assert.deepEqual(off, ["public-hour", "public-burst", "private-hour", "private-burst", "control-strict"]);
     const asked = resolveRateLimits(Object.fromEntries(off.map(name => [name, "on"])));
     assert.equal(rateLimitPolicy(asked.user), '"minute";q=100;w=60, "hour";q=1000;w=3600, "second";q=20;w=1');
     assert.equal(

@@ -17,7 +17,7 @@ import { NaiveUser } from "./_naive_user.ts";
 import { randomPause } from "./_random_pause.ts";
 import { actionNames, type ModelSpace, metricIds, randomSpace, randomStart } from "./_random_space.ts";
 
-const runs = sampleSize(2_000, 300);
+const runs = sampleSize(1_000, 300);
 const actionsPerRun = 30;
 
 function deepFreeze<T>(value: T): T {
