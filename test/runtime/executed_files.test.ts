@@ -8,9 +8,9 @@ import { promisify } from "node:util";
 
 /**
  * Most source files that a warm request may execute. Raise a number only for a reason that a reader accepts: the guard that ends
- * tokens of users without sessions is one of a report.
+ * tokens of users without sessions is one of a report, and periodic work such as the writing of statistics may fall into it.
  */
-const filesMax = { "report an action": 61, "read a leaderboard": 22, "register a user": 43 };
+const filesMax = { "report an action": 64, "read a leaderboard": 22, "register a user": 45 };
 
 describe("a warm request", () => {
   it("executes few source files", async () => {
