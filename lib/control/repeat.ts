@@ -7,15 +7,7 @@
  * @module
  */
 
-import {
-  type Contents,
-  contentsKey,
-  digestOf,
-  elementKey,
-  eventInstants,
-  eventState,
-  noContents,
-} from "../authoring/mod.ts";
+import { contentsKey, digestOf, eventInstants, eventState } from "../authoring/mod.ts";
 import {
   directoryPartition,
   type Home,
@@ -25,16 +17,15 @@ import {
   openEventsOf,
 } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import type { ReadRecord, Write } from "../storage/mod.ts";
 import { appendAudit } from "./audit.ts";
+import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";
 import { runDraft } from "./draft.ts";
-import { type Attributes, type Entity, eventCodec, eventEntityTimes, plainCodec } from "./entity.ts";
+import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
+import { contentsOf } from "./kinds/contents.ts";
 import { addEvent, entryOf, eventKey, setOpen } from "./kinds/events.ts";
 import type { ControlServices } from "./services.ts";
+import { deleteStaged, stagedKey } from "./staged.ts";
 import type { WorkTask } from "./work.ts";
-
-/** Elements of one commit: 100 of the largest ones fill a commit. */
-const elementsAtOnce = 100;
 
 /** Returns the task that repeats and prunes the events of a project. */
 export function eventTask(services: ControlServices): WorkTask {
@@ -75,27 +66,26 @@ async function prune({ store }: ControlServices, { id }: Home, now: number): Pro
   });
 }
 
-/** Copies an ended event: its elements first, which nobody sees before the contents list them. */
+/** Copies an ended event with its elements, which nobody sees before the contents list them. */
 async function repeat(services: ControlServices, home: Home, eventId: string, now: number): Promise<void> {
   const { store, places, directory } = services;
   const partition = directoryPartition("project", home.id);
-  const [stored] = await store.read(partition, [{ type: "record", key: contentsKey(eventId) }]);
-  const contents = stored === null ? noContents : (JSON.parse(stored.value) as Contents);
   const copyId = await places.newId(home, { random: await chanceOf(`repeat ${eventId}`) });
   await places.keep(copyId, home);
-  const ids = new Map([[eventId, copyId]]);
-  for (const { id } of contents.elements) {
-    ids.set(id, await places.newId(home, { random: await chanceOf(`repeat ${copyId} ${id}`) }));
-  }
-  const offsets = await copyElements(services, home, { contents, ids, now });
+  // What a process left that died while it made this copy.
+  await deleteStaged(store, partition, copyId);
+  const source = await readSource(services, home, { id: eventId, key: eventKey(eventId) });
+  if (source === null) return;
+  const target = { home, id: copyId, as: "event", isDry: false } as const;
+  const copied = await copyElements(services, source, eventId, target);
   await runDraft(store, partition, {
-    keys: [eventKey(eventId), contentsKey(eventId), openEventsKey],
+    keys: [eventKey(eventId), contentsKey(eventId), openEventsKey, stagedKey(copyId)],
     steps: [
       draft => {
         const old = draft.get(eventKey(eventId));
         const event = old === null ? null : eventCodec.decode(old);
         if (event === null || entryOf(event).repeats !== true) return;
-        if ((draft.get<Contents>(contentsKey(eventId)) ?? noContents).rev !== contents.rev)
+        if (contentsOf(draft, eventId).rev !== source.contents.rev)
           throw new AppError(
             "conflict",
             "Cannot repeat the event now as its elements have changed meanwhile",
@@ -104,50 +94,13 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
         draft.put(eventKey(eventId), eventCodec.encode(noted));
         setOpen(draft, entryOf(noted), now);
         addEvent(draft, copyOf(event, copyId, now), now);
-        const elements = contents.elements.map(({ id, parent }) => ({
-          id: ids.get(id) ?? id,
-          ...(parent === undefined ? {} : { parent: ids.get(parent) ?? parent }),
-          ...offsets.get(id),
-        }));
-        draft.put(contentsKey(copyId), { rev: 1, elements });
+        finishCopy(draft, copyId, copied);
         appendAudit(draft, now, { changes: [{ op: "add", type: "events", id: copyId }] });
       },
     ],
   });
   directory.forget({ kind: "project", id: home.id }, [copyId]);
 }
-
-interface Copying {
-  readonly contents: Contents;
-  /** New ids by old ones. */
-  readonly ids: ReadonlyMap<string, string>;
-  readonly now: number;
-}
-
-/** Returns what the contents note of elements that the clock publishes, by their old ids. */
-async function copyElements({ store }: ControlServices, home: Home, copying: Copying) {
-  const offsets = new Map<string, { readonly offset: number }>();
-  const { contents, ids, now } = copying;
-  const partition = directoryPartition("project", home.id);
-  for (let start = 0; start < contents.elements.length; start += elementsAtOnce) {
-    const part = contents.elements.slice(start, start + elementsAtOnce);
-    const reads = part.map(({ id }): ReadRecord => ({ type: "record", key: elementKey(id) }));
-    const writes = (await store.read(partition, reads)).flatMap((stored, index): Write[] => {
-      if (stored === null) return [];
-      const renamed = stored.value.replace(uuids, id => ids.get(id) ?? id);
-      const { state: _, ...element } = plainCodec.decode(JSON.parse(renamed));
-      const attributes = { ...element.attributes, annotations: copiedAnnotations(element.attributes) };
-      const { start_mode: mode, start_offset: offset = 0 } = element.attributes;
-      if (mode === "timecode") offsets.set(part[index]?.id ?? "", { offset: Number(offset) });
-      const copy: Entity = { ...element, attributes, rev: 1, created: now, updated: now };
-      return [{ type: "put", key: elementKey(copy.id), value: JSON.stringify(copy) }];
-    });
-    await store.commit(partition, { writes });
-  }
-  return offsets;
-}
-
-const uuids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** Returns a copy of an event. After a long pause it is the next one that is not over. */
 function copyOf({ attributes, refs, ...event }: Entity, id: string, now: number): Entity {
@@ -163,18 +116,11 @@ function copyOf({ attributes, refs, ...event }: Entity, id: string, now: number)
   return {
     ...{ id, rev: 1, created: now, updated: now, refs },
     attributes: {
-      ...attributes,
+      ...copiedAttributes(attributes, new Map([[event.id, id]])),
       ...planned,
       ...(isScheduled ? { end_at: startAt + length } : {}),
-      annotations: copiedAnnotations(attributes),
     },
   };
-}
-
-/** Marks of a manifest or a check are those of one record. */
-function copiedAnnotations({ annotations = {} }: Attributes): Attributes {
-  const kept = Object.entries(annotations as Attributes).filter(([key]) => !/^(manifest|smoke)\//.test(key));
-  return Object.fromEntries(kept);
 }
 
 /** Returns bytes in place of chance, which are always the same for a name. */

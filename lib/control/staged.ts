@@ -50,7 +50,8 @@ export function stagedTask(store: Store): WorkTask {
   };
 }
 
-async function deleteStaged(store: Store, partition: string, eventId: string): Promise<void> {
+/** Deletes what the note about an event names, and the note. */
+export async function deleteStaged(store: Store, partition: string, eventId: string): Promise<void> {
   const key = stagedKey(eventId);
   const [stored] = await store.read(partition, [{ type: "record", key }]);
   const ids = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);

@@ -177,16 +177,15 @@ export class Writer {
 
   /** Null: the creation of an organisation by an operator. */
   async #access(author: Author, { op, kind }: WriteOperation, home: Home | null): Promise<Access | null> {
-    const { noun, write, read } = kind.resource;
+    const { noun, write } = kind.resource;
     const isOperator = author.user.systemRole === "operator" && author.token.scopes === null;
     if (op === "add" && home === null) {
       if (isOperator && (author.token.roleCap === null || isRoleAtLeast(author.token.roleCap, "admin")))
         return null;
       throw new AppError("forbidden", `Cannot create the ${noun} as only operators may`);
     }
-    const access = await requireAccess(this.#services, author, home, { needed: read, noun });
     const needed = write === "operator" ? "admin" : write;
-    return await requireAccess(this.#services, author, access.home, { needed, noun });
+    return await requireAccess(this.#services, author, home, { needed, noun });
   }
 
   async #homeOfIdentifier({ type, id }: Identifier): Promise<Home | null> {

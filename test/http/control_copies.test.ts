@@ -142,46 +142,121 @@ describeOnEveryStore("clones of events", open => {
     assert.deepEqual([...seen], [1_000]);
   });
 
-  it("leaves nothing of a clone whose process died", async t => {
-    const { world, call, clone, store } = await opened(t, 401);
-    const eventsNow = async () => (await call(`/projects/${ids.project}/events`)).json.data.length;
-    await clone();
-    const before = await eventsNow();
-    const partition = directoryPartition("project", ids.project);
-    let steps = 0;
-    for (let at = 0; ; at++) {
-      let written: string[] = [];
-      let isDead = false;
-      const { commit } = store;
-      store.commit = async (name, batch) => {
-        const isLast = steps++ === at;
-        if (isDead || isLast) {
-          isDead = true;
-          throw new Error("died");
+  for (const when of ["before", "after"] as const) {
+    it(`leaves nothing of a clone whose process died ${when} a commit`, async t => {
+      const { world, call, clone, store } = await opened(t, 401);
+      const eventsNow = async () => (await call(`/projects/${ids.project}/events`)).json.data.length;
+      let before = await eventsNow();
+      for (let at = 0; ; at++) {
+        const death = dieAt(store, at, when);
+        const answer = await clone();
+        death.end();
+        if (death.commits <= at) {
+          assert.equal(answer.status, 201, answer.text);
+          assert.ok(at > 3, "the clone was made in one commit");
+          return;
         }
-        const done = await commit.call(store, name, batch);
-        if (name === partition)
-          written = [
-            ...written,
-            ...batch.writes.flatMap(write =>
-              write.type === "put" && write.key.startsWith(elementKey("")) ? [write.key] : [],
-            ),
-          ];
-        return done;
-      };
-      steps = 0;
-      const answer = await clone();
-      store.commit = commit;
-      if (answer.status === 201) break;
-      assert.equal(await eventsNow(), before);
-      world.clock.advance(601_000);
-      await world.platform.work();
-      for (const key of written.filter((_, index) => index % 50 === 0)) {
-        const [stored] = await store.read(partition, [{ type: "record", key }]);
-        assert.equal(stored, null, `${key} is left after commit ${at}`);
+        world.clock.advance(601_000);
+        await world.platform.work();
+        const events = await eventsNow();
+        const isMade = events === before + 1;
+        assert.ok(isMade ? when === "after" : events === before, `${events} events after commit ${at}`);
+        before = events;
+        await assertKept(store, death.written, isMade, at);
       }
+    });
+  }
+
+  it("repeats an event once, wherever a process dies", async t => {
+    const { world, call, event, store, totalOf } = await opened(t, 401);
+    const eventsNow = async () =>
+      (await call(`/projects/${ids.project}/events`)).json.data.map(({ id }: { id: string }) => id);
+    const planned = {
+      start_mode: "clock",
+      start_at: Math.floor(world.clock.now() / 1_000) + 10,
+      duration: 60,
+    };
+    const body = resource("events", { ...planned, repeat: true, repeat_in: 60_000 });
+    assert.equal((await call(`/events/${event}`, { method: "PATCH", body })).status, 204);
+    const before = await eventsNow();
+    world.clock.advance(100_000);
+    const written: string[] = [];
+    for (let at = 0; ; at++) {
+      const death = dieAt(store, at, at % 2 === 0 ? "before" : "after");
+      await world.platform.work().catch(() => undefined);
+      death.end();
+      written.push(...death.written);
+      // Work that failed is tried again later.
+      world.clock.advance(61_000);
+      if (death.commits <= at) break;
     }
-    assert.ok(steps > 3, "the clone was made in one commit");
-    assert.equal(await eventsNow(), before + 1);
+    await world.platform.work();
+    const copies = (await eventsNow()).filter((id: string) => !before.includes(id));
+    assert.equal(copies.length, 1);
+    assert.equal(await totalOf(copies[0]), 401);
+    world.clock.advance(601_000);
+    await world.platform.work();
+    const listed = await call(`/events/${copies[0]}/elements?page[count]=100`);
+    assert.equal(listed.json.data.length, 100);
+    const kept = await keptOf(store, written);
+    assert.ok(new Set(written).size > 401, "no process died while it copied");
+    assert.equal(kept.length, 401);
   });
 });
+
+const partition = directoryPartition("project", ids.project);
+
+/** Lets the commits of a process fail from one on, before or after its effect. Notes which elements were written. */
+function dieAt(store: DyingStore, at: number, when: "before" | "after") {
+  const { commit } = store;
+  const written: string[] = [];
+  let commits = 0;
+  let isDead = false;
+  store.commit = async (name, batch) => {
+    const isLast = commits++ === at;
+    if (isDead || (isLast && when === "before")) {
+      isDead = true;
+      throw new Error("died");
+    }
+    isDead = isLast;
+    const done = await commit.call(store, name, batch);
+    const puts = batch.writes.filter(({ type, key }) => type === "put" && key.startsWith(elementKey("")));
+    if (name === partition && done.ok) written.push(...puts.map(({ key }) => key));
+    if (isLast) throw new Error("died");
+    return done;
+  };
+  return {
+    written,
+    get commits() {
+      return commits;
+    },
+    end() {
+      store.commit = commit;
+    },
+  };
+}
+
+/** Returns the keys that still have an element. */
+async function keptOf(store: DyingStore, keys: readonly string[]): Promise<readonly string[]> {
+  const unique = [...new Set(keys)];
+  const kept: string[] = [];
+  for (let start = 0; start < unique.length; start += 500) {
+    const part = unique.slice(start, start + 500);
+    const found = await store.read(
+      partition,
+      part.map(key => ({ type: "record", key }) as const),
+    );
+    kept.push(...part.filter((_, index) => found[index] !== null));
+  }
+  return kept;
+}
+
+async function assertKept(
+  store: DyingStore,
+  keys: readonly string[],
+  isMade: boolean,
+  at: number,
+): Promise<void> {
+  const kept = await keptOf(store, keys);
+  assert.equal(kept.length, isMade ? keys.length : 0, `${kept.length} elements are left after commit ${at}`);
+}
