@@ -107,7 +107,7 @@ export function createControl(options: ControlOptions): Control {
     apps: appKind(services),
     events,
     event_templates: templateKind(services),
-    elements: elementKind(),
+    elements: elementKind(services),
     assets,
     tags: tagKind(),
     stats: statsKind(options.store),

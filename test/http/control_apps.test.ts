@@ -315,6 +315,48 @@ describeOnStores("apps", open => {
     assert.equal(failed.status, 422, failed.text);
     assert.equal((await call(`/apps/${third}`, { method: "DELETE" })).status, 204);
   });
+
+  it("holds elements to the fields of their content type, and published ones to the mandatory ones", async t => {
+    const { call, addApp, addProject } = await opened(t, open, outbound);
+    const app = await addApp(server.publish("content"));
+    const project = await addProject(app.json.data.id);
+    const inProject = { relationships: { project: to("projects", project.json.data.id) } };
+    const started = { name: "Match", action: "start" };
+    const event = await call("/events", { body: resource("events", started, inProject) });
+    assert.equal(event.status, 201, event.text);
+    const inEvent = { relationships: { event: to("events", event.json.data.id) } };
+    const create = (attributes: object) =>
+      call("/elements", { body: resource("elements", attributes, inEvent) });
+    const pointersOf = ({ json }: Answer): readonly string[] =>
+      json.errors.map(({ source }: { source: { pointer: string } }) => source.pointer);
+    const field = (key: string, value: unknown) => ({ key, values: { all: value } });
+
+    const unknownType = await create({ content_type: "quizz" });
+    assert.equal(unknownType.status, 422, unknownType.text);
+    assert.deepEqual(pointersOf(unknownType), ["/data/attributes/content_type"]);
+    const question = { fields: [field("question", 1), field("colour", "red")] };
+    const unknownField = await create({ content_type: "poll", question });
+    assert.deepEqual(pointersOf(unknownField), [
+      "/data/attributes/question/fields/0/values/all",
+      "/data/attributes/question/fields/1/key",
+    ]);
+
+    const draft = await create({ content_type: "poll" });
+    assert.equal(draft.status, 201, draft.text);
+    const { id } = draft.json.data;
+    const change = (attributes: object) =>
+      call(`/elements/${id}`, { method: "PATCH", body: resource("elements", attributes) });
+    const early = await change({ action: "publish" });
+    assert.equal(early.status, 422, early.text);
+    assert.deepEqual(pointersOf(early), [
+      "/data/attributes/question/fields",
+      "/data/attributes/question/options",
+    ]);
+    const options = ["Home", "Away"].map(text => ({ fields: [field("text", text)] }));
+    const filled = { fields: [field("question", "Who wins?")], options };
+    const published = await change({ question: filled, action: "publish" });
+    assert.equal(published.status, 204, published.text);
+  });
 });
 
 describe("the catalogue", () => {

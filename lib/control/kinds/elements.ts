@@ -1,8 +1,10 @@
 /** Elements. */
 
 import {
+  type Content,
   type ContentsEntry,
   chronological,
+  contentFaults,
   contentsKey,
   elementKey,
   elementPhase,
@@ -30,6 +32,7 @@ import {
   unknownRelated,
   unprocessable,
 } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import { contentsOf, entryOf } from "./contents.ts";
 import { eventKey } from "./events.ts";
 
@@ -49,7 +52,7 @@ const records: Records = {
 };
 
 /** Builds the kind of elements. */
-export function elementKind(): Kind {
+export function elementKind({ places, apps }: ControlServices): Kind {
   return {
     resource: resources.elements,
     records,
@@ -86,6 +89,10 @@ export function elementKind(): Kind {
           children: children.map(child => ({ type: "elements", id: child.id })),
         },
       };
+    },
+    async before({ id, isNew, input }) {
+      const home = await places.homeOf(isNew ? (input.refs.event ?? "") : id);
+      return home === null ? undefined : { types: await apps.typesOf(home.id) };
     },
     prepare: (entity, draft, change) => prepared(entity, draft, change),
     changed: (entity, draft, change) => list(entity, draft, change),
@@ -134,6 +141,7 @@ function prepared(entity: Entity, draft: Draft, change: Change): Entity {
   const next: Entity = { ...entity, attributes };
   if (previous !== null) requireUnfrozen(previous, next, draft, change);
   requireParent(next, draft, change);
+  requireContent(next, change);
   if (input.action === null) return next;
   const { actions } = phaseOf(next, draft, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
@@ -142,6 +150,24 @@ function prepared(entity: Entity, draft: Draft, change: Change): Entity {
   const name = notedBy[input.action as keyof typeof notedBy];
   // What was revealed once stays so since then.
   return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? now } };
+}
+
+/** A draft has nothing that its content type does not know; a published element has all that is mandatory. */
+function requireContent({ attributes }: Entity, { input, previous }: Change): void {
+  const { types = null, action } = input;
+  const isPublished = action === "publish";
+  const isWritten = ["content_type", "question", "custom_fields"].some(name => name in input.attributes);
+  if (types === null || !(isPublished || isWritten)) return;
+  const type = types.find(each => each.content_type === attributes.content_type);
+  if (type === undefined && previous === null) {
+    const known = types.map(each => each.content_type).join(", ");
+    throw badAttribute(input, "content_type", `Expected a content type of the project's app: ${known}`);
+  }
+  if (type === undefined) return;
+  const faults = contentFaults(type, attributes as Content, { isPublished });
+  if (faults.length === 0) return;
+  const at = `${input.pointer}/attributes`;
+  throw unprocessable(...faults.map(({ pointer, detail }) => ({ pointer: at + pointer, detail })));
 }
 
 /** Returns the number of the right option that a custom field of the input has, or null. */
