@@ -59,7 +59,7 @@ export interface SpecFault {
   readonly detail: string;
 }
 
-/** Most faults that are told. */
+/** Most faults of one answer. */
 const faultsMax = 100;
 
 /** Checks the two files of an app and returns its specification, or all faults. `detailOf` describes an issue. */

@@ -17,7 +17,7 @@ export interface Content {
 }
 
 /** A fault of contents, located in the attributes of the element. */
-export interface ContentFault {
+interface ContentFault {
   readonly pointer: string;
   readonly detail: string;
 }

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { line, plainObject } from "./schemas.ts";
 
 /** Types of the values of properties. */
-export const propertyTypes = [
+const propertyTypes = [
   "text",
   "rich_text",
   "integer",

@@ -17,12 +17,12 @@ export const elementStates = [
   "revoked",
 ] as const;
 /** State of an element. */
-export type ElementState = (typeof elementStates)[number];
+type ElementState = (typeof elementStates)[number];
 
 /** Actions on elements. */
-export const elementActions = ["publish", "stop", "reveal_answer", "reveal_results", "revoke"] as const;
+const elementActions = ["publish", "stop", "reveal_answer", "reveal_results", "revoke"] as const;
 /** An action on an element. */
-export type ElementAction = (typeof elementActions)[number];
+type ElementAction = (typeof elementActions)[number];
 
 /** Facts that decide the state of an element. All times are Unix seconds. */
 export interface ElementTimes {

@@ -138,7 +138,7 @@ export function attribute<const M extends Omit<Attribute, "schema" | "descriptio
 }
 
 /** Returns an attribute that is answered alone. */
-export function told(
+export function readOnly(
   schema: v.GenericSchema,
   description: string,
   more: Omit<Attribute, "schema" | "description" | "write"> = {},
@@ -148,8 +148,8 @@ export function told(
 
 /** Attributes that every kept resource has. */
 export const timestamps = {
-  created_at: told(unixSeconds, "When it was created, in Unix seconds"),
-  created_at_iso: told(isoText, "`created_at` as ISO 8601"),
-  updated_at: told(unixSeconds, "When it was last changed, in Unix seconds"),
-  updated_at_iso: told(isoText, "`updated_at` as ISO 8601"),
+  created_at: readOnly(unixSeconds, "When it was created, in Unix seconds"),
+  created_at_iso: readOnly(isoText, "`created_at` as ISO 8601"),
+  updated_at: readOnly(unixSeconds, "When it was last changed, in Unix seconds"),
+  updated_at_iso: readOnly(isoText, "`updated_at` as ISO 8601"),
 };

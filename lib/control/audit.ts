@@ -28,14 +28,14 @@ import { homeNamed } from "./kinds/people.ts";
 import { type ControlServices, requireAccess } from "./services.ts";
 
 /** The log of a home's audit trail. */
-export const auditKey = "audit";
+const auditKey = "audit";
 /** Entries of a home that are kept. */
 const entriesMax = 10_000;
-/** Changes of one entry that are told one by one. */
+/** Most changes of one entry that are listed. */
 const changesMax = 100;
 
 /** An entry as stored. */
-export interface AuditRecord {
+interface AuditRecord {
   /** Unix seconds. */
   readonly at: number;
   readonly userId: string | null;
@@ -45,7 +45,7 @@ export interface AuditRecord {
 }
 
 /** One change. */
-export interface AuditChange {
+interface AuditChange {
   readonly op: "add" | "update" | "remove";
   readonly type: ResourceType;
   readonly id: string;
@@ -55,7 +55,7 @@ export interface AuditChange {
   readonly action?: string;
 }
 
-/** An operation that the trail tells. */
+/** An operation that the trail lists. */
 interface Recorded {
   readonly op: AuditChange["op"];
   readonly kind: Kind;

@@ -24,7 +24,7 @@ const unitsAtOnce = 2_000_000;
 const stagedMs = 600_000;
 
 /** What is copied. */
-export interface CopySource {
+interface CopySource {
   /** The event or template. */
   readonly id: string;
   /** The key of its record. */
@@ -32,7 +32,7 @@ export interface CopySource {
 }
 
 /** The owner of copied elements: an event, or a template, whose elements nobody finds by their ids. */
-export interface CopyTarget {
+interface CopyTarget {
   readonly home: Home;
   readonly id: string;
   readonly as: "event" | "template";
@@ -41,7 +41,7 @@ export interface CopyTarget {
 }
 
 /** The record of a source with the contents that were read with it. */
-export interface ReadSource {
+interface ReadSource {
   readonly stored: unknown;
   readonly contents: Contents;
   readonly elements: readonly Entity[];

@@ -105,7 +105,7 @@ export class Draft {
 }
 
 /** A rule in steps, each of which may fail on its own. */
-export interface DraftRule<A> {
+interface DraftRule<A> {
   /** Keys that it surely needs. */
   readonly keys: readonly string[];
   readonly steps: readonly ((draft: Draft) => A)[];
@@ -116,7 +116,7 @@ export interface DraftRule<A> {
 /**
  * Runs a rule on a partition and commits its writes. Returns the answers of its steps.
  *
- * @throws {AppError} What the first failing step throws; faults of several steps are told together. `payload_too_large`: more than
+ * @throws {AppError} What the first failing step throws; faults of several steps are reported together. `payload_too_large`: more than
  * one commit can hold. `conflict`: others changed the records at every attempt.
  */
 export async function runDraft<A>(

@@ -4,7 +4,7 @@ import { type BoardEntry, type Partition, readPageAfter, type Store } from "../s
 import type { ListView } from "./jsonapi/queries.ts";
 
 /** A page of a board. */
-export interface ExactPage {
+interface ExactPage {
   readonly ids: readonly string[];
   /** The position after the page; null at the end. */
   readonly next: string | null;

@@ -80,7 +80,7 @@ export interface Change extends Circumstances {
 }
 
 /** Where a record is created. */
-export interface Creation {
+interface Creation {
   /** Where the caller needs a role; null: only operators may create it. */
   readonly under: Identifier | null;
   /** The home of the record, where it is not that of `under`. */

@@ -1,6 +1,6 @@
 /**
  * Elements that no event lists: those of an event that is being made in pieces, and those that a removed event leaves. A note names
- * them, and whoever is late finds it: the work deletes what is noted.
+ * them, and the background work deletes what a note names.
  *
  * @module
  */
@@ -62,7 +62,7 @@ export async function deleteStaged(store: Store, partition: string, eventId: str
       { type: "delete", shape: "record", key: elementKey(each) },
       { type: "delete", shape: "tally", key: statsKey(each) },
     ]);
-    // The check fails if the event was completed meanwhile. A new version of the note lets whoever completes it later fail.
+    // The check fails if the event was completed meanwhile. A new version of the note makes a later completion fail.
     if (stored !== null) writes.push({ type: "put", key, value: stored.value });
     const commit = await store.commit(partition, { checks: [{ key, version }], writes });
     if (!commit.ok) return;

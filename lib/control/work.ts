@@ -21,7 +21,7 @@ const scheduledMax = 1_000;
 export type WorkTask = (home: Home, now: number) => Promise<number | null>;
 
 /** Options of {@linkcode ControlWork}. */
-export interface ControlWorkOptions {
+interface ControlWorkOptions {
   readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;

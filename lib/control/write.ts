@@ -49,7 +49,7 @@ export interface WriteOperation {
 }
 
 /** A batch of operations with its circumstances. */
-export interface WriteRequest {
+interface WriteRequest {
   readonly author: Author;
   readonly operations: readonly WriteOperation[];
   readonly requestId: string;
@@ -235,7 +235,7 @@ function missingHome({ resource }: Kind): never {
   throw new TypeError(`Cannot create ${resource.type}: their kind names no home`);
 }
 
-/** Returns the ids of relationships to one record, as far as they can be read; faults are told later. */
+/** Returns the ids of relationships to one record, as far as they can be read; faults are reported later. */
 export function refsOf(object: ResourceObject | undefined): Readonly<Record<string, string>> {
   const entries = Object.entries(object?.relationships ?? {}).flatMap(([name, value]) => {
     const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;

@@ -12,7 +12,7 @@ import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts
 /** The record of a project that lists its open events. */
 export const openEventsKey = "open";
 /** Most open events of a project. */
-export const openEventsMax = 1_000;
+const openEventsMax = 1_000;
 /** Events that are read together. */
 const readsAtOnce = 500;
 

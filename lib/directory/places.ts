@@ -31,7 +31,7 @@ export function isSameHome(a: Home, b: Home): boolean {
 }
 
 /** Options of {@linkcode Places}. */
-export interface PlacesOptions {
+interface PlacesOptions {
   readonly store: Store;
   readonly random: RandomBytes;
 }

@@ -24,7 +24,7 @@ const eventsAtOnce = 100;
 const readsAtOnce = 16;
 
 /** A record that the control API does not find. */
-export interface Unlisted {
+interface Unlisted {
   /** Names it, for people. */
   readonly name: string;
   repair(): Promise<void>;

@@ -23,7 +23,7 @@ const optionsMax = 100;
 const ownersKept = { entriesMax: 20_000, maxAgeMs: 30_000 };
 
 /** Services that counting needs. */
-export interface ActionCountServices {
+interface ActionCountServices {
   readonly store: Store;
   readonly places: Places;
   readonly directory: Pick<Directory, "project">;

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { elementStates } from "../element_times.ts";
-import { attribute, resource, timestamps, told } from "../resource.ts";
+import { attribute, readOnly, resource, timestamps } from "../resource.ts";
 import { annotations, fieldList, line, seconds } from "../schemas.ts";
 import { annotationFilter } from "./events.ts";
 
@@ -105,15 +105,15 @@ export const elements = resource({
       default: {},
       join: "merge",
     }),
-    state: told(v.picklist(elementStates), "State at the time of the answer"),
-    actions: told(v.array(v.string()), "Actions that are possible now"),
-    position: told(v.number(), "Place in the order of the event, from 0"),
-    published_at: told(scalar, "When it was published, in Unix seconds"),
-    published_at_iso: told(scalar, "`published_at` as ISO 8601"),
-    revoked_at: told(scalar, "When it was revoked, in Unix seconds"),
-    revoked_at_iso: told(scalar, "`revoked_at` as ISO 8601"),
-    results_revealed_at_iso: told(scalar, "When its results were revealed, as ISO 8601"),
-    answer_revealed_at_iso: told(scalar, "When its answer was revealed, as ISO 8601"),
+    state: readOnly(v.picklist(elementStates), "State at the time of the answer"),
+    actions: readOnly(v.array(v.string()), "Actions that are possible now"),
+    position: readOnly(v.number(), "Place in the order of the event, from 0"),
+    published_at: readOnly(scalar, "When it was published, in Unix seconds"),
+    published_at_iso: readOnly(scalar, "`published_at` as ISO 8601"),
+    revoked_at: readOnly(scalar, "When it was revoked, in Unix seconds"),
+    revoked_at_iso: readOnly(scalar, "`revoked_at` as ISO 8601"),
+    results_revealed_at_iso: readOnly(scalar, "When its results were revealed, as ISO 8601"),
+    answer_revealed_at_iso: readOnly(scalar, "When its answer was revealed, as ISO 8601"),
     ...timestamps,
   },
   relationships: {

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { eventStates } from "../event_times.ts";
-import { attribute, resource, timestamps, told } from "../resource.ts";
+import { attribute, readOnly, resource, timestamps } from "../resource.ts";
 import { annotations, fieldList, jsonObject, resourceName, seconds, unixSeconds } from "../schemas.ts";
 
 const flag = v.picklist(["true", "false"], "Expected true or false");
@@ -31,7 +31,7 @@ export const events = resource({
   attributes: {
     name: attribute(resourceName, "Name", { required: true }),
     duration: attribute(seconds, "Seconds from begin to end; 0: until it is stopped", { default: 3_600 }),
-    original_duration: told(scalar, "The duration before extra time, in seconds"),
+    original_duration: readOnly(scalar, "The duration before extra time, in seconds"),
     start_mode: attribute(
       v.picklist(["manual", "clock"]),
       "`clock`: it begins at `start_at`; `manual`: with the action `start`",
@@ -40,12 +40,12 @@ export const events = resource({
     start_at: attribute(unixSeconds, "When it begins, in Unix seconds; 0 or null for manual events", {
       nullable: true,
     }),
-    start_at_iso: told(scalar, "`start_at` as ISO 8601"),
+    start_at_iso: readOnly(scalar, "`start_at` as ISO 8601"),
     end_mode: attribute(v.picklist(["duration", "scheduled"]), "`scheduled`: it ends at `end_at`", {
       default: "duration",
     }),
     end_at: attribute(unixSeconds, "When it ends, in Unix seconds", { nullable: true }),
-    end_at_iso: told(scalar, "`end_at` as ISO 8601"),
+    end_at_iso: readOnly(scalar, "`end_at` as ISO 8601"),
     repeat: attribute(v.boolean(), "True if a copy of it begins after its end", { default: false }),
     repeat_in: attribute(
       v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(525_600)),
@@ -71,11 +71,14 @@ export const events = resource({
       default: {},
       join: "merge",
     }),
-    state: told(v.picklist(eventStates), "State at the time of the answer"),
-    actions: told(v.array(v.picklist(["start", "stop"])), "Actions that are possible now"),
-    live_stats_uuid: told(v.string(), "Id in the address of the live statistics"),
-    element_counts: told(jsonObject, "Number of elements in all, of drafts, scheduled and published ones"),
-    urls: told(jsonObject, "Addresses of the event and its feeds"),
+    state: readOnly(v.picklist(eventStates), "State at the time of the answer"),
+    actions: readOnly(v.array(v.picklist(["start", "stop"])), "Actions that are possible now"),
+    live_stats_uuid: readOnly(v.string(), "Id in the address of the live statistics"),
+    element_counts: readOnly(
+      jsonObject,
+      "Number of elements in all, of drafts, scheduled and published ones",
+    ),
+    urls: readOnly(jsonObject, "Addresses of the event and its feeds"),
     ...timestamps,
   },
   relationships: {
@@ -119,8 +122,8 @@ export const eventTemplates = resource({
     duration: attribute(seconds, "Duration of its events, in seconds", { default: 3_600 }),
     settings: attribute(fieldList(1_000), "Settings of its events", { join: "byKey", default: [] }),
     annotations: attribute(annotations, "Texts by key", { default: {}, join: "merge" }),
-    elements: told(v.array(jsonObject), "The elements of its events", { default: [], heavy: true }),
-    element_count: told(v.number(), "Number of its elements", { default: 0 }),
+    elements: readOnly(v.array(jsonObject), "The elements of its events", { default: [], heavy: true }),
+    element_count: readOnly(v.number(), "Number of its elements", { default: 0 }),
     ...timestamps,
   },
   relationships: {
@@ -150,8 +153,8 @@ export const stats = resource({
   read: "viewer",
   write: "operator",
   attributes: {
-    actions: told(v.number(), "Number of actions", { default: 0 }),
-    options: told(jsonObject, "Number of choices by option, counted from 1", { default: {} }),
+    actions: readOnly(v.number(), "Number of actions", { default: 0 }),
+    options: readOnly(jsonObject, "Number of choices by option, counted from 1", { default: {} }),
   },
   relationships: {},
   lists: [],

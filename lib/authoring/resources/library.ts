@@ -1,7 +1,7 @@
 /** What the projects of a space share: apps with their content types, assets and tags. */
 
 import * as v from "valibot";
-import { attribute, resource, timestamps, told } from "../resource.ts";
+import { attribute, readOnly, resource, timestamps } from "../resource.ts";
 import { fileName, jsonObject, line, uuidText } from "../schemas.ts";
 
 const text = v.nullable(v.string());
@@ -25,12 +25,12 @@ export const apps = resource({
       "Address of `spec.json`; `elements.json` lies beside it",
       { write: "create", required: true },
     ),
-    name: told(text, "Name"),
-    spec_id: told(text, "Id of the app in its specification"),
-    version: told(text, "Version in the specification"),
-    spec_digest: told(text, "Digest of the specification and its element types"),
-    fetched_at: told(v.nullable(v.number()), "When the specification was read, in Unix seconds"),
-    project_count: told(v.number(), "Number of projects that use it", { default: 0 }),
+    name: readOnly(text, "Name"),
+    spec_id: readOnly(text, "Id of the app in its specification"),
+    version: readOnly(text, "Version in the specification"),
+    spec_digest: readOnly(text, "Digest of the specification and its element types"),
+    fetched_at: readOnly(v.nullable(v.number()), "When the specification was read, in Unix seconds"),
+    project_count: readOnly(v.number(), "Number of projects that use it", { default: 0 }),
     ...timestamps,
   },
   relationships: {
@@ -53,13 +53,13 @@ export const contentTypes = resource({
   read: "viewer",
   write: "operator",
   attributes: {
-    name: told(v.string(), "Name"),
-    content_type: told(v.string(), "The value that elements have"),
-    derived_from: told(text, "The type that its behaviour comes from"),
-    enabled: told(v.boolean(), "True if the project uses it", { default: true }),
-    wrapper: told(v.boolean(), "True if its elements show other elements", { default: false }),
-    definition: told(jsonObject, "Its item in `elements.json`", { default: {} }),
-    templates: told(v.array(jsonObject), "Ready-made contents", { default: [] }),
+    name: readOnly(v.string(), "Name"),
+    content_type: readOnly(v.string(), "The value that elements have"),
+    derived_from: readOnly(text, "The type that its behaviour comes from"),
+    enabled: readOnly(v.boolean(), "True if the project uses it", { default: true }),
+    wrapper: readOnly(v.boolean(), "True if its elements show other elements", { default: false }),
+    definition: readOnly(jsonObject, "Its item in `elements.json`", { default: {} }),
+    templates: readOnly(v.array(jsonObject), "Ready-made contents", { default: [] }),
   },
   relationships: { project: { kind: "one", type: "projects", description: "Its project" } },
   lists: [{ under: "projects", path: "content_types" }],
@@ -79,12 +79,12 @@ export const assets = resource({
   attributes: {
     name: attribute(fileName, "Name of the file"),
     alt_text: attribute(line(0, 1_000), "What it shows; empty for decoration", { default: "" }),
-    mime: told(text, "Media type, found in the contents"),
-    bytes: told(v.number(), "Size", { default: 0 }),
-    sha256: told(text, "Digest of the contents, in hexadecimal digits"),
-    width: told(v.nullable(v.number()), "Width of an image in pixels"),
-    height: told(v.nullable(v.number()), "Height of an image in pixels"),
-    url: told(text, "Public address"),
+    mime: readOnly(text, "Media type, found in the contents"),
+    bytes: readOnly(v.number(), "Size", { default: 0 }),
+    sha256: readOnly(text, "Digest of the contents, in hexadecimal digits"),
+    width: readOnly(v.nullable(v.number()), "Width of an image in pixels"),
+    height: readOnly(v.nullable(v.number()), "Height of an image in pixels"),
+    url: readOnly(text, "Public address"),
     ...timestamps,
   },
   relationships: {

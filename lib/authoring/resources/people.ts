@@ -1,7 +1,7 @@
 /** Authoring users, what they may do, and what they did. */
 
 import * as v from "valibot";
-import { attribute, resource, timestamps, told } from "../resource.ts";
+import { attribute, readOnly, resource, timestamps } from "../resource.ts";
 import { jsonObject, line, unixSeconds } from "../schemas.ts";
 
 const email = v.pipe(v.string(), v.maxLength(254), v.email("Expected an e-mail address"));
@@ -17,9 +17,11 @@ export const users = resource({
   read: "viewer",
   write: "operator",
   attributes: {
-    name: told(v.string(), "Name"),
-    email: told(v.string(), "E-mail address"),
-    system_role: told(v.picklist(["user", "operator"]), "`operator`: runs the platform", { default: "user" }),
+    name: readOnly(v.string(), "Name"),
+    email: readOnly(v.string(), "E-mail address"),
+    system_role: readOnly(v.picklist(["user", "operator"]), "`operator`: runs the platform", {
+      default: "user",
+    }),
   },
   relationships: {},
   lists: [],
@@ -92,8 +94,8 @@ export const accessTokens = resource({
       write: "create",
       nullable: true,
     }),
-    prefix: told(v.string(), "The beginning of the token, by which people recognise it"),
-    token: told(v.string(), "The token itself, in the answer of its creation alone"),
+    prefix: readOnly(v.string(), "The beginning of the token, by which people recognise it"),
+    token: readOnly(v.string(), "The token itself, in the answer of its creation alone"),
     ...timestamps,
   },
   relationships: {},
@@ -112,11 +114,11 @@ export const auditEntries = resource({
   read: "admin",
   write: "operator",
   attributes: {
-    at: told(v.number(), "When, in Unix seconds"),
-    user_id: told(v.nullable(v.string()), "The person; null for the platform itself"),
-    token_id: told(v.nullable(v.string()), "The token"),
-    request_id: told(v.nullable(v.string()), "The request"),
-    changes: told(
+    at: readOnly(v.number(), "When, in Unix seconds"),
+    user_id: readOnly(v.nullable(v.string()), "The person; null for the platform itself"),
+    token_id: readOnly(v.nullable(v.string()), "The token"),
+    request_id: readOnly(v.nullable(v.string()), "The request"),
+    changes: readOnly(
       v.array(jsonObject),
       "What was done to which resources: `op`, `type`, `id` and the names of written attributes",
       { default: [] },

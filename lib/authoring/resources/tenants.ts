@@ -1,7 +1,7 @@
 /** Organisations, spaces and projects. */
 
 import * as v from "valibot";
-import { attribute, resource, timestamps, told } from "../resource.ts";
+import { attribute, readOnly, resource, timestamps } from "../resource.ts";
 import { annotations, fieldList, jsonObject, locale, resourceName } from "../schemas.ts";
 
 const domainShape = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/;
@@ -16,7 +16,7 @@ const shared = {
     default: {},
     join: "merge",
   }),
-  urls: told(jsonObject, "Addresses of the resource"),
+  urls: readOnly(jsonObject, "Addresses of the resource"),
 } as const;
 
 /** Customers of the platform. */
@@ -114,7 +114,7 @@ export const projects = resource({
     hidden_elements: attribute(typeNames, "Content types of the app that the project does not use", {
       default: [],
     }),
-    enabled_types: told(typeNames, "Content types of the app that the project uses", { default: [] }),
+    enabled_types: readOnly(typeNames, "Content types of the app that the project uses", { default: [] }),
     audio_sync_default_delay: attribute(delay, "Default delay of audio synchronisation, in seconds", {
       default: 0,
     }),

@@ -23,7 +23,7 @@ const cachedMax = 10_000;
 /** Life of a token without an end of its own, in seconds: a year. */
 const tokenSeconds = 31_536_000;
 /** Most tokens of a user. */
-export const tokensPerUserMax = 100;
+const tokensPerUserMax = 100;
 
 const tokenShape = /^gst_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$/;
 const userKey = "user";
@@ -62,7 +62,7 @@ export interface TokenInfo {
 }
 
 /** A token to create. */
-export interface NewToken {
+interface NewToken {
   readonly userId: string;
   readonly name: string;
   readonly roleCap?: Role | null;
@@ -89,7 +89,7 @@ interface CachedAuthor extends Author {
 }
 
 /** Options of {@linkcode Authors}. */
-export interface AuthorsOptions {
+interface AuthorsOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
   readonly clock: Clock;

@@ -47,7 +47,7 @@ export interface Chain {
 }
 
 /** A role with the place that it comes from. */
-export interface EffectiveRole {
+interface EffectiveRole {
   readonly role: Role;
   /** Null: from no grant. */
   readonly from: Home | null;
@@ -56,7 +56,7 @@ export interface EffectiveRole {
 const noRole: EffectiveRole = { role: "none", from: null };
 
 /** Options of {@linkcode Roles}. */
-export interface RolesOptions {
+interface RolesOptions {
   readonly store: Store;
   readonly directory: Directory;
   readonly clock: () => number;

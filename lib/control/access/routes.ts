@@ -17,7 +17,7 @@ import type { ControlServices } from "../services.ts";
 import type { Author, AuthorUser, TokenInfo, TokenScope } from "./authors.ts";
 
 /** Dependencies of these routes. */
-export interface AccessRoutesContext {
+interface AccessRoutesContext {
   readonly services: ControlServices;
   readonly author: Guard<Author>;
 }
@@ -42,7 +42,7 @@ function meRoute({ author }: AccessRoutesContext): AnyRoute {
 }
 
 /** Returns a user as a resource object. */
-export function userObject({ id, name, email, systemRole }: AuthorUser) {
+function userObject({ id, name, email, systemRole }: AuthorUser) {
   return { type: "users", id, attributes: { name, email, system_role: systemRole } };
 }
 

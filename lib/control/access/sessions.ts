@@ -2,7 +2,7 @@
  * Login of authoring users by a mailed code.
  *
  * Every address that asks gets a session and a code, but the code is mailed to known users alone: neither answers nor the number
- * of operations tell who is known.
+ * of operations reveal who is known.
  *
  * @module
  */
@@ -29,7 +29,7 @@ const attemptsOf = "authors";
 export type LoginServices = Pick<IdentityContext, "codes" | "limiter" | "mailer" | "background">;
 
 /** Dependencies of these routes. */
-export interface SessionRoutesContext {
+interface SessionRoutesContext {
   readonly services: ControlServices;
   readonly login: LoginServices;
   readonly random: RandomBytes;
@@ -140,7 +140,7 @@ function bodyOf<E extends v.ObjectEntries>(name: string, entries: E) {
 
 function codeMail(to: string, code: string) {
   const minutes = codeAgeMsMax / 60_000;
-  const text = `Your code is ${code}. It is valid for ${minutes} minutes and can be used once.\n\nIf you did not ask for it, ignore this message. Never tell the code to anybody.\n`;
+  const text = `Your code is ${code}. It is valid for ${minutes} minutes and can be used once.\n\nIf you did not ask for it, ignore this message. Never give the code to anybody.\n`;
   return { to, kind: "authorCode", subject: "Your code to log in", text, code } as const;
 }
 

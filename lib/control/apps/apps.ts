@@ -20,7 +20,7 @@ const specsMax = 200;
 const notedSecondsMax = 60;
 
 /** Projects that use an app, with the time of the note in Unix seconds. */
-export type AppUses = Readonly<Record<string, number>>;
+type AppUses = Readonly<Record<string, number>>;
 
 /** Returns the projects that use an app. */
 export function usesOf({ state }: Entity): AppUses {
@@ -33,7 +33,7 @@ export function appKey(id: string): string {
 }
 
 /** Dependencies of {@linkcode Apps}. */
-export interface AppsOptions {
+interface AppsOptions {
   readonly store: Store;
   readonly directory: Directory;
   readonly clock: () => number;

@@ -52,7 +52,7 @@ export interface CheckRow {
 }
 
 /** A specification with the outcomes of all steps. */
-export interface ReadApp {
+interface ReadApp {
   /** Null: a step failed. */
   readonly app: AppSpec | null;
   readonly checks: readonly CheckRow[];

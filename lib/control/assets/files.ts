@@ -27,7 +27,7 @@ export const notesKey = "asset_files";
 const notesAtOnce = 100;
 
 /** Facts of a stored file. */
-export interface FileFacts extends FileKind {
+interface FileFacts extends FileKind {
   readonly bytes: number;
   readonly sha256: string;
 }

@@ -105,7 +105,7 @@ export function nounOf(type: ResourceType): string {
 }
 
 /** The place of a page in a list whose pages have numbers. */
-export interface NumberedPage {
+interface NumberedPage {
   /** From 1. */
   readonly number: number;
   readonly size: number;

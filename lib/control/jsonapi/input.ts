@@ -1,5 +1,5 @@
 /**
- * Reads resource objects of bodies against the definitions of their resources. All faults are told at once.
+ * Reads resource objects of bodies against the definitions of their resources. All faults are reported at once.
  *
  * @module
  */
@@ -25,7 +25,7 @@ export interface ResourceObject {
 }
 
 /** How a resource object is read. */
-export interface InputOptions {
+interface InputOptions {
   readonly resource: Resource;
   readonly isNew: boolean;
   /** The caller's role where the record is. */
