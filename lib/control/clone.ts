@@ -15,8 +15,8 @@ import { dryRun } from "./jsonapi/queries.ts";
 import { documentSchema, ResourceBody } from "./jsonapi/schemas.ts";
 import { type Kind, notFound, unprocessable } from "./kind.ts";
 import { eventKey } from "./kinds/events.ts";
-import { isDryRun, objectOf, type ResourceRoutesContext, writeErrors } from "./routes.ts";
 import { homeOf, requireAccess } from "./services.ts";
+import { isDryRun, objectOf, type ResourceRoutesContext, writeErrors } from "./write_calls.ts";
 
 const { events } = resources;
 const CloneBody = named(

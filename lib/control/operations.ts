@@ -17,8 +17,8 @@ import type { ResourceObject } from "./jsonapi/input.ts";
 import { dryRun } from "./jsonapi/queries.ts";
 import { SentResource } from "./jsonapi/schemas.ts";
 import { type Kind, unprocessable } from "./kind.ts";
-import { bodyBytesMax, newId, type ResourceRoutesContext, writeErrors } from "./routes.ts";
 import type { WriteOperation } from "./write.ts";
+import { bodyBytesMax, newId, type ResourceRoutesContext, writeErrors } from "./write_calls.ts";
 
 /** The media type of JSON:API with its extension. */
 const atomicMediaType = `${jsonApiMediaType};ext="https://jsonapi.org/ext/atomic"`;

@@ -5,16 +5,12 @@
  */
 
 import * as v from "valibot";
-import { uuid } from "../auth/crypto/mod.ts";
-import type { RandomBytes } from "../auth/mod.ts";
-import type { Operation, Resource, ResourceType } from "../authoring/mod.ts";
+import type { Operation, ResourceType } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, type Guard, isNotModified, jsonApiMediaType, named, route } from "../http/mod.ts";
-import type { Author } from "./access/authors.ts";
+import { type AnyRoute, isNotModified, jsonApiMediaType, named, route } from "../http/mod.ts";
 import { annotationRoutes } from "./annotations.ts";
-import { type Home, platformHome } from "./entity.ts";
+import { platformHome } from "./entity.ts";
 import {
-  type AuthorCall,
   answer,
   article,
   idOf,
@@ -26,7 +22,6 @@ import {
   selfOf,
   words,
 } from "./jsonapi/calls.ts";
-import type { ResourceObject } from "./jsonapi/input.ts";
 import {
   dryRun,
   listQuery,
@@ -36,24 +31,21 @@ import {
   viewOf,
   writeQuery,
 } from "./jsonapi/queries.ts";
-import { bodySchema, documentSchema, listSchema, pascal, ResourceBody } from "./jsonapi/schemas.ts";
+import { documentSchema, listSchema, pascal } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
-import type { Reader } from "./read.ts";
-import { type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
-import { refsOf, type WriteOperation, type Writer } from "./write.ts";
-
-/** Largest body of the control API. */
-export const bodyBytesMax = 6 * 1_048_576;
-
-/** What the routes of resources need. */
-export interface ResourceRoutesContext {
-  readonly services: ControlServices;
-  readonly kinds: Kinds;
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly author: Guard<Author>;
-  readonly random: RandomBytes;
-}
+import { homeFor, homeOf, requireAccess } from "./services.ts";
+import {
+  bodyBytesMax,
+  bodyOf,
+  exampleId,
+  isDryRun,
+  mismatch,
+  newId,
+  objectOf,
+  type ResourceRoutesContext,
+  write,
+  writeErrors,
+} from "./write_calls.ts";
 
 /** Builds the routes of every resource that has a kind. */
 export function resourceRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
@@ -309,101 +301,3 @@ function inBody(error: unknown, prefix: string): unknown {
   }));
   return new AppError(error.code, error.message, { fields });
 }
-
-/** Errors of every route that writes. */
-export const writeErrors = [
-  "not_found",
-  "forbidden",
-  "conflict",
-  "precondition_failed",
-  "unprocessable",
-  "not_acceptable",
-] as const;
-
-async function write(
-  call: AuthorCall,
-  operation: WriteOperation,
-  { services, writer }: ResourceRoutesContext,
-  isAnswered = true,
-) {
-  const query = call.query as Query;
-  const shown = {
-    base: services.base,
-    fields: viewOf(operation.kind.resource, query).fields,
-    // Spares reading heavy attributes for an answer that shows nothing.
-    isListed: !isAnswered,
-  };
-  const [data = null] = await writer.write({
-    author: call.principal,
-    operations: [operation],
-    requestId: call.requestId,
-    isDry: isDryRun(call),
-    shown,
-  });
-  return { data: data ?? { type: operation.kind.resource.type, id: operation.id, attributes: {} } };
-}
-
-/**
- * Makes the id of a new record: of its own for what is a home, else one that leads to its home. Returns the home as well, or null for
- * one that is not known yet.
- *
- * @param homes Homes of records that the same request creates, by their ids.
- */
-export async function newId(
-  kind: Kind,
-  object: ResourceObject,
-  parent: WriteOperation["parent"],
-  { services, kinds, random }: ResourceRoutesContext,
-  homes: ReadonlyMap<string, Home> = new Map(),
-): Promise<{ readonly id: string; readonly home: Home | null }> {
-  const own = uuid(random);
-  const { under, home = null } = kind.createdIn(refsOf(object), own, parent ?? null);
-  if (home !== null || under === null) return { id: own, home };
-  const above = kinds[under.type];
-  const created = homes.get(under.id);
-  const found = created ?? (above === undefined ? null : await homeOf(services, above, under.id));
-  if (found === null) return { id: own, home };
-  const owner = await homeFor(services, kind, found);
-  return { id: await services.places.newId(owner, { isNew: isNewHome(homes, owner) }), home: owner };
-}
-
-/** Returns true if the same request creates the home. */
-function isNewHome(homes: ReadonlyMap<string, Home>, { id }: Home): boolean {
-  return homes.get(id)?.id === id;
-}
-
-/** Returns the resource object of a body, which must have the type of the route. */
-export function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
-  const { data } = call.body as v.InferOutput<typeof ResourceBody>;
-  if (data.type !== type) throw mismatch("/data/type", `Expected the type ${type}`);
-  return data;
-}
-
-function mismatch(pointer: string, detail: string): AppError {
-  return new AppError("conflict", "Cannot take the resource as it is another one than the address names", {
-    fields: [{ pointer, detail }],
-  });
-}
-
-/** Returns true if a request asks what it would do. */
-export function isDryRun({ query }: AuthorCall): boolean {
-  return (query as Query).dry_run === "true";
-}
-
-function bodyOf(resource: Resource, isNew: boolean) {
-  const { type, example = {}, changeExample = example, relationships } = resource;
-  const needed = Object.entries(relationships).filter(([, { required }]) => isNew && required === true);
-  const linked = needed.map(([name, { type: to }]) => [name, { data: { type: to, id: exampleId } }]);
-  const related = linked.length === 0 ? {} : { relationships: Object.fromEntries(linked) };
-  const sent = { data: { type, attributes: isNew ? example : changeExample, ...related } };
-  return {
-    schema: ResourceBody,
-    described: bodySchema(resource, isNew),
-    maxBytes: bodyBytesMax,
-    mediaTypes: [jsonApiMediaType],
-    example: sent as never,
-  };
-}
-
-/** An id for examples. */
-const exampleId = "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31";

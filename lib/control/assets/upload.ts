@@ -13,8 +13,8 @@ import type { ResourceObject } from "../jsonapi/documents.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
 import { type Input, type Kind, notFound, unknownRelated } from "../kind.ts";
 import { unknownTags } from "../kinds/assets.ts";
-import type { ResourceRoutesContext } from "../routes.ts";
 import { requireAccess } from "../services.ts";
+import type { ResourceRoutesContext } from "../write_calls.ts";
 import { type AssetFiles, fileBytesMax, type NewFile } from "./files.ts";
 
 /** Time in ms in which a file has to arrive from another server. */

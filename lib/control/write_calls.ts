@@ -1,0 +1,136 @@
+/**
+ * What the routes that write have in common: their context, bodies and errors, and the way from a call to the writer.
+ *
+ * @module
+ */
+
+import type * as v from "valibot";
+import { uuid } from "../auth/crypto/mod.ts";
+import type { RandomBytes } from "../auth/mod.ts";
+import type { Resource, ResourceType } from "../authoring/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { type Guard, jsonApiMediaType } from "../http/mod.ts";
+import type { Author } from "./access/authors.ts";
+import type { Home } from "./entity.ts";
+import type { AuthorCall } from "./jsonapi/calls.ts";
+import type { ResourceObject } from "./jsonapi/input.ts";
+import { type Query, viewOf } from "./jsonapi/queries.ts";
+import { bodySchema, ResourceBody } from "./jsonapi/schemas.ts";
+import type { Kind } from "./kind.ts";
+import type { Reader } from "./read.ts";
+import { type ControlServices, homeFor, homeOf, type Kinds } from "./services.ts";
+import { refsOf, type WriteOperation, type Writer } from "./write.ts";
+
+/** Largest body of the control API. */
+export const bodyBytesMax = 6 * 1_048_576;
+
+/** What the routes of resources need. */
+export interface ResourceRoutesContext {
+  readonly services: ControlServices;
+  readonly kinds: Kinds;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly author: Guard<Author>;
+  readonly random: RandomBytes;
+}
+
+/** Errors of every route that writes. */
+export const writeErrors = [
+  "not_found",
+  "forbidden",
+  "conflict",
+  "precondition_failed",
+  "unprocessable",
+  "not_acceptable",
+] as const;
+
+/** Makes the change that a request asks for. */
+export async function write(
+  call: AuthorCall,
+  operation: WriteOperation,
+  { services, writer }: ResourceRoutesContext,
+  isAnswered = true,
+) {
+  const query = call.query as Query;
+  const shown = {
+    base: services.base,
+    fields: viewOf(operation.kind.resource, query).fields,
+    // Spares reading heavy attributes for an answer that shows nothing.
+    isListed: !isAnswered,
+  };
+  const [data = null] = await writer.write({
+    author: call.principal,
+    operations: [operation],
+    requestId: call.requestId,
+    isDry: isDryRun(call),
+    shown,
+  });
+  return { data: data ?? { type: operation.kind.resource.type, id: operation.id, attributes: {} } };
+}
+
+/**
+ * Makes the id of a new record: of its own for what is a home, else one that leads to its home. Returns the home as well, or null for
+ * one that is not known yet.
+ *
+ * @param homes Homes of records that the same request creates, by their ids.
+ */
+export async function newId(
+  kind: Kind,
+  object: ResourceObject,
+  parent: WriteOperation["parent"],
+  { services, kinds, random }: ResourceRoutesContext,
+  homes: ReadonlyMap<string, Home> = new Map(),
+): Promise<{ readonly id: string; readonly home: Home | null }> {
+  const own = uuid(random);
+  const { under, home = null } = kind.createdIn(refsOf(object), own, parent ?? null);
+  if (home !== null || under === null) return { id: own, home };
+  const above = kinds[under.type];
+  const created = homes.get(under.id);
+  const found = created ?? (above === undefined ? null : await homeOf(services, above, under.id));
+  if (found === null) return { id: own, home };
+  const owner = await homeFor(services, kind, found);
+  return { id: await services.places.newId(owner, { isNew: isNewHome(homes, owner) }), home: owner };
+}
+
+/** Returns true if the same request creates the home. */
+function isNewHome(homes: ReadonlyMap<string, Home>, { id }: Home): boolean {
+  return homes.get(id)?.id === id;
+}
+
+/** Returns the resource object of a body, which must have the type of the route. */
+export function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
+  const { data } = call.body as v.InferOutput<typeof ResourceBody>;
+  if (data.type !== type) throw mismatch("/data/type", `Expected the type ${type}`);
+  return data;
+}
+
+/** Creates the error for a resource object that is not the one of the address. */
+export function mismatch(pointer: string, detail: string): AppError {
+  return new AppError("conflict", "Cannot take the resource as it is another one than the address names", {
+    fields: [{ pointer, detail }],
+  });
+}
+
+/** Returns true if a request asks what it would do. */
+export function isDryRun({ query }: AuthorCall): boolean {
+  return (query as Query).dry_run === "true";
+}
+
+/** Returns the body of a creation or change. */
+export function bodyOf(resource: Resource, isNew: boolean) {
+  const { type, example = {}, changeExample = example, relationships } = resource;
+  const needed = Object.entries(relationships).filter(([, { required }]) => isNew && required === true);
+  const linked = needed.map(([name, { type: to }]) => [name, { data: { type: to, id: exampleId } }]);
+  const related = linked.length === 0 ? {} : { relationships: Object.fromEntries(linked) };
+  const sent = { data: { type, attributes: isNew ? example : changeExample, ...related } };
+  return {
+    schema: ResourceBody,
+    described: bodySchema(resource, isNew),
+    maxBytes: bodyBytesMax,
+    mediaTypes: [jsonApiMediaType],
+    example: sent as never,
+  };
+}
+
+/** An id for examples. */
+export const exampleId = "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31";
