@@ -12,32 +12,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { openPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";
 import { bundleForBench, canMeasure, compare, ratio, table, type Variant } from "./harness.ts";
 import type { Scene } from "./http_stack.ts";
+import { type Commits, recordCommits } from "./recorded_commits.ts";
 
 const rounds = Number(process.argv[2] ?? 3);
 const path = "/api/v2/me";
 
 async function prepare(): Promise<{ scene: Scene; token: string }> {
-  const commits: (readonly [Partition, Batch])[] = [];
+  const commits: Commits = [];
   let reads = 0;
   const world = await openPlatform(
     async clock => {
       const store = createMemoryStore({ clock });
-      const { commit, read } = store;
+      const { read } = store;
       store.read = ((partition, queries) => {
         reads++;
         return read.call(store, partition, queries);
       }) as typeof read;
-      store.commit = async (partition, batch) => {
-        const committed = await commit.call(store, partition, batch);
-        if (committed.ok) commits.push([partition, { writes: batch.writes }]);
-        return committed;
-      };
-      return store;
+      return recordCommits(store, commits);
     },
     { startAt: Date.now() },
   );

@@ -13,11 +13,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";
 import { bundleForBench, canMeasure, compare, ratio, table, type Variant } from "./harness.ts";
 import type { Scene } from "./http_stack.ts";
+import { type Commits, recordCommits } from "./recorded_commits.ts";
 
 const rounds = Number(process.argv[2] ?? 3);
 const eventsCount = 100;
@@ -26,13 +26,13 @@ const path = `/api/v2/projects/${ids.project}/events?page%5Bcount%5D=${eventsCou
 const settings = [{ key: "description", values: { all: "A".repeat(100) } }];
 
 async function prepare(): Promise<{ scene: Scene; token: string; trips: number }> {
-  const commits: (readonly [Partition, Batch])[] = [];
+  const commits: Commits = [];
   let reads = 0;
   let waiting = 0;
   const world = await openPlatform(
     async clock => {
       const store = createMemoryStore({ clock });
-      const { commit, read } = store;
+      const { read } = store;
       // Reads that are asked for at once are one round trip on Redis.
       store.read = (async (partition, queries) => {
         if (waiting++ === 0) reads++;
@@ -40,12 +40,7 @@ async function prepare(): Promise<{ scene: Scene; token: string; trips: number }
         waiting--;
         return await read.call(store, partition, queries);
       }) as typeof read;
-      store.commit = async (partition, batch) => {
-        const committed = await commit.call(store, partition, batch);
-        if (committed.ok) commits.push([partition, { writes: batch.writes }]);
-        return committed;
-      };
-      return store;
+      return recordCommits(store, commits);
     },
     { startAt: Date.now() },
   );

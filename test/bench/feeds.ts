@@ -13,18 +13,16 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { Places } from "../../lib/directory/mod.ts";
 import { ActionCounts } from "../../lib/feeds/mod.ts";
 import { silentLogger, systemTimer } from "../../lib/http/mod.ts";
-import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { operatorHeaders, resource, to } from "../http/_control_examples.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";
 import { bundleForBench, canMeasure, compare, ratio, table, type Variant } from "./harness.ts";
+import { type Commits, recordCommits } from "./recorded_commits.ts";
 
 const rounds = Number(process.argv[2] ?? 3);
 const elements = 50;
 const reports = 20_000;
 const text = "An element of some length, as a producer writes it. ".repeat(2);
-
-type Commits = (readonly [Partition, Batch])[];
 
 async function openScene(): Promise<{
   world: TestPlatform;
@@ -35,13 +33,7 @@ async function openScene(): Promise<{
   const commits: Commits = [];
   const openStore = async (clock: () => number) => {
     const store = createMemoryStore({ clock });
-    const { commit } = store;
-    store.commit = async (partition, batch) => {
-      const committed = await commit.call(store, partition, batch);
-      if (committed.ok) commits.push([partition, { writes: batch.writes }]);
-      return committed;
-    };
-    return store;
+    return recordCommits(store, commits);
   };
   const world = await openPlatform(openStore, { clock: Date.now, rateLimits: "off" });
   const headers = await operatorHeaders(world);

@@ -12,11 +12,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { runtimes } from "../runtime/runtimes.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";
 import { bundleForBench, canMeasure, compare, type Load, ratio, table, type Variant } from "./harness.ts";
+import { type Commits, recordCommits } from "./recorded_commits.ts";
 
 const rounds = Number(process.argv[2] ?? 5);
 const fans = 1_000;
@@ -24,27 +24,17 @@ const fans = 1_000;
 /** Start settings of a server under test. */
 export interface Scene {
   /** Every commit that made the data, in order. */
-  readonly commits: readonly (readonly [Partition, Batch])[];
+  readonly commits: Readonly<Commits>;
   /** The answers that the bare servers give, by path. */
   readonly answers: Readonly<Record<string, string>>;
 }
 
 /** Lets fans act on a platform, and keeps every commit, so that each server under test can start from the same data. */
 async function prepare(): Promise<{ scene: Scene; token: string }> {
-  const commits: (readonly [Partition, Batch])[] = [];
-  const world = await openPlatform(
-    async clock => {
-      const store = createMemoryStore({ clock });
-      const { commit } = store;
-      store.commit = async (partition, batch) => {
-        const committed = await commit.call(store, partition, batch);
-        if (committed.ok) commits.push([partition, { writes: batch.writes }]);
-        return committed;
-      };
-      return store;
-    },
-    { clock: Date.now },
-  );
+  const commits: Commits = [];
+  const world = await openPlatform(async clock => recordCommits(createMemoryStore({ clock }), commits), {
+    clock: Date.now,
+  });
   let token = "";
   for (let index = 0; index < fans; index++) {
     const fan = await world.fan(`Fan ${index}`);

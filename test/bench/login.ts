@@ -21,12 +21,12 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { nativeKernels } from "../../adapters/native/mod.ts";
 import { systemRandom } from "../../lib/auth/mod.ts";
 import { createPasswordHasher } from "../../lib/auth/passwords/mod.ts";
-import type { Batch, Partition } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";
 import { bundleForBench, canMeasure, compare, median, ratio, table, type Variant } from "./harness.ts";
 import { checkLatencies, percentile, stormOfLogins } from "./login_load.ts";
 import type { Lateness } from "./login_server.ts";
+import { type Commits, recordCommits } from "./recorded_commits.ts";
 
 const rounds = Number(process.argv[2] ?? 3);
 const loginsPerRound = 8;
@@ -44,26 +44,17 @@ const paths = {
 
 interface Prepared {
   readonly world: TestPlatform;
-  readonly commits: readonly (readonly [Partition, Batch])[];
+  readonly commits: Readonly<Commits>;
   readonly token: string;
 }
 
 /** A platform with one user, and every commit that made it, so that servers can start from the same data. */
 async function prepare(): Promise<Prepared> {
-  const commits: (readonly [Partition, Batch])[] = [];
-  const world = await openPlatform(
-    async clock => {
-      const store = createMemoryStore({ clock });
-      const { commit } = store;
-      store.commit = async (partition, batch) => {
-        const committed = await commit.call(store, partition, batch);
-        if (committed.ok) commits.push([partition, { writes: batch.writes }]);
-        return committed;
-      };
-      return store;
-    },
-    { clock: Date.now, passwordKernels: nativeKernels() },
-  );
+  const commits: Commits = [];
+  const world = await openPlatform(async clock => recordCommits(createMemoryStore({ clock }), commits), {
+    clock: Date.now,
+    passwordKernels: nativeKernels(),
+  });
   for (const data of [credentials, stranger]) await world.call("/v1/user", { body: { ...pool, data } });
   const token: string = (await world.call("/v1/user/login", login)).json.data.accessToken;
   await world.call(paths.check, { token });
