@@ -27,6 +27,7 @@ const benchmarks: readonly Benchmark[] = [
   "control 3",
   "feeds 3",
   "control_lists 3",
+  "control_writes",
   "login",
   "sessions",
   "tokens",
