@@ -14,6 +14,8 @@ export interface ContentsEntry {
   readonly parent?: string;
   /** When producers published it, in Unix seconds. */
   readonly at?: number;
+  /** The revision that published it, which orders what was published in one second. */
+  readonly nth?: number;
   /** Seconds after the begin of the event at which the clock publishes it. */
   readonly offset?: number;
   readonly isRevoked?: true;
@@ -65,9 +67,11 @@ export function elementCounts({ elements }: Contents, { begin, end }: EventInsta
 export function chronological({ elements }: Contents, begin: number | null): readonly ContentsEntry[] {
   const timeOf = ({ at, offset }: ContentsEntry): number =>
     at ?? (offset === undefined ? Number.POSITIVE_INFINITY : (begin ?? unplanned) + offset);
-  const keyed = elements.map(entry => ({ entry, time: timeOf(entry) }));
+  const keyed = elements.map(entry => ({ entry, time: timeOf(entry), nth: entry.nth ?? 0 }));
   // Two infinities have no difference.
-  return keyed.sort((a, b) => (a.time === b.time ? 0 : a.time - b.time)).map(({ entry }) => entry);
+  return keyed
+    .sort((a, b) => (a.time === b.time ? a.nth - b.nth : a.time - b.time))
+    .map(({ entry }) => entry);
 }
 
 /** A time behind all others, for events whose begin nobody knows. */

@@ -1,5 +1,6 @@
 /** The feeds of an event: its history, its latest results and its live statistics. */
 
+import { chronological } from "../authoring/contents.ts";
 import {
   type ElementPhase,
   elementPhase,
@@ -92,11 +93,14 @@ export function liveStatsOf(source: CountedSource, now: number): Timed<LiveStats
   return { value: { id, state: phase.state, actions: actionsOf(counts, id), elements }, validUntil };
 }
 
-function showOf({ event, elements }: EventSource, now: number): Show {
+function showOf({ event, contents, elements }: EventSource, now: number): Show {
   const phase = eventPhase(eventTimesOf(event), now);
+  const byId = new Map(elements.map(element => [element.id, element]));
   const instants: (number | null)[] = [phase.changesAt];
   const shown: Shown[] = [];
-  for (const element of elements) {
+  for (const { id } of chronological(contents, phase.begin)) {
+    const element = byId.get(id);
+    if (element === undefined) continue;
     const own = elementPhase(elementTimesOf(element), phase, now);
     const revealed = revelation(element, own, phase);
     const { publishedAt } = own;
@@ -104,7 +108,6 @@ function showOf({ event, elements }: EventSource, now: number): Show {
     if (publishedAt === null || publishedAt > now || own.state === "revoked") continue;
     shown.push({ element, phase: own, publishedAt, ...revealed });
   }
-  shown.sort((a, b) => a.publishedAt - b.publishedAt);
   return { phase, shown, validUntil: nextAfter(now, instants) };
 }
 

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
+import { playOldClient } from "../support/old_client.ts";
 import { until } from "../support/until.ts";
 
 /** Address of the server and contents of its demo; read when a test runs. */
@@ -172,6 +173,13 @@ function addMainPathTests(target: () => Target): void {
       if (entries.some(({ userId }) => userId === fan.userId)) break;
     }
     await reader.leave();
+  });
+
+  it("serves a client that was written for other deployments", async () => {
+    const { baseUrl, operatorToken: token, organisationId, spaceId } = target().demo;
+    assert.ok(token !== null);
+    const specUrl = `${baseUrl}/apps/catalogue/1.0.0/spec.json`;
+    await playOldClient({ baseUrl, token, organisationId, spaceId, specUrl, fetch });
   });
 
   it("refuses calls without a token", async () => {

@@ -243,8 +243,11 @@ function list(entity: Entity, draft: Draft, { previous, input }: Change): void {
     throw new AppError("conflict", `Cannot add another element to the event: it has ${elementsMax}`);
   }
   const index = elements.findIndex(({ id }) => id === entity.id);
-  const parent = input.refs.parent === undefined ? elements[index]?.parent : (input.refs.parent ?? undefined);
-  const entry = entryOf(entity, parent);
+  const before = elements[index];
+  const parent = input.refs.parent === undefined ? before?.parent : (input.refs.parent ?? undefined);
+  const nth = before?.at === undefined ? rev : before.nth;
+  const bare = entryOf(entity, parent);
+  const entry = bare.at === undefined || nth === undefined ? bare : { ...bare, nth };
   draft.put(contentsKey(eventId), {
     rev: rev + 1,
     elements: index < 0 ? [...elements, entry] : elements.with(index, entry),
