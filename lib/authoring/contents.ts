@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EventInstants } from "./event_times.ts";
+import { type EventInstants, eventState } from "./event_times.ts";
 
 /** An element as its event lists it. */
 export interface ContentsEntry {
@@ -50,15 +50,17 @@ export function statsKey(id: string): string {
 }
 
 /** Counts the elements of an event at `now`, in Unix seconds. Revoked and cancelled ones are counted in `all` alone. */
-export function elementCounts({ elements }: Contents, { begin, end }: EventInstants, now: number) {
+export function elementCounts({ elements }: Contents, event: EventInstants, now: number) {
   const counts = { all: elements.length, drafts: 0, scheduled: 0, published: 0 };
+  const { begin, end } = event;
+  const isOver = eventState(event, now) === "past";
   for (const { at, offset, isRevoked } of elements) {
     if (isRevoked) continue;
     const planned = offset === undefined || begin === null ? null : begin + offset;
-    const isCancelled = planned !== null && end !== null && planned >= end && now >= end;
-    if (at !== undefined || (planned !== null && planned <= now && !isCancelled)) counts.published += 1;
+    const isReached = planned !== null && planned <= now && (end === null || planned < end);
+    if (at !== undefined || isReached) counts.published += 1;
     else if (offset === undefined) counts.drafts += 1;
-    else if (!isCancelled) counts.scheduled += 1;
+    else if (!isOver) counts.scheduled += 1;
   }
   return counts;
 }

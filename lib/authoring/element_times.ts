@@ -84,10 +84,12 @@ function closingOf(
   { end }: EventPhase,
   publishedAt: number,
 ): number | null {
-  const ends = [stoppedAt, duration === 0 ? null : publishedAt + duration, end].filter(at => at !== null);
   // What is published while the event is on demand stays open until it is stopped or its duration is over.
-  const counted = end !== null && publishedAt >= end ? ends.filter(at => at !== end) : ends;
-  return counted.length === 0 ? null : Math.min(...counted);
+  const eventEnd = end !== null && publishedAt >= end ? null : end;
+  const ends = [stoppedAt, duration === 0 ? null : publishedAt + duration, eventEnd].filter(
+    at => at !== null,
+  );
+  return ends.length === 0 ? null : Math.min(...ends);
 }
 
 /** The times that actions note. */
