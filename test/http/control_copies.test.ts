@@ -7,10 +7,10 @@ import { elementKey } from "../../lib/authoring/mod.ts";
 import { directoryPartition } from "../../lib/directory/mod.ts";
 import { createDyingStore, type DyingStore } from "../support/dying_store.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnCluster, describeOnEveryStore, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
-describeOnEveryStore("clones of events", open => {
+function clones(open: OpenStore): void {
   async function opened(t: TestContext, elements: number) {
     let dying: DyingStore | undefined;
     const world = await openPlatform(async clock => {
@@ -124,7 +124,7 @@ describeOnEveryStore("clones of events", open => {
     const { call, clone, totalOf } = await opened(t, 1_000);
     const seen = new Set<number>();
     let isOver = false;
-    const reader = (async () => {
+    const readers = Array.from({ length: 4 }, async () => {
       while (!isOver) {
         const { data } = (await call(`/projects/${ids.project}/events?sort=-created_at`)).json;
         const copy = data.find(
@@ -133,11 +133,11 @@ describeOnEveryStore("clones of events", open => {
         if (copy !== undefined) seen.add(await totalOf(copy.id));
         await setImmediate();
       }
-    })();
+    });
     const cloned = await clone();
     assert.equal(cloned.status, 201, cloned.text);
     isOver = true;
-    await reader;
+    await Promise.all(readers);
     seen.add(await totalOf(cloned.json.data.id));
     assert.deepEqual([...seen], [1_000]);
   });
@@ -202,7 +202,10 @@ describeOnEveryStore("clones of events", open => {
     assert.ok(new Set(written).size > 401, "no process died while it copied");
     assert.equal(kept.length, 401);
   });
-});
+}
+
+describeOnEveryStore("clones of events", clones);
+describeOnCluster("clones of events", clones);
 
 const partition = directoryPartition("project", ids.project);
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type Answer, ids, openPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnCluster, describeOnEveryStore, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 import { errorCode } from "./_families.ts";
 
@@ -14,7 +14,7 @@ function pointers({ json }: Answer): string[] {
   return json.errors.map(({ source }: { source: { pointer: string } }) => source.pointer);
 }
 
-describeOnEveryStore("elements of the control API", open => {
+function elements(open: OpenStore): void {
   async function opened(t: TestContext) {
     const world = await openPlatform(open);
     t.after(() => world.dispose());
@@ -176,14 +176,19 @@ describeOnEveryStore("elements of the control API", open => {
     assert.equal(await shown(), "vote,close,event_end,manual,answer");
   });
 
-  it("lets exactly one of 64 editors with one entity tag win", async t => {
-    const { patch, read, element } = await opened(t);
+  it("lets exactly one of 64 editors with one entity tag win, in two processes", async t => {
+    const { world, read, element } = await opened(t);
     const id = await element();
     const { etag } = (await read("elements", id)).meta;
+    const other = await openPlatform(async () => world.store, { startAt: world.clock.now() });
+    t.after(() => other.platform.close());
+    const headers = { ...(await operatorHeaders(world)), "if-match": etag };
     const answers = await Promise.all(
-      Array.from({ length: 64 }, (_, n) =>
-        patch("elements", id, { label: String(n) }, {}, { "if-match": etag }),
-      ),
+      Array.from({ length: 64 }, (_, n) => {
+        const { call } = n % 2 === 0 ? world : other;
+        const body = resource("elements", { label: String(n) }, { id });
+        return call(`/api/v2/elements/${id}`, { method: "PATCH", body, headers });
+      }),
     );
     assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [204, 412]);
     assert.equal(answers.filter(({ status }) => status === 204).length, 1);
@@ -388,4 +393,7 @@ describeOnEveryStore("elements of the control API", open => {
     const change = resource("events", { name: "y" }, { id: event });
     assert.equal(await send(`/events/${event}`, "PATCH", ext, "*/*", change), 415);
   });
-});
+}
+
+describeOnEveryStore("elements of the control API", elements);
+describeOnCluster("elements of the control API", elements);

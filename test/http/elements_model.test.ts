@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 import { ModelEvent, type Plan } from "./_event_model.ts";
 
@@ -27,15 +27,17 @@ const livelyNames = new Set(["reveal_results_mode", "reveal_answer_mode", "revea
 
 /** An element of an event. */
 class ModelElement {
+  readonly event: ModelEvent;
+  readonly plan: ElementPlan;
   /** When each action was first done, in Unix seconds. */
   readonly done = new Map<Action, number>();
   /** The how many-th publication by hand it was. */
   nth = 0;
 
-  constructor(
-    readonly event: ModelEvent,
-    readonly plan: ElementPlan,
-  ) {}
+  constructor(event: ModelEvent, plan: ElementPlan) {
+    this.event = event;
+    this.plan = plan;
+  }
 
   /** The end of the event, known once it has begun. */
   get end(): number {
@@ -103,8 +105,8 @@ class ModelElement {
   }
 }
 
-describeOnStores("elements and their model", open => {
-  for (let seed = 1; seed <= sampleSize(20, 6); seed++) {
+function compared(open: OpenStore, seeds: number): void {
+  for (let seed = 1; seed <= seeds; seed++) {
     it(`agree on random sequences, seed ${seed}`, async t => {
       const world = await openPlatform(open);
       t.after(() => world.dispose());
@@ -258,4 +260,7 @@ describeOnStores("elements and their model", open => {
       }
     });
   }
-});
+}
+
+describeOnStores("elements and their model", open => compared(open, sampleSize(20, 6)));
+describeOnCluster("elements and their model", open => compared(open, 2));

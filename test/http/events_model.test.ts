@@ -6,12 +6,12 @@ import { createRandom } from "../../adapters/conformance/random.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { describeOnStores } from "../support/stores.ts";
+import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 import { ModelEvent, type Plan } from "./_event_model.ts";
 
-describeOnStores("events and their model", open => {
-  for (let seed = 1; seed <= sampleSize(40, 6); seed++) {
+function compared(open: OpenStore, seeds: number): void {
+  for (let seed = 1; seed <= seeds; seed++) {
     it(`agree on random sequences, seed ${seed}`, async t => {
       const world = await openPlatform(open);
       t.after(() => world.dispose());
@@ -88,4 +88,7 @@ describeOnStores("events and their model", open => {
       }
     });
   }
-});
+}
+
+describeOnStores("events and their model", open => compared(open, sampleSize(40, 6)));
+describeOnCluster("events and their model", open => compared(open, 3));

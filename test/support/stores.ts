@@ -6,7 +6,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
 import { isFullRun } from "./full.ts";
-import { redisAvailable, sharedRedis } from "./redis.ts";
+import { redisAvailable, sharedCluster, sharedRedis } from "./redis.ts";
 
 /** Opens a fresh, empty store whose clock is the given one. */
 export type OpenStore = (clock: () => number) => Promise<Store>;
@@ -18,27 +18,54 @@ type StoreSuite = (open: OpenListingStore, on: "memory" | "Redis") => void;
 
 /** Declares the suite in memory, and in a full run on Redis too. */
 export function describeOnStores(title: string, body: StoreSuite): void {
-  declare(title, body, isFullRun ? redisAvailable() : "on Redis in a full run: npm test -- --full");
+  declareInMemory(title, body);
+  declareOnRedis(title, open => body(open, "Redis"), skipUnlessFull("Redis"));
 }
 
 /** Declares the suite in memory and on Redis in every run: for races, and for one suite of each area. */
 export function describeOnEveryStore(title: string, body: StoreSuite): void {
-  declare(title, body, redisAvailable());
+  declareInMemory(title, body);
+  declareOnRedis(title, open => body(open, "Redis"), redisAvailable());
 }
 
-function declare(title: string, body: StoreSuite, skipRedis: string | false): void {
+/** Declares the suite on Redis Cluster in a full run: for what several partitions have a part in. */
+export function describeOnCluster(title: string, body: (open: OpenListingStore) => void): void {
+  declareOnRedis(title, body, skipUnlessFull("Redis Cluster"), {
+    on: "Redis Cluster",
+    server: sharedCluster,
+  });
+}
+
+function skipUnlessFull(on: string): string | false {
+  return isFullRun ? redisAvailable() : `on ${on} in a full run: npm test -- --full`;
+}
+
+function declareInMemory(title: string, body: StoreSuite): void {
   describe(`${title} (memory)`, () => {
     body(async clock => createMemoryStore({ clock }), "memory");
   });
-  describe(`${title} (Redis)`, { skip: skipRedis }, () => {
+}
+
+interface Servers {
+  readonly on: string;
+  readonly server: () => Promise<{ readonly url: string }>;
+}
+
+function declareOnRedis(
+  title: string,
+  body: (open: OpenListingStore) => void,
+  skip: string | false,
+  { on, server }: Servers = { on: "Redis", server: sharedRedis },
+): void {
+  describe(`${title} (${on})`, { skip }, () => {
     const opened: AsyncDisposable[] = [];
     // A connection that stays open would keep the process from ending.
     after(async () => void (await Promise.all(opened.map(store => store[Symbol.asyncDispose]()))));
     body(async clock => {
-      const server = await sharedRedis();
-      const store = createRedisStore({ server: server.url, prefix: `t:${randomUUID()}:`, clock });
+      const { url } = await server();
+      const store = createRedisStore({ server: url, prefix: `t:${randomUUID()}:`, clock });
       opened.push(store);
       return store;
-    }, "Redis");
+    });
   });
 }
