@@ -27,6 +27,7 @@ const SpecSchema = plainObject(
     id: line(1, 200),
     version: line(1, 100),
     base_apps_url: address,
+    embed_url: optional(v.nullable(address)),
     listings: optional(plainObject(v.looseObject({ past: optional(count), future: optional(count) }))),
     ...v.entriesFromList(
       ["curation", "schedule", "analytics", "live_activity", "localisation"],

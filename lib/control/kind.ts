@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ContentsEntry, ContentType, Resource, ResourceType } from "../authoring/mod.ts";
+import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import type { Author } from "./access/authors.ts";
 import type { Draft } from "./draft.ts";
@@ -59,8 +59,8 @@ export interface Input {
   >;
   /** Elements that the new record gets. */
   readonly copied?: CopiedElements;
-  /** Content types of the project's app; null: it has no app. */
-  readonly types?: readonly ContentType[] | null;
+  /** The app that a project gets. */
+  readonly usedApp?: AppSpec;
   /** Ids by relationship to many. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   /** The value of the attribute `action`. */

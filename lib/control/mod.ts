@@ -89,17 +89,18 @@ export interface Control {
  */
 export function createControl(options: ControlOptions): Control {
   const { publicUrl, random } = options;
+  const work = new ControlWork(options);
   const services: ControlServices = {
     ...options,
+    work,
     places: new Places(options),
-    apps: new Apps(options),
-    work: new ControlWork(options),
+    apps: new Apps({ ...options, work }),
     base: `${publicUrl}/api/v2`,
     userAgent: `Grandstand-Authoring/1.0 (+${publicUrl})`,
   };
-  services.work.add(eventTask(services));
-  services.work.add(stagedTask(options.store));
-  const files = new AssetFiles({ ...options, work: services.work });
+  work.add(eventTask(services));
+  work.add(stagedTask(options.store));
+  const files = new AssetFiles({ ...options, work });
   const assets = assetKind(services);
   const events = eventKind(services);
   const kinds: Kinds = {
@@ -119,7 +120,7 @@ export function createControl(options: ControlOptions): Control {
   const author = authorGuard(services.authors);
   const context = { services, kinds, reader, writer, author, random };
   return {
-    work: () => services.work.run(),
+    work: () => work.run(),
     routes: [
       ...accessRoutes({ services, author }),
       ...sessionRoutes({ services, login: options.login, random }),

@@ -23,8 +23,11 @@ export {
   loyaltyBytesMax,
 } from "./loyalty_versions.ts";
 export {
+  defaultListings,
   type EventCandidate,
   isOpen,
+  type ListingBounds,
+  listedMax,
   type OpenEvent,
   openEventOf,
   openEventsKey,

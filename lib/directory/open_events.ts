@@ -48,8 +48,16 @@ export function withOpenEvent(
   );
 }
 
-/** Past and future events that listings show beside all current ones. */
-const shownMax = 10;
+/** Numbers of past and future events that listings show beside all current ones. */
+export interface ListingBounds {
+  readonly past: number;
+  readonly future: number;
+}
+
+/** Bounds of projects whose app names none. */
+export const defaultListings: ListingBounds = { past: 10, future: 10 };
+/** Most past, and most future, events that an app can ask for. */
+export const listedMax = 100;
 
 /** An event with its state. */
 export interface EventCandidate extends Pick<OpenEvent, "id" | "start" | "created"> {
@@ -64,6 +72,7 @@ export function shownEvents(
   open: readonly OpenEvent[],
   begun: readonly BoardEntry[],
   now: number,
+  { past: pastMax, future: futureMax }: ListingBounds,
 ): readonly EventCandidate[] {
   const ids = new Set(open.map(({ id }) => id));
   const closed = begun
@@ -77,8 +86,10 @@ export function shownEvents(
   );
   const past = [...of("past"), ...closed].sort(byStart);
   return [
-    ...[...past.slice(-shownMax), ...of("on_demand"), ...of("current")].sort(byStart),
-    ...future.slice(0, shownMax),
+    ...[...past.slice(Math.max(0, past.length - pastMax)), ...of("on_demand"), ...of("current")].sort(
+      byStart,
+    ),
+    ...future.slice(0, futureMax),
   ];
 }
 

@@ -26,7 +26,7 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
     version,
     phase: eventPhase(eventTimesOf(event), now),
   }));
-  const { attributes = {} } = project.authored ?? {};
+  const { attributes = {}, state = {} } = project.authored ?? {};
   const locales = (attributes.locales ?? []) as string[];
   return {
     value: {
@@ -36,7 +36,7 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
         audio_sync_default_delay: Number(attributes.audio_sync_default_delay ?? 0),
         audio_sync_max_delay: Number(attributes.audio_sync_max_delay ?? 0),
         tracking_id: project.id,
-        embed: withoutScheme(base),
+        embed: withoutScheme(state.embed ?? base),
         history_ignore: [],
         is_localisation_supported: locales.length > 0,
         locales,

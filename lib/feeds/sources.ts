@@ -8,7 +8,9 @@ import { type Contents, contentsKey, elementKey, noContents, statsKey } from "..
 import type { ElementFacts } from "../authoring/element_times.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
 import {
+  defaultListings,
   directoryPartition,
+  type ListingBounds,
   openEventsKey,
   openEventsOf,
   type Places,
@@ -35,11 +37,16 @@ const staleMs = 60_000;
 /** Events, and projects, whose records a process keeps. */
 const entriesMax = 1_000;
 /** Events that have begun, newest first, among which the past ones of a project are looked for. */
-const begunMax = 200;
+const begunMax = 300;
 
 /** What authors wrote of a record beside what the fan side reads. Seeded records have none of it. */
 interface Authored {
-  readonly authored?: { readonly created: number; readonly attributes: Readonly<Record<string, unknown>> };
+  readonly authored?: {
+    readonly created: number;
+    readonly attributes: Readonly<Record<string, unknown>>;
+    /** What the app of a project says. Projects without an app have none of it. */
+    readonly state?: { readonly listings?: ListingBounds; readonly embed?: string | null };
+  };
 }
 
 /** An element as stored. */
@@ -161,11 +168,19 @@ export class Sources {
     ]);
     if (project === null) return { value: null };
     const listed = open === null ? await openEventsOf(store, id, now) : parseOpenEvents(open);
-    const queries = shownEvents(listed, begun.entries, now).map(each => record(`event:${each.id}`));
-    const events = existing(await readAll(store, partition, queries));
+    const parsed = parse<Project & Authored>(project);
+    const bounds = parsed.authored?.state?.listings ?? defaultListings;
+    const shown = shownEvents(listed, begun.entries, now, bounds);
+    const events = existing(
+      await readAll(
+        store,
+        partition,
+        shown.map(each => record(`event:${each.id}`)),
+      ),
+    );
     return {
       value: {
-        project: parse<Project & Authored>(project),
+        project: parsed,
         events: events.map(stored => ({ event: parse<EventRecord>(stored), version: stored.version })),
       },
       version: [project, ...events].map(each => each.version).join(" "),

@@ -101,6 +101,7 @@ export async function describeDemo(
   });
   const { token: operatorToken } = await platform.authors.createToken({ userId: operator.id, name: "Demo" });
   await platform.loyalty.codePools.add({ organisationId, spaceId, poolId: "shop" }, demoCodes(systemRandom));
+  await useCatalogue(platform, { ...common, operatorToken });
   return {
     ...common,
     ...none,
@@ -109,6 +110,40 @@ export async function describeDemo(
     operatorToken,
     serviceToken: token?.accessToken ?? null,
   };
+}
+
+/** Lets the demo's project use the catalogue, as an author does it. Does nothing where no authors are served. */
+async function useCatalogue(
+  platform: Platform,
+  {
+    baseUrl,
+    spaceId,
+    projectId,
+    operatorToken,
+  }: Pick<Demo, "baseUrl" | "spaceId" | "projectId" | "operatorToken">,
+): Promise<void> {
+  async function call(method: string, path: string, data?: object) {
+    const headers = { authorization: `Bearer ${operatorToken}`, "content-type": "application/vnd.api+json" };
+    const body = data === undefined ? null : JSON.stringify({ data });
+    const request = new Request(`${baseUrl}/api/v2${path}`, { method, headers, body });
+    const response = await platform.fetch(request);
+    const answer = (await response.json().catch(() => null)) as { readonly data?: Answered } | null;
+    return answer?.data ?? null;
+  }
+  interface Answered {
+    readonly id: string;
+    readonly links: { readonly self: string };
+  }
+  const space = await call("GET", `/spaces/${spaceId}`);
+  if (space === null) return;
+  const [root] = space.links.self.split("/api/v2/");
+  const app = await call("POST", "/apps", {
+    type: "apps",
+    attributes: { spec_url: `${root}/apps/catalogue/1.0.0/spec.json` },
+    relationships: { space: { data: { type: "spaces", id: spaceId } } },
+  });
+  if (app === null) throw new Error("Cannot register the catalogue for the demo");
+  await call("PATCH", `/projects/${projectId}/relationships/app`, { type: "apps", id: app.id });
 }
 
 /** Returns curl commands for a POSIX shell that show the main features. */

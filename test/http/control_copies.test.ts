@@ -5,18 +5,15 @@ import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { elementKey } from "../../lib/authoring/mod.ts";
 import { directoryPartition } from "../../lib/directory/mod.ts";
-import { createDyingStore, type DyingStore } from "../support/dying_store.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { dieAtCommit } from "../support/dying_store.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { describeOnCluster, describeOnEveryStore, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
 function clones(open: OpenStore): void {
   async function opened(t: TestContext, elements: number) {
-    let dying: DyingStore | undefined;
-    const world = await openPlatform(async clock => {
-      dying = createDyingStore(await open(clock));
-      return dying;
-    });
+    const world = await openPlatform(open);
     t.after(() => world.dispose());
     const authorization = await operatorHeaders(world);
     const call = (
@@ -48,8 +45,7 @@ function clones(open: OpenStore): void {
       call(`/events/${event}/clone`, { body: resource("events", { name: "Copy" }), headers });
     const totalOf = async (id: string) =>
       (await call(`/events/${id}/elements?page[count]=1`)).json.meta.total;
-    if (dying === undefined) throw new TypeError("Cannot test without a store");
-    return { world, call, clone, event, made, totalOf, store: dying };
+    return { world, call, clone, event, made, totalOf, store: world.store };
   }
 
   it("copies elements as drafts that mention each other", async t => {
@@ -209,38 +205,18 @@ describeOnCluster("clones of events", clones);
 
 const partition = directoryPartition("project", ids.project);
 
-/** Lets the commits of a process fail from one on, before or after its effect. Notes which elements were written. */
-function dieAt(store: DyingStore, at: number, when: "before" | "after") {
-  const { commit } = store;
+/** Lets a process die at a commit, and notes which elements it wrote. */
+function dieAt(store: Store, at: number, when: "before" | "after") {
   const written: string[] = [];
-  let commits = 0;
-  let isDead = false;
-  store.commit = async (name, batch) => {
-    const isLast = commits++ === at;
-    if (isDead || (isLast && when === "before")) {
-      isDead = true;
-      throw new Error("died");
-    }
-    isDead = isLast;
-    const done = await commit.call(store, name, batch);
-    const puts = batch.writes.filter(({ type, key }) => type === "put" && key.startsWith(elementKey("")));
-    if (name === partition && done.ok) written.push(...puts.map(({ key }) => key));
-    if (isLast) throw new Error("died");
-    return done;
-  };
-  return {
-    written,
-    get commits() {
-      return commits;
-    },
-    end() {
-      store.commit = commit;
-    },
-  };
+  const death = dieAtCommit(store, at, when, (name, { writes }) => {
+    const puts = writes.filter(({ type, key }) => type === "put" && key.startsWith(elementKey("")));
+    if (name === partition) written.push(...puts.map(({ key }) => key));
+  });
+  return Object.assign(death, { written });
 }
 
 /** Returns the keys that still have an element. */
-async function keptOf(store: DyingStore, keys: readonly string[]): Promise<readonly string[]> {
+async function keptOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
   const unique = [...new Set(keys)];
   const kept: string[] = [];
   for (let start = 0; start < unique.length; start += 500) {
@@ -254,12 +230,7 @@ async function keptOf(store: DyingStore, keys: readonly string[]): Promise<reado
   return kept;
 }
 
-async function assertKept(
-  store: DyingStore,
-  keys: readonly string[],
-  isMade: boolean,
-  at: number,
-): Promise<void> {
+async function assertKept(store: Store, keys: readonly string[], isMade: boolean, at: number): Promise<void> {
   const kept = await keptOf(store, keys);
   assert.equal(kept.length, isMade ? keys.length : 0, `${kept.length} elements are left after commit ${at}`);
 }

@@ -1,7 +1,7 @@
 /** A store whose process dies at a chosen moment: before an operation, or between its effect and its answer. */
 
 import { AppError } from "../../lib/errors/mod.ts";
-import type { Store } from "../../lib/storage/mod.ts";
+import type { Batch, Store } from "../../lib/storage/mod.ts";
 
 /** When the process dies. */
 export interface Death {
@@ -54,6 +54,45 @@ export function createDyingStore(store: Store): DyingStore {
     dieAt(decided) {
       death = decided;
       operations = 0;
+    },
+  };
+}
+
+/** A death that can be undone, so that another process goes on with the store. */
+export interface CommitDeath {
+  /** Commits that were begun. */
+  readonly commits: number;
+  end(): void;
+}
+
+/** Lets the commits of a store fail from one on, before or after its effect. `done` learns of the others. */
+export function dieAtCommit(
+  store: Store,
+  at: number,
+  when: Death["when"],
+  done: (partition: string, batch: Batch) => void = () => {},
+): CommitDeath {
+  const { commit } = store;
+  let commits = 0;
+  let isDead = false;
+  store.commit = async (partition, batch) => {
+    const isLast = commits++ === at;
+    if (isDead || (isLast && when === "before")) {
+      isDead = true;
+      throw new Error("died");
+    }
+    isDead = isLast;
+    const result = await commit.call(store, partition, batch);
+    if (result.ok) done(partition, batch);
+    if (isLast) throw new Error("died");
+    return result;
+  };
+  return {
+    get commits() {
+      return commits;
+    },
+    end() {
+      store.commit = commit;
     },
   };
 }

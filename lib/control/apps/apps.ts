@@ -2,7 +2,8 @@
  * The apps of spaces: what they specify, and which projects use them.
  *
  * The record `apps` of a space lists its apps with the projects that use each; `app:<id>` has a specification, which never changes. A
- * project is noted here before it names the app, so that an app which is used cannot be removed.
+ * project is noted here before it names the app, so that an app which is used cannot be removed. The work settles notes of processes
+ * that died before the project named the app, or after it.
  *
  * @module
  */
@@ -10,16 +11,18 @@
 import type { AppSpec, ContentType } from "../../authoring/mod.ts";
 import { Cache, type Loaded } from "../../background/mod.ts";
 import { type Directory, directoryPartition } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import { decide, type Store } from "../../storage/mod.ts";
 import { type Entity, projectCodec } from "../entity.ts";
+import type { ControlWork } from "../work.ts";
 
 /** The record of a space that lists its apps. */
 export const appsKey = "apps";
 const specsMax = 200;
-/** Age in seconds of a note from which a project that does not name the app counts as one that was never made. */
-const notedSecondsMax = 60;
+/** Age in ms from which a note that is not settled is that of a dead process. */
+const unsettledMsMax = 60_000;
 
-/** Projects that use an app, with the time of the note in Unix seconds. */
+/** Projects that use an app, with the time of the note in Unix seconds until it is settled, which is 0. */
 type AppUses = Readonly<Record<string, number>>;
 
 /** Returns the projects that use an app. */
@@ -32,10 +35,28 @@ export function appKey(id: string): string {
   return `app:${id}`;
 }
 
+/** A content type of a project. */
+export interface ProjectType {
+  readonly definition: ContentType;
+  /** False: the project hides it. */
+  readonly isEnabled: boolean;
+}
+
+/** An app that a project is about to use. */
+export interface AppUse {
+  readonly spaceId: string;
+  readonly appId: string;
+  readonly projectId: string;
+  /** True if nothing is to be noted. */
+  readonly isDry: boolean;
+}
+
 /** Dependencies of {@linkcode Apps}. */
 interface AppsOptions {
   readonly store: Store;
   readonly directory: Directory;
+  readonly work: ControlWork;
+  /** Unix ms. */
   readonly clock: () => number;
 }
 
@@ -46,6 +67,7 @@ export class Apps {
 
   constructor(options: AppsOptions) {
     this.#options = options;
+    options.work.add(async ({ kind, id }, now) => (kind === "space" ? await this.settleAll(id, now) : null));
   }
 
   /** Returns the specification of an app, or null if the space has no such app. */
@@ -61,50 +83,84 @@ export class Apps {
     return stored === null ? null : projectCodec.decode(stored);
   }
 
-  /** Returns the content types of a project's app; null: it has no app. */
-  async typesOf(projectId: string): Promise<readonly ContentType[] | null> {
-    const { app, space } = (await this.project(projectId))?.refs ?? {};
+  /** Returns the content types of a project; null: it has no app. */
+  async typesOf(project: Entity): Promise<readonly ProjectType[] | null> {
+    const { app, space } = project.refs;
     if (app === undefined || space === undefined) return null;
-    return (await this.spec(space, app))?.elements ?? null;
+    const spec = await this.spec(space, app);
+    return spec === null ? null : typesOf(spec, project);
   }
 
-  /** Notes that a project is about to use an app. Returns false if the space has no such app. */
-  async use(spaceId: string, id: string, projectId: string): Promise<boolean> {
-    const now = Math.floor(this.#options.clock() / 1_000);
-    return await this.#change(spaceId, id, uses => ({ ...uses, [projectId]: now }));
+  /**
+   * Returns the content types of a project whose specification this process has read; null: it has no app. Rules use it, as a
+   * specification never changes.
+   *
+   * @throws {AppError} `conflict`: the project has had its app for less than a second.
+   */
+  readTypesOf(project: Entity): readonly ProjectType[] | null {
+    const { app, space } = project.refs;
+    if (app === undefined || space === undefined) return null;
+    const spec = this.#specs.get(`${space}/${app}`) ?? null;
+    if (spec !== null) return typesOf(spec, project);
+    this.#options.directory.forget({ kind: "project", id: project.id }, []);
+    throw new AppError(
+      "conflict",
+      "Cannot write now as the project was just moved to another app: try again",
+    );
   }
 
-  /** Forgets a noted project that does not use the app: it was moved to another one, or its creation failed. */
-  async releaseUnused(spaceId: string, id: string, projectId: string): Promise<void> {
-    const [stored] = await this.#options.store.read(directoryPartition("project", projectId), [
-      { type: "record", key: "project" },
-    ]);
-    if (stored !== null && projectCodec.decode(JSON.parse(stored.value)).refs.app === id) return;
-    await this.#change(spaceId, id, ({ [projectId]: _, ...uses }) => uses);
+  /** Notes that a project is about to use an app in place of others, and returns the app; null: the space has no such app. */
+  async use({ spaceId, appId, projectId, isDry }: AppUse): Promise<AppSpec | null> {
+    const { work, clock } = this.#options;
+    if (!isDry) await work.expect({ kind: "space", id: spaceId });
+    const now = Math.floor(clock() / 1_000);
+    const isThere = await this.#change(spaceId, apps => {
+      if (!apps.some(app => app.id === appId)) return null;
+      const isUsed = (app: Entity): boolean => app.id === appId || usesOf(app)[projectId] !== undefined;
+      return isDry ? apps : apps.map(app => (isUsed(app) ? withUse(app, projectId, now) : app));
+    });
+    return isThere ? await this.spec(spaceId, appId) : null;
   }
 
-  /** Forgets noted projects that do not use the app, of processes that ended. */
-  async releaseStale(spaceId: string, id: string): Promise<void> {
-    const { store, clock } = this.#options;
-    const [list] = await store.read(directoryPartition("space", spaceId), [{ type: "record", key: appsKey }]);
+  /** Settles the notes about a project: it uses the app that its record names, and no other. */
+  async settle(spaceId: string, projectId: string): Promise<void> {
+    const partition = directoryPartition("project", projectId);
+    const [stored] = await this.#options.store.read(partition, [{ type: "record", key: "project" }]);
+    const used = stored === null ? undefined : projectCodec.decode(JSON.parse(stored.value)).refs.app;
+    await this.#change(spaceId, apps =>
+      apps.map(app =>
+        usesOf(app)[projectId] === undefined ? app : withUse(app, projectId, app.id === used ? 0 : null),
+      ),
+    );
+  }
+
+  /** Settles the notes that dead processes left in a space. Returns when there may be others to settle, in Unix ms. */
+  async settleAll(spaceId: string, now: number): Promise<number | null> {
+    const partition = directoryPartition("space", spaceId);
+    const [list] = await this.#options.store.read(partition, [{ type: "record", key: appsKey }]);
     const apps = list === null ? [] : (JSON.parse(list.value) as readonly Entity[]);
-    const uses = apps.filter(app => app.id === id).flatMap(app => Object.entries(usesOf(app)));
-    for (const [projectId, noted] of uses) {
-      if (noted <= clock() / 1_000 - notedSecondsMax) await this.releaseUnused(spaceId, id, projectId);
+    const unsettled = apps.flatMap(app => Object.entries(usesOf(app)).filter(([, noted]) => noted > 0));
+    let next: number | null = null;
+    for (const [projectId, noted] of new Map(unsettled)) {
+      const at = noted * 1_000 + unsettledMsMax;
+      if (at <= now) await this.settle(spaceId, projectId);
+      else next = Math.min(at, next ?? at);
     }
+    return next;
   }
 
-  async #change(spaceId: string, id: string, change: (uses: AppUses) => AppUses): Promise<boolean> {
+  async #change(
+    spaceId: string,
+    change: (apps: readonly Entity[]) => readonly Entity[] | null,
+  ): Promise<boolean> {
     return await decide(this.#options.store, directoryPartition("space", spaceId), {
       reads: [{ type: "record", key: appsKey }],
       idempotent: true,
       apply: ([stored]) => {
-        const apps = stored === null ? [] : (JSON.parse(stored.value) as readonly Entity[]);
-        const found = apps.find(app => app.id === id);
-        if (found === undefined) return { writes: [], answer: false };
-        const changed = { ...found, state: { ...found.state, projects: change(usesOf(found)) } };
-        const value = JSON.stringify(apps.map(app => (app === found ? changed : app)));
-        return { writes: [{ type: "put", key: appsKey, value }], answer: true };
+        const changed = change(stored === null ? [] : (JSON.parse(stored.value) as readonly Entity[]));
+        const value = JSON.stringify(changed);
+        const isSame = changed === null || value === (stored?.value ?? "[]");
+        return { writes: isSame ? [] : [{ type: "put", key: appsKey, value }], answer: changed !== null };
       },
     });
   }
@@ -115,4 +171,16 @@ export class Apps {
     ]);
     return { value: stored === null ? null : (JSON.parse(stored.value) as AppSpec) };
   }
+}
+
+function typesOf({ elements }: AppSpec, { attributes }: Entity): readonly ProjectType[] {
+  const hidden = (attributes.hidden_elements ?? []) as readonly string[];
+  return elements.map(definition => ({ definition, isEnabled: !hidden.includes(definition.content_type) }));
+}
+
+/** Returns an app with a note about a project, or without it. */
+function withUse(app: Entity, projectId: string, noted: number | null): Entity {
+  const { [projectId]: _, ...others } = usesOf(app);
+  const projects = noted === null ? others : { ...others, [projectId]: noted };
+  return { ...app, state: { ...app.state, projects } };
 }

@@ -15,8 +15,9 @@ import type { Author } from "../access/authors.ts";
 import type { Entity } from "../entity.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
 import { dryRun } from "../jsonapi/queries.ts";
-import { type Kind, notFound } from "../kind.ts";
+import { notFound } from "../kind.ts";
 import { useApp } from "../kinds/apps.ts";
+import { templatesKey } from "../kinds/templates.ts";
 import { type ControlServices, type Kinds, requireAccess } from "../services.ts";
 import type { Writer } from "../write.ts";
 
@@ -49,17 +50,15 @@ const MoveDocument = named(
 );
 
 /** Builds the route. */
-export function moveRoute({ services, kinds, writer, author }: AppRoutesContext): AnyRoute {
-  const { projects } = kinds;
-  if (projects === undefined) throw new TypeError("Cannot move projects without their kind");
+export function moveRoute(context: AppRoutesContext): AnyRoute {
   return route({
     method: "PATCH",
     path: "/api/v2/projects/:projectId/relationships/app",
     operation: "changeProjectApp",
     summary: "Move a project to another app",
     description:
-      "Makes the project use another app of its space. Answers 409 with `types` while elements have content types that the other app lacks, unless `force` is `true`. Needs the role admin.",
-    auth: author,
+      "Makes the project use another app of its space. Answers 409 with `types` while elements of events or event templates have content types that the other app lacks, unless `force` is `true`; such elements cannot be published then. Needs the role admin.",
+    auth: context.author,
     params: idParams("projects"),
     query: v.strictObject({
       ...dryRun,
@@ -79,58 +78,43 @@ export function moveRoute({ services, kinds, writer, author }: AppRoutesContext)
       204: { description: "It is moved" },
       200: { description: "What a move would change, with `dry_run`", schema: MoveDocument },
     },
-    errors: ["not_found", "forbidden", "conflict", "precondition_failed", "unprocessable", "not_acceptable"],
-    handle: call => moveProject(call, { services, writer, projects }) as never,
+    errors: ["not_found", "forbidden", "conflict", "precondition_failed", "not_acceptable"],
+    handle: call => moveProject(call, context) as never,
   });
 }
 
-async function moveProject(
-  call: AuthorCall,
-  {
-    services,
-    writer,
-    projects,
-  }: { readonly services: ControlServices; readonly writer: Writer; readonly projects: Kind },
-): Promise<Reply> {
-  const body = call.body as v.InferOutput<typeof MoveBody>;
+async function moveProject(call: AuthorCall, { services, kinds, writer }: AppRoutesContext): Promise<Reply> {
+  const { data } = call.body as v.InferOutput<typeof MoveBody>;
   const query = call.query as { readonly dry_run?: string; readonly force?: string };
   const id = idOf(call, "projects");
   const isDry = query.dry_run === "true";
+  const { apps, base } = services;
   const home = { kind: "project", id } as const;
   await requireAccess(services, call.principal, home, { needed: "admin", noun: "project" });
-  const project = await services.apps.project(id);
-  if (project === null) throw notFound("project");
-  const { space: spaceId = "", app: former } = project.refs;
-  const appId = body.data.id;
-  const input = { attributes: {}, refs: { app: appId }, action: null, pointer: "" };
-  const change = { id, input, isDry: true, author: call.principal };
-  const tried = await useApp(services, change, spaceId);
-  const next = tried.attributes.app_types as readonly string[];
-  const before = (await services.apps.typesOf(id))?.map(type => type.content_type);
-  const removed = (before ?? []).filter(type => !next.includes(type));
-  if (query.force !== "true" && (before === undefined || removed.length > 0))
+  const project = await apps.project(id);
+  if (project === null || kinds.projects === undefined) throw notFound("project");
+  const use = { spaceId: project.refs.space ?? "", appId: data.id, projectId: id, pointer: "/data/id" };
+  const { elements } = (await useApp(services, { ...use, isDry: true })).usedApp;
+  const before = (await apps.typesOf(project))?.map(({ definition }) => definition.content_type);
+  const next = elements.map(type => type.content_type);
+  const removed_types = (before ?? []).filter(type => !next.includes(type));
+  if (query.force !== "true" && (before === undefined || removed_types.length > 0))
     await requireUnused(services, id, next);
-  const { attributes, after } = await useApp(services, { ...change, isDry }, spaceId);
+  const { after, usedApp } = await useApp(services, { ...use, isDry });
+  const ifMatch = call.request.headers.get("if-match") ?? undefined;
+  const more = { refs: { app: data.id }, usedApp };
   const [written] = await writer
     .write({
       author: call.principal,
-      operations: [
-        {
-          ...{ op: "update", kind: projects, id, pointer: "" },
-          more: { refs: input.refs, attributes },
-          ifMatch: call.request.headers.get("if-match") ?? undefined,
-        },
-      ],
+      operations: [{ op: "update", kind: kinds.projects, id, pointer: "", more, ifMatch }],
       requestId: call.requestId,
       isDry,
-      shown: { base: services.base, fields: new Map(), isListed: true },
+      shown: { base, fields: new Map(), isListed: true },
     })
     .finally(after);
-  if (!isDry && former !== undefined) await services.apps.releaseUnused(spaceId, former, id);
-  const added_types = next.filter(type => !(before ?? []).includes(type));
-  const meta = { dry_run: true, added_types, removed_types: removed };
-  if (isDry) return answer(call, { data: body.data, meta } as never);
-  return { status: 204, headers: { etag: String(written?.meta?.etag) } };
+  if (!isDry) return { status: 204, headers: { etag: String(written?.meta?.etag) } };
+  const added_types = next.filter(type => before?.includes(type) !== true);
+  return answer(call, { data, meta: { dry_run: true, added_types, removed_types } } as never);
 }
 
 /** @throws {AppError} `conflict`: elements have content types that are not among these. */
@@ -139,13 +123,13 @@ async function requireUnused(
   projectId: string,
   next: readonly string[],
 ): Promise<void> {
-  const used = await usedTypes(store, projectId);
-  const lost = used.filter(type => !next.includes(type));
-  if (lost.length === 0) return;
+  const used = await usedTypes(store, directoryPartition("project", projectId));
+  const types = used.filter(type => !next.includes(type));
+  if (types.length === 0) return;
   throw new AppError(
     "conflict",
-    `Cannot move the project as its elements have content types that the app lacks: ${lost.slice(0, 20).join(", ")}`,
-    { details: { types: lost } },
+    `Cannot move the project as its elements have content types that the app lacks: ${types.slice(0, 20).join(", ")}`,
+    { details: { types } },
   );
 }
 
@@ -153,8 +137,7 @@ async function requireUnused(
 const eventsMax = 100;
 
 /** Returns the content types that elements of a project have. Reads all of them, 500 at once. */
-async function usedTypes(store: Store, projectId: string): Promise<readonly string[]> {
-  const partition = directoryPartition("project", projectId);
+async function usedTypes(store: Store, partition: string): Promise<readonly string[]> {
   const records = async <T>(keys: readonly string[]): Promise<readonly T[]> => {
     const found: T[] = [];
     for (let start = 0; start < keys.length; start += storageLimits.readsMax) {
@@ -168,13 +151,18 @@ async function usedTypes(store: Store, projectId: string): Promise<readonly stri
     return found;
   };
   const types = new Set<string>();
+  const addTypesOf = async (owners: readonly string[]): Promise<void> => {
+    const contents = await records<Contents>(owners.map(contentsKey));
+    const keys = contents.flatMap(({ elements }) => elements.map(({ id }) => elementKey(id)));
+    for (const { attributes } of await records<Entity>(keys)) types.add(String(attributes.content_type));
+  };
+  const [templates = []] = await records<readonly string[]>([templatesKey]);
+  await addTypesOf(templates);
   let after: BoardEntry | null = null;
   for (;;) {
     const query = { key: "events", direction: "desc", after, limit: eventsMax } as const;
     const { entries, isEnd } = await readPageAfter(store, partition, query);
-    const contents = await records<Contents>(entries.map(({ member }) => contentsKey(member)));
-    const keys = contents.flatMap(({ elements }) => elements.map(({ id }) => elementKey(id)));
-    for (const { attributes } of await records<Entity>(keys)) types.add(String(attributes.content_type));
+    await addTypesOf(entries.map(({ member }) => member));
     after = entries.at(-1) ?? null;
     if (isEnd || after === null) return [...types].sort();
   }

@@ -7,22 +7,14 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import {
-  type ContentType,
-  catalogueApp,
-  catalogueSpecPath,
-  plainObject,
-  resources,
-} from "../../authoring/mod.ts";
+import { catalogueApp, catalogueSpecPath, plainObject, resources } from "../../authoring/mod.ts";
 import { jsonPointer } from "../../errors/mod.ts";
 import { type AnyRoute, issueDetail, jsonApiMediaType, named, open, route } from "../../http/mod.ts";
 import type { Author } from "../access/authors.ts";
-import type { Entity } from "../entity.ts";
 import { answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { documentSchema, listSchema } from "../jsonapi/schemas.ts";
 import { notFound, unprocessable } from "../kind.ts";
-import { enabledTypes } from "../kinds/apps.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
 import { type AppRoutesContext, moveRoute } from "./move_route.ts";
 import { readApp, steps } from "./read_app.ts";
@@ -173,34 +165,21 @@ async function typeObjects(
   author: Author,
   id: string,
 ): Promise<readonly ResourceObject[]> {
+  const { apps, base } = services;
   const home = { kind: "project", id } as const;
   await requireAccess(services, author, home, { needed: types.read, noun: "project" });
-  const project = await services.apps.project(id);
+  const project = await apps.project(id);
   if (project === null) throw notFound("project");
-  const enabled = enabledTypes(project);
-  const all = (await services.apps.typesOf(id)) ?? [];
-  return all.map(type => typeObject(type, { project, enabled, base: services.base }));
-}
-
-function typeObject(
-  definition: ContentType,
-  {
-    project: { id },
-    enabled,
-    base,
-  }: { readonly project: Entity; readonly enabled: readonly string[]; readonly base: string },
-): ResourceObject {
-  const { name, content_type, derived_from = null, wrapper = false, templates = [] } = definition;
-  return {
-    type: "content_types",
-    id: content_type,
-    attributes: {
-      ...{ name, content_type, derived_from, wrapper, templates, definition },
-      enabled: enabled.includes(content_type),
-    },
-    relationships: { project: { data: { type: "projects", id } } },
-    links: { self: `${base}/projects/${id}/content_types/${encodeURIComponent(content_type)}` },
-  };
+  return ((await apps.typesOf(project)) ?? []).map(({ definition, isEnabled: enabled }) => {
+    const { name, content_type, derived_from = null, wrapper = false, templates = [] } = definition;
+    return {
+      type: "content_types",
+      id: content_type,
+      attributes: { name, content_type, derived_from, wrapper, templates, definition, enabled },
+      relationships: { project: { data: { type: "projects", id } } },
+      links: { self: `${base}/projects/${id}/content_types/${encodeURIComponent(content_type)}` },
+    };
+  });
 }
 
 const FileSchema = named("CatalogueSpec", v.record(v.string(), v.unknown()));

@@ -1,20 +1,13 @@
 /** Apps. */
 
 import { type AppSpec, resources } from "../../authoring/mod.ts";
-import { documentDigest } from "../../directory/mod.ts";
+import { defaultListings, documentDigest, listedMax } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { appKey, appsKey, usesOf } from "../apps/apps.ts";
+import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
 import type { Attributes, Entity } from "../entity.ts";
-import {
-  type BeforeChange,
-  type Input,
-  type Kind,
-  sharedRecord,
-  unknownRelated,
-  unprocessable,
-} from "../kind.ts";
-import { type ControlServices, requireAccess } from "../services.ts";
+import { type Input, type Kind, type Started, sharedRecord, unprocessable } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 
 /** Most apps of a space. */
 const appsMax = 500;
@@ -54,7 +47,9 @@ export function appKind(services: ControlServices): Kind {
       if (app === null) throw badSpec(input, checks);
       return { attributes: { ...input.attributes, ...derived(app, Math.floor(services.clock() / 1_000)) } };
     },
-    beforeRemoval: (id, { id: spaceId }) => apps.releaseStale(spaceId, id),
+    async beforeRemoval(_, { id: spaceId }) {
+      await apps.settleAll(spaceId, services.clock());
+    },
     removed(app, draft) {
       const projects = Object.keys(usesOf(app));
       if (projects.length > 0)
@@ -94,41 +89,29 @@ function badSpec({ pointer }: Input, checks: readonly CheckRow[]): AppError {
   );
 }
 
-/**
- * Notes that a project is about to use an app, and returns what its record has to say of it.
- *
- * @throws {AppError} `unprocessable`: the app is of another space; `not_found`: there is none that the caller may see.
- */
+/** Lets a project use an app: returns the app for the project's record. @throws {AppError} `not_found`: the space has no such app. */
 export async function useApp(
-  services: ControlServices,
-  { id, input, isDry, author }: Pick<BeforeChange, "id" | "input" | "isDry" | "author">,
-  spaceId: string,
-): Promise<Pick<Input, "attributes"> & { after(): Promise<void> }> {
-  const { apps } = services;
-  const appId = input.refs.app ?? "";
-  const spec = await apps.spec(spaceId, appId);
-  const isThere = spec !== null && (isDry || (await apps.use(spaceId, appId, id)));
-  if (!isThere) {
-    const home = await services.places.homeOf(appId);
-    await requireAccess(services, author, home, { needed: "viewer", noun: "app" }).catch(() => {
-      throw unknownRelated(input, "app");
-    });
-    const detail = "Expected the id of an app of the project's space";
-    throw unprocessable({ pointer: `${input.pointer}/relationships/app`, detail });
+  { apps }: ControlServices,
+  { pointer, ...use }: AppUse & { readonly pointer: string },
+): Promise<Started & { readonly usedApp: AppSpec }> {
+  const usedApp = await apps.use(use);
+  if (usedApp === null) {
+    const fields = [{ pointer, detail: "Expected the id of an app of the project's space" }];
+    throw new AppError("not_found", "Cannot use the app: the space has none with this id", { fields });
   }
-  const app_types = spec.elements.map(type => type.content_type);
-  return {
-    attributes: { ...input.attributes, app_types },
-    after: async () => {
-      if (!isDry) await apps.releaseUnused(spaceId, appId, id);
-    },
-  };
+  const { spaceId, projectId, isDry } = use;
+  return { usedApp, after: async () => (isDry ? undefined : await apps.settle(spaceId, projectId)) };
 }
 
-/** Moves the names of the app's content types, which {@linkcode useApp} found, to the state of a project. */
-export function settleApp(project: Entity): Entity {
-  const { app_types: types, ...attributes } = project.attributes;
-  return types === undefined ? project : { ...project, attributes, state: { ...project.state, types } };
+/** Notes in a project what a change of its app says about it: the fan side reads nothing else of apps. */
+export function settleApp(project: Entity, { usedApp }: Input): Entity {
+  if (usedApp === undefined) return project;
+  const { spec, elements } = usedApp;
+  const types = elements.map(type => type.content_type);
+  const { past, future } = { ...defaultListings, ...spec.listings };
+  const listings = { past: Math.min(past, listedMax), future: Math.min(future, listedMax) };
+  const { embed_url: embed = null } = spec;
+  return { ...project, state: { ...project.state, types, listings, embed } };
 }
 
 /** Returns the content types of the app that a project uses. */

@@ -22,6 +22,11 @@ export function contentsOf(draft: Draft, ownerId: string): Contents {
   return draft.get<Contents>(contentsKey(ownerId)) ?? noContents;
 }
 
+/** Returns the id of the event of an element. */
+export function eventOf({ refs }: Entity): string {
+  return refs.event ?? "";
+}
+
 /** Returns an element as its event lists it. */
 export function entryOf(entity: Entity, parent: string | undefined): ContentsEntry {
   const { startMode, startOffset, publishedAt, revokedAt } = elementTimesOf(entity);

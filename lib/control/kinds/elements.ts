@@ -1,10 +1,8 @@
 /** Elements. */
 
 import {
-  type Content,
   type ContentsEntry,
   chronological,
-  contentFaults,
   contentsKey,
   elementKey,
   elementPhase,
@@ -19,6 +17,7 @@ import {
   statsKey,
 } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import type { Apps } from "../apps/apps.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import {
@@ -29,11 +28,11 @@ import {
   type Kind,
   notFound,
   type Records,
-  unknownRelated,
   unprocessable,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { contentsOf, entryOf } from "./contents.ts";
+import { projectKey, requireContent, requireParent, typesOf } from "./content.ts";
+import { contentsOf, entryOf, eventOf } from "./contents.ts";
 import { eventKey } from "./events.ts";
 
 /** The custom field in which clients send the right option as well. */
@@ -56,7 +55,7 @@ export function elementKind({ places, apps }: ControlServices): Kind {
   return {
     resource: resources.elements,
     records,
-    wants: (_, written) => eventKeysOf(written?.event),
+    wants: (_, written) => (written === undefined ? [] : [projectKey, ...eventKeysOf(written.event)]),
     createdIn: ({ event }) => ({ under: { type: "events", id: event ?? "" } }),
     list(draft, eventId) {
       draft.want(eventKey(eventId));
@@ -91,10 +90,13 @@ export function elementKind({ places, apps }: ControlServices): Kind {
       };
     },
     async before({ id, isNew, input }) {
+      // The rule needs the specification of the project's app.
       const home = await places.homeOf(isNew ? (input.refs.event ?? "") : id);
-      return home === null ? undefined : { types: await apps.typesOf(home.id) };
+      const project = home === null ? null : await apps.project(home.id);
+      if (project !== null) await apps.typesOf(project);
+      return undefined;
     },
-    prepare: (entity, draft, change) => prepared(entity, draft, change),
+    prepare: (entity, draft, change) => prepared(entity, draft, change, apps),
     changed: (entity, draft, change) => list(entity, draft, change),
     removed(entity, draft) {
       const eventId = eventOf(entity);
@@ -124,6 +126,11 @@ function phaseOf(entity: Entity, draft: Draft, now: number) {
   return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now), now);
 }
 
+function isPublished(entity: Entity, draft: Draft, now: number): boolean {
+  const { publishedAt } = phaseOf(entity, draft, now);
+  return publishedAt !== null && publishedAt <= now;
+}
+
 const notedBy = {
   publish: "publishedAt",
   stop: "stoppedAt",
@@ -132,16 +139,16 @@ const notedBy = {
   reveal_answer: "answerRevealedAt",
 } as const satisfies Readonly<Record<string, NotedTime>>;
 
-function prepared(entity: Entity, draft: Draft, change: Change): Entity {
+function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Entity {
   const { input, now, previous } = change;
   const { offset, ...attributes }: Record<string, unknown> = entity.attributes;
   if (input.attributes.offset !== undefined) attributes.start_offset = offset;
   const answer = sentAnswer(input);
   if (answer !== null && input.attributes.correct_option === undefined) attributes.correct_option = answer;
   const next: Entity = { ...entity, attributes };
-  if (previous !== null) requireUnfrozen(previous, next, draft, change);
-  requireParent(next, draft, change);
-  requireContent(next, change);
+  if (previous !== null && isPublished(previous, draft, now)) requireUnfrozen(previous, next, change);
+  else requireContent(next, change, () => typesOf(apps, draft));
+  requireParent(next, draft, change, () => typesOf(apps, draft));
   if (input.action === null) return next;
   const { actions } = phaseOf(next, draft, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
@@ -150,24 +157,6 @@ function prepared(entity: Entity, draft: Draft, change: Change): Entity {
   const name = notedBy[input.action as keyof typeof notedBy];
   // What was revealed once stays so since then.
   return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? now } };
-}
-
-/** A draft has nothing that its content type does not know; a published element has all that is mandatory. */
-function requireContent({ attributes }: Entity, { input, previous }: Change): void {
-  const { types = null, action } = input;
-  const isPublished = action === "publish";
-  const isWritten = ["content_type", "question", "custom_fields"].some(name => name in input.attributes);
-  if (types === null || !(isPublished || isWritten)) return;
-  const type = types.find(each => each.content_type === attributes.content_type);
-  if (type === undefined && previous === null) {
-    const known = types.map(each => each.content_type).join(", ");
-    throw badAttribute(input, "content_type", `Expected a content type of the project's app: ${known}`);
-  }
-  if (type === undefined) return;
-  const faults = contentFaults(type, attributes as Content, { isPublished });
-  if (faults.length === 0) return;
-  const at = `${input.pointer}/attributes`;
-  throw unprocessable(...faults.map(({ pointer, detail }) => ({ pointer: at + pointer, detail })));
 }
 
 /** Returns the number of the right option that a custom field of the input has, or null. */
@@ -179,9 +168,7 @@ function sentAnswer({ attributes }: Input): number | null {
 }
 
 /** Attributes of drafts are frozen from the first publication on; the right option is not. */
-function requireUnfrozen(previous: Entity, next: Entity, draft: Draft, { input, now }: Change): void {
-  const { publishedAt } = phaseOf(previous, draft, now);
-  if (publishedAt === null || publishedAt > now) return;
+function requireUnfrozen(previous: Entity, next: Entity, { input }: Change): void {
   const textOf = ({ attributes }: Entity, name: string): string => {
     const kept = name === "offset" ? "start_offset" : name;
     const value = attributes[kept] ?? resources.elements.attributes[kept]?.default;
@@ -205,20 +192,6 @@ function requireAnswer({ attributes }: Entity, input: Input): void {
   if (number > 0 && (options.length === 0 || number <= options.length)) return;
   const most = options.length === 0 ? "" : ` and at most ${options.length}`;
   throw badAttribute(input, "correct_option", `Expected the number of the right option, at least 1${most}`);
-}
-
-function requireParent(entity: Entity, draft: Draft, { input }: Change): void {
-  const { parent } = input.refs;
-  if (parent === undefined || parent === null) return;
-  const { elements } = contentsOf(draft, eventOf(entity));
-  const found = elements.find(({ id }) => id === parent);
-  if (found === undefined) throw unknownRelated(input, "parent");
-  const hasChildren = elements.some(each => each.parent === entity.id);
-  if (parent !== entity.id && found.parent === undefined && !hasChildren) return;
-  throw unprocessable({
-    pointer: `${input.pointer}/relationships/parent`,
-    detail: "Expected a wrapper that is in no wrapper",
-  });
 }
 
 function requirePublishedChildren(entity: Entity, draft: Draft, now: number): void {
@@ -252,10 +225,6 @@ function list(entity: Entity, draft: Draft, { previous, input }: Change): void {
     rev: rev + 1,
     elements: index < 0 ? [...elements, entry] : elements.with(index, entry),
   });
-}
-
-function eventOf({ refs }: Entity): string {
-  return refs.event ?? "";
 }
 
 function passed(time: number | null, now: number): number | null {

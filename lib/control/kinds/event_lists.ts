@@ -5,17 +5,22 @@
  */
 
 import { eventState } from "../../authoring/mod.ts";
-import { directoryPartition, type EventCandidate, openEventsOf, shownEvents } from "../../directory/mod.ts";
+import {
+  defaultListings,
+  directoryPartition,
+  type EventCandidate,
+  type ListingBounds,
+  openEventsOf,
+  shownEvents,
+} from "../../directory/mod.ts";
 import type { BoardEntry, Store } from "../../storage/mod.ts";
 import type { ListView } from "../jsonapi/queries.ts";
 import type { Narrowed } from "../kind.ts";
-
-/** Events that have begun, beside the open ones, among which the past ones of listings are found. */
-const pastMax = 10;
+import type { ControlServices } from "../services.ts";
 
 /** Returns the ids of the events that a list asks for, in its order, or null where they can be any. */
 export async function narrowEvents(
-  store: Store,
+  { store, apps }: ControlServices,
   projectId: string,
   { filters, sort }: Pick<ListView, "filters" | "sort">,
   now: number,
@@ -25,8 +30,9 @@ export async function narrowEvents(
   const isShown = onlyListings === "true";
   if (!isShown && (states === null || states.includes("past"))) return null;
   const open = await openEventsOf(store, projectId, now);
+  const bounds = ((await apps.project(projectId))?.state?.listings ?? defaultListings) as ListingBounds;
   const all = isShown
-    ? shownEvents(open, await begunEvents(store, projectId, open.length + pastMax, now), now)
+    ? shownEvents(open, await begunEvents(store, projectId, open.length + bounds.past, now), now, bounds)
     : open.map((event): EventCandidate => ({ ...event, state: eventState(event, now) }));
   const found = states === null ? all : all.filter(event => states.includes(event.state));
   const keyOf = ({ start, created }: EventCandidate): number => (sort?.by === "created_at" ? created : start);

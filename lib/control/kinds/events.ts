@@ -58,7 +58,7 @@ export function eventKind(services: ControlServices): Kind {
       const max = filters.state === "past" ? Math.min(now, before ?? now) : before;
       return sort?.by === "created_at" ? { key: boards.created } : { key: boards.start, max };
     },
-    narrow: ({ id }, view, now) => narrowEvents(services.store, id, view, now),
+    narrow: ({ id }, view, now) => narrowEvents(services, id, view, now),
     present: (entity, draft, { now }) => presented(services, entity, draft, now),
     prepare(entity, draft, change) {
       const { elements } = change.input.lists ?? {};

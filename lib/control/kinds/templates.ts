@@ -12,7 +12,7 @@ import { contentsOf, templateKey } from "./contents.ts";
 import { eventKey } from "./events.ts";
 
 /** The record of a project that lists its templates. */
-const listKey = "templates";
+export const templatesKey = "templates";
 const templatesMax = 500;
 
 /** Builds the kind of event templates. */
@@ -34,12 +34,12 @@ export function templateKind(services: ControlServices): Kind {
       const all = listOf(draft);
       if (all.length >= templatesMax)
         throw new AppError("conflict", `Cannot add another template: the project has ${templatesMax}`);
-      draft.put(listKey, [...all, id]);
+      draft.put(templatesKey, [...all, id]);
       if (input.copied !== undefined) finishCopy(draft, id, input.copied);
     },
     removed({ id }, draft, { now }) {
       draft.put(
-        listKey,
+        templatesKey,
         listOf(draft).filter(each => each !== id),
       );
       // What is not listed does not exist; the work deletes it.
@@ -59,7 +59,7 @@ export function templateKind(services: ControlServices): Kind {
 }
 
 function listOf(draft: Draft): readonly string[] {
-  return draft.get<readonly string[]>(listKey) ?? [];
+  return draft.get<readonly string[]>(templatesKey) ?? [];
 }
 
 function elementsOf(draft: Draft, id: string): readonly unknown[] {

@@ -167,20 +167,21 @@ function projectKind(services: ControlServices): Kind {
       ...presentSettings(project, draft),
     }),
     prepare(entity, draft, change) {
-      const checked = checkedServices(services, "project", settleApp(entity), change);
+      const checked = checkedServices(services, "project", settleApp(entity, change.input), change);
       return settleSettings(checked, change.previous, draft);
     },
     async before(change) {
       const { id, isNew, input, isDry } = change;
       if (!isNew) return await stageSettings(services, change);
-      const space = await services.directory.space(input.refs.space ?? "");
-      const app = await useApp(services, change, input.refs.space ?? "");
-      if (!isDry)
-        await addChild(services, { kind: "space", id: input.refs.space ?? "" }, { kind: "project", id });
+      const { space: spaceId = "", app: appId = "" } = input.refs as Readonly<Record<string, string>>;
+      const space = await services.directory.space(spaceId);
+      const pointer = `${input.pointer}/relationships/app`;
+      const app = await useApp(services, { spaceId, appId, projectId: id, isDry, pointer });
+      if (!isDry) await addChild(services, { kind: "space", id: spaceId }, { kind: "project", id });
       const refs = { ...input.refs, organisation: space?.organisationId ?? null };
-      const staged = await stageSettings(services, { ...change, input: { ...input, ...app } });
+      const staged = await stageSettings(services, change);
       const after = async (): Promise<void> => {
-        await Promise.allSettled([app.after(), staged?.after?.()]);
+        await Promise.allSettled([app.after?.(), staged?.after?.()]);
       };
       return { ...app, ...staged, refs, after };
     },
