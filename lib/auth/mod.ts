@@ -21,7 +21,7 @@ export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.t
 export { type CursorScope, Cursors } from "./cursors.ts";
 export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
 export { formatAddress, networkTag, parseAddress } from "./ip_address.ts";
-export { bearerToken, invalidToken } from "./tokens/claims.ts";
+export { bearerToken, hasAccessToken, invalidToken } from "./tokens/claims.ts";
 export { openIssuer, storedIssuer } from "./tokens/issuer.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
 export { jwksArea } from "./tokens/jwks_routes.ts";

@@ -14,13 +14,15 @@ import { createPublicProfiles, identityRoutes, operatorRoutes, tokenExchangeRout
 import { createHiddenUsers, leaderboardRoutes } from "../leaderboards/mod.ts";
 import { locationRoutes } from "../location/mod.ts";
 import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../loyalty/mod.ts";
+import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../space_tokens/mod.ts";
+import { BackEndGuards } from "./back_end_guards.ts";
 import {
-  optionalSpaceGuard,
-  type SpaceGuardOptions,
-  spaceGuard,
-  spaceKeyGuard,
-} from "../space_tokens/mod.ts";
-import { withAudienceLimits, withControlLimits, withIdempotency, withLoyaltyLimits } from "./rate_limits.ts";
+  withAudienceLimits,
+  withControlLimits,
+  withIdempotency,
+  withLoyaltyLimits,
+  withTokenLimits,
+} from "./rate_limits.ts";
 import type { Services } from "./services.ts";
 
 /** Names of the areas of a platform. */
@@ -41,30 +43,29 @@ export type AreaName = (typeof areaNames)[number];
 
 /** Creates the areas of a platform. */
 export function createAreas(services: Services): Readonly<Record<AreaName, Area>> {
-  const { apiKeys, keyRing } = services;
+  const { apiKeys, keyRing, quotas } = services;
   const spaces = spaceGuardOptions(services);
-  const keysWriter = apiKeyGuard({ apiKeys, permission: "keys:write" });
+  const guards = new BackEndGuards(services);
+  const keysWriter = guards.key("keys:write");
+  const operated = operatorRoutes({ ...services, ...userGuards(guards), ...configGuards(guards) });
   return {
     identity: {
       name: "identity",
       family: "identity",
-      routes: [
-        ...identityRoutes(services),
-        ...operatorRoutes({ ...services, ...userGuards(services), ...configGuards(services) }),
-      ],
+      routes: [...identityRoutes(services), ...withTokenLimits(operated, quotas)],
     },
     location: { name: "location", family: "identity", routes: locationRoutes(services) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(services)] },
-    leaderboards: leaderboardArea(services),
-    loyalty: loyaltyArea(services, spaces),
-    audience: audienceArea(services, spaces),
+    leaderboards: leaderboardArea(services, guards),
+    loyalty: loyaltyArea(services, spaces, guards),
+    audience: audienceArea(services, spaces, guards),
     control: {
       name: "control",
       family: "jsonApi",
       routes: [
-        ...withControlLimits(services.control?.routes ?? [], services.quotas),
-        ...controlRoutes(services),
-        ...apiKeyRoutes({ apiKeys, keysWriter }),
+        ...withControlLimits(services.control?.routes ?? [], quotas),
+        ...withTokenLimits(controlRoutes(services, guards), quotas),
+        ...withTokenLimits(apiKeyRoutes({ apiKeys, keysWriter }), quotas),
       ],
     },
     feeds: { name: "feeds", family: "problem", routes: feedRoutes(services) },
@@ -72,19 +73,17 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
   };
 }
 
-function userGuards({ apiKeys }: Services) {
+function userGuards(guards: BackEndGuards) {
   return {
-    usersReader: apiKeyGuard({ apiKeys, permission: "users:read" }),
-    usersWriter: apiKeyGuard({ apiKeys, permission: "users:write" }),
-    rewardsWriter: apiKeyGuard({ apiKeys, permission: "rewards:write" }),
+    usersReader: guards.key("users:read"),
+    usersWriter: guards.key("users:write"),
+    usersRemover: guards.key("users:write", "organisation"),
+    rewardsWriter: guards.key("rewards:write"),
   };
 }
 
-function configGuards({ apiKeys }: Services) {
-  return {
-    configReader: apiKeyGuard({ apiKeys, permission: "config:read" }),
-    configWriter: apiKeyGuard({ apiKeys, permission: "config:write" }),
-  };
+function configGuards(guards: BackEndGuards) {
+  return { configReader: guards.key("config:read"), configWriter: guards.key("config:write") };
 }
 
 function spaceGuardOptions(services: Services): SpaceGuardOptions {
@@ -103,8 +102,8 @@ function spaceGuardOptions(services: Services): SpaceGuardOptions {
   };
 }
 
-function leaderboardArea(services: Services): Area {
-  const { store, directory, clock, apiKeys, leaderboards } = services;
+function leaderboardArea(services: Services, guards: BackEndGuards): Area {
+  const { store, directory, clock, apiKeys, leaderboards, quotas } = services;
   const routes = leaderboardRoutes({
     store,
     directory,
@@ -114,13 +113,13 @@ function leaderboardArea(services: Services): Area {
     hiddenUsers: createHiddenUsers({ store, clock }),
     publicProfiles: createPublicProfiles({ store, clock }),
     keyHolder: apiKeyGuard({ apiKeys }),
-    ...userGuards(services),
+    ...userGuards(guards),
   });
-  return { name: "leaderboards", family: "problem", routes };
+  return { name: "leaderboards", family: "problem", routes: withTokenLimits(routes, quotas) };
 }
 
-function loyaltyArea(services: Services, spaces: SpaceGuardOptions): Area {
-  const { apiKeys, cursors, directory, loyalty, quotas } = services;
+function loyaltyArea(services: Services, spaces: SpaceGuardOptions, guards: BackEndGuards): Area {
+  const { cursors, directory, loyalty, quotas } = services;
   const users = loyaltyRoutes({
     directory,
     loyalty,
@@ -130,19 +129,20 @@ function loyaltyArea(services: Services, spaces: SpaceGuardOptions): Area {
   });
   const operators = loyaltyOperatorRoutes({
     loyalty,
-    usersReader: spaceKeyGuard({ apiKeys, directory, permission: "users:read" }),
-    rewardsWriter: spaceKeyGuard({ apiKeys, directory, permission: "rewards:write" }),
+    usersReader: guards.spaceKey("users:read"),
+    rewardsWriter: guards.spaceKey("rewards:write"),
+    poolKeeper: guards.spaceKey("rewards:write", "space"),
   });
   return {
     name: "loyalty",
     family: "problem",
-    routes: [...withLoyaltyLimits(users, quotas), ...withIdempotency(operators)],
+    routes: [...withLoyaltyLimits(users, quotas), ...withTokenLimits(withIdempotency(operators), quotas)],
   };
 }
 
-function audienceArea(services: Services, spaces: SpaceGuardOptions): Area {
-  const { apiKeys, exports, quotas } = services;
-  const guards = audienceGuards({ ...spaces, apiKeys });
+function audienceArea(services: Services, spaces: SpaceGuardOptions, backEnds: BackEndGuards): Area {
+  const { exports, quotas } = services;
+  const guards = audienceGuards({ ...spaces, spaceKey: permission => backEnds.spaceKey(permission) });
   const routes = audienceRoutes({ ...services, guards, users: services.userDirectory.finder });
   const exporting = exportRoutes({
     exports,
@@ -157,10 +157,10 @@ function audienceArea(services: Services, spaces: SpaceGuardOptions): Area {
   };
 }
 
-function controlRoutes(services: Services): Area["routes"] {
+function controlRoutes(services: Services, guards: BackEndGuards): Area["routes"] {
   const { directory, loyalty, loyaltyVersions, webhookKeyOf } = services;
   return loyaltyControlRoutes({
-    ...configGuards(services),
+    ...configGuards(guards),
     directory,
     versions: loyaltyVersions,
     webhooks: loyalty.webhooks,

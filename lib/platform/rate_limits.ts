@@ -17,10 +17,12 @@ import {
   type FailureLimit,
   type IdempotencySubject,
   open,
+  type RateLimit,
 } from "../http/mod.ts";
 import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
 import { clientNetworkBits } from "../identity/mod.ts";
 import type { SpaceVisit } from "../space_tokens/mod.ts";
+import { tokenOfCaller } from "./back_end_guards.ts";
 
 /** Maximum length of a caller in a limiter subject, in characters. Longer names are hashed. */
 export const callerCharsMax = 150;
@@ -82,21 +84,33 @@ export function withControlLimits(
   routes: readonly AnyRoute[],
   { control: rules }: Quotas,
 ): readonly AnyRoute[] {
-  const tokenOf = ({ principal }: Authorized<unknown>): string => (principal as Author).token.id;
-  const subject = (call: Authorized<unknown>): IdempotencySubject => ({
-    organisationId: null,
-    caller: `token:${tokenOf(call)}`,
-  });
-  const limited = (call: Authorized<unknown>): string => `control:${tokenOf(call)}`;
+  const callerOf = ({ principal }: Authorized<unknown>): Caller =>
+    tokenCaller(null, (principal as Author).token.id);
+  const subject = (call: Authorized<unknown>): string => rateLimitSubject(callerOf(call));
   return routes.map(route => {
     if (route.auth === open) return route;
     const isRepeatable = ["POST", "PATCH"].includes(route.method) && route.body?.isStreamed !== true;
     return {
       ...route,
-      ...(rules.length === 0 ? {} : { rateLimit: { rules, subject: limited } }),
-      ...(isRepeatable && !tellsSecret.test(route.path) ? { idempotent: { subject } } : {}),
+      ...(rules.length === 0 ? {} : { rateLimit: { rules, subject } }),
+      ...(isRepeatable && !tellsSecret.test(route.path) ? { idempotent: { subject: callerOf } } : {}),
     };
   });
+}
+
+/** Limits the requests of access tokens to routes on which API keys have no limit. */
+export function withTokenLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
+  if (quotas.control.length === 0) return routes;
+  const rateLimit: RateLimit<unknown> = {
+    rules: call => (callerOf(call).quota === "control" ? quotas.control : []),
+    subject: call => rateLimitSubject(callerOf(call)),
+  };
+  return routes.map(route => (takesKeys(route) ? { ...route, rateLimit } : route));
+}
+
+/** Tests if a route is one of back ends. */
+function takesKeys({ auth }: AnyRoute): boolean {
+  return auth.security.some(({ schemes }) => "apiKey" in schemes);
 }
 
 /** Makes the POSTs of a table repeatable with an `Idempotency-Key`, but for streamed bodies, which cannot be compared. */
@@ -131,7 +145,13 @@ function callerOf({ principal }: Authorized<unknown>): Caller {
 }
 
 function keyOf(organisationId: string, keyId: string): Caller {
+  const token = tokenOfCaller(keyId);
+  if (token !== null) return tokenCaller(organisationId, token);
   return { quota: "key", organisationId, caller: `key:${keyId}` };
+}
+
+function tokenCaller(organisationId: string | null, token: string): Caller {
+  return { quota: "control", organisationId, caller: `token:${token}` };
 }
 
 function userOf(organisationId: string, spaceId: string, userId: string): Caller {

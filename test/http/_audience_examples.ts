@@ -96,7 +96,10 @@ export async function audienceExamples(
     ["updateAudienceProfiles", [{ body: { updates: [update] } }, { body: [update] }]],
     ["getSpaceProfiles", [{}, { query: { user_ids: "somebody,nobody" }, headers: service }]],
     ["listSpaceTransactions", [{ query: { user_id: "somebody" }, headers: service }]],
-    ["listSpaceChallenges", [{ query: { limit: "1" } }]],
+    [
+      "listSpaceChallenges",
+      [{ query: { limit: "1" } }, { query: { user_ids: "somebody" }, headers: service }],
+    ],
     ["listSpaceNotifications", [{ query: { user_ids: "somebody" }, headers: service }]],
     [
       "putSpaceProfiles",

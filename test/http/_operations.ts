@@ -32,6 +32,11 @@ export interface Operation {
   readonly scheme: string | null;
   /** Permissions that the scheme's credentials must have. */
   readonly requires: readonly string[];
+  /**
+   * The role of which an access token counts in place of the scheme's credentials: `admin` of what the path names, or
+   * `space:admin` or `organisation:admin`. Null where none counts.
+   */
+  readonly adminRole: string | null;
   /** True if it is served without credentials too. */
   readonly isOptional: boolean;
   /** True for a body of JSON; streamed bodies are files. */
@@ -81,6 +86,7 @@ function operation(path: string, method: string, described: DescribedOperation):
     statuses: new Set(Object.keys(described.responses).map(Number)),
     scheme: schemes[0] ?? null,
     requires: described.security.flatMap(entry => Object.values(entry)).flat(),
+    adminRole: described.security.flatMap(({ accessToken = [] }) => accessToken)[0] ?? null,
     isOptional: described.security.some(entry => Object.keys(entry).length === 0),
     hasBody: described.requestBody !== undefined && !isStreamed(described),
     needsBody: described.requestBody?.required === true && !isStreamed(described),

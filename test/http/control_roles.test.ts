@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { type Resource, type ResourceType, resources } from "../../lib/authoring/mod.ts";
-import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
-import { resource as body, operatorHeaders } from "./_control_examples.ts";
+import { openPlatform } from "../support/platform.ts";
 import {
   type Example,
   examplesFor,
@@ -14,6 +13,7 @@ import {
   send,
   validExamples,
 } from "./_operations.ts";
+import { manyPeople, ranks } from "./_people.ts";
 
 /** Routes that are not made from the table. Those of a place need its role `viewer` at least. */
 const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody">> = {
@@ -39,6 +39,8 @@ const inProjects: ReadonlySet<string> = new Set([
   "event_templates",
   "scope_roles",
 ]);
+/** Types whose examples are in the space, beside those in its project. */
+const inSpace: ReadonlySet<string> = new Set(["assets", "tags"]);
 /** Operations whose examples are in another project. */
 const elsewhereOperations: ReadonlySet<string> = new Set([
   "createProject",
@@ -48,8 +50,6 @@ const elsewhereOperations: ReadonlySet<string> = new Set([
 ]);
 const done = [200, 201, 202, 204, 304, 409, 422];
 
-const levels = ["organisations", "spaces", "projects"] as const;
-const ranks = ["viewer", "creator", "admin"] as const;
 const table = Object.values(resources) as readonly Resource[];
 
 /** The role that an operation needs and the kind of place that gives it, or null for a route that the table does not account for. */
@@ -70,47 +70,13 @@ function neededBy({
   return { role: method === "GET" ? found.read : found.write, type: first as ResourceType };
 }
 
-async function personWith(
-  world: TestPlatform,
-  grant: { readonly level: (typeof levels)[number]; readonly id: string; readonly role: string } | null,
-  token: object = {},
-): Promise<string> {
-  const email = `${crypto.randomUUID()}@example.com`;
-  const { id: userId } = await world.platform.authors.findOrCreate(email);
-  if (grant !== null) {
-    const path = `/api/v2/${grant.level}/${grant.id}/roles`;
-    const headers = await operatorHeaders(world);
-    const answer = await world.call(path, {
-      headers,
-      body: body("scope_roles", { email, role: grant.role }),
-    });
-    assert.equal(answer.status, 201, answer.text);
-  }
-  return (await world.platform.authors.createToken({ userId, name: "Test", ...token })).token;
-}
-
 describe("roles of the control API", () => {
   it("are asked for by every route, as the table says", async t => {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));
     t.after(() => world.dispose());
     const examples = await validExamples(world);
     const routes = (await operationsOf(world)).filter(({ scheme }) => scheme === "accessToken");
-    const tokens: Record<string, string> = {};
-    for (const role of ranks) {
-      const grant = { level: "organisations", id: ids.organisation, role } as const;
-      tokens[role] = await personWith(world, grant);
-    }
-    const admin = { level: "organisations", id: ids.organisation, role: "admin" } as const;
-    tokens.none = await personWith(world, null);
-    tokens.other = await personWith(world, { ...admin, id: ids.otherOrganisation });
-    tokens.project = await personWith(world, { level: "projects", id: ids.project, role: "admin" });
-    tokens.capped = await personWith(world, admin, { roleCap: "viewer" });
-    const elsewhere = [{ kind: "space", id: ids.otherSpace }];
-    tokens.scoped = await personWith(world, admin, { scopes: elsewhere });
-    const expires = Math.floor(world.clock.now() / 1_000) + 5;
-    tokens.expired = await personWith(world, admin, { expires });
-    tokens.malformed = "gst_x";
-    world.clock.advance(6_000);
+    const tokens = await manyPeople(world);
     const status = async (operation: Operation, example: Example, token?: string): Promise<number> => {
       const isWhole = operation.method === "GET" || withoutDryRun.has(operation.id);
       const query = isWhole ? example.query : { ...example.query, dry_run: "true" };
@@ -131,6 +97,7 @@ describe("roles of the control API", () => {
       };
       await expect("nobody", [401]);
       await expect("expired", [401]);
+      await expect("revoked", [401]);
       await expect("malformed", [401]);
       const isFree =
         needed.role === "anybody" || needed.type === "workflows" || operation.id === "listOrganisations";
@@ -139,7 +106,10 @@ describe("roles of the control API", () => {
       const ownsNothing = needed.type === "organisations" && operation.id === "createOrganisation";
       for (const who of ["none", "other", "scoped"]) await expect(who, ownsNothing ? [403] : refused);
       const isInProject = inProjects.has(needed.type) && !elsewhereOperations.has(operation.id);
-      if (!ownsNothing && needed.role !== "operator") await expect("project", isInProject ? done : [404]);
+      if (!ownsNothing && needed.role !== "operator") {
+        await expect("project", isInProject ? done : [404]);
+        await expect("space", isInProject || inSpace.has(needed.type) ? done : [404]);
+      }
       for (const who of [...ranks, "capped"]) {
         const role = who === "capped" ? "viewer" : who;
         const isEnough = ranks.indexOf(role as "viewer") >= ranks.indexOf(needed.role as "viewer");

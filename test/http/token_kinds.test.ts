@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { operatorToken } from "./_control_examples.ts";
 import { errorCode } from "./_families.ts";
 import {
   type Example,
@@ -50,12 +51,15 @@ async function everyKind(world: TestPlatform): Promise<Readonly<Record<string, s
     idToken: claims({}),
     socialToken: claims({ aud: "social-1", sub: "social-alice" }),
     apiSecret: key.secret,
+    author: await operatorToken(world),
   };
 }
 
 /** The kinds of tokens that an operation accepts. The refusal of another kind gives no further reason. */
-function kindsOf({ id, scheme }: Operation): readonly string[] {
-  if (scheme === "spaceToken") return ["spaceUser", "spaceService"];
+function kindsOf({ id, scheme, adminRole }: Operation): readonly string[] {
+  if (scheme === "spaceToken") {
+    return ["spaceUser", "spaceService", ...(adminRole === null ? [] : ["author"])];
+  }
   if (/^(forgotPassword|confirmPassword|verifyEmail|confirmEmail)$/.test(id)) return ["access", "client"];
   if (id === "checkSocialUser") return ["access", "socialToken"];
   return ["access"];

@@ -7,12 +7,12 @@
  * @module
  */
 
-import type { ApiKeys, Permission } from "../../auth/mod.ts";
+import { hasAccessToken, type Permission } from "../../auth/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type GuardParameter } from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
-import { type SpaceGuardOptions, spaceGuard, spaceKeyGuard, type UserScope } from "../../space_tokens/mod.ts";
+import { type SpaceGuardOptions, type SpaceKey, spaceGuard, type UserScope } from "../../space_tokens/mod.ts";
 
 /** The header that names the organisation. */
 const organisationHeader = "x-platform-org-id";
@@ -28,7 +28,7 @@ export interface AudienceUser {
 export interface BackEnd {
   readonly kind: "backEnd";
   readonly space: Space;
-  /** The API key of the request, or of the service token. */
+  /** The API key of the request, or of the service token; an admin's name where a person calls. */
   readonly keyId: string;
 }
 
@@ -43,7 +43,10 @@ export interface AudienceGuards {
 }
 
 /** The dependencies of the guards. */
-export type AudienceGuardOptions = SpaceGuardOptions & { readonly apiKeys: Pick<ApiKeys, "verify"> };
+export type AudienceGuardOptions = SpaceGuardOptions & {
+  /** Demands an API key with the permission, or an admin of the organisation. */
+  readonly spaceKey: (permission: Permission) => Guard<SpaceKey>;
+};
 
 const headers: readonly GuardParameter[] = [
   { name: "X-Platform-Org-ID", description: "Id of the organisation that the credentials belong to" },
@@ -55,11 +58,11 @@ const forUsers = { ...common, errors: [...common.errors, "session_revoked", "for
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   const bearer = spaceGuard(options);
   function keyGuard(permission: Permission): Guard<BackEnd> {
-    const { apiKeys, directory } = options;
-    const key = spaceKeyGuard({ apiKeys, directory, permission });
+    const key = options.spaceKey(permission);
     return {
       ...key,
       ...common,
+      errors: [...common.errors, ...(key.errors ?? [])],
       authenticate: input =>
         chain(key.authenticate(input), ({ organisationId, space, keyId }): BackEnd => {
           requireOrganisation(input.request, organisationId);
@@ -99,7 +102,9 @@ export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
         ...(key.query === undefined ? {} : { query: key.query }),
         security: [...token.security, ...key.security],
         authenticate: input =>
-          input.request.headers.has("x-api-key") ? key.authenticate(input) : token.authenticate(input),
+          input.request.headers.has("x-api-key") || hasAccessToken(input.request)
+            ? key.authenticate(input)
+            : token.authenticate(input),
       };
     },
   };

@@ -89,6 +89,7 @@ export interface ApiKeyInfo {
 
 /** The caller of a verified key and secret. */
 export interface ApiKeyPrincipal {
+  /** The value of `X-API-Key`; `user:<user>/<token>` where an admin calls with an access token. */
   readonly keyId: string;
   readonly organisationId: string;
   readonly permissions: readonly Permission[];

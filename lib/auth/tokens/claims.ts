@@ -126,6 +126,11 @@ export function bearerToken(authorization: string | null): string {
   return token;
 }
 
+/** Tests if a request has the access token of a person who authors (`gst_…`), and no API key. */
+export function hasAccessToken({ headers }: Request): boolean {
+  return !headers.has("x-api-key") && /^bearer +gst_/i.test(headers.get("authorization") ?? "");
+}
+
 /**
  * Reads a bearer token for another issuer, and checks its characters as well (RFC 6750).
  *

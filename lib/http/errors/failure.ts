@@ -95,7 +95,8 @@ const tokenFaults: ReadonlySet<AppError["code"]> = new Set([
 /** Builds `WWW-Authenticate` (RFC 6750, section 3). `error` is present only if a token was sent. */
 function challengeOf(code: AppError["code"], { challenge, scopes }: FailureContext): string | null {
   const isOfKey = code === "invalid_api_key" || code === "missing_api_key";
-  const scheme = isOfKey ? "ApiKey" : challenge;
+  const isOfToken = tokenFaults.has(code) || code === "token_expired";
+  const scheme = isOfKey ? "ApiKey" : isOfToken ? "Bearer" : challenge;
   if (code === "insufficient_scope" && scheme === "Bearer") {
     const scope = scopes.length === 0 ? "" : `, scope="${scopes.join(" ")}"`;
     return `Bearer error="insufficient_scope"${scope}`;

@@ -19,6 +19,8 @@ export interface OperatorContext extends IdentityContext {
   readonly usersReader: Guard<ApiKeyPrincipal>;
   /** Demands an API key that may change users. */
   readonly usersWriter: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may do so, or an admin of the organisation: users without a sign-up are of no project. */
+  readonly usersRemover: Guard<ApiKeyPrincipal>;
   /** Demands an API key that may read settings. */
   readonly configReader: Guard<ApiKeyPrincipal>;
   /** Demands an API key that may change settings. */

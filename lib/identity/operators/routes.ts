@@ -197,7 +197,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
 }
 
 function userRoutes(context: OperatorContext): AnyRoute[] {
-  const { limiter, users, removals, usersReader, usersWriter } = context;
+  const { limiter, users, removals, usersReader, usersRemover, usersWriter } = context;
   return [
     route({
       method: "GET",
@@ -242,7 +242,7 @@ function userRoutes(context: OperatorContext): AnyRoute[] {
       summary: "Delete a user",
       description:
         "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
-      auth: usersWriter,
+      auth: usersRemover,
       params: UserParams,
       responses: { 200: { description: "The user is deleted", schema: DoneSchema } },
       errors: ["not_found"],

@@ -129,7 +129,12 @@ export const TrailSchema = named(
           outcome: v.pipe(v.string(), v.description("`ok` or the code of the error")),
           provider: v.string(),
           requestId: v.string(),
-          actor: v.exactOptional(v.pipe(v.string(), v.description("API key of an operator"))),
+          actor: v.exactOptional(
+            v.pipe(
+              v.string(),
+              v.description("API key of an operator, or `user:<user>/<token>` for an admin's access token"),
+            ),
+          ),
           userId: v.exactOptional(v.string()),
           sessionId: v.exactOptional(v.string()),
           deviceId: v.exactOptional(

@@ -255,7 +255,7 @@ function notModifiedReply({ number }: LoyaltyVersion): BareReply<304> {
 }
 
 function authorOf({ keyId }: ApiKeyPrincipal): string {
-  return `apiKey:${keyId}`;
+  return keyId.startsWith("user:") ? keyId : `apiKey:${keyId}`;
 }
 
 function tagOf(current: LoyaltyVersion | null): string | null {

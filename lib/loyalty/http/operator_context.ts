@@ -10,6 +10,8 @@ export interface LoyaltyOperatorContext {
   readonly usersReader: Guard<SpaceKey>;
   /** Requires an API key that may give and take rewards. */
   readonly rewardsWriter: Guard<SpaceKey>;
+  /** Requires an API key that may do so, or an admin of the space: its code pools are no other space's. */
+  readonly poolKeeper: Guard<SpaceKey>;
 }
 
 /** Returns a user of the space that the caller means. */

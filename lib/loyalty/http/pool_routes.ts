@@ -29,7 +29,7 @@ const CodeBody = named(
 
 /** Creates the routes of code pools. */
 export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
-  const { rewardsWriter: auth } = context;
+  const { poolKeeper: auth } = context;
   const { codePools } = context.loyalty;
   const common = { auth, params: PoolParams } as const;
   return [
