@@ -194,7 +194,7 @@ describe("the permissions of API keys", () => {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));
     const { json } = await world.call("/openapi.json");
     const { security } = json.paths["/api/v2/organisations/{organisationId}/api_keys"].get;
-    assert.deepEqual(security, [{ apiKey: ["keys:write"], apiSecret: [] }]);
+    assert.deepEqual(security, [{ apiKey: ["keys:write"], apiSecret: [] }, { accessToken: ["admin"] }]);
     await world.dispose();
   });
 });

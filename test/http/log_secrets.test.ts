@@ -10,6 +10,7 @@ import { AppError } from "../../lib/errors/mod.ts";
 import { createJsonLogger } from "../../lib/http/mod.ts";
 import { type Answer, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { WatchedStore } from "../support/watched_store.ts";
+import { operatorHeaders } from "./_control_examples.ts";
 import {
   credentialsFor,
   type Example,
@@ -94,14 +95,18 @@ async function walk(
     if (index % 3 === 2) valid = await validExamples(world);
     const examples: readonly Example[] = examplesFor(operation, valid);
     const credentials = await credentialsFor(operation.scheme, world);
-    for (const example of examples) {
-      const headers = { ...credentials, ...example.headers };
+    const ask = (example: Example, headers: Readonly<Record<string, string>>) => {
       collect({ ...headers, ...example.params, ...example.query, body: example.body }, secrets);
-      await around(async () => {
+      return around(async () => {
         const answer = await send(world, operation, { example, headers });
         collect(answer.json, secrets);
         return answer;
       });
+    };
+    for (const example of examples) {
+      await ask(example, { ...credentials, ...example.headers });
+      if (operation.adminRole === null) continue;
+      await ask(example, { ...example.headers, ...(await operatorHeaders(world)) });
     }
     world.clock.advance(1_000);
   }
