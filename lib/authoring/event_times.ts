@@ -58,7 +58,7 @@ export function eventInstants(times: EventTimes): EventInstants {
   const begin = beginOf(times);
   const end = begin === null ? stoppedAt : endOf(times, begin);
   const over = end === null ? null : Math.min(closedAt ?? Number.POSITIVE_INFINITY, end + onDemand);
-  return { begin, end, over, ...(fixedState === undefined ? {} : { fixedState }) };
+  return { begin, end, over, fixedState };
 }
 
 /** Returns the state of an event at `now`, in Unix seconds. */
@@ -71,10 +71,10 @@ export function eventState({ begin, end, over, fixedState }: EventInstants, now:
 
 /** Returns the phase of an event at `now`, in Unix seconds. */
 export function eventPhase(times: EventTimes, now: number): EventPhase {
-  const instants = eventInstants(times);
-  const state = eventState(instants, now);
-  const next = { future: instants.begin, current: instants.end, on_demand: instants.over, past: null };
-  return { ...instants, state, changesAt: instants.fixedState === undefined ? next[state] : null };
+  const { begin, end, over, fixedState } = eventInstants(times);
+  const state = eventState({ begin, end, over, fixedState }, now);
+  const next = { future: begin, current: end, on_demand: over, past: null };
+  return { begin, end, over, fixedState, state, changesAt: fixedState === undefined ? next[state] : null };
 }
 
 function beginOf({ startMode, startAt, startedAt }: EventTimes): number | null {

@@ -57,7 +57,7 @@ export async function readSource(
     draft.want(contentsKey(id));
     const stored = draft.get(key);
     const contents = contentsOf(draft, id);
-    for (const entry of contents.elements) draft.want(elementKey(entry.id));
+    for (const entry of contents.elements) draft.want(elementKey(entry.id), { isGuarded: true });
     const elements = contents.elements.flatMap(
       entry => draft.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? [],
     );

@@ -62,7 +62,8 @@ export class Draft {
   }
 
   /** Says that a record will be asked for, so that it is read with the next ones. */
-  want(key: string): void {
+  want(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): void {
+    if (isGuarded) this.#guarded.add(key);
     if (!this.#stored.has(key)) this.missing.add(key);
   }
 
@@ -74,6 +75,11 @@ export class Draft {
   /** True for a record that another one guards and that nothing else checks. */
   isGuarded(key: string): boolean {
     return this.#guarded.has(key) && !this.#checked.has(key);
+  }
+
+  /** The records as they were read, without those that others guard. */
+  get unguarded(): ReadonlyMap<string, Stored | null> {
+    return new Map([...this.#stored].filter(([key]) => !this.isGuarded(key)));
   }
 
   /** Creates or replaces a record; null removes it. */
@@ -144,10 +150,9 @@ export async function runDraft<A>(
 
 /** Reads and runs until no record is missing. `keys` grows by those that were asked for. */
 async function applied<A>(store: Store, partition: string, { steps }: DraftRule<A>, keys: Set<string>) {
-  let ordered: readonly string[] = [...keys];
+  let former: Draft | null = null;
   for (let round = 0; round < roundsMax; round++) {
-    const stored = await load(store, partition, ordered);
-    const draft = new Draft(stored);
+    const draft: Draft = new Draft(await load(store, partition, keys, former));
     const answers: A[] = [];
     const failures: AppError[] = [];
     let isOutdated = false;
@@ -165,36 +170,49 @@ async function applied<A>(store: Store, partition: string, { steps }: DraftRule<
       return { draft, answers };
     }
     for (const key of draft.missing) keys.add(key);
-    ordered = [...keys].sort((a, b) => Number(draft.isGuarded(a)) - Number(draft.isGuarded(b)));
+    former = isOutdated ? null : draft;
   }
   throw new Error(`Cannot run a rule that needs more than ${roundsMax} rounds of reading`);
 }
 
-/** Reads records, a guard never after what it guards: a check of the guard covers whatever was read later. */
+/**
+ * Reads the records of a round. What fits into one read is from one instant. Of more, those that others guard are read after their
+ * guards, so that a check of a guard covers them; the rest is read once, as it is checked at the end.
+ */
 async function load(
+  store: Store,
+  partition: string,
+  keys: ReadonlySet<string>,
+  former: Draft | null,
+): Promise<ReadonlyMap<string, Stored | null>> {
+  if (former === null || keys.size <= storageLimits.readsMax)
+    return await readAll(store, partition, [...keys]);
+  const kept = former.unguarded;
+  const isGuarded = (key: string): boolean => former.isGuarded(key);
+  const guards = [...keys].filter(key => !kept.has(key) && !isGuarded(key));
+  const read = await readAll(store, partition, guards);
+  const guarded = await readAll(store, partition, [...keys].filter(isGuarded));
+  return new Map([...kept, ...read, ...guarded]);
+}
+
+async function readAll(
   store: Store,
   partition: string,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Stored | null>> {
-  const stored = new Map<string, Stored | null>();
-  for (let start = 0; start < keys.length; start += storageLimits.readsMax) {
-    const part = keys.slice(start, start + storageLimits.readsMax);
-    const results = await store.read(
-      partition,
-      part.map((key): ReadRecord => ({ type: "record", key })),
-    );
-    for (const [index, key] of part.entries()) stored.set(key, results[index] ?? null);
-  }
-  return stored;
+  const { readsMax } = storageLimits;
+  const reads = keys.map((key): ReadRecord => ({ type: "record", key }));
+  const starts = Array.from({ length: Math.ceil(keys.length / readsMax) }, (_, part) => part * readsMax);
+  const parts = await Promise.all(
+    starts.map(start => store.read(partition, reads.slice(start, start + readsMax))),
+  );
+  return new Map(parts.flat().map((stored, index) => [keys[index] ?? "", stored]));
 }
 
 /** Returns true if the records have not changed since they were read. */
 async function areCurrent(store: Store, partition: string, checks: readonly RecordCheck[]): Promise<boolean> {
-  const stored = await load(
-    store,
-    partition,
-    checks.map(({ key }) => key),
-  );
+  const keys = checks.map(({ key }) => key);
+  const stored = await readAll(store, partition, keys);
   return checks.every(({ key, version }) => (stored.get(key)?.version ?? null) === version);
 }
 

@@ -50,7 +50,8 @@ export interface Entity {
 /** Facts of an authored record beside what the fan side reads. */
 type Authored = Omit<Entity, "id">;
 
-type Landed<T> = T & { readonly authored?: Authored };
+/** A record of the directory, with what is authored of it. */
+type Landed<T> = T & { readonly authored?: Authored; readonly settings?: unknown; readonly domain?: string };
 
 const unauthored: Authored = { rev: 0, created: 0, updated: 0, attributes: {}, refs: {} };
 
@@ -70,16 +71,14 @@ function landedCodec<T extends { readonly id: string; readonly name: string }>(
 ): Codec {
   return {
     decode(stored) {
-      const { authored = unauthored, ...record } = stored as Landed<
-        T & { settings?: unknown; domain?: string }
-      >;
-      const { id, name, settings = {}, domain } = record;
-      const landed = { name, services: settings, ...(domain === undefined ? {} : { domain }) };
+      const record = stored as Landed<T>;
+      const { authored = unauthored, id, name, settings = {}, domain } = record;
+      const address = domain === undefined ? {} : { domain };
       return {
         ...authored,
         id,
-        attributes: { ...authored.attributes, ...landed },
-        refs: { ...authored.refs, ...refsOf(record as unknown as T) },
+        attributes: { ...authored.attributes, name, services: settings, ...address },
+        refs: { ...authored.refs, ...refsOf(record) },
       };
     },
     encode(entity) {
@@ -150,20 +149,18 @@ export const eventCodec: Codec = {
 
 /** Returns the facts that decide the state of an event. */
 export function eventEntityTimes({ attributes, state = {} }: Entity): EventTimes {
-  const read = <T>(value: unknown, fallback: T): T =>
-    value === undefined || value === null ? fallback : (value as T);
-  const fixedState = read<EventTimes["fixedState"] | null>(state.fixedState, null);
+  const timeOf = (value: unknown): number | null => (value ?? null) as number | null;
   return {
-    startMode: read<EventTimes["startMode"]>(attributes.start_mode, "manual"),
-    startAt: read<number | null>(attributes.start_at, null),
-    startedAt: read<number | null>(state.startedAt, null),
-    stoppedAt: read<number | null>(state.stoppedAt, null),
-    closedAt: read<number | null>(state.closedAt, null),
-    duration: read(attributes.duration, 3_600),
-    endMode: read<EventTimes["endMode"]>(attributes.end_mode, "duration"),
-    endAt: read<number | null>(attributes.end_at, null),
-    extraTime: read(attributes.extra_time_duration, 0),
-    onDemand: read(attributes.on_demand_duration, 0),
-    ...(fixedState === null ? {} : { fixedState }),
+    startMode: (attributes.start_mode ?? "manual") as EventTimes["startMode"],
+    startAt: timeOf(attributes.start_at),
+    startedAt: timeOf(state.startedAt),
+    stoppedAt: timeOf(state.stoppedAt),
+    closedAt: timeOf(state.closedAt),
+    duration: timeOf(attributes.duration) ?? 3_600,
+    endMode: (attributes.end_mode ?? "duration") as EventTimes["endMode"],
+    endAt: timeOf(attributes.end_at),
+    extraTime: timeOf(attributes.extra_time_duration) ?? 0,
+    onDemand: timeOf(attributes.on_demand_duration) ?? 0,
+    fixedState: (state.fixedState ?? undefined) as EventTimes["fixedState"],
   };
 }

@@ -12,11 +12,18 @@ import { type Draft, runDraft } from "./draft.ts";
 import { type Home, homePartition } from "./entity.ts";
 import { readExactPage } from "./exact_pages.ts";
 import { pageLinks } from "./jsonapi/calls.ts";
-import { type Document, type ResourceObject, relatedTo, type ShownAs } from "./jsonapi/documents.ts";
+import {
+  type Document,
+  type ResourceObject,
+  relatedTo,
+  type Shown,
+  type ShownAs,
+  shownOf,
+} from "./jsonapi/documents.ts";
 import type { ListView, View } from "./jsonapi/queries.ts";
 import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
 import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
-import { arranged, isWanted, keysOf, pageOf, present, type Shown, show, shownOf } from "./shown.ts";
+import { arranged, isWanted, keysOf, pageOf, present, show } from "./shown.ts";
 
 /** Reads resources for callers. */
 export class Reader {
@@ -177,24 +184,24 @@ export class Reader {
     const groups = new Map<string, { readonly home: Home; readonly ids: string[] }>();
     for (const id of ids) {
       const own = kind.homeOf?.(id) ?? home;
-      const group = groups.get(own.id) ?? { home: own, ids: [] };
-      group.ids.push(id);
-      groups.set(own.id, group);
+      const group = groups.get(own.id);
+      if (group === undefined) groups.set(own.id, { home: own, ids: [id] });
+      else group.ids.push(id);
     }
     const parts = await Promise.all(
       [...groups.values()].map(async group => {
         const entities = await kind.load?.(group.home, group.ids);
         if (entities !== undefined)
-          return entities.map(entity => shownOf(kind, entity, { attributes: {} }, shown));
+          return entities.map(entity => shownOf(kind.resource, entity, { attributes: {} }, shown));
         return await runDraft(this.#services.store, homePartition(group.home), {
           keys: group.ids.flatMap(id => keysOf(kind, id)),
           steps: group.ids.map(id => (draft: Draft) => show(kind, id, draft, circumstances, shown)),
         });
       }),
     );
-    const byId = new Map(
-      parts.flat().flatMap(each => (each === null ? [] : [[each.object.id, each] as const])),
-    );
+    const found = parts.flat().filter(each => each !== null);
+    if (groups.size < 2) return found;
+    const byId = new Map(found.map(each => [each.object.id, each]));
     return ids.flatMap(id => byId.get(id) ?? []);
   }
 
@@ -253,15 +260,16 @@ export class Reader {
     found: Map<string, ResourceObject>,
   ): Promise<void> {
     const circumstances = this.circumstances(author);
-    const groups = new Map<string, { readonly kind: Kind; readonly home: Home; readonly ids: Set<string> }>();
-    for (const { type, id } of wanted) {
+    const groups = new Map<string, { readonly kind: Kind; readonly home: Home; readonly ids: string[] }>();
+    const identifiers = new Map(wanted.map(each => [`${each.type}/${each.id}`, each]));
+    for (const [name, { type, id }] of identifiers) {
       const kind = this.#kinds[type];
-      if (kind === undefined || found.has(`${type}/${id}`)) continue;
-      const home = await homeOf(this.#services, kind, id);
-      if (home === null) continue;
-      const name = `${type} ${home.kind} ${home.id}`;
-      const group = groups.get(name) ?? { kind, home, ids: new Set() };
-      groups.set(name, { ...group, ids: group.ids.add(id) });
+      const home = kind === undefined || found.has(name) ? null : await homeOf(this.#services, kind, id);
+      if (kind === undefined || home === null) continue;
+      const key = `${type} ${home.kind} ${home.id}`;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, { kind, home, ids: [id] });
+      else group.ids.push(id);
     }
     await Promise.all(
       [...groups.values()].map(async ({ kind, home, ids }) => {
@@ -271,9 +279,8 @@ export class Reader {
           ignoreRefusal,
         );
         if (access === null) return;
-        for (const { object } of await this.#load({ kind, home, circumstances, shown }, [...ids])) {
+        for (const { object } of await this.#load({ kind, home, circumstances, shown }, ids))
           found.set(`${type}/${object.id}`, object);
-        }
       }),
     );
   }

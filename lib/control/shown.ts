@@ -5,18 +5,9 @@
  */
 
 import type { Draft } from "./draft.ts";
-import type { Attributes, Entity } from "./entity.ts";
-import { attributesOf, type ResourceObject, resourceObject, type ShownAs } from "./jsonapi/documents.ts";
+import { type ResourceObject, type Shown, type ShownAs, shownOf } from "./jsonapi/documents.ts";
 import type { ListView } from "./jsonapi/queries.ts";
-import type { Circumstances, Input, Kind, Presented } from "./kind.ts";
-
-/** A record as an answer shows it. */
-export interface Shown {
-  readonly entity: Entity;
-  /** All attributes, shown or not. */
-  readonly values: Attributes;
-  readonly object: ResourceObject;
-}
+import type { Circumstances, Input, Kind } from "./kind.ts";
 
 /** Returns the keys that reading and changing a record surely need. */
 export function keysOf({ records, wants }: Kind, id: string, written?: Input["refs"]): readonly string[] {
@@ -44,17 +35,16 @@ export function show(
 ): Shown | null {
   const entity = kind.records.get(draft, id);
   if (entity === null) return null;
-  const { isListed } = shown;
-  const presented = kind.present?.(entity, draft, { ...circumstances, isListed }) ?? { attributes: {} };
-  return shownOf(kind, entity, presented, shown);
+  const { now, author } = circumstances;
+  const presented = kind.present?.(entity, draft, { now, author, isListed: shown.isListed });
+  return shownOf(kind.resource, entity, presented ?? { attributes: {} }, shown);
 }
 
-/** Returns a record with what presenting it gave. */
-export function shownOf({ resource }: Kind, entity: Entity, presented: Presented, shown: ShownAs): Shown {
-  const values = attributesOf(resource, entity, presented);
-  const object = resourceObject(resource, entity, { ...presented, attributes: values }, shown);
-  return { entity, values, object };
-}
+/** Attributes that filters of other names select by. */
+const filtered: Readonly<Record<string, string>> = {
+  include_in_latest_results: "include_in_latest_results_feed",
+  scope: "availability",
+};
 
 /** `annotation` is `key` or `key=value`; of other filters the value is one of a list. */
 export function isWanted({ entity, values }: Shown, filters: ListView["filters"]): boolean {
@@ -67,8 +57,7 @@ export function isWanted({ entity, values }: Shown, filters: ListView["filters"]
     }
     if (name === "before") return Number(values.start_at ?? entity.created) * 1_000 < Date.parse(text);
     if (name === "only_listings") return true;
-    if (name === "include_in_latest_results") return String(values.include_in_latest_results_feed) === text;
-    return [values[name]].flat().some(value => text.split(",").includes(String(value)));
+    return [values[filtered[name] ?? name]].flat().some(value => text.split(",").includes(String(value)));
   });
 }
 

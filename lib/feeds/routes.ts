@@ -36,8 +36,8 @@ export function projectFeedUrls(publicUrl: string, id: string): Readonly<Record<
 
 /** Returns the addresses of the feeds of an event. */
 export function eventFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
-  const names = ["history", "latest_results", "livestats"];
-  return Object.fromEntries(names.map(name => [name, urlOf(publicUrl, "events", id, name)]));
+  const of = (name: string): string => urlOf(publicUrl, "events", id, name);
+  return { history: of("history"), latest_results: of("latest_results"), livestats: of("livestats") };
 }
 
 /** Builds the routes of the feeds. */

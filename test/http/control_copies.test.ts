@@ -138,6 +138,30 @@ function clones(open: OpenStore): void {
     assert.deepEqual([...seen], [1_000]);
   });
 
+  it("copies an event with 1,000 elements as they were at one instant", async t => {
+    const { call, event, made, store } = await opened(t, 1_000);
+    const { read } = store;
+    const changed = [event, made[0] ?? "", made.at(-1) ?? ""];
+    let isChanged = false;
+    // Event and elements do not fit into one read: others change them in between.
+    const readLater = async (...[partition, queries]: Parameters<typeof read>) => {
+      if (!isChanged && queries.length > 500) {
+        isChanged = true;
+        const operations = changed.map((id, index) => ({
+          op: "update",
+          data: { type: index === 0 ? "events" : "elements", id, attributes: { name: "New" } },
+        }));
+        const answer = await call("/operations", { body: { "atomic:operations": operations } });
+        assert.equal(answer.status, 200, answer.text);
+      }
+      return await read.call(store, partition, queries);
+    };
+    Object.assign(store, { read: readLater });
+    const { data } = (await call(`/events/${event}/clone`, { body: resource("events", {}) })).json;
+    const { data: elements } = (await call(`/events/${data.id}/elements?page[count]=1`)).json;
+    assert.deepEqual([isChanged, data.attributes.name, elements[0].attributes.name], [true, "New", "New"]);
+  });
+
   for (const when of ["before", "after"] as const) {
     it(`leaves nothing of a clone whose process died ${when} a commit`, async t => {
       const { world, call, clone, store } = await opened(t, 401);

@@ -80,15 +80,13 @@ export class Roles {
       const organisation = await directory.organisation(home.id);
       return organisation === null ? null : { homes: [home], organisationId: organisation.id };
     }
-    const project = home.kind === "project" ? await directory.project(home.id) : null;
-    if (home.kind === "project" && project === null) return null;
-    const space = await directory.space(project?.spaceId ?? home.id);
-    if (space === null) return null;
-    const above: Home[] = [
-      { kind: "space", id: space.id },
-      { kind: "organisation", id: space.organisationId },
-    ];
-    return { homes: project === null ? above : [home, ...above], organisationId: space.organisationId };
+    if (home.kind === "space") {
+      const space = await directory.space(home.id);
+      return space === null ? null : chainOf(space.organisationId, home);
+    }
+    const project = await directory.project(home.id);
+    if (project === null) return null;
+    return chainOf(project.organisationId, home, { kind: "space", id: project.spaceId });
   }
 
   /** Returns the role of a caller in a home that exists. */
@@ -162,6 +160,10 @@ export class Roles {
     if (stored === null) return { value: noGrants, version: null };
     return { value: JSON.parse(stored.value) as Grants, version: stored.version };
   }
+}
+
+function chainOf(organisationId: string, ...below: readonly Home[]): Chain {
+  return { homes: [...below, { kind: "organisation", id: organisationId }], organisationId };
 }
 
 /** The grants of an organisation that has none. */

@@ -6,7 +6,8 @@
  * @module
  */
 
-import type { Resource, ResourceType } from "../../authoring/mod.ts";
+import type { Attribute, Relationship, Resource, ResourceType } from "../../authoring/mod.ts";
+import { memoize } from "../../background/mod.ts";
 import { versionTag } from "../../http/mod.ts";
 import type { Attributes, Entity } from "../entity.ts";
 import type { Identifier, Presented } from "../kind.ts";
@@ -44,60 +45,81 @@ export function entityTag({ rev }: Entity, { tag }: Presented): string {
   return tag === undefined ? versionTag(rev) : `"v${rev}.${tag}"`;
 }
 
-/** Returns all attributes of a record, shown or not, and what else `present` computed. */
-export function attributesOf(resource: Resource, entity: Entity, presented: Presented): Attributes {
-  const { created: created_at, updated: updated_at } = entity;
-  const values: Record<string, unknown> = {
-    ...entity.attributes,
-    ...{ created_at, updated_at },
-    ...presented.attributes,
-  };
-  for (const [name, { default: fallback = null }] of Object.entries(resource.attributes)) {
-    values[name] ??= isoOf(name, values) ?? fallback;
-  }
-  return values;
+/** A record as an answer shows it, with all its attributes, shown or not. Heavy ones are in lists only where they are asked for. */
+export interface Shown {
+  readonly entity: Entity;
+  readonly values: Attributes;
+  readonly object: ResourceObject;
 }
 
-/** Returns a record as a resource object. `presented` has all attributes. */
-export function resourceObject(
+/** What showing a resource needs of its definition, found once. */
+const formsOf = memoize(({ attributes, relationships }: Resource) => {
+  const formOf = (entries: readonly (readonly [string, Attribute])[]) => ({
+    // A copy of this is much faster than an object that grows attribute by attribute.
+    empty: Object.fromEntries(entries.map(([name, { default: value = null }]) => [name, value])),
+    /** `x_iso` is the time `x` as text. */
+    isoNames: entries.flatMap(([name]) =>
+      name.endsWith("_iso") ? [[name, name.slice(0, -4)] as const] : [],
+    ),
+  });
+  const all = Object.entries<Attribute>(attributes);
+  return {
+    whole: formOf(all),
+    listed: formOf(all.filter(([, { heavy }]) => heavy !== true)),
+    related: Object.entries<Relationship>(relationships),
+  };
+});
+type Form = ReturnType<typeof formsOf>["whole"];
+
+/** Returns what an answer shows of a record. */
+export function shownOf(
   resource: Resource,
   entity: Entity,
   presented: Presented,
   { base, fields, isListed }: ShownAs,
-): ResourceObject {
+): Shown {
   const { type } = resource;
+  const { id } = entity;
+  const { whole, listed, related } = formsOf(resource);
   const wanted = fields.get(type);
-  const isShown = (name: string, heavy?: boolean): boolean =>
-    wanted === undefined ? !(isListed && heavy === true) : wanted.has(name);
-  const attributes: Record<string, unknown> = {};
-  for (const [name, { heavy }] of Object.entries(resource.attributes)) {
-    if (!isShown(name, heavy)) continue;
-    attributes[name] = presented.lazy?.[name]?.() ?? presented.attributes[name];
+  const values = valuesOf(wanted === undefined && isListed ? listed : whole, entity, presented);
+  for (const [name, compute] of Object.entries(presented.lazy ?? {})) {
+    if (wanted?.has(name) ?? name in values) values[name] = compute();
   }
+  const names = wanted && Object.keys(values).filter(name => wanted.has(name));
+  const attributes = names ? Object.fromEntries(names.map(name => [name, values[name]])) : values;
   const relationships: Record<string, unknown> = {};
-  const self = `${base}/${type}/${entity.id}`;
-  for (const [name, { kind, type: to }] of Object.entries(resource.relationships)) {
-    if (!isShown(name)) continue;
-    const links = kind === "link" ? { links: { related: `${self}/${name}` } } : {};
-    const id = name === "my_role" ? entity.id : entity.refs[name];
-    const data = presented.related?.[name] ?? (id === undefined ? null : { type: to, id });
-    relationships[name] = kind === "link" ? links : { data };
+  const self = `${base}/${type}/${id}`;
+  for (const [name, { kind, type: to }] of related) {
+    if (wanted?.has(name) === false) continue;
+    if (kind === "link") {
+      relationships[name] = { links: { related: `${self}/${name}` } };
+      continue;
+    }
+    const ref = name === "my_role" ? id : entity.refs[name];
+    const data = presented.related?.[name] ?? (ref === undefined ? null : { type: to, id: ref });
+    relationships[name] = { data };
   }
-  return {
-    type,
-    id: entity.id,
-    attributes,
-    relationships,
-    links: { self },
-    meta: { etag: entityTag(entity, presented), ...presented.meta },
-  };
+  const meta = { etag: entityTag(entity, presented), ...presented.meta };
+  return { entity, values, object: { type, id, attributes, relationships, links: { self }, meta } };
 }
 
-/** `x_iso` is the time `x` as text. */
-function isoOf(name: string, values: Attributes): string | null {
-  if (!name.endsWith("_iso")) return null;
-  const time = values[name.slice(0, -4)];
-  return typeof time === "number" ? new Date(time * 1_000).toISOString() : null;
+/** Returns the attributes of a form: computed ones, else written ones, else defaults. */
+function valuesOf({ empty, isoNames }: Form, entity: Entity, presented: Presented): Record<string, unknown> {
+  const values = { ...empty };
+  const set = (name: string, value: unknown): void => {
+    if (name in empty) values[name] = value ?? empty[name];
+  };
+  for (const name of Object.keys(entity.attributes)) set(name, entity.attributes[name]);
+  set("created_at", entity.created);
+  set("updated_at", entity.updated);
+  for (const name of Object.keys(presented.attributes)) set(name, presented.attributes[name]);
+  for (const [name, time] of isoNames) {
+    const seconds = values[time];
+    if (values[name] === null && typeof seconds === "number")
+      values[name] = new Date(seconds * 1_000).toISOString();
+  }
+  return values;
 }
 
 /** Returns the related records of a resource object under a name. */

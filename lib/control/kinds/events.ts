@@ -3,6 +3,7 @@
 import {
   type Contents,
   contentsKey,
+  type EventState,
   elementCounts,
   elementKey,
   eventInstants,
@@ -28,7 +29,7 @@ import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { stagedWrites } from "../staged.ts";
+import { stagedKey, stagedWrites } from "../staged.ts";
 import { orderElements, templateKey } from "./contents.ts";
 import { narrowEvents } from "./event_lists.ts";
 import { checkedServices } from "./tenants.ts";
@@ -51,7 +52,11 @@ export function eventKind(services: ControlServices): Kind {
   return {
     resource: resources.events,
     records: ownRecords(eventKey, eventCodec),
-    wants: (id, written) => (written === undefined ? [contentsKey(id)] : [contentsKey(id), openEventsKey]),
+    wants: (id, written) => [
+      contentsKey(id),
+      // A copy in the making is noted until its event exists.
+      ...(written === undefined ? [] : [openEventsKey, stagedKey(id)]),
+    ],
     createdIn: ({ project }) => ({ under: { type: "projects", id: project ?? "" } }),
     board: ({ sort, filters }, now) => {
       const before = filters.before === undefined ? undefined : Date.parse(String(filters.before)) / 1_000;
@@ -109,7 +114,7 @@ export function eventKind(services: ControlServices): Kind {
   };
 }
 
-function stateOf(entity: Entity, now: number) {
+function stateOf(entity: Entity, now: number): EventState {
   return eventState(eventInstants(eventEntityTimes(entity)), now);
 }
 
@@ -123,7 +128,7 @@ function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: 
   return {
     attributes: {
       state,
-      actions: actionsOf(entity, now),
+      actions: actionsOf(entity, state),
       start_at: begin ?? attributes.start_at,
       end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
       original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
@@ -137,8 +142,7 @@ function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: 
 }
 
 /** Returns the actions that are possible. */
-function actionsOf(entity: Entity, now: number): readonly string[] {
-  const state = stateOf(entity, now);
+function actionsOf(entity: Entity, state: EventState): readonly string[] {
   if (state === "future") return entity.attributes.start_mode === "clock" ? [] : ["start"];
   return state === "past" ? [] : ["stop"];
 }
@@ -173,7 +177,7 @@ function prepared(entity: Entity, change: Change): Entity {
     if (previous !== null) requireForward(stateOf(previous, now), stateOf(next, now));
     return next;
   }
-  const possible = actionsOf(next, now);
+  const possible = actionsOf(next, stateOf(next, now));
   if (!possible.includes(input.action)) throw badAction(input, previous === null ? ["start"] : possible);
   const acted = { ...next, state: { ...state, ...notedBy(input.action, next, now) } };
   if (input.action === "start" && stateOf(acted, now) !== "current")
@@ -182,7 +186,7 @@ function prepared(entity: Entity, change: Change): Entity {
 }
 
 /** An event whose end is put off runs again; nothing else leads back to a former state. */
-function requireForward(before: ReturnType<typeof stateOf>, after: ReturnType<typeof stateOf>): void {
+function requireForward(before: EventState, after: EventState): void {
   const order = ["future", "current", "on_demand", "past"];
   if (before === "on_demand" && after === "current") return;
   if (order.indexOf(after) >= order.indexOf(before)) return;

@@ -50,7 +50,6 @@ export const workflowKind: Kind = {
   homeOf: () => platformHome,
   createdIn: () => ({ under: null, home: platformHome }),
   list: draft => workflows.list(draft).map(({ id }) => id),
-  present: ({ attributes }) => ({ attributes: { scope: attributes.availability } }),
 };
 
 /** Builds the kind of grants. */

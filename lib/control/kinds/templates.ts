@@ -64,7 +64,7 @@ function listOf(draft: Draft): readonly string[] {
 
 function elementsOf(draft: Draft, id: string): readonly unknown[] {
   const { elements } = contentsOf(draft, id);
-  for (const entry of elements) draft.want(elementKey(entry.id));
+  for (const entry of elements) draft.want(elementKey(entry.id), { isGuarded: true });
   return elements.map(entry => {
     const { attributes = {} } = draft.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? {};
     return { ...entry, ...attributes };
