@@ -2,25 +2,11 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { resources } from "../../lib/authoring/mod.ts";
 import { type CallOptions, ids, openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { operatorHeaders } from "./_control_examples.ts";
 
 const jsonApi = "application/vnd.api+json";
-
-/** Paths of the control API that the table of resources does not make. */
-const special = [
-  /^\/me$/,
-  /\/my_role$/,
-  /\/audit$/,
-  /^\/(operations|sessions.*|access_tokens.*|apps\/validate_spec_url)$/,
-  /\/(clone|annotations)$/,
-  /^\/projects\/:[^/]+\/content_types\/:[^/]+$/,
-  /\/relationships\/(app|elements|tags)$/,
-  /^\/organisations\/:[^/]+\/api_keys.*$/,
-  /^\/spaces\/:[^/]+\/(media_types|uploaders|loyalty.*|webhooks.*)$/,
-];
 
 describeOnStores("JSON:API", open => {
   async function opened(t: TestContext) {
@@ -239,21 +225,5 @@ describeOnStores("JSON:API", open => {
       const long = { annotations: { a: "x".repeat(8_192), c: "x".repeat(8_192) } };
       assert.equal((await patch(long)).status, 422);
     }
-  });
-
-  it("has no route that neither the table of resources nor the list of special ones names", async t => {
-    const { world } = await opened(t);
-    const { paths } = (await world.call("/openapi.json")).json;
-    const made = Object.values(resources).flatMap(({ type, lists, operations }) => [
-      ...(operations.some(each => each === "create") ? [`/${type}`] : []),
-      ...(operations.some(each => each !== "list") ? [`/${type}/:`] : []),
-      ...lists.map(({ under, path }) => (under === null ? `/${path}` : `/${under}/:/${path}`)),
-    ]);
-    const stray = Object.keys(paths)
-      .filter(path => path.startsWith("/api/v2/"))
-      .map(path => path.slice("/api/v2".length))
-      .filter(path => !made.includes(path.replaceAll(/\{[^}]+\}/g, ":")))
-      .filter(path => !special.some(each => each.test(path.replaceAll(/\{([^}]+)\}/g, ":$1"))));
-    assert.deepEqual(stray, []);
   });
 });
