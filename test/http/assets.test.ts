@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, describe, it, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createS3Blobs } from "../../adapters/s3/mod.ts";
 import { OutboundError } from "../../lib/outbound/outbound.ts";
@@ -11,6 +12,8 @@ import { createDyingStore } from "../support/dying_store.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { s3Available, sharedS3, stopS3 } from "../support/s3.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
+import { createManualTimer } from "../support/timer.ts";
+import { until } from "../support/until.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
 const png = Uint8Array.from(
@@ -320,6 +323,45 @@ describeOnEveryStore("assets", open => {
     world.clock.advance(1_000);
     assert.equal((await upload({ name: "a" }, "x", { headers })).status, 403);
     assert.deepEqual([...blobs.names], []);
+  });
+
+  it("waits for a slow client, and not for a silent one", async t => {
+    const { timer, advance } = createManualTimer();
+    const blobs = countedBlobs();
+    const world = await openPlatform(open, { blobs, timer });
+    t.after(() => world.dispose());
+    const { upload, call } = await clientOf(world);
+    let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const begin = (name: string): Promise<Answer> =>
+      upload(
+        { name },
+        new ReadableStream({
+          start(given) {
+            controller = given;
+          },
+        }),
+      );
+    const send = async (text: string, waitMs: number): Promise<void> => {
+      controller?.enqueue(new TextEncoder().encode(text));
+      await setImmediate();
+      await advance(waitMs);
+    };
+    const slow = begin("slow.txt");
+    for (const part of ["one ", "two ", "three"]) await send(part, 29_000);
+    controller?.close();
+    const { status, json } = await slow;
+    assert.deepEqual([status, json.data.attributes.sha256], [201, digestOf("one two three")]);
+    const silent = begin("silent.txt");
+    await send("one ", 0);
+    await until("the platform reads on", async () => {
+      await advance(30_000);
+      return await Promise.race([silent.then(() => true), setImmediate(false)]);
+    });
+    assert.equal((await silent).status, 400);
+    assert.deepEqual(idsOf(await call(`/spaces/${ids.space}/assets`)), [json.data.id]);
+    world.clock.advance(90_000_000);
+    await world.platform.work();
+    assert.equal(blobs.names.size, 1);
   });
 
   it("reads files from addresses", async t => {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
@@ -88,6 +89,34 @@ describe("assets of a server", { skip: runtime === undefined ? "nothing is built
     const grown = memoryOf(server.program, "VmHWM") - before;
     t.diagnostic(`${chunks} MiB in and out: ${Math.round(grown / mebibyte)} MiB more memory`);
     assert.ok(grown <= 64 * mebibyte, `grew by ${grown} bytes`);
+  });
+
+  it("are not made of bodies that end early or lie about their length", async t => {
+    const server = await serve(t, {});
+    const { spaceId, authorization } = server;
+    const { hostname, port } = new URL(server.url);
+    const head = `POST /api/v2/spaces/${spaceId}/assets?name=a.txt HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
+    const bodies = [
+      "Content-Length: 1000\r\n\r\nabc",
+      "Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+      "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n",
+      "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+      "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+      "Content-Length: -3\r\n\r\nabc",
+      "Content-Length: 99999999999999999999\r\n\r\nabc",
+    ];
+    for (const body of bodies) {
+      const socket = connect(Number(port), hostname);
+      socket.end(head + body);
+      const [answer = ""] = await socket
+        .map(String)
+        .toArray()
+        .catch(() => []);
+      assert.doesNotMatch(answer, /^HTTP\/1.1 (2|5)/, body);
+    }
+    const headers = { authorization };
+    const list = await fetch(`${server.url}/api/v2/spaces/${spaceId}/assets?page[number]=1`, { headers });
+    assert.equal(((await list.json()) as { meta: { total: number } }).meta.total, 0);
   });
 
   it("are the same in two processes, equal files once", { skip: redisAvailable() }, async t => {
