@@ -18,7 +18,7 @@ import {
 } from "../../lib/auth/mod.ts";
 import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
 import { createControl } from "../../lib/control/mod.ts";
-import { createDirectory } from "../../lib/directory/mod.ts";
+import { createDirectory, findUnlisted } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
 import {
@@ -173,7 +173,8 @@ export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
   );
 
 /**
- * Makes a person an operator, and where there is no organisation the first one with a space, through the control API.
+ * Makes a person an operator, and where there is no organisation the first one with a space, through the control API. Records of
+ * former versions, which no list has, are listed first.
  *
  * @throws {CliError} The settings name no durable store, or the secret is not that of the servers.
  */
@@ -183,7 +184,10 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
     await requireSecret({ store, secret, clock: systemClock, random: systemRandom });
     const { algorithm: signatureAlgorithm } = await openRing(store, config);
     const platform = await createPlatform({ store, secret, signatureAlgorithm, control: createControl });
-    async function send(path: string, body?: unknown): Promise<{ readonly data: { readonly id: string } }> {
+    async function send<D = { readonly id: string }>(
+      path: string,
+      body?: unknown,
+    ): Promise<{ readonly data: D }> {
       const response = await platform.fetch(
         new Request(`http://localhost/api/v2/${path}`, {
           headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -191,16 +195,16 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
         }),
       );
       if (!response.ok) throw new Error(`Cannot make ${path}: ${await response.text()}`);
-      return (await response.json()) as { readonly data: { readonly id: string } };
+      return (await response.json()) as { readonly data: D };
     }
+    const hasOrganisations = async (): Promise<boolean> =>
+      (await send<readonly unknown[]>("organisations?page[count]=1")).data.length > 0;
     const user = await platform.authors.findOrCreate(email, { operator: true });
     const { token } = await platform.authors.createToken({ userId: user.id, name: "Bootstrap" });
     try {
       const made = { token, userId: user.id, organisationId: null, spaceId: null };
-      const { data: known } = (await send("organisations?page[count]=1")) as unknown as {
-        readonly data: readonly unknown[];
-      };
-      if (known.length > 0) return made;
+      if (!(await hasOrganisations())) await listUnlisted(store);
+      if (await hasOrganisations()) return made;
       const attributes = { name };
       const { data: organisation } = await send("organisations", { type: "organisations", attributes });
       const relationships = { organisation: { data: { type: "organisations", id: organisation.id } } };
@@ -210,6 +214,13 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
       await platform.close();
     }
   });
+
+/** Puts what former versions wrote on the lists of the control API. */
+async function listUnlisted(store: Storage["store"]): Promise<void> {
+  for await (const group of findUnlisted(store, systemClock() / 1_000)) {
+    for (const found of group) await found?.repair();
+  }
+}
 
 /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
 export const runDoctorInStore: CliContext["doctor"] = (flags, repairs) => {
