@@ -24,6 +24,7 @@ import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
 import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
+import { settingsTask } from "./kinds/settings.ts";
 import { statsKind } from "./kinds/stats.ts";
 import { templateKind } from "./kinds/templates.ts";
 import { tenantKinds } from "./kinds/tenants.ts";
@@ -100,6 +101,7 @@ export function createControl(options: ControlOptions): Control {
   };
   work.add(eventTask(services));
   work.add(stagedTask(options.store));
+  work.add(settingsTask(options.store));
   const files = new AssetFiles({ ...options, work });
   const assets = assetKind(services);
   const events = eventKind(services);

@@ -8,11 +8,12 @@
 import type { Field } from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import type { Write } from "../../storage/mod.ts";
+import type { Store, Write } from "../../storage/mod.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, homePartition } from "../entity.ts";
 import { type BeforeChange, badAttribute, type Presented, type Started } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import type { WorkTask } from "../work.ts";
 
 const bytesMax = 4 * 1_048_576;
 /** UTF-16 units of a part: at most 512 KiB of UTF-8. */
@@ -59,10 +60,10 @@ export async function stageSettings(
     digest,
     bytes,
   };
-  const staged = new StagedSettings(services, projectId);
-  await staged.clean();
-  await staged.write(note, text);
-  return { ...noted(note), after: () => staged.settle(note) };
+  const partition = homePartition(home);
+  await services.work.expect(home);
+  await writeParts(services, partition, note, text);
+  return { ...noted(note), after: async () => void (await removeStaged(services.store, partition, note)) };
 }
 
 /** Moves the note of new settings to the state of the project, and removes the parts that it replaces. */
@@ -114,56 +115,49 @@ function memberOf({ id, parts }: SettingsNote): string {
   return `${id}:${parts}`;
 }
 
-/** Settings of a project that are not in force. */
-class StagedSettings {
-  readonly #services: ControlServices;
-  readonly #partition: string;
-
-  constructor(services: ControlServices, projectId: string) {
-    this.#services = services;
-    this.#partition = homePartition({ kind: "project", id: projectId });
+async function writeParts(
+  { store, clock }: ControlServices,
+  partition: string,
+  note: SettingsNote,
+  text: string,
+): Promise<void> {
+  const score = Math.floor(clock() / 1_000);
+  const listed: Write = { type: "score", op: "set", key: stagedKey, member: memberOf(note), score };
+  const puts = keysOf(note).map((key, part): Write => {
+    const start = part * partUnits;
+    return { type: "put", key, value: JSON.stringify(text.slice(start, start + partUnits)) };
+  });
+  for (let start = 0; start < puts.length; start += commitPartsMax) {
+    await store.commit(partition, { writes: [listed, ...puts.slice(start, start + commitPartsMax)] });
   }
+}
 
-  async write(note: SettingsNote, text: string): Promise<void> {
-    const { store } = this.#services;
-    const member = memberOf(note);
-    const puts = keysOf(note).map((key, part): Write => {
-      const start = part * partUnits;
-      return { type: "put", key, value: JSON.stringify(text.slice(start, start + partUnits)) };
-    });
-    for (let start = 0; start < puts.length; start += commitPartsMax) {
-      const listed: Write = { type: "score", op: "set", key: stagedKey, member, score: this.#now() };
-      await store.commit(this.#partition, { writes: [listed, ...puts.slice(start, start + commitPartsMax)] });
+/** Returns the task that removes settings which did not come into force, as a process died. */
+export function settingsTask(store: Store): WorkTask {
+  return async ({ kind, id }, now) => {
+    if (kind !== "project") return null;
+    const partition = homePartition({ kind, id });
+    const [{ entries }] = await store.read(partition, [{ type: "board", key: stagedKey, limit: cleanedMax }]);
+    for (const { member, score } of entries) {
+      const due = (score + stagedSecondsMax) * 1_000;
+      if (due > now) return due;
+      const [noteId = "", parts = "0"] = member.split(":");
+      const isDone = await removeStaged(store, partition, { ...none, id: noteId, parts: Number(parts) });
+      if (!isDone) return now;
     }
-  }
+    return entries.length < cleanedMax ? null : now;
+  };
+}
 
-  /** Removes settings that did not come into force. */
-  async settle({ id, parts }: Pick<SettingsNote, "id" | "parts">): Promise<void> {
-    const [project] = await this.#services.store.read(this.#partition, [{ type: "record", key: "project" }]);
-    if (project?.value.includes(`"${id}"`) === true) return;
-    await this.#remove({ ...none, id, parts });
-  }
-
-  /** Removes what processes that died have left. */
-  async clean(): Promise<void> {
-    const max = this.#now() - stagedSecondsMax;
-    const [{ entries }] = await this.#services.store.read(this.#partition, [
-      { type: "board", key: stagedKey, limit: cleanedMax, max },
-    ]);
-    for (const { member } of entries) {
-      const [id = "", parts = "0"] = member.split(":");
-      await this.#remove({ ...none, id, parts: Number(parts) });
-    }
-  }
-
-  async #remove(note: SettingsNote): Promise<void> {
-    const deletes = keysOf(note).map((key): Write => ({ type: "delete", shape: "record", key }));
-    await this.#services.store.commit(this.#partition, {
-      writes: [...deletes, { type: "unscore", key: stagedKey, member: memberOf(note) }],
-    });
-  }
-
-  #now(): number {
-    return Math.floor(this.#services.clock() / 1_000);
-  }
+/** Removes settings unless they are in force. Returns false if the project changed meanwhile, so that they may be. */
+async function removeStaged(store: Store, partition: string, note: SettingsNote): Promise<boolean> {
+  const key = "project";
+  const [project] = await store.read(partition, [{ type: "record", key }]);
+  if (project?.value.includes(`"${note.id}"`) === true) return true;
+  const deletes = keysOf(note).map((part): Write => ({ type: "delete", shape: "record", key: part }));
+  const { ok } = await store.commit(partition, {
+    checks: [{ key, version: project?.version ?? null }],
+    writes: [...deletes, { type: "unscore", key: stagedKey, member: memberOf(note) }],
+  });
+  return ok;
 }
