@@ -12,7 +12,7 @@ import { answer, idOf, idParams } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
 import { type Input, type Kind, notFound, unknownRelated } from "../kind.ts";
-import { unknownTags } from "../kinds/assets.ts";
+import { requireRoom, unknownTags } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
 import type { ResourceRoutesContext } from "../write_calls.ts";
 import { type AssetFiles, fileBytesMax, type NewFile } from "./files.ts";
@@ -78,7 +78,7 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
       const tags = tag?.toLowerCase().split(",") ?? [];
       const home: Home = { kind: "space", id: idOf(call, "spaces") };
       await requireAccess(services, principal, home, { needed: "creator", noun: "space" });
-      await requireTags(context, home, tags);
+      await Promise.all([requireTags(context, home, tags), requireRoom(services, home, 1)]);
       const id = await services.places.newId(home);
       const name = given ?? nameIn(url);
       const file = url === undefined ? { name, body } : await fetched(context, name, url);
@@ -143,7 +143,9 @@ async function requireTags({ services }: AssetRoutesContext, home: Home, tags: r
 interface NewAsset {
   readonly id: string;
   readonly home: Home;
-  readonly more: Partial<Input> & { readonly attributes: { readonly sha256: string } };
+  readonly more: Partial<Input> & {
+    readonly attributes: { readonly sha256: string; readonly bytes: number };
+  };
   readonly author: Author;
   readonly requestId: string;
 }
@@ -172,9 +174,14 @@ async function createAsset(
       // Others may have removed it meanwhile.
       const found =
         same === null ? null : await reader.one(author, "assets", same.id, view).catch(ignoreMissing);
-      if (found === null) continue;
-      await files.remove(home, id);
-      return { data: found.data, isNew: false };
+      if (found !== null) {
+        await files.remove(home, id);
+        return { data: found.data, isNew: false };
+      }
+      await requireRoom(services, home, more.attributes.bytes).catch(async (full: unknown) => {
+        await files.remove(home, id);
+        throw full;
+      });
     }
   }
 }

@@ -4,7 +4,7 @@ import { resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
 import type { Draft } from "../draft.ts";
-import type { Entity } from "../entity.ts";
+import { type Entity, type Home, homePartition } from "../entity.ts";
 import { type Input, type Kind, ownRecords, sharedRecord, unknownRelated } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 
@@ -15,7 +15,10 @@ const tagsPerAssetMax = 20;
 const tagRecords = sharedRecord("tags", tagsMax);
 
 /** The tallies of a space that count its assets. */
-export const assetTallies = { mime: "mime", uploader: "uploaders" } as const;
+export const assetTallies = { mime: "mime", uploader: "uploaders", usage: "usage" } as const;
+/** Most assets of a space, and most bytes of their files together: 1 TiB. */
+const assetsMax = 100_000;
+const assetBytesMax = 1_099_511_627_776;
 
 /** The board of a space with the assets that a filter selects. */
 function boardKey({ mime = "", tag = "", uploader = "" }: Readonly<Record<string, unknown>>): string {
@@ -110,6 +113,21 @@ function boardsOf(entity: Entity): readonly string[] {
 function count({ attributes, refs }: Entity, draft: Draft, by: 1 | -1): void {
   draft.effect({ type: "add", key: assetTallies.mime, field: String(attributes.mime), by });
   draft.effect({ type: "add", key: assetTallies.uploader, field: refs.uploader ?? "", by });
+  const bytes = by * Number(attributes.bytes);
+  draft.effect({ type: "add", key: assetTallies.usage, field: "assets", by, max: assetsMax });
+  draft.effect({ type: "add", key: assetTallies.usage, field: "bytes", by: bytes, max: assetBytesMax });
+}
+
+/** @throws {AppError} `conflict`: a space has no room for another file of so many bytes. */
+export async function requireRoom({ store }: ControlServices, home: Home, bytes: number): Promise<void> {
+  const [usage] = await store.read(homePartition(home), [{ type: "tally", key: assetTallies.usage }]);
+  const hasRoom =
+    (usage.get("assets") ?? 0) < assetsMax && (usage.get("bytes") ?? 0) + bytes <= assetBytesMax;
+  if (hasRoom) return;
+  throw new AppError(
+    "conflict",
+    `Cannot store the file: a space has at most ${assetsMax} assets and ${assetBytesMax} bytes of files, so remove some first`,
+  );
 }
 
 function tagsOf({ state }: Entity): readonly string[] {
