@@ -1,0 +1,44 @@
+/** Checks of the values of flags and arguments. */
+
+import type { Check } from "./command.ts";
+
+/** A whole number within bounds. */
+export function whole(min: number, max: number): Check {
+  return text =>
+    /^-?\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max
+      ? null
+      : `must be a whole number from ${min} to ${max}`;
+}
+
+/** One of some words. */
+export function oneOf(...words: readonly string[]): Check {
+  return text => (words.includes(text) ? null : `must be one of ${words.join(", ")}`);
+}
+
+/** Some words, separated by commas, out of a list. */
+export function someOf(...words: readonly string[]): Check {
+  return text =>
+    text.split(",").every(word => words.includes(word))
+      ? null
+      : `must be some of ${words.join(", ")}, separated by commas`;
+}
+
+/** An instant of ISO 8601 with an offset from UTC. */
+export const instant: Check = text =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i.test(text) &&
+  Number.isFinite(Date.parse(text))
+    ? null
+    : "must be an ISO 8601 time with an offset, such as 2026-11-22T20:00:00+01:00 or …Z";
+
+/** An id of the control API. */
+export const id: Check = text =>
+  /^[0-9A-Za-z_-]{1,64}$/.test(text) ? null : "must be an id: letters, digits, - and _";
+
+/** An address of https, or of http on this machine. */
+export const address: Check = text => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isLocal = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  return url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLocal))
+    ? null
+    : "must be an https address, or an http one of this machine";
+};

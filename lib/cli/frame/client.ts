@@ -1,0 +1,250 @@
+/**
+ * The HTTP client of commands: sends credentials to one origin, retries, slows down before the server refuses, and reports
+ * every failure as a {@linkcode CliError}.
+ *
+ * Most requests may be repeated: reads change nothing, and writes carry an idempotency key or name the version that they
+ * replace. What would take effect twice is sent once.
+ *
+ * @module
+ */
+
+import type * as v from "valibot";
+import type { Immutable } from "../../http/mod.ts";
+import type { CliContext } from "./context.ts";
+import { CliError, type CliErrorOptions, exitOf, exits } from "./errors.ts";
+import { platformUrl } from "./profile.ts";
+
+/** Most attempts of a request. */
+const attemptsMax = 4;
+/** Longest first pause between two attempts, in ms; it doubles with each. */
+const firstPauseMsMax = 250;
+/** Longest pause, in ms, even if the server asks for more. */
+const pauseMsMax = 8_000;
+/** Statuses after which a request is repeated. */
+const transientStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Options of a request. */
+export interface ApiRequest {
+  /** @default "GET" */
+  readonly method?: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is, in place of `body`; every attempt calls it. */
+  readonly stream?: () => ReadableStream<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Statuses outside of 2xx that are no failures. @default [] */
+  readonly expected?: readonly number[];
+  /** False if it must be sent only once. @default true */
+  readonly isRepeatable?: boolean;
+  /** Longest time, in ms. @default that of the settings */
+  readonly timeoutMs?: number;
+}
+
+/** The answer that the response schema of a route describes. */
+export type AnswerOf<S extends v.GenericSchema> = Immutable<v.InferOutput<S>>;
+
+/** An answer. */
+export interface ApiAnswer<A> {
+  readonly status: number;
+  readonly etag: string | null;
+  /** The parsed body; null if there is none. */
+  readonly json: A;
+}
+
+/** A client of one platform. */
+export interface ApiClient {
+  readonly url: string;
+  /** Sends a request. @throws {CliError} The server is unreachable, or refused it. */
+  send<S extends v.GenericSchema>(path: string, ask?: ApiRequest): Promise<ApiAnswer<AnswerOf<S>>>;
+}
+
+/**
+ * Creates a client that sends the headers with each request.
+ *
+ * @throws {CliError} No platform is named, or credentials must not be sent to it.
+ */
+export function createClient(credentials: Readonly<Record<string, string>>, context: CliContext): ApiClient {
+  const url = platformUrl(context.settings);
+  const { profileName, timeoutMs } = context.settings;
+  const pace = new Pace(context);
+  return {
+    url,
+    async send(path, ask = {}) {
+      const { method = "GET", body, stream, headers = {}, expected = [], isRepeatable = true } = ask;
+      const request = (): Request =>
+        new Request(url + path, {
+          method,
+          headers: {
+            accept: "application/vnd.api+json, application/json",
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+            ...credentials,
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          ...(stream === undefined ? {} : { body: stream(), duplex: "half" }),
+          // A redirect would send the credentials elsewhere.
+          redirect: "manual",
+          signal: AbortSignal.any([context.timeLimit(ask.timeoutMs ?? timeoutMs), context.interruption()]),
+        });
+      const { response, text } = await sendWithRetries(
+        request,
+        context,
+        pace,
+        isRepeatable ? attemptsMax : 1,
+      );
+      const json = parsed(text);
+      const { ok, status } = response;
+      if (ok && json === undefined) throw unknownAnswer();
+      if (ok || expected.includes(status)) {
+        return { status, etag: response.headers.get("etag"), json: json ?? null };
+      }
+      throw refusal(response, json, { profileName, url });
+    },
+  };
+}
+
+/**
+ * Returns the data of an answer.
+ *
+ * @throws {CliError} It lacks the member, so that it is not an answer of this route.
+ */
+export function dataOf<D>({ json }: ApiAnswer<{ readonly data: D }>, member: keyof D): D {
+  const { data } = (json ?? {}) as { readonly data?: D };
+  if (typeof data === "object" && data !== null && member in data) return data;
+  throw unknownAnswer();
+}
+
+/** Creates the error for an answer that the route cannot have given. */
+export function unknownAnswer(): CliError {
+  const message = "Cannot read the answer of the server: its form is unknown";
+  const hint = "Check that --control-url names the platform itself";
+  return new CliError(exits.failed, message, { code: "wrong_answer", hint });
+}
+
+/** Waits where the `RateLimit` of the last answer says that nothing is left. */
+class Pace {
+  readonly #context: CliContext;
+  #notBefore = 0;
+
+  constructor(context: CliContext) {
+    this.#context = context;
+  }
+
+  async wait(): Promise<void> {
+    const ms = this.#notBefore - this.#context.clock();
+    if (ms > 0) await this.#context.pause(Math.min(ms, pauseMsMax));
+  }
+
+  note(headers: Headers): void {
+    for (const [, left, seconds] of (headers.get("ratelimit") ?? "").matchAll(/;r=(\d+);t=(\d+)/g)) {
+      // A window regains its units evenly, so that a part of it is enough for the next one.
+      if (left === "0") this.#notBefore = this.#context.clock() + Math.min(Number(seconds), 1) * 1_000;
+    }
+  }
+}
+
+/** Retries with full jitter and `Retry-After` as a floor. @throws {CliError} The server is out of reach. */
+async function sendWithRetries(
+  request: () => Request,
+  context: CliContext,
+  pace: Pace,
+  attempts: number,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  const { clock, pause, random, settings, note, interruption } = context;
+  for (let attempt = 1; ; attempt++) {
+    const jitterMs = random() * Math.min(firstPauseMsMax * 2 ** (attempt - 1), pauseMsMax);
+    await pace.wait();
+    const sent = request();
+    const startedAt = clock();
+    const outcome = (text: unknown): void => {
+      const { pathname, search } = new URL(sent.url);
+      if (settings.isVerbose)
+        note(`${sent.method} ${pathname}${search}: ${text} in ${clock() - startedAt} ms`);
+    };
+    try {
+      const response = await context.fetch(sent);
+      const text = await response.text();
+      outcome(response.status);
+      pace.note(response.headers);
+      if (attempt === attempts || !transientStatuses.has(response.status)) return { response, text };
+      const seconds = Number(response.headers.get("retry-after") ?? 0);
+      const floorMs = Number.isFinite(seconds) ? seconds * 1_000 : 0;
+      await pause(Math.min(Math.max(jitterMs, floorMs), pauseMsMax));
+    } catch (error) {
+      outcome("no answer");
+      if (interruption().aborted) throw interrupted();
+      if (attempt === attempts) throw unreachable(sent.url, error);
+      await pause(jitterMs);
+    }
+  }
+}
+
+/** Creates the error for Ctrl-C. */
+export function interrupted(): CliError {
+  return new CliError(exits.interrupted, "Interrupted", { code: "interrupted" });
+}
+
+function unreachable(url: string, cause: unknown): CliError {
+  const { message, cause: deeper } = cause instanceof Error ? cause : new Error(String(cause));
+  const reason = deeper instanceof Error && deeper.message !== "" ? deeper.message : message;
+  return new CliError(exits.unavailable, `Cannot reach ${new URL(url).origin}: ${reason}`, {
+    code: "unreachable",
+    hint: "Check the address with --verbose, or allow more time with --timeout",
+  });
+}
+
+/** Returns null for no text, undefined for text that is no JSON. */
+function parsed(text: string) {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An error document of JSON:API, of RFC 9457, or of identity. */
+interface ErrorBody {
+  readonly message?: string;
+  readonly data?: { readonly code?: string };
+  readonly code?: string;
+  readonly detail?: string;
+  readonly errors?: readonly {
+    readonly code?: string;
+    readonly detail?: string;
+    readonly pointer?: string;
+    readonly source?: { readonly pointer?: string; readonly parameter?: string };
+  }[];
+}
+
+function refusal(
+  { status, headers }: Response,
+  json: unknown,
+  { profileName, url }: { readonly profileName: string; readonly url: string },
+): CliError {
+  const body = (typeof json === "object" && json !== null ? json : {}) as ErrorBody;
+  const [first] = body.errors ?? [];
+  const code = body.code ?? first?.code ?? body.data?.code ?? `http_${status}`;
+  const message = body.detail ?? first?.detail ?? body.message ?? `The server answered ${status}`;
+  const details = (body.errors ?? []).flatMap(({ detail = "", pointer, source }) => {
+    const position = pointer ?? source?.pointer ?? source?.parameter;
+    return position === undefined ? [] : [`${position}: ${detail}`];
+  });
+  const requestId = headers.get("x-request-id");
+  return new CliError(exitOf(status), details.length > 1 ? "The server found errors" : message, {
+    code,
+    status,
+    details,
+    ...hintsOf(status, `profile ${profileName}, ${url}`),
+    ...(requestId === null ? {} : { requestId }),
+  });
+}
+
+function hintsOf(status: number, where: string): Partial<CliErrorOptions> {
+  if (status === 401)
+    return { hint: `The token or key is not accepted (${where})`, next: "grandstand login" };
+  if (status === 403) return { hint: `Ask for a higher role (${where})`, next: "grandstand whoami" };
+  if (status >= 300 && status < 400) {
+    return { hint: "Credentials do not follow redirects; name the address itself with --control-url" };
+  }
+  return {};
+}

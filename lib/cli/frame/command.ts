@@ -1,0 +1,104 @@
+/**
+ * Commands as data: one table parses, checks, runs, documents and completes them. A command returns its output and never
+ * writes to the terminal.
+ *
+ * @module
+ */
+
+import type { CliContext } from "./context.ts";
+import type { Exit } from "./errors.ts";
+import type { Output } from "./output.ts";
+
+/** Returns what is wrong with a value, such as "must be a number from 0 to 9"; null: nothing. */
+export type Check = (value: string) => string | null;
+
+/** A flag, `--name`. */
+export interface FlagSpec {
+  /** Form of the value. Omitted: the flag has none. */
+  readonly value?: string;
+  readonly description: string;
+  /** The environment variable that replaces it. */
+  readonly variable?: string;
+  /** The setting of the profile that replaces flag and variable. */
+  readonly profile?: "org" | "space";
+  /** The value without flag, variable and profile. */
+  readonly otherwise?: string;
+  /** True if one of them is required. @default false */
+  readonly required?: boolean;
+  /** True if it may be given more than once. @default false */
+  readonly repeated?: boolean;
+  /** True if its value may be empty. @default false */
+  readonly allowsEmpty?: boolean;
+  readonly check?: Check;
+}
+
+/** A positional argument. */
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly description: string;
+  /** @default false */
+  readonly optional?: boolean;
+  /** True for the last argument if it takes all words that are left. @default false */
+  readonly repeated?: boolean;
+  readonly check?: Check;
+}
+
+/** A command. */
+export interface CommandSpec {
+  /** Its words, such as `projects settings push`. */
+  readonly words: readonly string[];
+  readonly summary: string;
+  readonly args?: readonly ArgumentSpec[];
+  readonly flags?: Readonly<Record<string, FlagSpec>>;
+  /** What it changes. Omitted: nothing. */
+  readonly changes?: string;
+  /** Command lines that show its use, without `grandstand`; the first one is usual. */
+  readonly examples: readonly string[];
+  /** Requests of the first example where lists fit a page. @default 0 */
+  readonly requests?: number;
+  /** True while its behaviour may change. @default false */
+  readonly isAlpha?: boolean;
+  /** The form of its data. */
+  readonly output: Output;
+  /** What exit codes mean here, where that is not plain. */
+  readonly exits?: Readonly<Partial<Record<Exit, string>>>;
+  /** @throws {CliError} The command failed. */
+  readonly run: (input: CliInput, context: CliContext) => Promise<CliResult>;
+}
+
+/** Commands with the same first word; their file is loaded when one of them is wanted. */
+export interface CommandGroup {
+  readonly word: string;
+  /** True for groups that the interface does not name. */
+  readonly isOurs: boolean;
+  readonly load: () => Promise<readonly CommandSpec[]>;
+}
+
+/** The arguments and flags of a command. */
+export interface CliInput {
+  readonly args: readonly string[];
+  /** Values of flags, or of what replaces them, by name; a flag without a value is `""`. */
+  readonly flags: Readonly<Record<string, string>>;
+  /** Values of repeatable flags. */
+  readonly lists: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A table. */
+export interface Rows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** The output of a command. */
+export interface CliResult {
+  /** Printed with `--json`; `output` of the command says its form. */
+  readonly data: unknown;
+  /** Printed beside `data` with `--json`. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** Printed to stdout without `--json`: tables or text. Omitted: `data` as `output` says. */
+  readonly shown?: Rows | string;
+  /** Printed to stderr. */
+  readonly notes?: readonly string[];
+  /** @default exits.ok */
+  readonly exit?: Exit;
+}

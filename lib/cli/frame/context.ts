@@ -1,0 +1,219 @@
+/**
+ * What the runtime passes to commands: everything outside of them, so that tests run commands without a terminal, files or a
+ * store.
+ *
+ * @module
+ */
+
+import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
+import type { FieldError } from "../../errors/mod.ts";
+import type { ScenarioCheck } from "../../loyalty/mod.ts";
+import type { DoctorVerdict } from "../../platform/doctor.ts";
+import type { Platform } from "../../platform/platform.ts";
+import type { UserIndexProgress } from "../../platform/user_index.ts";
+import type { CommandGroup } from "./command.ts";
+import type { ControlApi } from "./control_api.ts";
+import type { Settings } from "./profile.ts";
+
+/** A document read from a file. */
+export interface LocatedDocument {
+  readonly document: unknown;
+  /** Returns the position of a JSON Pointer, or of its nearest existing parent: `<path>:<line>:<column>`. */
+  readonly locate: (pointer: string) => string;
+}
+
+/** A file that is sent as it is. */
+export interface OpenedFile {
+  readonly bytes: number;
+  /** Opens its content; every attempt of a request opens it anew. */
+  readonly stream: () => ReadableStream<Uint8Array>;
+}
+
+/** The files that commands read and write. `-` is stdin, which can be read once, and stdout. */
+export interface CliFiles {
+  /**
+   * Reads JSON or YAML; null if there is no such file.
+   *
+   * @throws {CliError} It is a folder, too large or no such document; every fault is named with line and column.
+   */
+  read(path: string): Promise<LocatedDocument | null>;
+  /**
+   * Reads UTF-8 text of at most `bytesMax` bytes; null if there is no such file.
+   *
+   * @throws {CliError} It is a folder, too large or no UTF-8.
+   */
+  readText(path: string, bytesMax: number): Promise<string | null>;
+  /** Opens a file for sending; null if there is no such file. @throws {CliError} It is a folder. */
+  open(path: string): Promise<OpenedFile | null>;
+  /** Writes a document as YAML or JSON by the name of the file, as {@linkcode writeText} does. */
+  write(path: string, document: unknown): Promise<void>;
+  /**
+   * Replaces a file in one step, readable by its owner only, with the folders above it. The bytes are on the disk when it
+   * resolves.
+   *
+   * @throws {CliError} It cannot be written; nothing is left behind.
+   */
+  writeText(path: string, text: string): Promise<void>;
+}
+
+/** The terminal or pipes that a command line runs on. */
+export interface CliTerminal {
+  /** True if stdin, stdout and stderr are a terminal. */
+  readonly isTerminal: Readonly<Record<"stdin" | "stdout" | "stderr", boolean>>;
+  /** Characters in a line of stdout. */
+  readonly width: number;
+  /** Prints to stdout; resolves when the reader took it or is gone. */
+  print(text: string): Promise<void>;
+  /** Prints to stderr. */
+  warn(text: string): void;
+  /** Shows a line on the terminal of stderr, which the next output replaces. */
+  status(line: string): void;
+  /** Reads a line after a question on stderr; `isSecret` hides what is typed. Null at the end of the input. */
+  ask(question: string, isSecret?: boolean): Promise<string | null>;
+}
+
+/** The file with the profiles. */
+export interface ConfigFile {
+  readonly path: string;
+  /** Its text, null if there is none; `isShared` is true if others may read it. @throws {CliError} It cannot be read. */
+  read(): Promise<{ readonly text: string | null; readonly isShared: boolean }>;
+  /** Replaces it, readable by its owner only. */
+  write(text: string): Promise<void>;
+  /** Reads a token from a file beside it, a variable or the output of a command. @throws {CliError} There is none. */
+  token(source: TokenSource): Promise<string>;
+  /** Keeps a token in a file beside it, readable by its owner only; null removes the file. */
+  writeToken(file: string, token: string | null): Promise<void>;
+}
+
+/** Where the token of a profile is kept. */
+export type TokenSource =
+  | { readonly file: string }
+  | { readonly env: string }
+  | { readonly command: readonly string[] };
+
+/** Numbers of the records of a seed. */
+export type SeedCounts = Readonly<
+  Record<"organisations" | "spaces" | "projects" | "events" | "loyalty", number>
+>;
+
+/** Values of the flags that name the store of a deployment. */
+export type StoreFlags = Readonly<Record<"redis" | "data", string | undefined>>;
+
+/** A new operator. */
+export interface NewOperator {
+  readonly token: string;
+  readonly userId: string;
+  /** Null: there are organisations already. */
+  readonly organisationId: string | null;
+  readonly spaceId: string | null;
+}
+
+/** What the runtime provides. */
+export interface CliHost {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Resolves after a time in ms. */
+  readonly pause: (ms: number) => Promise<void>;
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** A new unique id. */
+  readonly uniqueId: () => string;
+  /** Returns a signal that aborts after a time in ms. */
+  readonly timeLimit: (ms: number) => AbortSignal;
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** The environment. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly files: CliFiles;
+  readonly terminal: CliTerminal;
+  readonly config: ConfigFile;
+  /** Returns the signal that aborts at Ctrl-C; before the first call Ctrl-C ends the program. */
+  readonly interruption: () => AbortSignal;
+  /** Lists the faults of a loyalty configuration. */
+  readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
+  /**
+   * Plays scenarios against a valid configuration.
+   *
+   * @throws {AppError} `validation_failed`, with the pointers of the errors in the scenarios.
+   */
+  readonly playScenarios: (configuration: unknown, scenarios: unknown) => Promise<readonly ScenarioCheck[]>;
+  /**
+   * Creates an API key with every permission in the store.
+   *
+   * @throws {CliError} The store cannot be opened, or the organisation has keys and `isForced` is false.
+   */
+  readonly bootstrapKey: (
+    store: StoreFlags,
+    organisationId: string,
+    name: string,
+    isForced: boolean,
+  ) => Promise<IssuedApiKey>;
+  /**
+   * Makes a person an operator with an access token, and where there is no organisation the first one with a space.
+   *
+   * @throws {CliError} The store cannot be opened, or the secret is not that of its servers.
+   */
+  readonly bootstrapOperator: (
+    store: StoreFlags,
+    wanted: { readonly email: string; readonly name: string },
+  ) => Promise<NewOperator>;
+  /**
+   * Opens the key ring of a store. `command` is named in errors.
+   *
+   * @throws {CliError} The store cannot be opened, or the secret is not that of its servers; and what refuses the work.
+   */
+  readonly inKeyRing: <R>(
+    store: StoreFlags,
+    command: string,
+    work: (ring: KeyRing) => Promise<R>,
+  ) => Promise<R>;
+  /** Adds stored users to the index of users. @throws {CliError} The store cannot be opened. */
+  readonly indexUsers: (
+    store: StoreFlags,
+    onProgress: (progress: UserIndexProgress) => void,
+  ) => Promise<UserIndexProgress>;
+  /**
+   * Creates or replaces the records of a seed file.
+   *
+   * @throws {CliError} The store cannot be opened, or the file is not valid; nothing is written.
+   */
+  readonly applySeed: (store: StoreFlags, path: string) => Promise<SeedCounts>;
+  /**
+   * Recomputes a board from stored user histories.
+   *
+   * @throws {CliError} The store cannot be opened; there is no such board, or back ends write to it.
+   */
+  readonly rebuildBoard: (
+    store: StoreFlags,
+    board: Parameters<Platform["rebuildBoard"]>[0],
+  ) => ReturnType<Platform["rebuildBoard"]>;
+  /** Runs the checks of the doctor. @throws {CliError} The store cannot be opened, or the clock of this machine is wrong. */
+  readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<readonly DoctorVerdict[]>;
+  /**
+   * Decrypts an export into a file, which appears when it is complete, and returns the number of bytes.
+   *
+   * @throws {CliError} The file is not an export, the password is wrong, or a file cannot be read or written; `out` exists and
+   *   `isForced` is false.
+   */
+  readonly decryptExport: (file: string, out: string, isForced: boolean) => Promise<number>;
+}
+
+/** The environment of a command. */
+export interface CliContext extends CliHost {
+  readonly settings: Settings;
+  /** All groups of commands, for help and completion. */
+  readonly groups: readonly CommandGroup[];
+  /** Opens the control API. @throws {CliError} No token is known, or the profile is wrong. */
+  readonly api: () => Promise<ControlApi>;
+  /**
+   * Asks before a change that cannot be undone. No is the default, and so is the end of the input.
+   *
+   * @throws {CliError} The answer is no, or nobody can be asked and the command line has no `--yes`.
+   */
+  readonly confirm: (question: string) => Promise<void>;
+  /** Shows how far a command is: on a terminal in one line, else every 10 s; nothing in the first 300 ms. */
+  readonly progress: (text: string) => void;
+  /** Notes a step that took effect, which Ctrl-C and failures report. */
+  readonly done: (step: string) => void;
+  /** Prints a note to stderr at once. */
+  readonly note: (text: string) => void;
+}

@@ -1,0 +1,294 @@
+/**
+ * The control API for commands: documents of JSON:API, all pages of lists, and writes that the profile's allow-list lets
+ * through.
+ *
+ * @module
+ */
+
+import { type ApiClient, type ApiRequest, createClient, unknownAnswer } from "./client.ts";
+import type { CliContext } from "./context.ts";
+import { CliError, exits } from "./errors.ts";
+import { type Kind, kindOf, kinds, type Target } from "./kinds.ts";
+import { type AllowEntry, tokenOf } from "./profile.ts";
+
+const base = "/api/v2";
+/** Most records that a list returns. */
+const rowsMax = 10_000;
+/** Records asked for at a time, as many as a page may have. */
+const pageCount = 100;
+const atomicType = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
+const jsonApiType = "application/vnd.api+json";
+
+/** A resource object. */
+export interface ResourceObject {
+  readonly type: string;
+  readonly id: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly relationships?: Readonly<Record<string, { readonly data?: Linkage }>>;
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+/** What a relationship names. */
+export type Linkage = Identifier | readonly Identifier[] | null;
+interface Identifier {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** Resources of an answer. */
+export interface Document<D = ResourceObject> {
+  readonly data: D;
+  readonly etag: string | null;
+  readonly meta: Readonly<Record<string, unknown>>;
+  /** Finds an included resource; undefined if there is none. */
+  included(type: string, id: string | null): ResourceObject | undefined;
+}
+
+/** All records of a list. */
+export interface Listing extends Document<readonly ResourceObject[]> {
+  /** True if there are more than 10,000. */
+  readonly isTruncated: boolean;
+}
+
+/** Parameters of a query. */
+export type Query = Readonly<Record<string, string | undefined>>;
+
+/** Options of a write. */
+export interface Write {
+  /** What changes, or what the new resource belongs to: the allow-list is asked about it. */
+  readonly within: Target;
+  readonly document?: unknown;
+  readonly ifMatch?: string | null;
+  /** True for the checks alone. @default false */
+  readonly isDryRun?: boolean;
+  readonly query?: Query;
+  /** Sent as it is, in place of the document. */
+  readonly stream?: ApiRequest["stream"];
+  readonly timeoutMs?: number;
+}
+
+/** An operation of a batch. */
+export interface Operation {
+  readonly op: "add" | "update" | "remove";
+  readonly data?: unknown;
+  readonly ref?: { readonly type: string; readonly id: string };
+  readonly href?: string;
+  readonly meta?: { readonly if_match?: string };
+}
+
+/** The control API of a platform. Paths begin behind `/api/v2`. */
+export class ControlApi {
+  readonly #context: CliContext;
+  readonly #client: ApiClient;
+  readonly #chains = new Map<string, Promise<readonly Target[]>>();
+  #hasNamedProfile = false;
+
+  private constructor(context: CliContext, client: ApiClient) {
+    this.#context = context;
+    this.#client = client;
+  }
+
+  /** Opens the API with the token of the settings. @throws {CliError} No token or no platform is known. */
+  static async open(context: CliContext): Promise<ControlApi> {
+    const authorization = `Bearer ${await tokenOf(context.settings, context)}`;
+    return new ControlApi(context, createClient({ authorization }, context));
+  }
+
+  /** Address of the platform. */
+  get url(): string {
+    return this.#client.url;
+  }
+
+  /** Reads a resource, or a page of a list. @throws {CliError} The server refused. */
+  async get<D = ResourceObject>(path: string, query: Query = {}): Promise<Document<D>> {
+    return await this.#ask<D>(path + queryText(query));
+  }
+
+  /**
+   * Reads a list to its end.
+   *
+   * @throws {CliError} The server refused, or a page leads to another server.
+   */
+  async all(path: string, query: Query = {}): Promise<Listing> {
+    const data: ResourceObject[] = [];
+    const pages: Document<readonly ResourceObject[]>[] = [];
+    let next: string | null = path + queryText({ "page[count]": String(pageCount), ...query });
+    while (next !== null && data.length < rowsMax) {
+      const page: Document<readonly ResourceObject[]> & { readonly next: string | null } =
+        await this.#ask<readonly ResourceObject[]>(next);
+      pages.push(page);
+      data.push(...page.data);
+      next = page.data.length === 0 ? null : page.next;
+    }
+    const isTruncated = next !== null;
+    if (isTruncated) this.#context.note(`Only the first ${rowsMax} are shown`);
+    const included: Document["included"] = (type, id) => {
+      for (const page of pages) {
+        const found = page.included(type, id);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    };
+    return { data: data.slice(0, rowsMax), etag: null, meta: pages[0]?.meta ?? {}, included, isTruncated };
+  }
+
+  /**
+   * Creates, changes or removes. A repeated attempt takes effect once.
+   *
+   * @throws {CliError} The allow-list does not have it, before any request that changes something; or the server refused.
+   */
+  async write<D = ResourceObject>(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    { within, document, ifMatch, isDryRun = false, query = {}, stream, timeoutMs }: Write,
+  ): Promise<Document<D>> {
+    await this.requireAllowed(within);
+    const asked: Query = { ...query, ...(isDryRun ? { dry_run: "true" } : {}) };
+    return await this.#ask<D>(path + queryText(asked), {
+      method,
+      headers: {
+        accept: jsonApiType,
+        ...(stream === undefined
+          ? { "content-type": path === "/operations" ? atomicType : jsonApiType }
+          : {}),
+        ...(method === "DELETE" ? {} : { "idempotency-key": this.#context.uniqueId() }),
+        ...(ifMatch === undefined || ifMatch === null ? {} : { "if-match": ifMatch }),
+      },
+      ...(document === undefined ? {} : { body: document }),
+      ...(stream === undefined ? {} : { stream }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+  }
+
+  /** Does up to 500 operations at once, all or none, and returns their resources. @throws {CliError} As {@linkcode write}. */
+  async operations(
+    operations: readonly Operation[],
+    write: Omit<Write, "document">,
+  ): Promise<readonly ResourceObject[]> {
+    const body = { "atomic:operations": operations };
+    const answer = await this.#answer(`/operations${write.isDryRun === true ? "?dry_run=true" : ""}`, {
+      ...(await this.#batch(write.within)),
+      body,
+    });
+    const results = answer.json?.["atomic:results"];
+    if (!Array.isArray(results)) throw unknownAnswer();
+    return results.map(result => (result as { readonly data: ResourceObject }).data);
+  }
+
+  /** Returns a resource and those above it, nearest first. */
+  async chain(target: Target): Promise<readonly Target[]> {
+    const key = `${target.kind}/${target.id}`;
+    const found = this.#chains.get(key) ?? this.#readChain(target);
+    this.#chains.set(key, found);
+    return await found;
+  }
+
+  /** @throws {CliError} The profile's allow-list has neither the resource nor one above it. */
+  async requireAllowed(target: Target): Promise<void> {
+    const { profile, profileName } = this.#context.settings;
+    const { allow } = profile;
+    const entry = allow === undefined ? null : await this.allowedBy(target);
+    if (allow !== undefined && entry === null) {
+      const wanted = allow.length === 0 ? "is read-only" : `may not change ${target.kind} ${target.id}`;
+      throw new CliError(exits.forbidden, `Profile ${profileName} ${wanted}`, {
+        code: "not_in_allow_list",
+        hint: `Its allow-list needs the entry {"kind": "${target.kind}", "id": "${target.id}"}, or one above it`,
+        next: `grandstand scope show --profile ${profileName}`,
+      });
+    }
+    if (this.#hasNamedProfile) return;
+    this.#hasNamedProfile = true;
+    const label = entry === null ? "" : ` · ${entry.kind} ${entry.label ?? entry.id}`;
+    this.#context.note(`profile ${profileName}${label}`);
+  }
+
+  /** Returns the entry of the allow-list that lets a resource change; null: none. */
+  async allowedBy(target: Target): Promise<AllowEntry | null> {
+    const { allow = [] } = this.#context.settings.profile;
+    const matching = (one: Target): AllowEntry | undefined =>
+      allow.find(({ kind, id }) => id === one.id && kindOf(kind) === one.kind);
+    if (allow.length === 0) return null;
+    const direct = matching(target);
+    if (direct !== undefined) return direct;
+    return (await this.chain(target)).map(matching).find(entry => entry !== undefined) ?? null;
+  }
+
+  async #readChain({ kind, id }: Target): Promise<readonly Target[]> {
+    const { path, above } = kinds[kind];
+    const document = await this.get(`/${path}/${encodeURIComponent(id)}`, { include: above || undefined });
+    const chain: Target[] = [{ kind, id }];
+    let current: ResourceObject | undefined = document.data;
+    for (const name of above.split(".") as Kind[]) {
+      const next: string | null = current === undefined ? null : relation(current, name);
+      if (next === null) break;
+      chain.push({ kind: name, id: next });
+      current = document.included(kinds[name].path, next);
+    }
+    return chain;
+  }
+
+  async #batch(within: Target): Promise<ApiRequest> {
+    await this.requireAllowed(within);
+    const headers = {
+      accept: atomicType,
+      "content-type": atomicType,
+      "idempotency-key": this.#context.uniqueId(),
+    };
+    return { method: "POST", headers };
+  }
+
+  async #ask<D>(path: string, ask: ApiRequest = {}): Promise<Document<D> & { readonly next: string | null }> {
+    const { json, etag } = await this.#answer(path, { headers: { accept: jsonApiType }, ...ask });
+    const { data, included = [], links, meta = {} } = json ?? {};
+    if (data === undefined && json !== null) throw unknownAnswer();
+    const byKey = new Map(included.map(one => [`${one.type}/${one.id}`, one]));
+    return {
+      data: data as D,
+      etag,
+      meta,
+      next: links?.next === undefined || links.next === null ? null : this.#pathOf(links.next),
+      included: (type, id) => byKey.get(`${type}/${id}`),
+    };
+  }
+
+  async #answer(path: string, ask: ApiRequest) {
+    const { json, etag } = await this.#client.send(base + path, ask);
+    if (json !== null && (typeof json !== "object" || Array.isArray(json))) throw unknownAnswer();
+    return { json: json as AnyDocument | null, etag };
+  }
+
+  /** @throws {CliError} The link leads to another server. */
+  #pathOf(link: string): string {
+    const origin = `${this.url}${base}`;
+    const { href } = new URL(link, `${origin}/`);
+    if (href.startsWith(`${origin}/`)) return href.slice(origin.length);
+    throw new CliError(exits.failed, "The next page of the list is on another server", {
+      code: "wrong_answer",
+      hint: "Set the public URL of the platform to the address that is called",
+    });
+  }
+}
+
+interface AnyDocument {
+  readonly data?: unknown;
+  readonly included?: readonly ResourceObject[];
+  readonly links?: { readonly next?: string | null };
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly "atomic:results"?: unknown;
+}
+
+/** Returns the id that a relationship to one resource names; null: none. */
+export function relation({ relationships }: ResourceObject, name: string): string | null {
+  const data = relationships?.[name]?.data;
+  return data === undefined || data === null || Array.isArray(data) ? null : (data as Identifier).id;
+}
+
+/** Writes the path of a resource. */
+export function pathOf({ kind, id }: Target, ...more: readonly string[]): string {
+  return ["", kinds[kind].path, encodeURIComponent(id), ...more].join("/");
+}
+
+function queryText(query: Query): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+}

@@ -1,0 +1,98 @@
+/** Failures of commands and their exit codes. */
+
+/** Exit codes of all commands. */
+export const exits = {
+  /** Done, or nothing to do. */
+  ok: 0,
+  failed: 1,
+  /** Wrong usage, or consent is missing where nobody can be asked. */
+  usage: 2,
+  /** Differences were found. */
+  differs: 3,
+  unauthenticated: 4,
+  /** Forbidden by the role, or by the profile's allow-list. */
+  forbidden: 5,
+  notFound: 6,
+  /** A concurrent change, or a state that does not allow it. */
+  conflict: 7,
+  invalid: 8,
+  /** Throttled, timed out or unreachable. */
+  unavailable: 9,
+  /** The person at the terminal said no. */
+  declined: 10,
+  interrupted: 130,
+} as const;
+
+/** An exit code. */
+export type Exit = (typeof exits)[keyof typeof exits];
+
+/** Details of a failure. */
+export interface CliErrorOptions {
+  /** Stable code for scripts. */
+  readonly code: string;
+  /** HTTP status of the answer, if any. */
+  readonly status?: number;
+  /** Suggested action. */
+  readonly hint?: string;
+  /** The command line that mends it. */
+  readonly next?: string;
+  /** Faults, a line each. */
+  readonly details?: readonly string[];
+  readonly requestId?: string;
+}
+
+/** The failure of a command. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly exit: Exit;
+  readonly options: CliErrorOptions;
+
+  constructor(exit: Exit, message: string, options: CliErrorOptions) {
+    super(message);
+    this.exit = exit;
+    this.options = options;
+  }
+}
+
+/** Creates the error for a wrong command line. */
+export function wrongUsage(message: string, more: Partial<CliErrorOptions> = {}): CliError {
+  return new CliError(exits.usage, message, { code: "wrong_usage", ...more });
+}
+
+/** Creates the error for a state of the server that does not allow the command. */
+export function conflict(message: string, more: Partial<CliErrorOptions> = {}): CliError {
+  return new CliError(exits.conflict, message, { code: "conflict", ...more });
+}
+
+/** Creates the error for content that is not valid. */
+export function invalid(message: string, more: Partial<CliErrorOptions> = {}): CliError {
+  return new CliError(exits.invalid, message, { code: "validation_failed", ...more });
+}
+
+/** Returns the exit code of an HTTP error status. */
+export function exitOf(status: number): Exit {
+  switch (status) {
+    case 401:
+      return exits.unauthenticated;
+    case 403:
+      return exits.forbidden;
+    case 404:
+      return exits.notFound;
+    case 409:
+    case 412:
+    case 428:
+      return exits.conflict;
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return exits.invalid;
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return exits.unavailable;
+    default:
+      return exits.failed;
+  }
+}

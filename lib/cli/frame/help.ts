@@ -1,0 +1,92 @@
+/** Help as text. */
+
+import type { ArgumentSpec, CommandGroup, CommandSpec, FlagSpec } from "./command.ts";
+import { globalFlags } from "./parse.ts";
+
+const columnWidth = 26;
+
+/** Writes the help of a command. */
+export function commandHelp(command: CommandSpec): string {
+  const { words, summary, args = [], flags = {}, changes, examples, exits = {}, isAlpha } = command;
+  const usage = ["grandstand", ...words, ...args.map(usageOf), "[flags]"].join(" ");
+  return [
+    `${usage}\n`,
+    `  ${summary}.`,
+    ...(isAlpha === true ? ["  Alpha: its behaviour may change."] : []),
+    `  Changes: ${changes ?? "nothing"}.`,
+    section(
+      "Arguments",
+      args.map(one => line(usageOf(one), one.description)),
+    ),
+    section("Flags", Object.entries(flags).map(flagLine)),
+    section("Global flags", Object.entries(globalFlags).map(flagLine)),
+    section(
+      "Examples",
+      examples.map(example => `  grandstand ${example}`),
+    ),
+    section(
+      "Exit codes",
+      Object.entries(exits).map(([code, meaning]) => line(code, meaning)),
+    ),
+  ]
+    .filter(part => part !== "")
+    .join("\n")
+    .concat("\n");
+}
+
+/** Writes the commands of a group. */
+export function groupHelp(commands: readonly CommandSpec[]): string {
+  const [word = ""] = commands[0]?.words ?? [];
+  return `${commands.map(summaryLine).join("\n")}\n\nMore with grandstand ${word} <command> --help.\n`;
+}
+
+/** Writes the help of the tool. */
+export async function toolHelp(groups: readonly CommandGroup[]): Promise<string> {
+  const listed = async (isOurs: boolean): Promise<string[]> => {
+    const wanted = groups.filter(group => group.isOurs === isOurs);
+    const commands = (await Promise.all(wanted.map(({ load }) => load()))).flat();
+    return commands.map(summaryLine);
+  };
+  return [
+    "Usage: grandstand <command> [arguments] [flags]\n",
+    section("Commands of the interface", await listed(false)),
+    section("Other commands", await listed(true)),
+    section("Global flags", Object.entries(globalFlags).map(flagLine)),
+    "\nExit codes: 0 done, 1 failed, 2 wrong usage or consent missing, 3 differences found, 4 not authenticated,",
+    "  5 forbidden, 6 not found, 7 conflict, 8 invalid, 9 unavailable, 10 declined, 130 interrupted.",
+    "More with grandstand <command> --help.\n",
+  ].join("\n");
+}
+
+function summaryLine({ words, summary, isAlpha }: CommandSpec): string {
+  return line(words.join(" "), isAlpha === true ? `${summary} (alpha)` : summary);
+}
+
+function usageOf({ name, optional, repeated }: ArgumentSpec): string {
+  const text = repeated === true ? `${name}...` : name;
+  return optional === true ? `[${text}]` : `<${text}>`;
+}
+
+function flagLine([name, { value, description, variable, profile, otherwise, required }]: [
+  string,
+  FlagSpec,
+]): string {
+  const facts = [
+    ...(required === true ? ["required"] : []),
+    ...(otherwise === undefined ? [] : [`default ${otherwise}`]),
+    ...(variable === undefined ? [] : [variable]),
+    ...(profile === undefined ? [] : ["or of the profile"]),
+  ];
+  const heading = value === undefined ? `--${name}` : `--${name} <${value}>`;
+  return line(heading, facts.length === 0 ? description : `${description} (${facts.join("; ")})`);
+}
+
+function line(heading: string, text: string): string {
+  return heading.length < columnWidth
+    ? `  ${heading.padEnd(columnWidth)}${text}`
+    : `  ${heading}\n      ${text}`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `\n${title}:\n${lines.join("\n")}`;
+}

@@ -1,0 +1,108 @@
+/**
+ * Prints the output of commands: data to stdout, notes and errors to stderr.
+ *
+ * @module
+ */
+
+import type { CliResult, Rows } from "./command.ts";
+import { type CliError, exits } from "./errors.ts";
+import { type Output, shownAs } from "./output.ts";
+
+/** Options of printing. */
+export interface PrintOptions {
+  /** One JSON document instead of text. */
+  readonly isJson: boolean;
+  /** True for aligned tables with a header, false for tab-separated values. */
+  readonly isTerminal: boolean;
+  readonly hasColors: boolean;
+  /** Characters in a line of the terminal. */
+  readonly width: number;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/** Formats the data of a command for stdout. */
+export function printedResult(result: CliResult, output: Output, options: PrintOptions): string {
+  const { data, meta = {} } = result;
+  if (options.isJson) return `${JSON.stringify({ data, meta })}\n`;
+  const shown = result.shown ?? shownAs(output, data, options.isTerminal ? options.now : null);
+  return typeof shown === "string" ? shown : table(shown, options);
+}
+
+/** Formats the failure of a command for stderr. */
+export function printedError({ exit, message, options }: CliError, isJson: boolean): string {
+  const { code, status = null, hint = null, next = null, details = [], requestId = null } = options;
+  if (isJson) {
+    const retryable = exit === exits.unavailable;
+    const error = { code, status, message, hint, next, retryable, details, request_id: requestId };
+    return `${JSON.stringify({ error })}\n`;
+  }
+  const lines = [
+    message,
+    ...details.map(line => `  ${line}`),
+    ...(hint === null ? [] : [`Hint: ${hint}.`]),
+    ...(next === null ? [] : [`Next: ${next}`]),
+    ...(requestId === null ? [] : [`Request id: ${requestId}`]),
+  ];
+  return lines.map(line => `${clean(line)}\n`).join("");
+}
+
+/** Shortest width to which the widest column is cut. */
+const cellWidthMin = 12;
+const gap = 2;
+
+function table({ columns, rows }: Rows, { isTerminal, hasColors, width }: PrintOptions): string {
+  const cells = rows.map(row => row.map(clean));
+  if (!isTerminal) return cells.map(row => `${row.join("\t")}\n`).join("");
+  const all = [columns, ...cells];
+  const widths = fitted(
+    columns,
+    columns.map((_, index) => Math.max(...all.map(row => widthOf(row[index] ?? "")))),
+    width,
+  );
+  const line = (row: readonly string[]): string =>
+    widths
+      .map((size, index) => padded(row[index] ?? "", size))
+      .join(" ".repeat(gap))
+      .trimEnd();
+  const [header = "", ...others] = all.map(line);
+  return [hasColors ? `\u001b[1m${header}\u001b[0m` : header, ...others].map(text => `${text}\n`).join("");
+}
+
+/** Narrows the widest column that holds no ids until the table fits. */
+function fitted(columns: readonly string[], natural: readonly number[], width: number): readonly number[] {
+  const widths = [...natural];
+  const total = (): number => widths.reduce((sum, size) => sum + size + gap, -gap);
+  const candidates = [...widths.keys()].filter(index => !/(^|_)ID$|URL/.test(columns[index] ?? ""));
+  const widest = candidates.sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
+  if (widest === undefined || total() <= width) return widths;
+  widths[widest] = Math.max(cellWidthMin, (widths[widest] ?? 0) - (total() - width));
+  return widths;
+}
+
+const segmenter = new Intl.Segmenter();
+/** Characters that take two cells of a terminal. */
+const wide = /\p{Emoji_Presentation}|\p{sc=Han}|\p{sc=Hiragana}|\p{sc=Katakana}|\p{sc=Hangul}/u;
+
+function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+function padded(text: string, width: number): string {
+  const own = widthOf(text);
+  if (own <= width) return text + " ".repeat(width - own);
+  let cut = "";
+  for (const { segment } of segmenter.segment(text)) {
+    if (widthOf(cut + segment) > width - 1) break;
+    cut += segment;
+  }
+  return `${cut}…`.padEnd(width);
+}
+
+/** Replaces control and direction characters, with which text of a server could control the terminal. */
+export function clean(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+}

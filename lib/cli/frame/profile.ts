@@ -1,0 +1,210 @@
+/**
+ * Profiles: named settings in a file of their owner. A flag wins over a variable, a variable over the profile.
+ *
+ * @module
+ */
+
+import { address } from "./checks.ts";
+import type { FlagSpec } from "./command.ts";
+import type { CliHost, ConfigFile, TokenSource } from "./context.ts";
+import { CliError, exits, wrongUsage } from "./errors.ts";
+
+/** A resource that a profile may change, with all below it. */
+export interface AllowEntry {
+  readonly kind: string;
+  readonly id: string;
+  readonly label?: string;
+}
+
+/** A profile. Unknown members are kept. */
+export interface Profile {
+  readonly control_url?: string;
+  readonly org?: string;
+  readonly space?: string;
+  readonly token?: TokenSource;
+  /** Absent: unrestricted. Empty: read-only. */
+  readonly allow?: readonly AllowEntry[];
+  readonly urls?: Readonly<Record<string, string>>;
+}
+
+/** The content of the configuration. */
+export interface Configuration {
+  readonly version: 1;
+  readonly current?: string;
+  readonly profiles: Readonly<Record<string, Profile>>;
+}
+
+/** The settings of a run. */
+export interface Settings {
+  /** Name of the profile; `default` where none is named. */
+  readonly profileName: string;
+  /** Empty where the configuration has no such profile. */
+  readonly profile: Profile;
+  /** Null: no platform is named. */
+  readonly controlUrl: string | null;
+  readonly isJson: boolean;
+  readonly isQuiet: boolean;
+  readonly isVerbose: boolean;
+  /** True if a person may be asked. */
+  readonly isInteractive: boolean;
+  readonly hasColors: boolean;
+  /** True if `--yes` was given. */
+  readonly hasConsent: boolean;
+  /** Longest time of a request, in ms. */
+  readonly timeoutMs: number;
+}
+
+const emptyConfiguration: Configuration = { version: 1, profiles: {} };
+const configurationBytesMax = 1_048_576;
+/** Longest time of a request without --timeout, in s. */
+const requestSecondsMax = 30;
+
+/**
+ * Reads the configuration.
+ *
+ * @throws {CliError} It cannot be read, or is not one.
+ */
+export async function readConfiguration(
+  config: ConfigFile,
+  warn: (text: string) => void = () => {},
+): Promise<Configuration> {
+  const { text, isShared } = await config.read();
+  if (text === null) return emptyConfiguration;
+  if (isShared) warn(`${config.path} may be read by others: chmod 600 ${config.path}`);
+  const parsed = text.length > configurationBytesMax ? null : parsedJson(text);
+  if (!isConfiguration(parsed)) {
+    throw wrongUsage(`${config.path} is no configuration: it must be {"version": 1, "profiles": {…}}`, {
+      code: "wrong_configuration",
+      hint: "Mend the file, or move it away and run grandstand login",
+    });
+  }
+  return parsed;
+}
+
+/** Changes a profile of the configuration; null removes a member. Unknown members are kept. */
+export async function writeProfile(
+  config: ConfigFile,
+  name: string,
+  change: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const configuration = await readConfiguration(config);
+  const { profiles } = configuration;
+  const profile = Object.fromEntries(
+    Object.entries({ ...profiles[name], ...change }).filter(([, value]) => value !== null),
+  );
+  const changed = { current: name, ...configuration, profiles: { ...profiles, [name]: profile } };
+  await config.write(`${JSON.stringify(changed, null, 2)}\n`);
+}
+
+/**
+ * Computes the settings of a run.
+ *
+ * @throws {CliError} The configuration is wrong, or has no profile of the given name.
+ */
+export async function readSettings(
+  globals: Readonly<Record<string, string>>,
+  hasConsent: boolean,
+  { config, variables, terminal }: CliHost,
+): Promise<Settings> {
+  const isQuiet = "quiet" in globals;
+  const warn = (text: string): void => void (isQuiet || terminal.warn(`${text}\n`));
+  const { current, profiles } = await readConfiguration(config, warn);
+  const named = globals.profile ?? given(variables.GRANDSTAND_PROFILE);
+  const profileName = named ?? current ?? "default";
+  const profile = profiles[profileName];
+  if (profile === undefined && named !== undefined) {
+    throw wrongUsage(`There is no profile "${named}" in ${config.path}`, {
+      next: `grandstand login --profile ${named}`,
+    });
+  }
+  const { stdin, stdout, stderr } = terminal.isTerminal;
+  const noInput = "no-input" in globals || given(variables.GRANDSTAND_NO_INPUT) !== undefined;
+  const noColor = "no-color" in globals || given(variables.NO_COLOR) !== undefined;
+  return {
+    profileName,
+    profile: profile ?? {},
+    controlUrl:
+      globals["control-url"] ??
+      given(variables.GRANDSTAND_CONTROL_URL) ??
+      given(variables.GRANDSTAND_URL) ??
+      profile?.control_url ??
+      null,
+    isJson: "json" in globals,
+    isQuiet,
+    isVerbose: "verbose" in globals,
+    isInteractive: stdin && stderr && !noInput && given(variables.CI) === undefined,
+    hasColors: stdout && !noColor && variables.TERM !== "dumb",
+    hasConsent,
+    timeoutMs: Number(globals.timeout ?? requestSecondsMax) * 1_000,
+  };
+}
+
+/** Returns the value of a flag: of the line, else of its variable, its profile or its default. */
+export function flagValue(
+  name: string,
+  spec: FlagSpec,
+  flags: Readonly<Record<string, string>>,
+  variables: CliHost["variables"],
+  profile: Profile,
+): string | undefined {
+  const fromVariable = spec.variable === undefined ? undefined : given(variables[spec.variable]);
+  const fromProfile = spec.profile === undefined ? undefined : given(profile[spec.profile]);
+  return flags[name] ?? fromVariable ?? fromProfile ?? spec.otherwise;
+}
+
+/**
+ * Returns the checked address of the platform, without a slash at its end.
+ *
+ * @throws {CliError} None is named, or credentials must not be sent to it.
+ */
+export function platformUrl({ controlUrl, profileName }: Settings): string {
+  if (controlUrl === null) {
+    throw wrongUsage(
+      "No platform is named: give --control-url, set GRANDSTAND_CONTROL_URL, or log in to keep one in a profile",
+      { code: "no_control_url", next: "grandstand login --control-url https://…" },
+    );
+  }
+  const fault = address(controlUrl);
+  if (fault !== null) {
+    throw wrongUsage(`The address of the platform ${fault} (profile ${profileName})`, { code: "wrong_url" });
+  }
+  const { origin, pathname } = new URL(controlUrl);
+  return `${origin}${pathname}`.replace(/\/+$/, "");
+}
+
+/**
+ * Returns the token of a run: GRANDSTAND_TOKEN, else that of the profile.
+ *
+ * @throws {CliError} There is none.
+ */
+export async function tokenOf(
+  { profile, profileName }: Settings,
+  { variables, config }: CliHost,
+): Promise<string> {
+  const direct = given(variables.GRANDSTAND_TOKEN);
+  const token = direct ?? (profile.token === undefined ? "" : (await config.token(profile.token)).trim());
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new CliError(exits.unauthenticated, `Not logged in (profile ${profileName})`, {
+    code: "not_logged_in",
+    hint: "Log in, or set GRANDSTAND_TOKEN",
+    next: `grandstand login${profileName === "default" ? "" : ` --profile ${profileName}`}`,
+  });
+}
+
+function given(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isConfiguration(value: unknown): value is Configuration {
+  const { version, profiles } = (value ?? {}) as Partial<Configuration>;
+  const isRecord = (one: unknown): boolean => typeof one === "object" && one !== null && !Array.isArray(one);
+  return version === 1 && isRecord(profiles) && Object.values(profiles ?? {}).every(isRecord);
+}

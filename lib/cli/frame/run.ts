@@ -1,0 +1,171 @@
+/**
+ * Runs a command line: parses it, fills in variables and the profile, runs the command and prints what it returns.
+ *
+ * @module
+ */
+
+import { AppError } from "../../errors/mod.ts";
+import { interrupted } from "./client.ts";
+import type { CliInput, CliResult, CommandGroup, CommandSpec } from "./command.ts";
+import type { CliContext, CliHost } from "./context.ts";
+import { ControlApi } from "./control_api.ts";
+import { CliError, exits, wrongUsage } from "./errors.ts";
+import { commandHelp, groupHelp, toolHelp } from "./help.ts";
+import { parseCommandLine } from "./parse.ts";
+import { clean, printedError, printedResult } from "./print.ts";
+import { flagValue, readSettings, type Settings } from "./profile.ts";
+
+/** Runs a command line and returns its exit code. It never rejects. */
+export async function runCommandLine(
+  args: readonly string[],
+  host: CliHost,
+  groups: readonly CommandGroup[],
+): Promise<number> {
+  const steps: string[] = [];
+  try {
+    return await run(args, host, groups, steps);
+  } catch (error) {
+    const failure = asCliError(error);
+    const isJson = args.includes("--json");
+    const done = steps.map(step => `Done already: ${clean(step)}\n`).join("");
+    host.terminal.warn((isJson ? "" : done) + printedError(withSteps(failure, steps), isJson));
+    return failure.exit;
+  }
+}
+
+async function run(
+  args: readonly string[],
+  host: CliHost,
+  groups: readonly CommandGroup[],
+  steps: string[],
+): Promise<number> {
+  const { command, siblings, input, globals } = await parseCommandLine(args, groups);
+  if ("version" in globals) {
+    const { version } = await import("../../platform/version.ts");
+    await host.terminal.print(`${version}\n`);
+    return exits.ok;
+  }
+  if (command === null || "help" in globals) {
+    const text =
+      command !== null
+        ? commandHelp(command)
+        : siblings.length > 0
+          ? groupHelp(siblings)
+          : await toolHelp(groups);
+    await host.terminal.print(text);
+    return exits.ok;
+  }
+  const settings = await readSettings(globals, "yes" in input.flags, host);
+  const filled = fillIn(command, input, host, settings);
+  const context = contextOf(command, { host, groups, settings, steps });
+  const result = await command.run(filled, context);
+  await print(result, command, context);
+  return result.exit ?? exits.ok;
+}
+
+/** Fills in flags. @throws {CliError} A required one is missing, or the value of a variable is wrong. */
+function fillIn(command: CommandSpec, input: CliInput, host: CliHost, { profile }: Settings): CliInput {
+  const flags: Record<string, string> = {};
+  for (const [name, spec] of Object.entries(command.flags ?? {})) {
+    if (spec.repeated === true) {
+      if (spec.required === true && input.lists[name] === undefined) throw missing(command, name);
+      continue;
+    }
+    const value = flagValue(name, spec, input.flags, host.variables, profile);
+    const fault = value === undefined || name in input.flags ? null : (spec.check?.(value) ?? null);
+    if (fault !== null) throw wrongUsage(`--${name} ${fault} (from ${spec.variable ?? "the profile"})`);
+    if (value !== undefined) flags[name] = value;
+    else if (spec.required === true) throw missing(command, name);
+  }
+  return { ...input, flags };
+}
+
+function missing({ words, flags }: CommandSpec, name: string): CliError {
+  const { variable, profile } = flags?.[name] ?? {};
+  const others = [
+    ...(variable === undefined ? [] : [variable]),
+    ...(profile === undefined ? [] : [`"${profile}" of the profile`]),
+  ];
+  const next = profile === undefined ? {} : { next: `grandstand config set ${profile} <id>` };
+  return wrongUsage(`${words.join(" ")} needs --${[name, ...others].join(" or ")}`, next);
+}
+
+interface Around {
+  readonly host: CliHost;
+  readonly groups: readonly CommandGroup[];
+  readonly settings: Settings;
+  readonly steps: string[];
+}
+
+/** Time before the first progress, in ms. */
+const progressDelayMs = 300;
+/** Time between two lines of progress off a terminal, in ms. */
+const progressLineMs = 10_000;
+
+function contextOf(command: CommandSpec, { host, groups, settings, steps }: Around): CliContext {
+  const { terminal, clock } = host;
+  let api: Promise<ControlApi> | null = null;
+  let nextAt = clock() + progressDelayMs;
+  const note = (text: string): void => {
+    if (!settings.isQuiet && !settings.isJson) terminal.warn(`${clean(text)}\n`);
+  };
+  const context: CliContext = {
+    ...host,
+    settings,
+    groups,
+    note,
+    api: () => {
+      api ??= ControlApi.open(context);
+      return api;
+    },
+    done: step => void steps.push(step),
+    progress(text) {
+      if (settings.isQuiet || settings.isJson || host.interruption().aborted) return;
+      const now = clock();
+      if (now < nextAt) return;
+      if (terminal.isTerminal.stderr) return terminal.status(clean(text));
+      nextAt = now + progressLineMs;
+      terminal.warn(`${clean(text)}\n`);
+    },
+    async confirm(question) {
+      if (settings.hasConsent) return;
+      if (!settings.isInteractive) {
+        throw wrongUsage(`${question}: nobody can be asked here`, {
+          code: "consent_missing",
+          hint: "Give --yes to agree",
+          next: `grandstand ${command.words.join(" ")} … --yes`,
+        });
+      }
+      const answer = await terminal.ask(`${clean(question)} [y/N] `);
+      if (host.interruption().aborted) throw interrupted();
+      if (/^y(es)?$/i.test(answer?.trim() ?? "")) return;
+      throw new CliError(exits.declined, "Declined: nothing was changed", { code: "declined" });
+    },
+  };
+  return context;
+}
+
+async function print(
+  result: CliResult,
+  command: CommandSpec,
+  { settings, terminal, clock, note }: CliContext,
+): Promise<void> {
+  const { isJson, hasColors } = settings;
+  const isTerminal = terminal.isTerminal.stdout;
+  const options = { isJson, isTerminal, hasColors, width: terminal.width, now: clock() };
+  await terminal.print(printedResult(result, command.output, options));
+  for (const text of result.notes ?? []) note(text);
+}
+
+function asCliError(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  const code = error instanceof AppError ? error.code : "failed";
+  return new CliError(exits.failed, error instanceof Error ? error.message : String(error), { code });
+}
+
+/** Adds the steps that took effect, for programs. */
+function withSteps(error: CliError, steps: readonly string[]): CliError {
+  if (steps.length === 0) return error;
+  const details = [...(error.options.details ?? []), ...steps.map(step => `done already: ${step}`)];
+  return new CliError(error.exit, error.message, { ...error.options, details });
+}
