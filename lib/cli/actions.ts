@@ -6,8 +6,9 @@
 
 import type { DeadActionReplayReply, DeadActionsReply } from "../audience/mod.ts";
 import { organisationFlags } from "./api_client.ts";
-import type { CommandSpec } from "./command.ts";
 import { deadLettersArgs, deadLettersFlags, deadLettersPageMax, runDeadLetters } from "./dead_letters.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { json } from "./frame/output.ts";
 
 const path = "/v1/api/audience/internal/actions/dead-letters";
 
@@ -15,10 +16,12 @@ const path = "/v1/api/audience/internal/actions/dead-letters";
 export const deadLettersCommand: CommandSpec = {
   words: ["actions", "dead-letters"],
   summary: "List the actions that failed for good, or queue them again",
+  examples: [],
+  output: json,
   args: deadLettersArgs,
   flags: { ...organisationFlags, ...deadLettersFlags },
   async run(input, context) {
-    const headers = { "x-platform-org-id": input.flags.organisation ?? "" };
+    const headers = { "x-platform-org-id": input.flags.org ?? "" };
     return await runDeadLetters(input, context, {
       async page(server, offset) {
         const query = `?limit=${deadLettersPageMax}&offset=${offset}`;

@@ -4,16 +4,11 @@
  * @module
  */
 
-import { type ApiClient, createApiClient } from "./api_client.ts";
-import {
-  type CliContext,
-  type CliInput,
-  type CliResult,
-  exits,
-  type FlagSpec,
-  type Rows,
-  wrongUsage,
-} from "./command.ts";
+import { createApiClient } from "./api_client.ts";
+import type { ApiClient } from "./frame/client.ts";
+import type { CliInput, CliResult, FlagSpec, Rows } from "./frame/command.ts";
+import type { CliContext } from "./frame/context.ts";
+import { exits, wrongUsage } from "./frame/errors.ts";
 
 /** Most dead letters of one request. */
 export const deadLettersPageMax = 100;
@@ -58,7 +53,7 @@ export async function runDeadLetters<L>(
   if (task === "replay" && isAll === named.length > 0) {
     throw wrongUsage("replay needs either --id or --all");
   }
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   async function list(): Promise<readonly L[]> {
     const found: L[] = [];
     for (;;) {

@@ -5,18 +5,24 @@
  */
 
 import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../exports/mod.ts";
-import { type AnswerOf, type ApiClient, createApiClient, organisationFlags } from "./api_client.ts";
-import { type CliContext, type CliInput, type CommandSpec, exits, wrongUsage } from "./command.ts";
+import { createApiClient, organisationFlags } from "./api_client.ts";
+import type { AnswerOf, ApiClient } from "./frame/client.ts";
+import type { CliInput, CommandSpec } from "./frame/command.ts";
+import type { CliContext } from "./frame/context.ts";
+import { exits, wrongUsage } from "./frame/errors.ts";
+import { json } from "./frame/output.ts";
 
 const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
 
 type ShownExport = AnswerOf<typeof ExportAnswer>["data"];
 
-/** `export create`. */
+/** `exports create`. */
 export const createExportCommand: CommandSpec = {
-  words: ["export", "create"],
+  words: ["exports", "create"],
   summary: "Request an export of users",
+  examples: [],
+  output: json,
   args: [],
   flags: {
     ...organisationFlags,
@@ -40,14 +46,16 @@ export const createExportCommand: CommandSpec = {
     const request = { method: "POST", body, headers, isRepeatable: false };
     const { json } = await server.send<typeof AcceptedAnswer>(`${base}/users/export`, request);
     const { data } = json;
-    return { data, shown: `${data.exportId}\n`, notes: [`Follow it with: export show ${data.exportId}`] };
+    return { data, shown: `${data.exportId}\n`, notes: [`Follow it with: exports show ${data.exportId}`] };
   },
 };
 
-/** `export list`. */
+/** `exports list`. */
 export const listExportsCommand: CommandSpec = {
-  words: ["export", "list"],
+  words: ["exports", "list"],
   summary: "List the exports of an organisation, newest first",
+  examples: [],
+  output: json,
   args: [],
   flags: organisationFlags,
   async run(input, context) {
@@ -69,11 +77,13 @@ export const listExportsCommand: CommandSpec = {
   },
 };
 
-/** `export show`. */
+/** `exports show`. */
 export const showExportCommand: CommandSpec = {
-  words: ["export", "show"],
+  words: ["exports", "show"],
   summary:
     "Show an export with its progress and, once completed, a link valid for 15 minutes and the password",
+  examples: [],
+  output: json,
   args: [{ name: "export", description: "The id of the export" }],
   flags: organisationFlags,
   async run(input, context) {
@@ -100,6 +110,8 @@ export const decryptCommand: CommandSpec = {
   words: ["export", "decrypt"],
   summary:
     "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
+  examples: [],
+  output: json,
   args: [{ name: "file", description: "the encrypted export" }],
   flags: {
     out: {
@@ -123,8 +135,8 @@ function openExports(
   input: CliInput,
   context: CliContext,
 ): { readonly server: ApiClient; readonly headers: Readonly<Record<string, string>> } {
-  const headers = { "x-platform-org-id": input.flags.organisation ?? "" };
-  return { server: createApiClient(input, context), headers };
+  const headers = { "x-platform-org-id": input.flags.org ?? "" };
+  return { server: await createApiClient(input, context), headers };
 }
 
 async function filterOf(path: string, { files }: CliContext): Promise<unknown> {
@@ -139,3 +151,10 @@ function withoutSuffix(file: string): string {
   if (file.endsWith(encryptedSuffix) && !/(^|\/)$/.test(name)) return name;
   throw wrongUsage(`--out must name the file to write, as ${file} does not end in ${encryptedSuffix}`);
 }
+
+/** Commands that begin with `exports`. */
+export const exportsCommands: readonly CommandSpec[] = [
+  createExportCommand,
+  listExportsCommand,
+  showExportCommand,
+];

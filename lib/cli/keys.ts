@@ -5,15 +5,12 @@
  */
 
 import type { ApiKeysAnswer, IssuedApiKey, IssuedApiKeyAnswer } from "../auth/mod.ts";
-import {
-  type AnswerOf,
-  type ApiAnswer,
-  type ApiClient,
-  createApiClient,
-  dataOf,
-  organisationFlags,
-} from "./api_client.ts";
-import { type CliContext, type CliInput, type CliResult, type CommandSpec, wrongUsage } from "./command.ts";
+import { createApiClient, organisationFlags } from "./api_client.ts";
+import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf } from "./frame/client.ts";
+import type { CliInput, CliResult, CommandSpec } from "./frame/command.ts";
+import type { CliContext } from "./frame/context.ts";
+import { wrongUsage } from "./frame/errors.ts";
+import { json } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 const bootstrapNameDefault = "Bootstrap";
@@ -29,17 +26,19 @@ export const bootstrapCommand: CommandSpec = {
   words: ["keys", "bootstrap"],
   summary:
     "Create the first API key of an organisation, with every permission, in the store; GRANDSTAND_SECRET is that of the server",
+  examples: [],
+  output: json,
   args: [],
   flags: {
     ...storeFlags,
-    organisation: organisationFlags.organisation,
+    org: organisationFlags.org,
     name: { value: "text", description: `Purpose of the key; otherwise ${bootstrapNameDefault}` },
     force: {
       description: "Create it even if the organisation has keys, for example if all secrets are lost",
     },
   },
   async run({ flags }, context) {
-    const { organisation: organisationId = "", name = bootstrapNameDefault, redis, data } = flags;
+    const { org: organisationId = "", name = bootstrapNameDefault, redis, data } = flags;
     const store = { redis, data };
     return secretResult(await context.bootstrapKey(store, organisationId, name, "force" in flags));
   },
@@ -49,6 +48,8 @@ export const bootstrapCommand: CommandSpec = {
 export const createCommand: CommandSpec = {
   words: ["keys", "create"],
   summary: "Create an API key with at most the permissions of the calling key",
+  examples: [],
+  output: json,
   args: [],
   flags: {
     ...organisationFlags,
@@ -74,6 +75,8 @@ export const createCommand: CommandSpec = {
 export const listCommand: CommandSpec = {
   words: ["keys", "list"],
   summary: "List the API keys of an organisation, oldest first",
+  examples: [],
+  output: json,
   args: [],
   flags: organisationFlags,
   async run(input, context) {
@@ -97,6 +100,8 @@ export const listCommand: CommandSpec = {
 export const rotateCommand: CommandSpec = {
   words: ["keys", "rotate"],
   summary: "Give an API key a new secret; the old one works for a while",
+  examples: [],
+  output: json,
   args: [keyArgument],
   flags: {
     ...organisationFlags,
@@ -124,6 +129,8 @@ export const rotateCommand: CommandSpec = {
 export const revokeCommand: CommandSpec = {
   words: ["keys", "revoke"],
   summary: "Revoke an API key",
+  examples: [],
+  output: json,
   args: [keyArgument],
   flags: organisationFlags,
   async run(input, context) {
@@ -138,9 +145,9 @@ function openKeys(
   input: CliInput,
   context: CliContext,
 ): { readonly server: ApiClient; readonly path: string } {
-  const { organisation = "" } = input.flags;
+  const { org: organisation = "" } = input.flags;
   const path = `/api/v2/organisations/${encodeURIComponent(organisation)}/api_keys`;
-  return { server: createApiClient(input, context), path };
+  return { server: await createApiClient(input, context), path };
 }
 
 function newKeyOf(answer: ApiAnswer<AnswerOf<typeof IssuedApiKeyAnswer>>): NewKey {
@@ -159,3 +166,12 @@ function secretResult({ key, secret, permissions }: NewKey, ...notes: readonly s
     ],
   };
 }
+
+/** Commands that begin with `keys`. */
+export const keysCommands: readonly CommandSpec[] = [
+  bootstrapCommand,
+  createCommand,
+  listCommand,
+  rotateCommand,
+  revokeCommand,
+];

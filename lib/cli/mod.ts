@@ -1,9 +1,12 @@
 /**
- * The commands. Their table is data: a runtime parses command lines by it and prints the results.
+ * The commands. Their table is data: the frame parses command lines by it, runs them and prints what they return. The runtime
+ * provides what is outside.
  *
  * @module
  */
 
-export * from "./command.ts";
-export { commands } from "./commands.ts";
-export { type Printed, type PrintOptions, printedError, printedResult } from "./print.ts";
+export type * from "./frame/command.ts";
+export type * from "./frame/context.ts";
+export * from "./frame/errors.ts";
+export { runCommandLine } from "./frame/run.ts";
+export { groups } from "./groups.ts";

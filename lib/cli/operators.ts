@@ -1,6 +1,8 @@
 /** Commands about the people who run a platform. */
 
-import { type CommandSpec, wrongUsage } from "./command.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { wrongUsage } from "./frame/errors.ts";
+import { json } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 /** `operators bootstrap`. */
@@ -8,6 +10,8 @@ export const bootstrapOperatorCommand: CommandSpec = {
   words: ["operators", "bootstrap"],
   summary:
     "Make a person an operator with an access token, and the first organisation and space, in the store; GRANDSTAND_SECRET is that of the server",
+  examples: [],
+  output: json,
   args: [],
   flags: {
     ...storeFlags,
@@ -28,3 +32,6 @@ export const bootstrapOperatorCommand: CommandSpec = {
     };
   },
 };
+
+/** Commands that begin with `operators`. */
+export const operatorsCommands: readonly CommandSpec[] = [bootstrapOperatorCommand];

@@ -6,7 +6,9 @@
 
 import type { ClientTokenAnswer, ClientTokensAnswer, IssuedClientTokenAnswer } from "../identity/mod.ts";
 import { createApiClient, organisationFlags } from "./api_client.ts";
-import { type CommandSpec, wrongUsage } from "./command.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { wrongUsage } from "./frame/errors.ts";
+import { json } from "./frame/output.ts";
 
 const nameDefault = "App";
 
@@ -15,9 +17,10 @@ export const clientTokenCommand: CommandSpec = {
   words: ["projects", "client-token"],
   summary:
     "Issue a client token, which the project's app carries so that users without a session recover their passwords; or list or end them",
+  examples: [],
+  output: json,
   args: [{ name: "project", description: "The id of the project" }],
   flags: {
-    url: organisationFlags.url,
     key: organisationFlags.key,
     name: { value: "text", description: `Purpose of the new token; otherwise ${nameDefault}` },
     list: { description: "List the tokens of the project instead" },
@@ -29,7 +32,7 @@ export const clientTokenCommand: CommandSpec = {
     if ([name, list, end].filter(flag => flag !== undefined).length > 1) {
       throw wrongUsage("projects client-token takes one of --name, --list and --end");
     }
-    const server = createApiClient(input, context);
+    const server = await createApiClient(input, context);
     const path = `/internal/identity/projects/${encodeURIComponent(projectId)}/client-tokens`;
     if (list !== undefined) {
       const { json } = await server.send<typeof ClientTokensAnswer>(path);

@@ -4,13 +4,16 @@
  * @module
  */
 
-import type { CommandSpec } from "./command.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { json } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 /** `signing-keys list`. */
 export const listSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "list"],
   summary: "List the keys that sign and verify tokens, in the order in which they sign",
+  examples: [],
+  output: json,
   args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { inKeyRing }) {
@@ -34,6 +37,8 @@ export const rotateSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "rotate"],
   summary:
     "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
+  examples: [],
+  output: json,
   args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { inKeyRing }) {
@@ -50,6 +55,8 @@ export const rotateSigningKeysCommand: CommandSpec = {
 export const revokeSigningKeyCommand: CommandSpec = {
   words: ["signing-keys", "revoke"],
   summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
+  examples: [],
+  output: json,
   args: [
     {
       name: "key",
@@ -67,3 +74,10 @@ export const revokeSigningKeyCommand: CommandSpec = {
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** Commands that begin with `signing-keys`. */
+export const signingKeysCommands: readonly CommandSpec[] = [
+  listSigningKeysCommand,
+  rotateSigningKeysCommand,
+  revokeSigningKeyCommand,
+];

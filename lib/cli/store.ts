@@ -4,7 +4,9 @@
  * @module
  */
 
-import { type CommandSpec, exits, type FlagSpec } from "./command.ts";
+import type { CommandSpec, FlagSpec } from "./frame/command.ts";
+import { exits } from "./frame/errors.ts";
+import { json } from "./frame/output.ts";
 
 /** Flags of commands that work in the store of a deployment. */
 export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
@@ -21,6 +23,8 @@ export const applySeedCommand: CommandSpec = {
   words: ["seed", "apply"],
   summary:
     "Create or replace the records of a seed file, in the store; repeatable, and on Redis while servers run",
+  examples: [],
+  output: json,
   args: [{ name: "file", description: "The JSON file, as GRANDSTAND_SEED names one" }],
   flags: storeFlags,
   async run({ args: [file = ""], flags: { redis, data } }, { applySeed }) {
@@ -37,6 +41,8 @@ export const applySeedCommand: CommandSpec = {
 export const doctorCommand: CommandSpec = {
   words: ["doctor"],
   summary: "Check what is stored, and repair it; repeatable, and on Redis while servers run",
+  examples: [],
+  output: json,
   args: [],
   flags: { ...storeFlags, repair: { description: "Repair what can be repaired" } },
   async run({ flags: { redis, data, repair } }, { doctor }) {
@@ -61,6 +67,8 @@ export const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],
   summary:
     "Recompute a board from stored user histories, in the store; repeatable, and on Redis while servers run",
+  examples: [],
+  output: json,
   args: [{ name: "board", description: "The id of the leaderboard" }],
   flags: {
     ...storeFlags,
@@ -82,6 +90,8 @@ export const indexUsersCommand: CommandSpec = {
   words: ["users", "index"],
   summary:
     "Add users from before the index of users to it, in the store; repeatable, and on Redis while servers run",
+  examples: [],
+  output: json,
   args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { indexUsers, reportProgress }) {

@@ -5,18 +5,22 @@
  */
 
 import type { webhookAnswers } from "../loyalty/mod.ts";
-import { type AnswerOf, type ApiClient, createApiClient, spaceFlags } from "./api_client.ts";
-import type { CommandSpec } from "./command.ts";
+import { createApiClient, spaceFlags } from "./api_client.ts";
 import { deadLettersArgs, deadLettersFlags, deadLettersPageMax, runDeadLetters } from "./dead_letters.ts";
+import type { AnswerOf, ApiClient } from "./frame/client.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { json } from "./frame/output.ts";
 
 /** `webhooks list`. */
 export const webhooksCommand: CommandSpec = {
   words: ["webhooks", "list"],
   summary: "List the webhooks of a space with their state",
+  examples: [],
+  output: json,
   args: [],
   flags: spaceFlags,
   async run(input, context) {
-    const server = createApiClient(input, context);
+    const server = await createApiClient(input, context);
     const { data } = (await server.send<typeof webhookAnswers.WebhooksDocument>(pathOf(server))).json;
     const columns = ["ID", "STATUS", "SINCE", "WAITING", "DEAD", "LAST_FAILURE", "URL"];
     return { data, shown: { columns, rows: data.map(rowOf) } };
@@ -27,10 +31,12 @@ export const webhooksCommand: CommandSpec = {
 export const enableCommand: CommandSpec = {
   words: ["webhooks", "enable"],
   summary: "Enable a disabled webhook",
+  examples: [],
+  output: json,
   args: [{ name: "webhook", description: "Its id in the configuration" }],
   flags: spaceFlags,
   async run(input, context) {
-    const server = createApiClient(input, context);
+    const server = await createApiClient(input, context);
     const [webhook = ""] = input.args;
     const path = `${pathOf(server, webhook)}/enable`;
     const answer = await server.send<typeof webhookAnswers.WebhookDocument>(path, { method: "POST" });
@@ -47,6 +53,8 @@ export const enableCommand: CommandSpec = {
 export const webhookDeadLettersCommand: CommandSpec = {
   words: ["webhooks", "dead-letters"],
   summary: "List the failed deliveries of a webhook, or send them again",
+  examples: [],
+  output: json,
   args: deadLettersArgs,
   flags: {
     ...spaceFlags,
@@ -111,3 +119,10 @@ function rowOf({
 function isoOf(seconds: number): string {
   return new Date(seconds * 1_000).toISOString();
 }
+
+/** Commands that begin with `webhooks`. */
+export const webhooksCommands: readonly CommandSpec[] = [
+  webhooksCommand,
+  enableCommand,
+  webhookDeadLettersCommand,
+];

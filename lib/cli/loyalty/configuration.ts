@@ -5,8 +5,9 @@
  */
 
 import type { configurationAnswers } from "../../loyalty/mod.ts";
-import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf, unknownAnswer } from "../api_client.ts";
-import { type CliContext, CliError, exits, type LocatedDocument } from "../command.ts";
+import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf, unknownAnswer } from "../frame/client.ts";
+import type { CliContext, LocatedDocument } from "../frame/context.ts";
+import { CliError, exits } from "../frame/errors.ts";
 
 /** A configuration on a server. */
 export interface RemoteConfiguration {

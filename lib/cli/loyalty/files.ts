@@ -7,14 +7,10 @@
 import { documentDigest } from "../../directory/mod.ts";
 import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
-import {
-  type CliContext,
-  CliError,
-  type CliInput,
-  type CliResult,
-  type CommandSpec,
-  exits,
-} from "../command.ts";
+import type { CliInput, CliResult, CommandSpec } from "../frame/command.ts";
+import type { CliContext } from "../frame/context.ts";
+import { CliError, exits } from "../frame/errors.ts";
+import { json } from "../frame/output.ts";
 import {
   configurationOf,
   configurationPath,
@@ -31,6 +27,8 @@ const file = { name: "file", description: "JSON or YAML" };
 export const validateCommand: CommandSpec = {
   words: ["loyalty", "validate"],
   summary: "Check a loyalty configuration without a server",
+  examples: [],
+  output: json,
   args: [file],
   flags: {},
   async run({ args: [path = ""] }, context) {
@@ -44,6 +42,8 @@ export const validateCommand: CommandSpec = {
 export const pullCommand: CommandSpec = {
   words: ["loyalty", "pull"],
   summary: "Write the configuration of a space to a file, or to stdout for -",
+  examples: [],
+  output: json,
   args: [file],
   flags: {
     ...spaceFlags,
@@ -57,13 +57,15 @@ export const pushCommand: CommandSpec = {
   words: ["loyalty", "push"],
   summary:
     "Make the configuration in a file the newest version, unless the server's changed since the last pull",
+  examples: [],
+  output: json,
   args: [file],
   flags: { ...spaceFlags, force: { description: "Replace any version on the server" } },
   run: push,
 };
 
 async function pull(input: CliInput, context: CliContext): Promise<CliResult> {
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   const [path = ""] = input.args;
   const remote = await remoteConfiguration(server);
   if (remote === null) {
@@ -92,7 +94,7 @@ async function pull(input: CliInput, context: CliContext): Promise<CliResult> {
 async function push(input: CliInput, context: CliContext): Promise<CliResult> {
   const [path = ""] = input.args;
   const { document, locate } = await readValid(path, context);
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   const precondition =
     "force" in input.flags
       ? matching(await remoteConfiguration(server))

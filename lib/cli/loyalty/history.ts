@@ -6,17 +6,21 @@
 
 import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
-import { type CommandSpec, wrongUsage } from "../command.ts";
+import type { CommandSpec } from "../frame/command.ts";
+import { wrongUsage } from "../frame/errors.ts";
+import { json } from "../frame/output.ts";
 import { configurationOf, configurationPath } from "./configuration.ts";
 
 /** `loyalty versions`. */
 export const versionsCommand: CommandSpec = {
   words: ["loyalty", "versions"],
   summary: "List the stored versions of a configuration, newest first",
+  examples: [],
+  output: json,
   args: [],
   flags: spaceFlags,
   async run(input, context) {
-    const server = createApiClient(input, context);
+    const server = await createApiClient(input, context);
     const path = `${configurationPath(server)}/versions`;
     const { json } = await server.send<typeof configurationAnswers.VersionsSchema>(path);
     const versions = json.data.map(({ id, attributes }) => ({
@@ -41,6 +45,8 @@ export const versionsCommand: CommandSpec = {
 export const rollbackCommand: CommandSpec = {
   words: ["loyalty", "rollback"],
   summary: "Restore an earlier version as a new one",
+  examples: [],
+  output: json,
   args: [{ name: "version", description: "Its number" }],
   flags: spaceFlags,
   async run(input, context) {
@@ -48,7 +54,7 @@ export const rollbackCommand: CommandSpec = {
     if (!/^[1-9]\d{0,8}$/.test(text)) {
       throw wrongUsage(`rollback needs the number of a version, not "${text}"`);
     }
-    const server = createApiClient(input, context);
+    const server = await createApiClient(input, context);
     const path = `${configurationPath(server)}/rollback`;
     const answer = await server.send<typeof configurationAnswers.ConfigurationSchema>(path, {
       method: "POST",

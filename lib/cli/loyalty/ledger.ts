@@ -5,14 +5,20 @@
  */
 
 import type { loyaltyAnswers } from "../../loyalty/mod.ts";
-import { createApiClient, dataOf } from "../api_client.ts";
-import { type CliContext, type CliInput, type CliResult, type CommandSpec, exits } from "../command.ts";
+import { createApiClient } from "../api_client.ts";
+import { dataOf } from "../frame/client.ts";
+import type { CliInput, CliResult, CommandSpec } from "../frame/command.ts";
+import type { CliContext } from "../frame/context.ts";
+import { exits } from "../frame/errors.ts";
+import { json } from "../frame/output.ts";
 import { userFlags, userPath } from "./users.ts";
 
 /** `loyalty reconcile`. */
 export const reconcileCommand: CommandSpec = {
   words: ["loyalty", "reconcile"],
   summary: "Check that a user's metrics equal the sums of the ledger",
+  examples: [],
+  output: json,
   args: [],
   flags: { ...userFlags, "exit-code": { description: "Exit with 3 if they differ" } },
   run: reconcile,
@@ -22,6 +28,8 @@ export const reconcileCommand: CommandSpec = {
 export const reverseCommand: CommandSpec = {
   words: ["loyalty", "reverse"],
   summary: "Reverse a transaction of a user, once",
+  examples: [],
+  output: json,
   args: [{ name: "transaction", description: "The id of the transaction" }],
   flags: userFlags,
   run: reverse,
@@ -29,7 +37,7 @@ export const reverseCommand: CommandSpec = {
 
 async function reconcile(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "" } = input.flags;
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   const path = `${userPath(user)}/reconciliation`;
   const data = dataOf(await server.send<typeof loyaltyAnswers.ReconciliationResponse>(path), "faults");
   const { ok, metrics, faults } = data;
@@ -52,7 +60,7 @@ async function reconcile(input: CliInput, context: CliContext): Promise<CliResul
 async function reverse(input: CliInput, context: CliContext): Promise<CliResult> {
   const [transactionId = ""] = input.args;
   const { user = "" } = input.flags;
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   const path = `${userPath(user)}/reversals`;
   const answer = await server.send<typeof loyaltyAnswers.TransactionResponse>(path, {
     method: "POST",

@@ -5,20 +5,18 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import {
-  type CliContext,
-  CliError,
-  type CliInput,
-  type CliResult,
-  type CommandSpec,
-  exits,
-} from "../command.ts";
+import type { CliInput, CliResult, CommandSpec } from "../frame/command.ts";
+import type { CliContext } from "../frame/context.ts";
+import { CliError, exits } from "../frame/errors.ts";
+import { json } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";
 
 /** `loyalty test`. */
 export const testCommand: CommandSpec = {
   words: ["loyalty", "test"],
   summary: "Play scenarios against a loyalty configuration, without a server",
+  examples: [],
+  output: json,
   args: [{ name: "scenarios", description: "JSON or YAML" }],
   flags: { file: { value: "path", description: "The configuration", required: true } },
   run: test,

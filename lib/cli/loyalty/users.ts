@@ -5,16 +5,12 @@
  */
 
 import type { loyaltyAnswers } from "../../loyalty/mod.ts";
-import { type AnswerOf, createApiClient, dataOf, spaceFlags } from "../api_client.ts";
-import {
-  type CliContext,
-  type CliInput,
-  type CliResult,
-  type CommandSpec,
-  exits,
-  type FlagSpec,
-  wrongUsage,
-} from "../command.ts";
+import { createApiClient, spaceFlags } from "../api_client.ts";
+import { type AnswerOf, dataOf } from "../frame/client.ts";
+import type { CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";
+import type { CliContext } from "../frame/context.ts";
+import { exits, wrongUsage } from "../frame/errors.ts";
+import { json } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";
 
 const { url, key } = spaceFlags;
@@ -35,6 +31,8 @@ export function userPath(user: string): string {
 export const replayCommand: CommandSpec = {
   words: ["loyalty", "replay"],
   summary: "Replay the recorded actions of a user and show the differences",
+  examples: [],
+  output: json,
   args: [],
   flags: {
     ...userFlags,
@@ -48,6 +46,8 @@ export const replayCommand: CommandSpec = {
 export const dryRunCommand: CommandSpec = {
   words: ["loyalty", "dry-run"],
   summary: "Show the effects an action of a user would have, and why rules and missions would not apply",
+  examples: [],
+  output: json,
   args: [],
   flags: {
     ...userFlags,
@@ -64,7 +64,7 @@ export const dryRunCommand: CommandSpec = {
 async function replay(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "", file } = input.flags;
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   const request = { method: "POST", body };
   const path = `${userPath(user)}/replay`;
   const data = dataOf(await server.send<typeof loyaltyAnswers.ReplayResponse>(path, request), "differences");
@@ -88,7 +88,7 @@ async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> 
   const { user = "", action = "" } = input.flags;
   const data = Object.fromEntries((input.lists.data ?? []).map(property));
   const request = { method: "POST", body: { userId: user, action, data } };
-  const server = createApiClient(input, context);
+  const server = await createApiClient(input, context);
   const path = "/internal/loyalty/dry-run";
   const tried = dataOf(await server.send<typeof loyaltyAnswers.DryRunResponse>(path, request), "effects");
   const effects = tried.effects.map(({ type, payload }) => ["effect", type, "", JSON.stringify(payload)]);

@@ -1,0 +1,86 @@
+/** Commands about organisations and spaces. */
+
+import { id } from "./frame/checks.ts";
+import type { CommandSpec, FlagSpec } from "./frame/command.ts";
+import { type Listing, pathOf, type ResourceObject, relation } from "./frame/control_api.ts";
+import { rows } from "./frame/output.ts";
+
+/** The flag that names an organisation. */
+export const orgFlag: FlagSpec = {
+  value: "id",
+  description: "The organisation",
+  variable: "GRANDSTAND_ORG",
+  profile: "org",
+  required: true,
+  check: id,
+};
+
+/** The flag that names a space. */
+export const spaceFlag: FlagSpec = {
+  value: "id",
+  description: "The space",
+  variable: "GRANDSTAND_SPACE",
+  profile: "space",
+  required: true,
+  check: id,
+};
+
+/** `orgs list`. */
+const listOrganisations: CommandSpec = {
+  words: ["orgs", "list"],
+  summary: "List the organisations in which you have a role",
+  examples: ["orgs list", "orgs list --json"],
+  requests: 1,
+  output: rows({
+    id: ["ID", "text"],
+    name: ["NAME", "text"],
+    role: ["ROLE", "text"],
+    is_default: ["DEFAULT", "flag"],
+  }),
+  async run(_, { api, settings }) {
+    const list = await (await api()).all("/organisations", { include: "my_role" });
+    const data = list.data.map(one => ({
+      id: one.id,
+      name: one.attributes.name,
+      role: roleOf(one, list),
+      is_default: settings.profile.org === one.id,
+    }));
+    return { data, meta: { truncated: list.isTruncated } };
+  },
+};
+
+/** `spaces list`. */
+const listSpaces: CommandSpec = {
+  words: ["spaces", "list"],
+  summary: "List the spaces of an organisation",
+  flags: { org: orgFlag },
+  examples: ["spaces list", "spaces list --org $ORG"],
+  requests: 1,
+  output: rows({
+    id: ["ID", "text"],
+    name: ["NAME", "text"],
+    domain: ["DOMAIN", "text?"],
+    role: ["ROLE", "text"],
+  }),
+  async run({ flags: { org = "" } }, { api }) {
+    const path = pathOf({ kind: "organisation", id: org }, "spaces");
+    const list = await (await api()).all(path, { include: "my_role" });
+    const data = list.data.map(one => ({
+      id: one.id,
+      name: one.attributes.name,
+      domain: one.attributes.domain ?? null,
+      role: roleOf(one, list),
+    }));
+    return { data, meta: { truncated: list.isTruncated } };
+  },
+};
+
+/** Commands that begin with `orgs`. */
+export const orgsCommands: readonly CommandSpec[] = [listOrganisations];
+/** Commands that begin with `spaces`. */
+export const spacesCommands: readonly CommandSpec[] = [listSpaces];
+
+/** Returns the caller's role, which was included. */
+function roleOf(one: ResourceObject, list: Listing): unknown {
+  return list.included("scope_roles", relation(one, "my_role"))?.attributes.role ?? "none";
+}
