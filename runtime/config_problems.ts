@@ -1,11 +1,16 @@
-import { suggestion } from "./commands/parse_command.ts";
+import { suggestion } from "../lib/cli/frame/suggest.ts";
 
 /** Variables of commands, which a server does not read. */
 const commandVariables: readonly string[] = [
+  "GRANDSTAND_CONFIG",
+  "GRANDSTAND_CONTROL_URL",
+  "GRANDSTAND_NO_INPUT",
+  "GRANDSTAND_PROFILE",
+  "GRANDSTAND_TOKEN",
   "GRANDSTAND_URL",
   "GRANDSTAND_API_KEY",
   "GRANDSTAND_API_SECRET",
-  "GRANDSTAND_ORGANISATION",
+  "GRANDSTAND_ORG",
   "GRANDSTAND_SPACE",
   "GRANDSTAND_EXPORT_PASSWORD",
 ];

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { createApiClient } from "./api_client.ts";
-import type { ApiClient } from "./frame/client.ts";
+import { createApiClient, type SpaceClient } from "./api_client.ts";
 import type { CliInput, CliResult, FlagSpec, Rows } from "./frame/command.ts";
 import type { CliContext } from "./frame/context.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
@@ -25,13 +24,13 @@ export const deadLettersFlags: Readonly<Record<"id" | "all", FlagSpec>> = {
 interface DeadLetterRoutes<L> {
   /** Returns a page that begins at an offset, and the number of all. */
   readonly page: (
-    server: ApiClient,
+    server: SpaceClient,
     offset: number,
   ) => Promise<readonly [letters: readonly L[], total: number]>;
   readonly idOf: (letter: L) => string;
   readonly table: (letters: readonly L[]) => Rows;
   readonly replay: (
-    server: ApiClient,
+    server: SpaceClient,
     ids: readonly string[],
   ) => Promise<{ readonly replayed: readonly string[]; readonly notFound: readonly string[] }>;
   /** Describes the number of replayed ones. */

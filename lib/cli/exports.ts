@@ -33,7 +33,7 @@ export const createExportCommand: CommandSpec = {
     notify: { value: "address", description: "Address that receives the link and the password by mail" },
   },
   async run(input, context) {
-    const { server, headers } = openExports(input, context);
+    const { server, headers } = await openExports(input, context);
     const { flags, lists } = input;
     const body = {
       format: flags.format,
@@ -59,7 +59,7 @@ export const listExportsCommand: CommandSpec = {
   args: [],
   flags: organisationFlags,
   async run(input, context) {
-    const { server, headers } = openExports(input, context);
+    const { server, headers } = await openExports(input, context);
     const found: ShownExport[] = [];
     let cursor: string | null = null;
     do {
@@ -87,7 +87,7 @@ export const showExportCommand: CommandSpec = {
   args: [{ name: "export", description: "The id of the export" }],
   flags: organisationFlags,
   async run(input, context) {
-    const { server, headers } = openExports(input, context);
+    const { server, headers } = await openExports(input, context);
     const [id = ""] = input.args;
     const path = `${base}/exports/${encodeURIComponent(id)}`;
     const { data } = (await server.send<typeof ExportAnswer>(path, { headers })).json;
@@ -131,10 +131,10 @@ function usersOf({ rowCount, progress }: ShownExport): string {
   return rowCount === null ? `${progress.processed} of ${progress.total}` : String(rowCount);
 }
 
-function openExports(
+async function openExports(
   input: CliInput,
   context: CliContext,
-): { readonly server: ApiClient; readonly headers: Readonly<Record<string, string>> } {
+): Promise<{ readonly server: ApiClient; readonly headers: Readonly<Record<string, string>> }> {
   const headers = { "x-platform-org-id": input.flags.org ?? "" };
   return { server: await createApiClient(input, context), headers };
 }

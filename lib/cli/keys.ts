@@ -60,7 +60,7 @@ export const createCommand: CommandSpec = {
     const { name = "" } = input.flags;
     const { permission: permissions = [] } = input.lists;
     if (permissions.length === 0) throw wrongUsage("keys create needs --permission at least once");
-    const { server, path } = openKeys(input, context);
+    const { server, path } = await openKeys(input, context);
     const answer = await server.send<typeof IssuedApiKeyAnswer>(path, {
       method: "POST",
       body: { data: { type: "api_keys", attributes: { name, permissions } } },
@@ -80,7 +80,7 @@ export const listCommand: CommandSpec = {
   args: [],
   flags: organisationFlags,
   async run(input, context) {
-    const { server, path } = openKeys(input, context);
+    const { server, path } = await openKeys(input, context);
     const { json } = await server.send<typeof ApiKeysAnswer>(path);
     const keys = json.data.map(({ id, attributes }) => ({ id, ...attributes }));
     const rows = keys.map(({ id, name, permissions, created_at_iso, last_used_at_iso, secrets }) => [
@@ -114,7 +114,7 @@ export const rotateCommand: CommandSpec = {
     const [id = ""] = input.args;
     const { grace = String(graceSecondsDefault) } = input.flags;
     if (!/^\d{1,9}$/.test(grace)) throw wrongUsage(`--grace must be a number of seconds, not "${grace}"`);
-    const { server, path } = openKeys(input, context);
+    const { server, path } = await openKeys(input, context);
     const answer = await server.send<typeof IssuedApiKeyAnswer>(`${path}/${encodeURIComponent(id)}/rotate`, {
       method: "POST",
       body: { grace_seconds: Number(grace) },
@@ -135,16 +135,16 @@ export const revokeCommand: CommandSpec = {
   flags: organisationFlags,
   async run(input, context) {
     const [id = ""] = input.args;
-    const { server, path } = openKeys(input, context);
+    const { server, path } = await openKeys(input, context);
     await server.send(`${path}/${encodeURIComponent(id)}`, { method: "DELETE", isRepeatable: false });
     return { data: { id }, notes: [`${id} is revoked; servers may accept it for a few more seconds`] };
   },
 };
 
-function openKeys(
+async function openKeys(
   input: CliInput,
   context: CliContext,
-): { readonly server: ApiClient; readonly path: string } {
+): Promise<{ readonly server: ApiClient; readonly path: string }> {
   const { org: organisation = "" } = input.flags;
   const path = `/api/v2/organisations/${encodeURIComponent(organisation)}/api_keys`;
   return { server: await createApiClient(input, context), path };

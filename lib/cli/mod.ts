@@ -8,5 +8,6 @@
 export type * from "./frame/command.ts";
 export type * from "./frame/context.ts";
 export * from "./frame/errors.ts";
+export { text } from "./frame/output.ts";
 export { runCommandLine } from "./frame/run.ts";
 export { groups } from "./groups.ts";

@@ -94,9 +94,9 @@ export const indexUsersCommand: CommandSpec = {
   output: json,
   args: [],
   flags: storeFlags,
-  async run({ flags: { redis, data } }, { indexUsers, reportProgress }) {
-    const done = await indexUsers({ redis, data }, progress =>
-      reportProgress(`Examined ${progress.examined} records, listed ${progress.listed} users`),
+  async run({ flags: { redis, data } }, { indexUsers, progress }) {
+    const done = await indexUsers({ redis, data }, reached =>
+      progress(`Examined ${reached.examined} records, listed ${reached.listed} users`),
     );
     const { examined, listed, metrics } = done;
     const note = `Examined ${examined} records, listed ${listed} users and built ${metrics} indexes of metrics.`;

@@ -5,9 +5,9 @@
  */
 
 import type { webhookAnswers } from "../loyalty/mod.ts";
-import { createApiClient, spaceFlags } from "./api_client.ts";
+import { createApiClient, type SpaceClient, spaceFlags } from "./api_client.ts";
 import { deadLettersArgs, deadLettersFlags, deadLettersPageMax, runDeadLetters } from "./dead_letters.ts";
-import type { AnswerOf, ApiClient } from "./frame/client.ts";
+import type { AnswerOf } from "./frame/client.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { json } from "./frame/output.ts";
 
@@ -62,7 +62,7 @@ export const webhookDeadLettersCommand: CommandSpec = {
     ...deadLettersFlags,
   },
   async run(input, context) {
-    const path = (server: ApiClient): string => `${pathOf(server, input.flags.webhook ?? "")}/dead-letters`;
+    const path = (server: SpaceClient): string => `${pathOf(server, input.flags.webhook ?? "")}/dead-letters`;
     return await runDeadLetters(input, context, {
       async page(server, offset) {
         const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
@@ -94,7 +94,7 @@ export const webhookDeadLettersCommand: CommandSpec = {
   },
 };
 
-function pathOf({ space: spaceId }: ApiClient, webhook?: string): string {
+function pathOf({ space: spaceId }: SpaceClient, webhook?: string): string {
   const path = `/api/v2/spaces/${encodeURIComponent(spaceId)}/loyalty/webhooks`;
   return webhook === undefined ? path : `${path}/${encodeURIComponent(webhook)}`;
 }

@@ -218,13 +218,13 @@ function demoVariables(demo: Demo): string {
   const { baseUrl, organisationId, spaceId, projectId, eventId, apiKey, clientToken, operatorToken } = demo;
   const values = {
     GRANDSTAND_URL: baseUrl,
-    GRANDSTAND_ORGANISATION: organisationId,
+    GRANDSTAND_ORG: organisationId,
     GRANDSTAND_SPACE: spaceId,
     ...(apiKey === null ? {} : { GRANDSTAND_API_KEY: apiKey.key, GRANDSTAND_API_SECRET: apiKey.secret }),
     PROJECT: projectId,
     EVENT: eventId,
     ...(clientToken === null ? {} : { CLIENT_TOKEN: clientToken }),
-    ...(operatorToken === null ? {} : { OPERATOR_TOKEN: operatorToken }),
+    ...(operatorToken === null ? {} : { GRANDSTAND_TOKEN: operatorToken }),
   };
   return Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)

@@ -36,7 +36,7 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
     const demo: Demo = JSON.parse(readFileSync(file, "utf8"));
     environment = {
       GRANDSTAND_URL: demo.baseUrl,
-      GRANDSTAND_ORGANISATION: demo.organisationId,
+      GRANDSTAND_ORG: demo.organisationId,
       GRANDSTAND_API_KEY: demo.apiKey?.key ?? "",
       GRANDSTAND_API_SECRET: demo.apiKey?.secret ?? "",
     };

@@ -15,7 +15,7 @@ const built = runtimes.find(({ form, skip }) => form === "built" && skip === fal
 const base = {
   GRANDSTAND_DATA: join(folder, "data"),
   GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
-  GRANDSTAND_ORGANISATION: ids.organisation,
+  GRANDSTAND_ORG: ids.organisation,
 };
 const shown = /^GRANDSTAND_API_KEY=(gsk_[a-z2-7]{26})\nGRANDSTAND_API_SECRET=(gss_[a-z2-7]{58})\n$/;
 
@@ -84,7 +84,7 @@ describe("grandstand keys", () => {
     const { GRANDSTAND_DATA: _, ...without } = base;
     const cases: [string[], Record<string, string>, number, RegExp][] = [
       [["bootstrap"], {}, 2, /needs --redis or --data/],
-      [["bootstrap"], { GRANDSTAND_ORGANISATION: "" }, 2, /needs --organisation or GRANDSTAND_ORGANISATION/],
+      [["bootstrap"], { GRANDSTAND_ORG: "" }, 2, /needs --organisation or GRANDSTAND_ORG/],
       [["bootstrap"], { GRANDSTAND_SECRET: "short" }, 2, /GRANDSTAND_SECRET must be hard to guess/],
       [["bootstrap", "--data", join(folder, "none")], {}, 6, /There is no organisation/],
       [["create", "--name", "x"], first, 2, /needs --permission at least once/],

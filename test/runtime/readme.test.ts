@@ -30,7 +30,7 @@ function blocksOf(page: string, language: string): string[] {
 const strict = `set -eu
 curl() { command curl --fail-with-body --show-error --max-time 20 "$@"; }`;
 const credentials = `KEY="x-api-key: $GRANDSTAND_API_KEY" SECRET="x-api-secret: $GRANDSTAND_API_SECRET"
-ORGANISATION="x-platform-org-id: $GRANDSTAND_ORGANISATION"`;
+ORGANISATION="x-platform-org-id: $GRANDSTAND_ORG"`;
 const isRequest = (code: string): boolean => /\bcurl\b/.test(code);
 const isStream = (code: string): boolean => code.includes("text/event-stream");
 
@@ -72,7 +72,7 @@ describe("the guides", () => {
     assert.ok(lines.length > 3, `only ${lines.length} commands`);
     const environment = {
       GRANDSTAND_URL: "http://127.0.0.1",
-      GRANDSTAND_ORGANISATION: ids.organisation,
+      GRANDSTAND_ORG: ids.organisation,
       GRANDSTAND_SPACE: ids.space,
       GRANDSTAND_API_KEY: "gsk_1",
     };

@@ -50,6 +50,8 @@ export interface CommandSpec {
   readonly summary: string;
   readonly args?: readonly ArgumentSpec[];
   readonly flags?: Readonly<Record<string, FlagSpec>>;
+  /** Environment variables that it reads beside those of its flags, with their meaning. */
+  readonly variables?: readonly string[];
   /** What it changes. Omitted: nothing. */
   readonly changes?: string;
   /** Command lines that show its use, without `grandstand`; the first one is usual. */

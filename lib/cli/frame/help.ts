@@ -7,7 +7,17 @@ const columnWidth = 26;
 
 /** Writes the help of a command. */
 export function commandHelp(command: CommandSpec): string {
-  const { words, summary, args = [], flags = {}, changes, examples, exits = {}, isAlpha } = command;
+  const {
+    words,
+    summary,
+    args = [],
+    flags = {},
+    variables = [],
+    changes,
+    examples,
+    exits = {},
+    isAlpha,
+  } = command;
   const usage = ["grandstand", ...words, ...args.map(usageOf), "[flags]"].join(" ");
   return [
     `${usage}\n`,
@@ -20,6 +30,10 @@ export function commandHelp(command: CommandSpec): string {
     ),
     section("Flags", Object.entries(flags).map(flagLine)),
     section("Global flags", Object.entries(globalFlags).map(flagLine)),
+    section(
+      "Variables",
+      variables.map(text => `  ${text}`),
+    ),
     section(
       "Examples",
       examples.map(example => `  grandstand ${example}`),

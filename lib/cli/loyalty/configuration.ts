@@ -5,7 +5,8 @@
  */
 
 import type { configurationAnswers } from "../../loyalty/mod.ts";
-import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf, unknownAnswer } from "../frame/client.ts";
+import type { SpaceClient } from "../api_client.ts";
+import { type AnswerOf, type ApiAnswer, dataOf, unknownAnswer } from "../frame/client.ts";
 import type { CliContext, LocatedDocument } from "../frame/context.ts";
 import { CliError, exits } from "../frame/errors.ts";
 
@@ -28,12 +29,12 @@ export interface Base {
 }
 
 /** Returns the path of a space's configuration. */
-export function configurationPath({ space }: ApiClient): string {
+export function configurationPath({ space }: SpaceClient): string {
   return `/api/v2/spaces/${encodeURIComponent(space)}/loyalty`;
 }
 
 /** Fetches the server's configuration; null if the space has none. */
-export async function remoteConfiguration(server: ApiClient): Promise<RemoteConfiguration | null> {
+export async function remoteConfiguration(server: SpaceClient): Promise<RemoteConfiguration | null> {
   const path = configurationPath(server);
   const answer = await server.send<typeof configurationAnswers.ConfigurationSchema>(path, {
     expected: [404],
@@ -67,7 +68,7 @@ function basePath(file: string): string {
 export async function readBase(
   file: string,
   { files }: CliContext,
-  { url, space }: ApiClient,
+  { url, space }: SpaceClient,
 ): Promise<Base | null> {
   const base = (await files.read(basePath(file)))?.document as Base | undefined;
   return base?.url === url && base.space === space ? base : null;
@@ -77,7 +78,7 @@ export async function readBase(
 export async function writeBase(
   file: string,
   { files, clock }: CliContext,
-  { server, remote }: { readonly server: ApiClient; readonly remote: RemoteConfiguration },
+  { server, remote }: { readonly server: SpaceClient; readonly remote: RemoteConfiguration },
 ): Promise<void> {
   const { url, space } = server;
   const { etag, digest } = remote;

@@ -13,12 +13,9 @@ import { exits, wrongUsage } from "../frame/errors.ts";
 import { json } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";
 
-const { url, key } = spaceFlags;
-
 /** Flags of commands about one user. */
-export const userFlags: Readonly<Record<"url" | "key" | "user", FlagSpec>> = {
-  url: { ...url, description: "Address of the platform, with the host name of the space" },
-  key,
+export const userFlags: Readonly<Record<"key" | "user", FlagSpec>> = {
+  key: spaceFlags.key,
   user: { value: "id", description: "The user", required: true },
 };
 

@@ -1,0 +1,92 @@
+/** The files of commands. */
+
+import { createReadStream } from "node:fs";
+import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import process from "node:process";
+import { Readable } from "node:stream";
+import { type CliFiles, invalid, wrongUsage } from "../../lib/cli/mod.ts";
+
+/** Largest document, in bytes. */
+const documentBytesMax = 2_097_152;
+/** Readable by the owner only. */
+const privateMode = 0o600;
+
+let isStdinRead = false;
+
+/** The files of this machine. */
+export const files: CliFiles = {
+  async read(path) {
+    const text = await readText(path, documentBytesMax);
+    if (text === null) return null;
+    const { parseDocumentText } = await import("../services/document_file.ts");
+    try {
+      return parseDocumentText(text, path);
+    } catch (error) {
+      throw invalid(error instanceof Error ? error.message : String(error), { code: "wrong_document" });
+    }
+  },
+  readText,
+  async open(path) {
+    const found = await regularFile(path);
+    return found === null
+      ? null
+      : {
+          bytes: found.size,
+          stream: () => Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>,
+        };
+  },
+  async write(path, document) {
+    await writeText(path, await documentText(path, document));
+  },
+  writeText,
+};
+
+async function readText(path: string, bytesMax: number): Promise<string | null> {
+  if (path === "-" && isStdinRead) throw wrongUsage("stdin (-) can be read only once");
+  if (path !== "-" && (await regularFile(path)) === null) return null;
+  isStdinRead ||= path === "-";
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of path === "-" ? process.stdin : createReadStream(path)) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > bytesMax) throw invalid(`${path} must not exceed ${bytesMax} bytes`, { code: "too_large" });
+    chunks.push(chunk as Buffer);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw invalid(`${path} must be UTF-8 text`, { code: "wrong_encoding" });
+  }
+}
+
+async function regularFile(path: string): Promise<{ readonly size: number } | null> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+    throw error;
+  });
+  if (found !== null && !found.isFile()) throw wrongUsage(`${path} is no file`);
+  return found;
+}
+
+async function writeText(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  await mkdir(dirname(path), { recursive: true });
+  const file = await open(temporary, "wx", privateMode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
+
+async function documentText(path: string, document: unknown): Promise<string> {
+  if (!/\.ya?ml$/i.test(path)) return `${JSON.stringify(document, null, 2)}\n`;
+  const { stringify } = await import("yaml");
+  return stringify(document);
+}

@@ -1,0 +1,45 @@
+/** What this machine provides to commands. Modules of the store and of documents are loaded when they are needed. */
+
+import process from "node:process";
+import { setTimeout } from "node:timers/promises";
+import type { CliHost } from "../../lib/cli/mod.ts";
+import { config } from "./config_file.ts";
+import { files } from "./files.ts";
+import { terminal } from "./terminal.ts";
+
+const storeCommands = () => import("./store_commands.ts");
+
+let interruption: AbortController | null = null;
+
+/** The host of this process. */
+export const host: CliHost = {
+  fetch: request => fetch(request),
+  pause: ms => setTimeout(ms),
+  random: Math.random,
+  uniqueId: () => crypto.randomUUID(),
+  timeLimit: ms => AbortSignal.timeout(ms),
+  clock: Date.now,
+  variables: process.env,
+  files,
+  terminal,
+  config,
+  interruption() {
+    if (interruption === null) {
+      const controller = new AbortController();
+      interruption = controller;
+      // A second one ends the program at once.
+      process.once("SIGINT", () => controller.abort(new Error("interrupted")));
+    }
+    return interruption.signal;
+  },
+  loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
+  playScenarios: async (...played) => (await import("../../lib/loyalty/mod.ts")).playScenarios(...played),
+  bootstrapOperator: async (...wanted) => await (await storeCommands()).bootstrapOperator(...wanted),
+  bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
+  inKeyRing: async (...order) => await (await storeCommands()).inKeyRing(...order),
+  applySeed: async (flags, path) => await (await storeCommands()).applySeedFile(flags, path),
+  indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
+  rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
+  doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),
+  decryptExport: async (...file) => await (await import("./export_file.ts")).decryptFile(...file),
+};

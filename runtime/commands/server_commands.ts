@@ -1,0 +1,126 @@
+/** The commands that run a server or a worker until a signal ends them. */
+
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { parseEnv } from "node:util";
+import {
+  CliError,
+  type CliInput,
+  type CommandSpec,
+  exits,
+  type FlagSpec,
+  text,
+  wrongUsage,
+} from "../../lib/cli/mod.ts";
+import type { Logger } from "../../lib/http/mod.ts";
+import { type Config, readConfig, variables } from "../config.ts";
+import { createLogSink, type LogSink } from "../services/log_sink.ts";
+import type { Running } from "./serve.ts";
+import { signalExit } from "./signals.ts";
+
+const stoppingSignals = ["SIGINT", "SIGTERM"] as const;
+
+/** Flags of the settings of a server; a flag wins over its variable, which `readConfig` reads. */
+const settingFlags: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
+  variables.flatMap(({ flag, name, value, description, otherwise }) =>
+    flag === undefined
+      ? []
+      : [[flag, { value, description: `${description} (${name}; default ${otherwise})` }]],
+  ),
+);
+const envFileFlag: FlagSpec = {
+  value: "path",
+  description: "Read variables from a file; those of the environment win",
+};
+const settings = variables
+  .filter(({ flag }) => flag === undefined)
+  .map(({ name, description }) => `${name}: ${description}`);
+
+/** `serve`. */
+const serveCommand: CommandSpec = {
+  words: ["serve"],
+  summary: "Serve every area on one port until SIGTERM or SIGINT",
+  flags: {
+    demo: { description: "Fill an empty store with demo data and print commands to paste" },
+    "env-file": envFileFlag,
+    ...settingFlags,
+  },
+  variables: settings,
+  examples: ["serve --demo"],
+  output: text,
+  run: async input => await run(input, "serve"),
+};
+
+/** `worker`. */
+const workerCommand: CommandSpec = {
+  words: ["worker"],
+  summary: "Apply queued actions for the servers on the same Redis until SIGTERM or SIGINT",
+  flags: { "env-file": envFileFlag, ...settingFlags },
+  variables: settings,
+  examples: ["worker --redis redis://127.0.0.1:6379"],
+  output: text,
+  run: async input => await run(input, "worker"),
+};
+
+/** Commands that begin with `serve`. */
+export const serveCommands: readonly CommandSpec[] = [serveCommand];
+/** Commands that begin with `worker`. */
+export const workerCommands: readonly CommandSpec[] = [workerCommand];
+
+async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
+  const { demo, "env-file": envFile, ...flags } = given;
+  const fromFile = envFile === undefined ? {} : await readEnvFile(envFile);
+  const environment = { ...fromFile, ...process.env };
+  const result = readConfig({ environment, flags, demo: demo !== undefined });
+  if (!result.ok) throw wrongUsage(result.problems.join("\n"), { code: "wrong_settings" });
+  const sink = createLogSink(process.stderr);
+  try {
+    const logger = await createLogger(result.config, sink);
+    const running =
+      kind === "serve"
+        ? await (await import("./serve.ts")).runServe(result.config, { demo: demo !== undefined, logger })
+        : await (await import("./worker.ts")).runWorker(result.config, { logger });
+    // Before the announcement, whose reader may send a signal at once.
+    stopOnSignals(running, sink);
+    return { data: running.announcement };
+  } catch (error) {
+    await sink.flush();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CliError(exits.failed, `Cannot ${kind === "serve" ? "serve" : "work"}: ${reason}`, {
+      code: "failed",
+    });
+  }
+}
+
+async function readEnvFile(path: string): Promise<Record<string, string | undefined>> {
+  try {
+    return parseEnv(await readFile(path, "utf8"));
+  } catch {
+    throw wrongUsage(`Cannot read the file ${path} that --env-file names`);
+  }
+}
+
+async function createLogger({ log }: Config, sink: LogSink): Promise<Logger> {
+  const { createJsonLogger, silentLogger } = await import("../../lib/http/mod.ts");
+  return log === "silent" ? silentLogger : createJsonLogger({ write: sink.write, level: log });
+}
+
+/** Stops gracefully on the first signal, and at once on the second. */
+function stopOnSignals(running: Running, sink: LogSink): void {
+  let stopping = false;
+  async function stop(): Promise<void> {
+    const finished = await running.stop();
+    await sink.flush();
+    process.exit(finished ? exits.ok : exits.failed);
+  }
+  for (const signal of stoppingSignals) {
+    process.on(signal, () => {
+      if (stopping) process.exit(signalExit(signal));
+      stopping = true;
+      stop().catch(error => {
+        process.stderr.write(`Cannot stop cleanly: ${String(error)}\n`);
+        process.exit(exits.failed);
+      });
+    });
+  }
+}
