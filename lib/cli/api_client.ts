@@ -5,8 +5,7 @@
  */
 
 import { type ApiClient, createClient } from "./frame/client.ts";
-import type { CliInput, FlagSpec } from "./frame/command.ts";
-import type { CliContext } from "./frame/context.ts";
+import type { CliContext, CliInput, FlagSpec } from "./frame/command.ts";
 import { CliError, exits } from "./frame/errors.ts";
 import { tokenOf } from "./frame/profile.ts";
 import { orgFlag, spaceFlag } from "./orgs.ts";

@@ -5,9 +5,9 @@
  */
 
 import { createApiClient, type SpaceClient } from "./api_client.ts";
-import type { CliInput, CliResult, FlagSpec, Rows } from "./frame/command.ts";
-import type { CliContext } from "./frame/context.ts";
+import type { CliContext, CliInput, CliResult, FlagSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
+import type { Rows } from "./frame/output.ts";
 
 /** Most dead letters of one request. */
 export const deadLettersPageMax = 100;
@@ -75,6 +75,7 @@ export async function runDeadLetters<L>(
   }
   return {
     data: { replayed, notFound },
+    shown: { columns: ["ID"], rows: replayed.map(id => [id]) },
     notes: [queued(replayed.length), ...notFound.map(id => `${id} no longer exists.`)],
     exit: notFound.length > 0 ? exits.notFound : exits.ok,
   };

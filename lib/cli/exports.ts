@@ -7,10 +7,9 @@
 import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../exports/mod.ts";
 import { createApiClient, organisationFlags } from "./api_client.ts";
 import type { AnswerOf, ApiClient } from "./frame/client.ts";
-import type { CliInput, CommandSpec } from "./frame/command.ts";
-import type { CliContext } from "./frame/context.ts";
+import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
-import { json } from "./frame/output.ts";
+import { json, record } from "./frame/output.ts";
 
 const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
@@ -111,7 +110,7 @@ export const decryptCommand: CommandSpec = {
   summary:
     "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
   examples: [],
-  output: json,
+  output: record({ file: ["FILE", "text"], bytes: ["BYTES", "whole"] }),
   args: [{ name: "file", description: "the encrypted export" }],
   flags: {
     out: {

@@ -7,10 +7,9 @@
 import type { ApiKeysAnswer, IssuedApiKey, IssuedApiKeyAnswer } from "../auth/mod.ts";
 import { createApiClient, organisationFlags } from "./api_client.ts";
 import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf } from "./frame/client.ts";
-import type { CliInput, CliResult, CommandSpec } from "./frame/command.ts";
-import type { CliContext } from "./frame/context.ts";
+import type { CliContext, CliInput, CliResult, CommandSpec } from "./frame/command.ts";
 import { wrongUsage } from "./frame/errors.ts";
-import { json } from "./frame/output.ts";
+import { json, record } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 const bootstrapNameDefault = "Bootstrap";
@@ -130,7 +129,7 @@ export const revokeCommand: CommandSpec = {
   words: ["keys", "revoke"],
   summary: "Revoke an API key",
   examples: [],
-  output: json,
+  output: record({ id: ["KEY", "text"] }),
   args: [keyArgument],
   flags: organisationFlags,
   async run(input, context) {

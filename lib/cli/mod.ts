@@ -6,8 +6,8 @@
  */
 
 export type * from "./frame/command.ts";
-export type * from "./frame/context.ts";
 export * from "./frame/errors.ts";
-export { text } from "./frame/output.ts";
+export type * from "./frame/host.ts";
+export { type Rows, text } from "./frame/output.ts";
 export { runCommandLine } from "./frame/run.ts";
 export { groups } from "./groups.ts";

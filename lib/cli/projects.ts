@@ -50,7 +50,7 @@ export const clientTokenCommand: CommandSpec = {
       const { json } = await server.send<typeof ClientTokenAnswer>(`${path}/${encodeURIComponent(end)}`, {
         method: "DELETE",
       });
-      return { data: json.data, notes: [`${end} does not work any more`] };
+      return { data: json.data, shown: `${end}\n`, notes: [`${end} does not work any more`] };
     }
     const { json } = await server.send<typeof IssuedClientTokenAnswer>(path, {
       method: "POST",

@@ -5,7 +5,7 @@
  */
 
 import type { CommandSpec } from "./frame/command.ts";
-import { json } from "./frame/output.ts";
+import { json, record } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 /** `signing-keys list`. */
@@ -38,7 +38,7 @@ export const rotateSigningKeysCommand: CommandSpec = {
   summary:
     "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
   examples: [],
-  output: json,
+  output: record({ kid: ["KEY", "text"], activeFrom: [null, "whole"] }),
   args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { inKeyRing }) {
@@ -56,7 +56,7 @@ export const revokeSigningKeyCommand: CommandSpec = {
   words: ["signing-keys", "revoke"],
   summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
   examples: [],
-  output: json,
+  output: record({ kid: ["KEY", "text"] }),
   args: [
     {
       name: "key",

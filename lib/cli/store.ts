@@ -6,7 +6,7 @@
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
 import { exits } from "./frame/errors.ts";
-import { json } from "./frame/output.ts";
+import { json, record } from "./frame/output.ts";
 
 /** Flags of commands that work in the store of a deployment. */
 export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
@@ -24,7 +24,13 @@ export const applySeedCommand: CommandSpec = {
   summary:
     "Create or replace the records of a seed file, in the store; repeatable, and on Redis while servers run",
   examples: [],
-  output: json,
+  output: record({
+    organisations: ["ORGANISATIONS", "whole"],
+    spaces: ["SPACES", "whole"],
+    projects: ["PROJECTS", "whole"],
+    events: ["EVENTS", "whole"],
+    loyalty: ["LOYALTY", "whole"],
+  }),
   args: [{ name: "file", description: "The JSON file, as GRANDSTAND_SEED names one" }],
   flags: storeFlags,
   async run({ args: [file = ""], flags: { redis, data } }, { applySeed }) {
@@ -68,7 +74,7 @@ export const rebuildCommand: CommandSpec = {
   summary:
     "Recompute a board from stored user histories, in the store; repeatable, and on Redis while servers run",
   examples: [],
-  output: json,
+  output: record({ written: ["WRITTEN", "whole"], removed: ["REMOVED", "whole"] }),
   args: [{ name: "board", description: "The id of the leaderboard" }],
   flags: {
     ...storeFlags,
@@ -91,7 +97,11 @@ export const indexUsersCommand: CommandSpec = {
   summary:
     "Add users from before the index of users to it, in the store; repeatable, and on Redis while servers run",
   examples: [],
-  output: json,
+  output: record({
+    examined: ["EXAMINED", "whole"],
+    listed: ["LISTED", "whole"],
+    metrics: ["METRICS", "whole"],
+  }),
   args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { indexUsers, progress }) {

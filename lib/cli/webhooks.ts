@@ -45,7 +45,11 @@ export const enableCommand: CommandSpec = {
     const { dead_letters: dead } = attributes;
     const missed =
       dead === 0 ? [] : [`It missed ${dead}: webhooks dead-letters replay --webhook ${webhook} --all`];
-    return { data: { ...data, attributes }, notes: [`${webhook} is enabled.`, ...missed] };
+    return {
+      data: { ...data, attributes },
+      shown: `${webhook}\n`,
+      notes: [`${webhook} is enabled.`, ...missed],
+    };
   },
 };
 

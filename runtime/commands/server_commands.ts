@@ -72,7 +72,11 @@ async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
   const fromFile = envFile === undefined ? {} : await readEnvFile(envFile);
   const environment = { ...fromFile, ...process.env };
   const result = readConfig({ environment, flags, demo: demo !== undefined });
-  if (!result.ok) throw wrongUsage(result.problems.join("\n"), { code: "wrong_settings" });
+  if (!result.ok) {
+    const [first = "", ...others] = result.problems;
+    const [message, details] = others.length === 0 ? [first, []] : ["Settings are wrong:", result.problems];
+    throw wrongUsage(message, { code: "wrong_settings", details });
+  }
   const sink = createLogSink(process.stderr);
   try {
     const logger = await createLogger(result.config, sink);

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { commands } from "../../lib/cli/mod.ts";
+import { globalFlags } from "../../lib/cli/frame/parse.ts";
+import { type FlagSpec, groups } from "../../lib/cli/mod.ts";
 import { version } from "../../lib/mod.ts";
 import { variables } from "../../runtime/config.ts";
 import { files, sources, textOf, withoutComments } from "./files.ts";
@@ -97,7 +98,7 @@ describe("the documents", () => {
     );
   });
 
-  it("name only scripts and variables that exist", () => {
+  it("name only scripts and variables that exist", async () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
     const run = documents.flatMap(file =>
       [...textOf(file).matchAll(/npm run ([\w:-]+)/g)].map(([, name = ""]) => name),
@@ -106,9 +107,14 @@ describe("the documents", () => {
       run.filter(name => !(name in scripts)),
       [],
     );
+    const commands = (await Promise.all(groups.map(({ load }) => load()))).flat();
+    const flags = [globalFlags, ...commands.map(({ flags }) => flags ?? {})];
     const expectedNames = [
       ...variables.map(({ name }) => name),
-      ...commands.flatMap(({ flags }) => Object.values(flags).map(({ variable = "" }) => variable)),
+      ...flags.flatMap(Object.values<FlagSpec>).map(({ variable = "" }) => variable),
+      "GRANDSTAND_TOKEN",
+      "GRANDSTAND_URL",
+      "GRANDSTAND_CONFIG",
       "GRANDSTAND_API_SECRET",
       "GRANDSTAND_EXPORT_PASSWORD",
       "GRANDSTAND_TEST_FULL",

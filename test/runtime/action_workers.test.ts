@@ -87,7 +87,7 @@ describe("queued actions", { concurrency: true }, () => {
     await worker.match(/works on queued actions/);
     await until("the worker has come to it", async () => (await deadOnes(demo)).length === 1);
 
-    const flags = ["--organisation", demo.organisationId, "--url", demo.baseUrl];
+    const flags = ["--org", demo.organisationId, "--control-url", demo.baseUrl];
     const credentials = {
       GRANDSTAND_API_KEY: demo.apiKey?.key ?? "",
       GRANDSTAND_API_SECRET: demo.apiKey?.secret ?? "",

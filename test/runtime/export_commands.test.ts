@@ -51,7 +51,7 @@ for (const runtime of runtimes) {
   describe(`grandstand export decrypt (${runtime.name})`, { skip: runtime.skip }, () => {
     it("writes what was encrypted, readable by its owner alone, with the password of the environment", async () => {
       const { code, stdout, stderr } = await run(runtime, [file], { password: sealed.password });
-      assert.deepEqual([code, stdout], [0, ""], stderr);
+      assert.deepEqual([code, stdout], [0, `${out}\t${rows.length}\n`], stderr);
       assert.match(stderr, new RegExp(`wrote ${rows.length} bytes to`));
       assert.ok(readFileSync(out).equals(rows));
       assert.equal(statSync(out).mode & 0o777, 0o600);

@@ -63,12 +63,12 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
     const filter = join(folder, "filter.yaml");
     writeFileSync(filter, "# Everybody\ncreatedAfter: 2020-01-01T00:00:00Z\n");
     const fields = ["--field", "userId", "--field", "displayName"];
-    const asked = await output(["export", "create", "--format", "json", "--filter", filter, ...fields]);
+    const asked = await output(["exports", "create", "--format", "json", "--filter", filter, ...fields]);
     const exportId = asked.trim();
     assert.match(exportId, /^[0-9a-f-]{36}$/);
     let shown: { status: string; downloadUrl?: string; password?: string; rowCount?: number } | undefined;
     await until("the export is completed", async () => {
-      shown = JSON.parse(await output(["export", "show", exportId, "--json"])).data;
+      shown = JSON.parse(await output(["exports", "show", exportId, "--json"])).data;
       return shown?.status === "completed";
     });
     assert.ok(shown?.downloadUrl !== undefined && shown.password !== undefined);
@@ -79,20 +79,20 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
     const rows = JSON.parse(readFileSync(join(folder, "users.json"), "utf8"));
     assert.deepEqual([rows.length, shown.rowCount], [1, 1]);
     assert.deepEqual(Object.keys(rows[0]), ["userId", "displayName"]);
-    const people = await output(["export", "show", exportId]);
+    const people = await output(["exports", "show", exportId]);
     assert.match(
       people,
       /^status {4}completed\nusers {5}\d+\nexpires {3}\S+\nlink {6}http:\S+\npassword {2}\S{32}\n$/,
     );
-    assert.match(await output(["export", "list"]), new RegExp(`${exportId}\\tcompleted\\tjson`));
+    assert.match(await output(["exports", "list"]), new RegExp(`${exportId}\\tcompleted\\tjson`));
   });
 
   it("describes the faults of a request", async () => {
-    const format = await command(["export", "create", "--format", "xml"]);
+    const format = await command(["exports", "create", "--format", "xml"]);
     assert.notEqual(await format.ended, 0);
     assert.match(format.stderr(), /format/);
     const filter = await command([
-      "export",
+      "exports",
       "create",
       "--format",
       "csv",
@@ -100,7 +100,7 @@ describe("grandstand export", { skip: built === undefined && "nothing is built" 
       join(folder, "none.json"),
     ]);
     assert.equal(await filter.ended, 2);
-    const none = await command(["export", "show", "0a000000-0000-4000-8000-000000000009"]);
+    const none = await command(["exports", "show", "0a000000-0000-4000-8000-000000000009"]);
     assert.equal(await none.ended, 6);
   });
 });

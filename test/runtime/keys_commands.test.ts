@@ -84,7 +84,7 @@ describe("grandstand keys", () => {
     const { GRANDSTAND_DATA: _, ...without } = base;
     const cases: [string[], Record<string, string>, number, RegExp][] = [
       [["bootstrap"], {}, 2, /needs --redis or --data/],
-      [["bootstrap"], { GRANDSTAND_ORG: "" }, 2, /needs --organisation or GRANDSTAND_ORG/],
+      [["bootstrap"], { GRANDSTAND_ORG: "" }, 2, /needs --org or GRANDSTAND_ORG/],
       [["bootstrap"], { GRANDSTAND_SECRET: "short" }, 2, /GRANDSTAND_SECRET must be hard to guess/],
       [["bootstrap", "--data", join(folder, "none")], {}, 6, /There is no organisation/],
       [["create", "--name", "x"], first, 2, /needs --permission at least once/],
@@ -120,7 +120,7 @@ describe("grandstand keys", () => {
     assert.match(more.stderr, /that the calling API key lacks: config:write/);
 
     const revoked = await run(["revoke", key], first);
-    assert.deepEqual([revoked.code, revoked.stdout], [0, ""]);
+    assert.deepEqual([revoked.code, revoked.stdout], [0, `${key}\n`]);
     const refused = await run(["list"], { ...second, GRANDSTAND_API_SECRET: fresh });
     assert.deepEqual([refused.code, refused.stdout], [4, ""]);
     assert.equal((await run(["revoke", key], first)).code, 6);

@@ -102,7 +102,7 @@ describe("grandstand loyalty validate", { concurrency: true }, () => {
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /there is no such file/);
     const { code, stderr } = await run(["validate", write("broken.json", '{"a": [}')]);
-    assert.equal(code, 1);
+    assert.equal(code, 8);
     assert.match(stderr, /broken\.json:1:\d/);
   });
 });
@@ -114,12 +114,12 @@ describe("a command line of grandstand loyalty", { concurrency: true }, () => {
       [["pull"], {}, /loyalty pull needs <file>/],
       [["pull", "a", "b"], {}, /takes no argument "b"/],
       [["pull", "a", "--frce"], {}, /There is no --frce. Did you mean --force\?/],
-      [["pull", "a", "--url"], {}, /--url needs a value/],
-      [["pull", "a", "--url=", "b"], {}, /--url needs a value/],
+      [["pull", "a", "--control-url"], {}, /--control-url needs a value/],
+      [["pull", "a", "--control-url=", "b"], {}, /--control-url needs a value/],
       [["pull", "a", "--force=yes"], {}, /--force takes no value/],
       [["pull", "a", "--key", "b", "--key", "c"], {}, /--key is given more than once/],
       [["pull", "a"], { GRANDSTAND_SPACE: "" }, /needs --space or GRANDSTAND_SPACE/],
-      [["pull", "a", "--url", "http://example.org"], {}, /--url must be an https address/],
+      [["pull", "a", "--control-url", "http://example.org"], {}, /--control-url must be an https address/],
       [["rollback", "x"], {}, /needs the number of a version/],
     ];
     for (const [args, more, message] of cases) {
@@ -132,7 +132,13 @@ describe("a command line of grandstand loyalty", { concurrency: true }, () => {
   it("that asks for help gets it, with every flag and its variable", async () => {
     const { code, stdout } = await run(["push", "--help"]);
     assert.equal(code, 0);
-    for (const text of ["--force", "--url <url>", "GRANDSTAND_SPACE", "GRANDSTAND_API_SECRET", "<file>"]) {
+    for (const text of [
+      "--force",
+      "--control-url <url>",
+      "GRANDSTAND_SPACE",
+      "GRANDSTAND_API_SECRET",
+      "<file>",
+    ]) {
       assert.ok(stdout.includes(text), text);
     }
     assert.match((await run([])).stdout, /loyalty pull <file>[\s\S]*loyalty rollback <version>/);
@@ -143,7 +149,7 @@ describe("a command line of grandstand loyalty", { concurrency: true }, () => {
       [{ GRANDSTAND_API_SECRET: "" }, 4, /GRANDSTAND_API_SECRET must be set/],
       [{ GRANDSTAND_API_SECRET: "gss_wrong" }, 4, /Request id: /],
       [{ GRANDSTAND_SPACE: "0b000000-0000-4000-8000-00000000ffff" }, 6, /no such space/],
-      [{ GRANDSTAND_SPACE: "not a space" }, 8, /UUID/],
+      [{ GRANDSTAND_SPACE: "not a space" }, 2, /--space must be an id/],
       [{ GRANDSTAND_URL: "http://127.0.0.1:9" }, 9, /Cannot reach http:\/\/127\.0\.0\.1:9/],
     ];
     for (const [more, expected, message] of cases) {
@@ -183,7 +189,9 @@ describe("grandstand loyalty pull, push, versions and rollback", () => {
 
   it("take a configuration to a file and back", async () => {
     const path = at("loyalty.json");
-    assert.deepEqual(await run(["pull", path]), { code: 0, stdout: "", stderr: `Version 1 is in ${path}\n` });
+    const { code, stdout, stderr } = await run(["pull", path]);
+    assert.deepEqual([code, stderr], [0, `Version 1 is in ${path}\n`]);
+    assert.match(stdout, new RegExp(`^1\\tsha256:\\w+\\t${path}\n$`));
     const document = JSON.parse(readFileSync(path, "utf8"));
     const unchanged = await run(["push", path]);
     assert.deepEqual([unchanged.code, unchanged.stderr], [0, "No change: version 1 is equal\n"]);

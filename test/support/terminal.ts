@@ -191,12 +191,14 @@ export function testHost(
 }
 
 /** A context in which commands find no files and no store, and only the server that is given. */
-export function cliContext(given: Partial<CliContext> & { readonly secret?: string }): CliContext {
-  const { secret, ...more } = given;
+export function cliContext(
+  given: Partial<CliContext> & { readonly secret?: string; readonly controlUrl?: string },
+): CliContext {
+  const { secret, controlUrl = "http://127.0.0.1", ...more } = given;
   const settings: Settings = {
     profileName: "default",
     profile: {},
-    controlUrl: "http://127.0.0.1",
+    controlUrl,
     isJson: false,
     isQuiet: false,
     isVerbose: false,

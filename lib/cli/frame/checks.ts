@@ -1,6 +1,7 @@
 /** Checks of the values of flags and arguments. */
 
-import type { Check } from "./command.ts";
+/** Returns what is wrong with a value, such as "must be a number from 0 to 9"; null: nothing. */
+export type Check = (value: string) => string | null;
 
 /** A whole number within bounds. */
 export function whole(min: number, max: number): Check {

@@ -10,9 +10,9 @@
 
 import type * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
-import type { CliContext } from "./context.ts";
 import { CliError, type CliErrorOptions, exitOf, exits } from "./errors.ts";
-import { platformUrl } from "./profile.ts";
+import type { CliHost } from "./host.ts";
+import { platformUrl, type Settings } from "./profile.ts";
 
 /** Most attempts of a request. */
 const attemptsMax = 4;
@@ -51,6 +51,13 @@ export interface ApiAnswer<A> {
   readonly json: A;
 }
 
+/** The environment of a client. */
+export interface ClientContext extends CliHost {
+  readonly settings: Settings;
+  /** Prints a note to stderr at once. */
+  readonly note: (text: string) => void;
+}
+
 /** A client of one platform. */
 export interface ApiClient {
   readonly url: string;
@@ -63,7 +70,10 @@ export interface ApiClient {
  *
  * @throws {CliError} No platform is named, or credentials must not be sent to it.
  */
-export function createClient(credentials: Readonly<Record<string, string>>, context: CliContext): ApiClient {
+export function createClient(
+  credentials: Readonly<Record<string, string>>,
+  context: ClientContext,
+): ApiClient {
   const url = platformUrl(context.settings);
   const { profileName, timeoutMs } = context.settings;
   const pace = new Pace(context);
@@ -123,10 +133,10 @@ export function unknownAnswer(): CliError {
 
 /** Waits where the `RateLimit` of the last answer says that nothing is left. */
 class Pace {
-  readonly #context: CliContext;
+  readonly #context: ClientContext;
   #notBefore = 0;
 
-  constructor(context: CliContext) {
+  constructor(context: ClientContext) {
     this.#context = context;
   }
 
@@ -146,7 +156,7 @@ class Pace {
 /** Retries with full jitter and `Retry-After` as a floor. @throws {CliError} The server is out of reach. */
 async function sendWithRetries(
   request: () => Request,
-  context: CliContext,
+  context: ClientContext,
   pace: Pace,
   attempts: number,
 ): Promise<{ readonly response: Response; readonly text: string }> {

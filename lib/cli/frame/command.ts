@@ -5,12 +5,11 @@
  * @module
  */
 
-import type { CliContext } from "./context.ts";
+import type { Check } from "./checks.ts";
+import type { ClientContext } from "./client.ts";
+import type { ControlApi } from "./control_api.ts";
 import type { Exit } from "./errors.ts";
-import type { Output } from "./output.ts";
-
-/** Returns what is wrong with a value, such as "must be a number from 0 to 9"; null: nothing. */
-export type Check = (value: string) => string | null;
+import type { Output, Rows } from "./output.ts";
 
 /** A flag, `--name`. */
 export interface FlagSpec {
@@ -85,12 +84,6 @@ export interface CliInput {
   readonly lists: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A table. */
-export interface Rows {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
 /** The output of a command. */
 export interface CliResult {
   /** Printed with `--json`; `output` of the command says its form. */
@@ -103,4 +96,22 @@ export interface CliResult {
   readonly notes?: readonly string[];
   /** @default exits.ok */
   readonly exit?: Exit;
+}
+
+/** The environment of a command. */
+export interface CliContext extends ClientContext {
+  /** All groups of commands, for help and completion. */
+  readonly groups: readonly CommandGroup[];
+  /** Opens the control API. @throws {CliError} No token is known, or the profile is wrong. */
+  readonly api: () => Promise<ControlApi>;
+  /**
+   * Asks before a change that cannot be undone. No is the default, and so is the end of the input.
+   *
+   * @throws {CliError} The answer is no, or nobody can be asked and the command line has no `--yes`.
+   */
+  readonly confirm: (question: string) => Promise<void>;
+  /** Shows how far a command is: on a terminal in one line, else every 10 s; nothing in the first 300 ms. */
+  readonly progress: (text: string) => void;
+  /** Notes a step that took effect, which Ctrl-C and failures report. */
+  readonly done: (step: string) => void;
 }

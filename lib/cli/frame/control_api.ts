@@ -5,8 +5,13 @@
  * @module
  */
 
-import { type ApiClient, type ApiRequest, createClient, unknownAnswer } from "./client.ts";
-import type { CliContext } from "./context.ts";
+import {
+  type ApiClient,
+  type ApiRequest,
+  type ClientContext,
+  createClient,
+  unknownAnswer,
+} from "./client.ts";
 import { CliError, exits } from "./errors.ts";
 import { type Kind, kindOf, kinds, type Target } from "./kinds.ts";
 import { type AllowEntry, tokenOf } from "./profile.ts";
@@ -78,18 +83,18 @@ export interface Operation {
 
 /** The control API of a platform. Paths begin behind `/api/v2`. */
 export class ControlApi {
-  readonly #context: CliContext;
+  readonly #context: ClientContext;
   readonly #client: ApiClient;
   readonly #chains = new Map<string, Promise<readonly Target[]>>();
   #hasNamedProfile = false;
 
-  private constructor(context: CliContext, client: ApiClient) {
+  private constructor(context: ClientContext, client: ApiClient) {
     this.#context = context;
     this.#client = client;
   }
 
   /** Opens the API with the token of the settings. @throws {CliError} No token or no platform is known. */
-  static async open(context: CliContext): Promise<ControlApi> {
+  static async open(context: ClientContext): Promise<ControlApi> {
     const authorization = `Bearer ${await tokenOf(context.settings, context)}`;
     return new ControlApi(context, createClient({ authorization }, context));
   }

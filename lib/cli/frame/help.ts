@@ -72,8 +72,8 @@ export async function toolHelp(groups: readonly CommandGroup[]): Promise<string>
   ].join("\n");
 }
 
-function summaryLine({ words, summary, isAlpha }: CommandSpec): string {
-  return line(words.join(" "), isAlpha === true ? `${summary} (alpha)` : summary);
+function summaryLine({ words, args = [], summary, isAlpha }: CommandSpec): string {
+  return line([...words, ...args.map(usageOf)].join(" "), isAlpha === true ? `${summary} (alpha)` : summary);
 }
 
 function usageOf({ name, optional, repeated }: ArgumentSpec): string {

@@ -1,6 +1,6 @@
 /** Kinds of resources, as people name them. */
 
-import type { Check } from "./command.ts";
+import type { Check } from "./checks.ts";
 
 /** A kind of resource that commands take as an argument. */
 export type Kind = "organisation" | "space" | "project" | "event" | "element" | "event-template";

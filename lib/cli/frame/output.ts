@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Rows } from "./command.ts";
 import { relativeTime } from "./times.ts";
 
 /** The type of a field; a `?` behind it allows null. `time` is ISO 8601 in UTC, `json` anything. */
@@ -27,6 +26,12 @@ export const record = (fields: Fields): Output => ({ kind: "record", fields });
 export const text: Output = { kind: "text" };
 /** Data that has no fixed form. */
 export const json: Output = { kind: "json" };
+
+/** A table. */
+export interface Rows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
 
 const schemas: Readonly<Record<BaseType, object>> = {
   text: { type: "string" },

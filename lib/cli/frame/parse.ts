@@ -63,6 +63,10 @@ export async function parseCommandLine(
   const words = leadingWords(args);
   const [{ text: first = "" } = {}] = words;
   const group = groups.find(({ word }) => word === first);
+  if (first === "help" || first === "version") {
+    const globals = { [first]: "" };
+    return { command: null, siblings: [], input: { args: [], flags: {}, lists: {} }, globals };
+  }
   if (group === undefined && first !== "") {
     throw wrongUsage(
       `There is no command "${first}".${suggestion(

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { CliResult, Rows } from "./command.ts";
+import type { CliResult } from "./command.ts";
 import { type CliError, exits } from "./errors.ts";
-import { type Output, shownAs } from "./output.ts";
+import { type Output, type Rows, shownAs } from "./output.ts";
 
 /** Options of printing. */
 export interface PrintOptions {

@@ -5,9 +5,8 @@
  */
 
 import { address } from "./checks.ts";
-import type { FlagSpec } from "./command.ts";
-import type { CliHost, ConfigFile, TokenSource } from "./context.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
+import type { CliHost, ConfigFile, TokenSource } from "./host.ts";
 
 /** A resource that a profile may change, with all below it. */
 export interface AllowEntry {
@@ -139,19 +138,6 @@ export async function readSettings(
   };
 }
 
-/** Returns the value of a flag: of the line, else of its variable, its profile or its default. */
-export function flagValue(
-  name: string,
-  spec: FlagSpec,
-  flags: Readonly<Record<string, string>>,
-  variables: CliHost["variables"],
-  profile: Profile,
-): string | undefined {
-  const fromVariable = spec.variable === undefined ? undefined : given(variables[spec.variable]);
-  const fromProfile = spec.profile === undefined ? undefined : given(profile[spec.profile]);
-  return flags[name] ?? fromVariable ?? fromProfile ?? spec.otherwise;
-}
-
 /**
  * Returns the checked address of the platform, without a slash at its end.
  *
@@ -191,7 +177,8 @@ export async function tokenOf(
   });
 }
 
-function given(text: string | undefined): string | undefined {
+/** Returns a variable that is set and not empty. */
+export function given(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 

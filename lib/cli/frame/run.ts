@@ -6,14 +6,14 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { interrupted } from "./client.ts";
-import type { CliInput, CliResult, CommandGroup, CommandSpec } from "./command.ts";
-import type { CliContext, CliHost } from "./context.ts";
+import type { CliContext, CliInput, CliResult, CommandGroup, CommandSpec, FlagSpec } from "./command.ts";
 import { ControlApi } from "./control_api.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import { commandHelp, groupHelp, toolHelp } from "./help.ts";
+import type { CliHost } from "./host.ts";
 import { parseCommandLine } from "./parse.ts";
 import { clean, printedError, printedResult } from "./print.ts";
-import { flagValue, readSettings, type Settings } from "./profile.ts";
+import { given, type Profile, readSettings, type Settings } from "./profile.ts";
 
 /** Runs a command line and returns its exit code. It never rejects. */
 export async function runCommandLine(
@@ -78,6 +78,19 @@ function fillIn(command: CommandSpec, input: CliInput, host: CliHost, { profile 
     else if (spec.required === true) throw missing(command, name);
   }
   return { ...input, flags };
+}
+
+/** Returns the value of a flag: of the line, else of its variable, its profile or its default. */
+function flagValue(
+  name: string,
+  spec: FlagSpec,
+  flags: Readonly<Record<string, string>>,
+  variables: CliHost["variables"],
+  profile: Profile,
+): string | undefined {
+  const fromVariable = spec.variable === undefined ? undefined : given(variables[spec.variable]);
+  const fromProfile = spec.profile === undefined ? undefined : given(profile[spec.profile]);
+  return flags[name] ?? fromVariable ?? fromProfile ?? spec.otherwise;
 }
 
 function missing({ words, flags }: CommandSpec, name: string): CliError {

@@ -7,8 +7,9 @@
 import type { configurationAnswers } from "../../loyalty/mod.ts";
 import type { SpaceClient } from "../api_client.ts";
 import { type AnswerOf, type ApiAnswer, dataOf, unknownAnswer } from "../frame/client.ts";
-import type { CliContext, LocatedDocument } from "../frame/context.ts";
+import type { CliContext } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
+import type { LocatedDocument } from "../frame/host.ts";
 
 /** A configuration on a server. */
 export interface RemoteConfiguration {

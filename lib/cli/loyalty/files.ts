@@ -7,10 +7,9 @@
 import { documentDigest } from "../../directory/mod.ts";
 import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
-import type { CliInput, CliResult, CommandSpec } from "../frame/command.ts";
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
-import { json } from "../frame/output.ts";
+import { json, record } from "../frame/output.ts";
 import {
   configurationOf,
   configurationPath,
@@ -43,7 +42,13 @@ export const pullCommand: CommandSpec = {
   words: ["loyalty", "pull"],
   summary: "Write the configuration of a space to a file, or to stdout for -",
   examples: [],
-  output: json,
+  output: record({
+    version: ["VERSION", "whole"],
+    digest: ["DIGEST", "text"],
+    etag: [null, "text"],
+    file: ["FILE", "text?"],
+    document: [null, "json"],
+  }),
   args: [file],
   flags: {
     ...spaceFlags,
@@ -58,7 +63,12 @@ export const pushCommand: CommandSpec = {
   summary:
     "Make the configuration in a file the newest version, unless the server's changed since the last pull",
   examples: [],
-  output: json,
+  output: record({
+    version: ["VERSION", "whole"],
+    digest: ["DIGEST", "text"],
+    etag: [null, "text"],
+    changed: ["CHANGED", "flag"],
+  }),
   args: [file],
   flags: { ...spaceFlags, force: { description: "Replace any version on the server" } },
   run: push,
@@ -74,7 +84,7 @@ async function pull(input: CliInput, context: CliContext): Promise<CliResult> {
   const { document, version, digest, etag } = remote;
   const data = { version, digest, etag };
   if (path === "-") {
-    return { data: { ...data, document }, shown: `${JSON.stringify(document, null, 2)}\n` };
+    return { data: { ...data, file: null, document }, shown: `${JSON.stringify(document, null, 2)}\n` };
   }
   const local = await localDigest(path, context);
   const base = await readBase(path, context, server);
@@ -88,7 +98,7 @@ async function pull(input: CliInput, context: CliContext): Promise<CliResult> {
   // An equal file may have comments and a layout of its own.
   if (local !== digest) await context.files.write(path, document);
   await writeBase(path, context, { server, remote });
-  return { data: { ...data, file: path }, notes: [`Version ${version} is in ${path}`] };
+  return { data: { ...data, file: path, document: null }, notes: [`Version ${version} is in ${path}`] };
 }
 
 async function push(input: CliInput, context: CliContext): Promise<CliResult> {

@@ -8,7 +8,7 @@ import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { wrongUsage } from "../frame/errors.ts";
-import { json } from "../frame/output.ts";
+import { json, record } from "../frame/output.ts";
 import { configurationOf, configurationPath } from "./configuration.ts";
 
 /** `loyalty versions`. */
@@ -46,7 +46,11 @@ export const rollbackCommand: CommandSpec = {
   words: ["loyalty", "rollback"],
   summary: "Restore an earlier version as a new one",
   examples: [],
-  output: json,
+  output: record({
+    version: ["VERSION", "whole"],
+    digest: ["DIGEST", "text"],
+    etag: [null, "text"],
+  }),
   args: [{ name: "version", description: "Its number" }],
   flags: spaceFlags,
   async run(input, context) {

@@ -7,8 +7,7 @@
 import type { loyaltyAnswers } from "../../loyalty/mod.ts";
 import { createApiClient } from "../api_client.ts";
 import { dataOf } from "../frame/client.ts";
-import type { CliInput, CliResult, CommandSpec } from "../frame/command.ts";
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits } from "../frame/errors.ts";
 import { json } from "../frame/output.ts";
 import { userFlags, userPath } from "./users.ts";

@@ -5,8 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { CliInput, CliResult, CommandSpec } from "../frame/command.ts";
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
 import { json } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";

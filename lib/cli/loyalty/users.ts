@@ -7,8 +7,7 @@
 import type { loyaltyAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import { type AnswerOf, dataOf } from "../frame/client.ts";
-import type { CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";
 import { exits, wrongUsage } from "../frame/errors.ts";
 import { json } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";

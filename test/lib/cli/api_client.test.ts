@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createApiClient } from "../../../lib/cli/api_client.ts";
-import { type CliContext, CliError, type CliInput, commands, exits } from "../../../lib/cli/mod.ts";
+import { keysCommands } from "../../../lib/cli/keys.ts";
+import { type CliContext, CliError, type CliInput, exits } from "../../../lib/cli/mod.ts";
 import { cliContext } from "../../support/terminal.ts";
 
-const flags = { url: "https://fans.example/", space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
+const platformUrl = "https://fans.example/";
+const flags = { space: "0B000000-0000-4000-8000-000000000001", key: "gsk_1" };
 
 function context(
   answer: (request: Request) => Response | Promise<Response>,
   pauses: number[] = [],
+  controlUrl = platformUrl,
 ): CliContext {
   return cliContext({
+    controlUrl,
     pause: ms => {
       pauses.push(ms);
       return Promise.resolve();
@@ -40,7 +44,7 @@ const failure = async (work: () => Promise<unknown> | unknown): Promise<CliError
 describe("the server of commands", () => {
   it("receives the key and a body as JSON, and is not redirected", async () => {
     const seen: Request[] = [];
-    const server = createApiClient(
+    const server = await createApiClient(
       input(),
       context(request => {
         seen.push(request);
@@ -63,7 +67,7 @@ describe("the server of commands", () => {
   });
 
   it(`is given up after ${30_000} ms`, async () => {
-    const server = createApiClient(
+    const server = await createApiClient(
       input(),
       context(({ signal }) => {
         signal.throwIfAborted();
@@ -89,7 +93,7 @@ describe("the server of commands", () => {
       later(429, "3"),
       () => Response.json({ data: 1 }),
     ];
-    const asked = createApiClient(
+    const asked = await createApiClient(
       input(),
       context(() => (answers.shift() ?? later(500))(), pauses),
     );
@@ -102,22 +106,20 @@ describe("the server of commands", () => {
       [412, "1", []],
     ] as const) {
       const waited: number[] = [];
-      const { options } = await failure(() =>
-        createApiClient(input(), context(later(status, after), waited)).send("/a"),
-      );
+      const client = await createApiClient(input(), context(later(status, after), waited));
+      const { options } = await failure(() => client.send("/a"));
       assert.deepEqual([options.status, waited], [status, expected]);
     }
   });
 
   it("receives a request once if a repetition would take effect twice", async () => {
-    for (const { words } of commands.filter(({ words }) => words[0] === "keys")) {
-      const [, name = ""] = words;
+    for (const command of keysCommands) {
+      const [, name = ""] = command.words;
       if (name === "bootstrap") continue;
       let asked = 0;
-      const command = commands.find(one => one.words === words) ?? assert.fail();
       const given = {
         args: ["gsk_1"],
-        flags: { ...flags, organisation: "o", name: "x" },
+        flags: { ...flags, org: "o", name: "x" },
         lists: { permission: ["users:read"] },
       };
       const busy = context(() => {
@@ -132,8 +134,8 @@ describe("the server of commands", () => {
   it("is https, or on this machine", async () => {
     const open = (url: string) =>
       createApiClient(
-        input({ url }),
-        context(() => Response.json({})),
+        input(),
+        context(() => Response.json({}), [], url),
       );
     for (const url of [
       "https://a.example",
@@ -141,22 +143,23 @@ describe("the server of commands", () => {
       "http://localhost/base/",
       "http://[::1]:1",
     ]) {
-      assert.ok(open(url), url);
+      assert.ok(await open(url), url);
     }
-    assert.equal(open("http://localhost/base/").url, "http://localhost/base");
+    assert.equal((await open("http://localhost/base/")).url, "http://localhost/base");
     for (const url of ["http://a.example", "ftp://localhost", "a.example", "", "http://127.0.0.1.example"]) {
       assert.equal((await failure(() => open(url))).exit, exits.usage, url);
     }
   });
 
   it("reports errors in either form, and an answer without one", async () => {
-    const asked = (status: number, body: unknown) =>
-      failure(() =>
-        createApiClient(
-          input(),
-          context(() => new Response(typeof body === "string" ? body : JSON.stringify(body), { status })),
-        ).send("/a"),
+    const asked = async (status: number, body: unknown) => {
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const client = await createApiClient(
+        input(),
+        context(() => new Response(text, { status })),
       );
+      return await failure(() => client.send("/a"));
+    };
     const errors = [
       { code: "validation_failed", detail: "Is wrong", source: { pointer: "/a" } },
       { code: "validation_failed", detail: "Is odd", source: { parameter: "b" } },
@@ -169,8 +172,8 @@ describe("the server of commands", () => {
       [exits.forbidden, "Lacks it", "insufficient_scope"],
     );
     for (const body of ["<html>", "", "null", "[]"]) {
-      const strange = await asked(502, body);
-      assert.deepEqual([strange.exit, strange.options.code], [exits.failed, "http_502"], body);
+      const strange = await asked(500, body);
+      assert.deepEqual([strange.exit, strange.options.code], [exits.failed, "http_500"], body);
     }
   });
 });

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CliContext, CliError, type Rows } from "../../../lib/cli/mod.ts";
+import { CliError, type Rows } from "../../../lib/cli/mod.ts";
 import { playScenarios } from "../../../lib/loyalty/mod.ts";
-import { parseDocumentText } from "../../../runtime/services/document_file.ts";
 import { loyaltyFaults } from "../../../runtime/services/seed_files.ts";
 import { textOf } from "../../repo/files.ts";
 import { recipeOf } from "../../support/recipes.ts";
-import { cliContext, runCommand } from "../../support/terminal.ts";
+import { cliContext, runCommand, testHost } from "../../support/terminal.ts";
 
 const [, guideScenarios = ""] =
   /^```yaml\n(scenarios:[\s\S]*?)^```/m.exec(textOf("lib/loyalty/README.md")) ?? [];
@@ -16,14 +15,12 @@ const [, guideBoards = ""] = /^```yaml\n(boards:[\s\S]*?)^```/m.exec(textOf("lib
 const weekend = JSON.stringify(recipeOf("Double points at a weekend"));
 
 function run(scenarios: string, configuration = weekend): ReturnType<typeof runCommand> {
-  const texts: Readonly<Record<string, string>> = { "s.yaml": scenarios, "c.json": configuration };
-  const context: CliContext = cliContext({
-    fetch: () => Promise.reject(new Error("There is no server")),
-    secret: undefined,
-    files: {
-      read: async path => (texts[path] === undefined ? null : parseDocumentText(texts[path], path)),
-      write: () => Promise.resolve(),
-    },
+  const files = new Map([
+    ["s.yaml", scenarios],
+    ["c.json", configuration],
+  ]);
+  const context = cliContext({
+    files: testHost({ files }).files,
     loyaltyFaults: async document => loyaltyFaults(document),
     playScenarios: async (...played) => playScenarios(...played),
   });

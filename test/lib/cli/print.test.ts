@@ -1,35 +1,73 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { CliError, exitOf, exits, printedError, printedResult } from "../../../lib/cli/mod.ts";
+import { CliError, exitOf, exits } from "../../../lib/cli/frame/errors.ts";
+import { json, rows } from "../../../lib/cli/frame/output.ts";
+import { type PrintOptions, printedError, printedResult } from "../../../lib/cli/frame/print.ts";
 
-const shown = {
-  columns: ["ID", "NAME"],
-  rows: [
-    ["1", "first"],
-    ["200", "the\tsecond\u001b[31m"],
-  ],
-};
+const now = Date.parse("2026-11-22T20:00:00Z");
+const output = rows({
+  id: ["ID", "text"],
+  name: ["NAME", "text?"],
+  tags: ["TAGS", "texts"],
+  at: ["CREATED", "time"],
+  version: [null, "whole"],
+});
+const data = [
+  { id: "1", name: null, tags: [], at: "2026-11-22T18:00:00.000Z", version: 1 },
+  { id: "200", name: "the\tsecond\u001b[31m", tags: ["a", "b"], at: "2026-11-25T20:00:00.000Z", version: 2 },
+];
+
+function printed(result: Parameters<typeof printedResult>[0], options: Partial<PrintOptions> = {}): string {
+  const plain = { isJson: false, isTerminal: true, hasColors: false, width: 100, now };
+  return printedResult(result, output, { ...plain, ...options });
+}
 
 describe("the result of a command", () => {
-  it("is a table with a header for people", () => {
-    const { stdout, stderr } = printedResult({ data: [], shown }, { json: false, isTerminal: true });
-    assert.equal(stdout, "ID   NAME\n1    first\n200  the second [31m\n");
-    assert.equal(stderr, "");
+  it("is a table with a header and relative times for people", () => {
+    assert.equal(
+      printed({ data }),
+      "ID   NAME             TAGS  CREATED\n1                           2 h ago\n200  the second [31m  a,b   in 3 d\n",
+    );
+    const heading = "ID   NAME             TAGS  CREATED";
+    assert.ok(printed({ data }, { hasColors: true }).startsWith(`\u001b[1m${heading}\u001b[0m\n1 `));
   });
 
-  it("is tab-separated values without a header for scripts", () => {
-    const { stdout } = printedResult({ data: [], shown }, { json: false, isTerminal: false });
-    assert.equal(stdout, "1\tfirst\n200\tthe second [31m\n");
+  it("fits the terminal by cutting the widest column, never an id", () => {
+    const wide = [{ ...data[0], id: "i".repeat(40), name: "漢字".repeat(20) }];
+    const [header = "", row = ""] = printed({ data: wide }, { width: 80 }).split("\n");
+    assert.ok(row.startsWith(`${"i".repeat(40)}  漢字`), row);
+    assert.match(row, /字…|漢…/);
+    assert.equal(header.length, 80);
   });
 
-  it("is one JSON document without notes with --json", () => {
-    const result = { data: { a: 1 }, shown, notes: ["Done"] };
+  it("is tab-separated values without a header and with whole times for scripts", () => {
+    assert.equal(
+      printed({ data }, { isTerminal: false }),
+      "1\t\t\t2026-11-22T18:00:00.000Z\n200\tthe second [31m\ta,b\t2026-11-25T20:00:00.000Z\n",
+    );
+  });
+
+  it("is what the command shows in place of its data", () => {
+    const shown = { columns: ["A"], rows: [["x"]] };
+    assert.equal(printed({ data, shown }), "A\nx\n");
+    assert.equal(printed({ data, shown: "text\n" }), "text\n");
+    assert.equal(
+      printedResult({ data: { a: 1 } }, json, {
+        isJson: false,
+        isTerminal: false,
+        hasColors: false,
+        width: 9,
+        now,
+      }),
+      '{\n  "a": 1\n}\n',
+    );
+  });
+
+  it("is one JSON document with --json", () => {
+    const result = { data: { a: 1 }, shown: "text", notes: ["Done"] };
     for (const isTerminal of [true, false]) {
-      const { stdout, stderr } = printedResult(result, { json: true, isTerminal });
-      assert.equal(stdout, '{"data":{"a":1},"meta":{}}\n');
-      assert.equal(stderr, "");
+      assert.equal(printed(result, { isJson: true, isTerminal }), '{"data":{"a":1},"meta":{}}\n');
     }
-    assert.equal(printedResult(result, { json: false, isTerminal: true }).stderr, "Done\n");
   });
 });
 
@@ -37,32 +75,34 @@ describe("the error of a command", () => {
   const error = new CliError(exits.conflict, "It changed\u001b]0;title\u0007", {
     code: "precondition_failed",
     status: 412,
-    hint: "pull first",
+    hint: "Pull first",
+    next: "grandstand loyalty pull x",
     details: ["/a: is wrong"],
     requestId: "r-1",
   });
 
-  it("is text that cannot steer a terminal", () => {
-    assert.deepEqual(printedError(error, { json: false }), {
-      stdout: "",
-      stderr: "It changed ]0;title \n  /a: is wrong\nHint: pull first.\nRequest id: r-1\n",
-    });
+  it("is text that cannot control a terminal", () => {
+    assert.equal(
+      printedError(error, false),
+      "It changed ]0;title \n  /a: is wrong\nHint: Pull first.\nNext: grandstand loyalty pull x\nRequest id: r-1\n",
+    );
   });
 
   it("is one line of JSON with --json", () => {
-    const { stdout, stderr } = printedError(error, { json: true });
-    assert.equal(stdout, "");
-    assert.deepEqual(JSON.parse(stderr), {
+    const line = printedError(error, true);
+    assert.deepEqual(JSON.parse(line), {
       error: {
         code: "precondition_failed",
         status: 412,
         message: error.message,
-        hint: "pull first",
+        hint: "Pull first",
+        next: "grandstand loyalty pull x",
+        retryable: false,
         details: ["/a: is wrong"],
         request_id: "r-1",
       },
     });
-    assert.equal(stderr.indexOf("\n"), stderr.length - 1);
+    assert.equal(line.indexOf("\n"), line.length - 1);
   });
 });
 

@@ -11,9 +11,6 @@ import type { ScenarioCheck } from "../../loyalty/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
 import type { Platform } from "../../platform/platform.ts";
 import type { UserIndexProgress } from "../../platform/user_index.ts";
-import type { CommandGroup } from "./command.ts";
-import type { ControlApi } from "./control_api.ts";
-import type { Settings } from "./profile.ts";
 
 /** A document read from a file. */
 export interface LocatedDocument {
@@ -195,25 +192,4 @@ export interface CliHost {
    *   `isForced` is false.
    */
   readonly decryptExport: (file: string, out: string, isForced: boolean) => Promise<number>;
-}
-
-/** The environment of a command. */
-export interface CliContext extends CliHost {
-  readonly settings: Settings;
-  /** All groups of commands, for help and completion. */
-  readonly groups: readonly CommandGroup[];
-  /** Opens the control API. @throws {CliError} No token is known, or the profile is wrong. */
-  readonly api: () => Promise<ControlApi>;
-  /**
-   * Asks before a change that cannot be undone. No is the default, and so is the end of the input.
-   *
-   * @throws {CliError} The answer is no, or nobody can be asked and the command line has no `--yes`.
-   */
-  readonly confirm: (question: string) => Promise<void>;
-  /** Shows how far a command is: on a terminal in one line, else every 10 s; nothing in the first 300 ms. */
-  readonly progress: (text: string) => void;
-  /** Notes a step that took effect, which Ctrl-C and failures report. */
-  readonly done: (step: string) => void;
-  /** Prints a note to stderr at once. */
-  readonly note: (text: string) => void;
 }
