@@ -39,6 +39,9 @@ const entriesMax = 1_000;
 /** Events that have begun, newest first, among which the past ones of a project are looked for. */
 const begunMax = 300;
 
+/** Most events of a listing that are read together with it. */
+const likelyMax = 100;
+
 /** What authors wrote of a record beside what the fan side reads. Seeded records have none of it. */
 interface Authored {
   readonly authored?: {
@@ -97,6 +100,8 @@ export class Sources {
   readonly #events: Cache<EventSource | null>;
   readonly #projects: Cache<ProjectSource | null>;
   readonly #counts: Cache<Counts>;
+  /** The events of the last listing by project: most often they are those of the next one, and are read with it. */
+  readonly #listed = new Cache<readonly string[]>({ entriesMax });
   /** The last sources by event, each with the version of the records that guard its elements. */
   readonly #last = new Cache<{ readonly version: string; readonly value: EventSource }>({ entriesMax });
   readonly #counted = new WeakMap<EventSource, CountedSource>();
@@ -161,23 +166,29 @@ export class Sources {
     const { store, clock } = this.#options;
     const partition = directoryPartition("project", id);
     const now = clock() / 1_000;
-    const [project, open, begun] = await store.read(partition, [
+    const likely = this.#listed.get(id) ?? [];
+    const [project, open, begun, ...found] = await store.read(partition, [
       record("project"),
       record(openEventsKey),
       { type: "board", key: "events", limit: begunMax, reverse: true, max: now },
+      ...likely.map(each => record(`event:${each}`)),
     ]);
     if (project === null) return { value: null };
     const listed = open === null ? await openEventsOf(store, id, now) : parseOpenEvents(open);
     const parsed = parse<Project & Authored>(project);
     const bounds = parsed.authored?.state?.listings ?? defaultListings;
-    const shown = shownEvents(listed, begun.entries, now, bounds);
-    const events = existing(
-      await readAll(
-        store,
-        partition,
-        shown.map(each => record(`event:${each.id}`)),
-      ),
+    const shown = shownEvents(listed, begun.entries, now, bounds).map(each => each.id);
+    const others = shown.filter(each => !likely.includes(each));
+    const read = await readAll(
+      store,
+      partition,
+      others.map(each => record(`event:${each}`)),
     );
+    const byId = new Map(
+      [...likely, ...others].map((each, index) => [each, [...found, ...read][index] ?? null]),
+    );
+    this.#listed.set(id, shown.slice(0, likelyMax));
+    const events = existing(shown.map(each => byId.get(each) ?? null));
     return {
       value: {
         project: parsed,
