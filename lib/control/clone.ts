@@ -14,7 +14,7 @@ import { type AuthorCall, answer, idOf, idParams } from "./jsonapi/calls.ts";
 import { dryRun } from "./jsonapi/queries.ts";
 import { documentSchema, ResourceBody } from "./jsonapi/schemas.ts";
 import { type Kind, notFound, unprocessable } from "./kind.ts";
-import { eventKey } from "./kinds/events.ts";
+import { eventKey } from "./kinds/contents.ts";
 import { homeOf, requireAccess } from "./services.ts";
 import { isDryRun, objectOf, type ResourceRoutesContext, writeErrors } from "./write_calls.ts";
 

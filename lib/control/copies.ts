@@ -10,6 +10,7 @@
 import { type Contents, contentsKey, elementKey, noContents } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Write } from "../storage/mod.ts";
+import { assetsIn, noteAssets } from "./assets/uses.ts";
 import { type Draft, runDraft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, homePartition } from "./entity.ts";
 import { type BeforeChange, type CopiedElements, type Started, unknownRelated } from "./kind.ts";
@@ -20,6 +21,8 @@ import { stagedKey, stagedWrites, unstagedWrites } from "./staged.ts";
 /** Most elements, and most UTF-16 units of them, that one commit writes. */
 const elementsAtOnce = 400;
 const unitsAtOnce = 2_000_000;
+/** Most assets that a copy notes. */
+const assetsMax = 400;
 /** Time for which a copy may be in the making. */
 const stagedMs = 600_000;
 
@@ -116,9 +119,10 @@ export async function copyElements(
   });
   const entries = copies.map(copy => entryOf(copy, copy.refs.parent));
   const parts = partsOf(copies);
-  if (isDry || parts.length < 2) return { entries, elements: copies, isStaged: false };
+  const assets = [...assetsIn(copies)].slice(0, assetsMax);
+  if (isDry || parts.length < 2) return { entries, elements: copies, isStaged: false, assets };
   await stage(services, target, parts);
-  return { entries, elements: [], isStaged: true };
+  return { entries, elements: [], isStaged: true, assets };
 }
 
 /** Returns attributes in which ids are replaced, without the annotations that mark one record. */
@@ -135,7 +139,8 @@ const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 export function finishCopy(
   draft: Draft,
   ownerId: string,
-  { entries, elements, isStaged }: CopiedElements,
+  { entries, elements, isStaged, assets }: CopiedElements,
+  now: number,
 ): void {
   if (isStaged) {
     if (draft.get(stagedKey(ownerId)) === null)
@@ -145,6 +150,7 @@ export function finishCopy(
   for (const element of elements) draft.put(elementKey(element.id), element);
   const { rev } = draft.get<Contents>(contentsKey(ownerId)) ?? noContents;
   draft.put(contentsKey(ownerId), { rev: rev + 1, elements: entries });
+  noteAssets(draft, ownerId, assets, now);
 }
 
 /** Writes elements that nothing lists yet. Each commit checks the note, so that none comes after the deletion of the others. */

@@ -36,6 +36,7 @@ export class Draft {
   readonly #checked = new Set<string>();
   readonly #guarded = new Set<string>();
   readonly #effects: Write[] = [];
+  readonly #once = new Set<string>();
   /** Keys that a rule asked for and that have to be read. */
   readonly missing = new Set<string>();
 
@@ -90,6 +91,14 @@ export class Draft {
   /** Adds a write of another shape: a score, a count, an entry of a log. */
   effect(write: Write): void {
     this.#effects.push(write);
+  }
+
+  /** Adds a write that several steps may ask for. */
+  effectOnce(write: Write): void {
+    const text = JSON.stringify(write);
+    if (this.#once.has(text)) return;
+    this.#once.add(text);
+    this.effect(write);
   }
 
   /** True if the rule has changed nothing. */

@@ -46,6 +46,8 @@ export interface CopiedElements {
   /** Those that the commit has to write. Empty if they were written before, as there are many. */
   readonly elements: readonly Entity[];
   readonly isStaged: boolean;
+  /** Assets that they mention. */
+  readonly assets: readonly string[];
 }
 
 /** What a request writes, checked against the definition. */
@@ -183,6 +185,8 @@ export interface Kind {
   readonly removed?: (entity: Entity, draft: Draft, circumstances: Circumstances) => void;
   /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
   readonly before?: (entity: BeforeChange) => Promise<Started | undefined>;
+  /** Checks in a dry run what has to be checked elsewhere before a removal. */
+  readonly checkRemoval?: (id: string, home: Home) => Promise<void>;
   /** Does what has to be done elsewhere before a removal. */
   readonly beforeRemoval?: (id: string, home: Home) => Promise<void>;
 }

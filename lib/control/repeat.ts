@@ -21,8 +21,8 @@ import { appendAudit } from "./audit.ts";
 import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";
 import { runDraft } from "./draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
-import { contentsOf } from "./kinds/contents.ts";
-import { addEvent, entryOf, eventKey, setOpen } from "./kinds/events.ts";
+import { contentsOf, eventKey } from "./kinds/contents.ts";
+import { addEvent, entryOf, setOpen } from "./kinds/events.ts";
 import type { ControlServices } from "./services.ts";
 import { deleteStaged, stagedKey } from "./staged.ts";
 import type { WorkTask } from "./work.ts";
@@ -94,7 +94,7 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
         draft.put(eventKey(eventId), eventCodec.encode(noted));
         setOpen(draft, entryOf(noted), now);
         addEvent(draft, copyOf(event, copyId, now), now);
-        finishCopy(draft, copyId, copied);
+        finishCopy(draft, copyId, copied, now);
         appendAudit(draft, now, { changes: [{ op: "add", type: "events", id: copyId }] });
       },
     ],

@@ -214,7 +214,7 @@ export class Writer {
     for (const operation of prepared) {
       const { kind, op, id, input, home } = operation;
       if (op === "add" && kind.homeOf === undefined && !isDry) await this.#services.places.keep(id, home);
-      if (op === "remove" && !isDry) await kind.beforeRemoval?.(id, home);
+      if (op === "remove") await (isDry ? kind.checkRemoval?.(id, home) : kind.beforeRemoval?.(id, home));
       const more =
         op === "remove"
           ? undefined

@@ -3,6 +3,7 @@
 import { resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
+import { requireUnused } from "../assets/uses.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, type Home, homePartition } from "../entity.ts";
 import { type Input, type Kind, ownRecords, sharedRecord, unknownRelated } from "../kind.ts";
@@ -26,7 +27,7 @@ function boardKey({ mime = "", tag = "", uploader = "" }: Readonly<Record<string
 }
 
 /** Builds the kind of assets. */
-export function assetKind({ publicUrl, work }: ControlServices): Kind {
+export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
   return {
     resource: resources.assets,
     records: ownRecords(assetKey),
@@ -62,7 +63,11 @@ export function assetKind({ publicUrl, work }: ControlServices): Kind {
       draft.put(digestKey(digestOf(entity)), null);
       count(entity, draft, -1);
     },
-    beforeRemoval: (_, home) => work.expect(home),
+    checkRemoval: (id, home) => requireUnused(store, home, id),
+    async beforeRemoval(id, home) {
+      await requireUnused(store, home, id);
+      await work.expect(home);
+    },
   };
 }
 

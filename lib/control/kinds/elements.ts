@@ -18,6 +18,7 @@ import {
 } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Apps } from "../apps/apps.ts";
+import { noteChange } from "../assets/uses.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import {
@@ -32,8 +33,7 @@ import {
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { projectKey, requireContent, requireParent, typesOf } from "./content.ts";
-import { contentsOf, entryOf, eventOf } from "./contents.ts";
-import { eventKey } from "./events.ts";
+import { contentsOf, entryOf, eventKey, eventOf } from "./contents.ts";
 
 /** The custom field in which clients send the right option as well. */
 const answerField = "correctAnswer";
@@ -97,7 +97,10 @@ export function elementKind({ places, apps }: ControlServices): Kind {
       return undefined;
     },
     prepare: (entity, draft, change) => prepared(entity, draft, change, apps),
-    changed: (entity, draft, change) => list(entity, draft, change),
+    changed(entity, draft, change) {
+      list(entity, draft, change);
+      noteChange(draft, eventOf(entity), entity, change);
+    },
     removed(entity, draft) {
       const eventId = eventOf(entity);
       const { rev, elements } = contentsOf(draft, eventId);

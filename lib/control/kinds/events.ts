@@ -24,13 +24,14 @@ import {
 } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
+import { assetsIn, noteAssets, noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { stagedKey, stagedWrites } from "../staged.ts";
-import { orderElements, templateKey } from "./contents.ts";
+import { eventKey, orderElements, templateKey } from "./contents.ts";
 import { narrowEvents } from "./event_lists.ts";
 import { checkedServices } from "./tenants.ts";
 
@@ -41,11 +42,6 @@ const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "ex
 
 /** Elements that the removal of their event deletes at once. */
 const deletesMax = 100;
-
-/** The key of an event. */
-export function eventKey(id: string): string {
-  return `event:${id}`;
-}
 
 /** Builds the kind of events. */
 export function eventKind(services: ControlServices): Kind {
@@ -72,7 +68,8 @@ export function eventKind(services: ControlServices): Kind {
     },
     changed(entity, draft, change) {
       const { copied } = change.input;
-      if (change.previous === null && copied !== undefined) finishCopy(draft, entity.id, copied);
+      if (change.previous === null && copied !== undefined) finishCopy(draft, entity.id, copied, change.now);
+      noteChange(draft, entity.id, entity, change);
       index(entity, draft, change);
     },
     removed(entity, draft, { now }) {
@@ -227,6 +224,7 @@ export function addEvent(draft: Draft, entity: Entity, now: number): void {
   draft.effect({ type: "score", op: "set", key: boards.created, member: id, score: created });
   draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
   setOpen(draft, entry, now);
+  noteAssets(draft, id, assetsIn([entity]), now);
 }
 
 /** Changes the list of open events. */

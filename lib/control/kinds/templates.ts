@@ -2,14 +2,14 @@
 
 import { contentsKey, elementKey, resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec } from "../entity.ts";
 import { type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { stagedWrites } from "../staged.ts";
-import { contentsOf, templateKey } from "./contents.ts";
-import { eventKey } from "./events.ts";
+import { contentsOf, eventKey, templateKey } from "./contents.ts";
 
 /** The record of a project that lists its templates. */
 export const templatesKey = "templates";
@@ -29,13 +29,16 @@ export function templateKind(services: ControlServices): Kind {
         ...(isListed ? {} : { elements: elementsOf(draft, id) }),
       },
     }),
-    changed({ id }, draft, { previous, input }) {
+    changed(template, draft, change) {
+      const { id } = template;
+      const { previous, input, now } = change;
+      noteChange(draft, id, template, change);
       if (previous !== null) return;
       const all = listOf(draft);
       if (all.length >= templatesMax)
         throw new AppError("conflict", `Cannot add another template: the project has ${templatesMax}`);
       draft.put(templatesKey, [...all, id]);
-      if (input.copied !== undefined) finishCopy(draft, id, input.copied);
+      if (input.copied !== undefined) finishCopy(draft, id, input.copied, now);
     },
     removed({ id }, draft, { now }) {
       draft.put(
