@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isUuid } from "../auth/crypto/mod.ts";
 import {
   type ApiKeyPrincipal,
   type ApiKeys,
@@ -89,6 +90,7 @@ export class BackEndGuards {
   async #namedSpace(input: GuardInput): Promise<Space> {
     const { directory } = this.#options;
     const organisationId = input.request.headers.get("x-platform-org-id")?.toLowerCase() ?? "";
+    if (organisationId !== "" && !isUuid(organisationId)) throw unknown("space");
     try {
       return await (organisationId === ""
         ? spaceOfHost(directory, input)
@@ -121,7 +123,9 @@ export class BackEndGuards {
 function homeInPath(params: Readonly<Record<string, string>>): Home {
   for (const kind of ["organisation", "space", "project"] as const) {
     const id = params[`${kind}Id`];
-    if (id !== undefined) return { kind, id: id.toLowerCase() };
+    if (id === undefined) continue;
+    if (!isUuid(id)) throw unknown(kind);
+    return { kind, id: id.toLowerCase() };
   }
   throw new TypeError("Cannot guard a route whose path names no organisation, space or project");
 }

@@ -20,9 +20,6 @@ import { manyPeople, personWith } from "./_people.ts";
 const organisation = { level: "organisations", id: ids.organisation } as const;
 const keysPath = `/api/v2/organisations/${ids.organisation}/api_keys`;
 
-/** Routes for which an API key itself is what counts, and no person. */
-const keyed: ReadonlySet<string> = new Set(["issueSpaceToken"]);
-
 async function open(t: { after(dispose: () => unknown): void }, options = {}): Promise<TestPlatform> {
   const world = await openPlatform(async clock => createMemoryStore({ clock }), options);
   t.after(() => world.dispose());
@@ -125,25 +122,29 @@ describe("an access token on the routes of back ends", () => {
     const world = await open(t);
     const token = await personWith(world, { ...organisation, role: "admin" });
     const faults: string[] = [];
+    const examples = await validExamples(world);
     for (const { operation, example } of await sharedOperations(world)) {
-      const fresh = backEndExample(operation, await validExamples(world));
-      const headers = { ...fresh.headers, authorization: `Bearer ${token}` };
-      const query = { ...example.query, ...fresh.query };
-      const answer = await send(world, operation, { example: { ...fresh, query }, headers });
+      const ask = (one: Example): Promise<Answer> => {
+        const headers = { ...one.headers, authorization: `Bearer ${token}` };
+        return send(world, operation, {
+          example: { ...one, query: { ...example.query, ...one.query } },
+          headers,
+        });
+      };
+      let answer = await ask(backEndExample(operation, examples));
+      // Operations before may have used it up.
+      if (answer.status > 299) answer = await ask(backEndExample(operation, await validExamples(world)));
       if (answer.status > 299) faults.push(`${operation.id}: ${answer.status} ${answer.text.slice(0, 200)}`);
       world.clock.advance(7_000);
     }
     assert.deepEqual(faults, []);
   });
 
-  it("opens every route of keys but those that are about a key itself", async t => {
+  it("opens every route that takes a key in the header fields of back ends", async t => {
     const world = await open(t);
     const operations = await operationsOf(world);
     const keyOnly = operations.filter(({ scheme, adminRole }) => scheme === "apiKey" && adminRole === null);
-    assert.deepEqual(
-      keyOnly.map(({ id }) => id).filter(id => !keyed.has(id)),
-      [],
-    );
+    assert.deepEqual(keyOnly, []);
   });
 
   it("is not looked at beside an API key", async t => {
@@ -157,7 +158,30 @@ describe("an access token on the routes of back ends", () => {
     assert.equal((await ask({ authorization, "x-api-key": key })).status, 401);
   });
 
-  it("ends with a revocation, a role that is taken away, and is the same in Host and query", async t => {
+  it("finds no place under what is no id", async t => {
+    const world = await open(t);
+    const headers = {
+      authorization: `Bearer ${await personWith(world, { ...organisation, role: "admin" })}`,
+    };
+    for (const id of ["x", "%00", "..%2f", "0a".repeat(50), "%F0%9F%98%80"]) {
+      for (const path of [
+        `/api/v2/organisations/${id}/api_keys`,
+        `/api/v2/spaces/${id}/loyalty`,
+        `/projects/${id}/hidden-users`,
+        `/internal/identity/projects/${id}/audit`,
+      ]) {
+        assert.equal((await world.call(path, { headers })).status, 404, path);
+      }
+      const named = await world.call(`/internal/loyalty/pools/drinks?space_id=${id}`, { headers });
+      assert.equal(named.status, 400);
+    }
+    for (const id of ["x", "ÿ", "0a".repeat(2_000)]) {
+      const elsewhere = { headers: { ...headers, "x-platform-org-id": id } };
+      assert.equal((await world.call("/v1/api/audience/internal/exports", elsewhere)).status, 404);
+    }
+  });
+
+  it("answers spaces of others like unknown ones, and ends with a revocation", async t => {
     const world = await open(t);
     const token = await personWith(world, { level: "spaces", id: ids.space, role: "admin" });
     const path = "/internal/loyalty/pools/drinks";
