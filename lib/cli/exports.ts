@@ -107,6 +107,7 @@ export const showExportCommand: CommandSpec = {
 /** `export decrypt`. */
 export const decryptCommand: CommandSpec = {
   words: ["export", "decrypt"],
+  isOurs: true,
   summary:
     "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
   examples: [],

@@ -15,6 +15,7 @@ const nameDefault = "App";
 /** `projects client-token`. */
 export const clientTokenCommand: CommandSpec = {
   words: ["projects", "client-token"],
+  isOurs: true,
   summary:
     "Issue a client token, which the project's app carries so that users without a session recover their passwords; or list or end them",
   examples: [],

@@ -12,6 +12,7 @@ import type * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
 import { CliError, type CliErrorOptions, exitOf, exits } from "./errors.ts";
 import type { CliHost } from "./host.ts";
+import { clean } from "./print.ts";
 import { platformUrl, type Settings } from "./profile.ts";
 
 /** Most attempts of a request. */
@@ -160,7 +161,7 @@ async function sendWithRetries(
   pace: Pace,
   attempts: number,
 ): Promise<{ readonly response: Response; readonly text: string }> {
-  const { clock, pause, random, settings, note, interruption } = context;
+  const { clock, pause, random, settings, terminal, interruption } = context;
   for (let attempt = 1; ; attempt++) {
     const jitterMs = random() * Math.min(firstPauseMsMax * 2 ** (attempt - 1), pauseMsMax);
     await pace.wait();
@@ -168,8 +169,8 @@ async function sendWithRetries(
     const startedAt = clock();
     const outcome = (text: unknown): void => {
       const { pathname, search } = new URL(sent.url);
-      if (settings.isVerbose)
-        note(`${sent.method} ${pathname}${search}: ${text} in ${clock() - startedAt} ms`);
+      const line = `${sent.method} ${pathname}${search}: ${text} in ${clock() - startedAt} ms`;
+      if (settings.isVerbose) terminal.warn(`${clean(line)}\n`);
     };
     try {
       const response = await context.fetch(sent);

@@ -57,10 +57,14 @@ export interface CommandSpec {
   readonly examples: readonly string[];
   /** Requests of the first example where lists fit a page. @default 0 */
   readonly requests?: number;
+  /** True if the interface does not name it. @default that of its group */
+  readonly isOurs?: boolean;
   /** True while its behaviour may change. @default false */
   readonly isAlpha?: boolean;
   /** The form of its data. */
   readonly output: Output;
+  /** True if the profile that `--profile` names need not exist. @default false */
+  readonly makesProfile?: boolean;
   /** What exit codes mean here, where that is not plain. */
   readonly exits?: Readonly<Partial<Record<Exit, string>>>;
   /** @throws {CliError} The command failed. */
@@ -70,7 +74,7 @@ export interface CommandSpec {
 /** Commands with the same first word; their file is loaded when one of them is wanted. */
 export interface CommandGroup {
   readonly word: string;
-  /** True for groups that the interface does not name. */
+  /** True if the interface names none of its commands that do not say otherwise. */
   readonly isOurs: boolean;
   readonly load: () => Promise<readonly CommandSpec[]>;
 }

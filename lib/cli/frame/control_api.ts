@@ -60,8 +60,8 @@ export type Query = Readonly<Record<string, string | undefined>>;
 
 /** Options of a write. */
 export interface Write {
-  /** What changes, or what the new resource belongs to: the allow-list is asked about it. */
-  readonly within: Target;
+  /** What changes, or what the new resource belongs to: the allow-list is asked about it. Null: the caller's own account. */
+  readonly within: Target | null;
   readonly document?: unknown;
   readonly ifMatch?: string | null;
   /** True for the checks alone. @default false */
@@ -147,7 +147,7 @@ export class ControlApi {
     path: string,
     { within, document, ifMatch, isDryRun = false, query = {}, stream, timeoutMs }: Write,
   ): Promise<Document<D>> {
-    await this.requireAllowed(within);
+    if (within !== null) await this.requireAllowed(within);
     const asked: Query = { ...query, ...(isDryRun ? { dry_run: "true" } : {}) };
     return await this.#ask<D>(path + queryText(asked), {
       method,
@@ -232,8 +232,8 @@ export class ControlApi {
     return chain;
   }
 
-  async #batch(within: Target): Promise<ApiRequest> {
-    await this.requireAllowed(within);
+  async #batch(within: Target | null): Promise<ApiRequest> {
+    if (within !== null) await this.requireAllowed(within);
     const headers = {
       accept: atomicType,
       "content-type": atomicType,

@@ -5,8 +5,8 @@ import { globalFlags } from "./parse.ts";
 
 const columnWidth = 26;
 
-/** Writes the help of a command. */
-export function commandHelp(command: CommandSpec): string {
+/** Writes the help of a command, with or without the global flags. */
+export function commandHelp(command: CommandSpec, hasGlobals = true): string {
   const {
     words,
     summary,
@@ -29,7 +29,7 @@ export function commandHelp(command: CommandSpec): string {
       args.map(one => line(usageOf(one), one.description)),
     ),
     section("Flags", Object.entries(flags).map(flagLine)),
-    section("Global flags", Object.entries(globalFlags).map(flagLine)),
+    section("Global flags", hasGlobals ? Object.entries(globalFlags).map(flagLine) : []),
     section(
       "Variables",
       variables.map(text => `  ${text}`),
@@ -54,17 +54,23 @@ export function groupHelp(commands: readonly CommandSpec[]): string {
   return `${commands.map(summaryLine).join("\n")}\n\nMore with grandstand ${word} <command> --help.\n`;
 }
 
+/** Returns the commands of some groups: those of the interface, or ours. */
+export async function commandsOf(
+  groups: readonly CommandGroup[],
+  wantsOurs: boolean,
+): Promise<readonly CommandSpec[]> {
+  const loaded = groups.map(async ({ load, isOurs: ofGroup }) =>
+    (await load()).filter(({ isOurs = ofGroup }) => isOurs === wantsOurs),
+  );
+  return (await Promise.all(loaded)).flat();
+}
+
 /** Writes the help of the tool. */
 export async function toolHelp(groups: readonly CommandGroup[]): Promise<string> {
-  const listed = async (isOurs: boolean): Promise<string[]> => {
-    const wanted = groups.filter(group => group.isOurs === isOurs);
-    const commands = (await Promise.all(wanted.map(({ load }) => load()))).flat();
-    return commands.map(summaryLine);
-  };
   return [
-    "Usage: grandstand <command> [arguments] [flags]\n",
-    section("Commands of the interface", await listed(false)),
-    section("Other commands", await listed(true)),
+    "Usage: grandstand <command> [arguments] [flags]",
+    section("Commands of the interface", (await commandsOf(groups, false)).map(summaryLine)),
+    section("Other commands", (await commandsOf(groups, true)).map(summaryLine)),
     section("Global flags", Object.entries(globalFlags).map(flagLine)),
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or consent missing, 3 differences found, 4 not authenticated,",
     "  5 forbidden, 6 not found, 7 conflict, 8 invalid, 9 unavailable, 10 declined, 130 interrupted.",

@@ -102,7 +102,7 @@ export async function writeProfile(
  */
 export async function readSettings(
   globals: Readonly<Record<string, string>>,
-  hasConsent: boolean,
+  { hasConsent, makesProfile }: { readonly hasConsent: boolean; readonly makesProfile: boolean },
   { config, variables, terminal }: CliHost,
 ): Promise<Settings> {
   const isQuiet = "quiet" in globals;
@@ -111,7 +111,7 @@ export async function readSettings(
   const named = globals.profile ?? given(variables.GRANDSTAND_PROFILE);
   const profileName = named ?? current ?? "default";
   const profile = profiles[profileName];
-  if (profile === undefined && named !== undefined) {
+  if (profile === undefined && named !== undefined && !makesProfile) {
     throw wrongUsage(`There is no profile "${named}" in ${config.path}`, {
       next: `grandstand login --profile ${named}`,
     });

@@ -55,7 +55,11 @@ async function run(
     await host.terminal.print(text);
     return exits.ok;
   }
-  const settings = await readSettings(globals, "yes" in input.flags, host);
+  const settings = await readSettings(
+    globals,
+    { hasConsent: "yes" in input.flags, makesProfile: command.makesProfile === true },
+    host,
+  );
   const filled = fillIn(command, input, host, settings);
   const context = contextOf(command, { host, groups, settings, steps });
   const result = await command.run(filled, context);

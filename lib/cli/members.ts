@@ -1,0 +1,245 @@
+/** Commands about people with roles, access tokens and tags. */
+
+import { id, instant, oneOf } from "./frame/checks.ts";
+import type { ArgumentSpec, Check, CommandSpec } from "./frame/command.ts";
+import { type ControlApi, pathOf, type ResourceObject } from "./frame/control_api.ts";
+import { CliError, exits } from "./frame/errors.ts";
+import { type Kind, kindOf, kinds, type Target } from "./frame/kinds.ts";
+import { record, rows } from "./frame/output.ts";
+import { isoTime } from "./frame/times.ts";
+import { spaceFlag } from "./orgs.ts";
+
+const roles = oneOf("viewer", "creator", "admin");
+const scopeKinds: readonly (Kind | null)[] = ["organisation", "space", "project"];
+const isScope: Check = word =>
+  scopeKinds.includes(kindOf(word)) ? null : "must be organisation, space or project";
+
+const scopeArgs: readonly ArgumentSpec[] = [
+  { name: "kind", description: "organisation, space or project", check: isScope },
+  { name: "id", description: "Its id", check: id },
+];
+const emailArg: ArgumentSpec = { name: "email", description: "Address of the person" };
+const member = { id: ["ID", "text"], email: ["EMAIL", "text"], role: ["ROLE", "text"] } as const;
+
+/** `members list`. */
+const listMembers: CommandSpec = {
+  words: ["members", "list"],
+  summary: "List who has a role in an organisation, space or project",
+  args: scopeArgs,
+  examples: ["members list space $SPACE"],
+  requests: 1,
+  output: rows(member),
+  run: async ({ args }, { api }) => ({ data: (await grants(await api(), scopeOf(args))).map(memberOf) }),
+};
+
+/** `members set`. */
+const setMember: CommandSpec = {
+  words: ["members", "set"],
+  summary: "Give a person a role, or another one",
+  args: [...scopeArgs, emailArg, { name: "role", description: "viewer, creator or admin", check: roles }],
+  changes: "the person's role",
+  examples: ["members set space $SPACE sam@example.com creator"],
+  requests: 2,
+  output: record(member),
+  exits: { 7: "the last admin would lose the role" },
+  async run({ args }, { api }) {
+    const [, , email = "", role] = args;
+    const within = scopeOf(args);
+    const control = await api();
+    const known = grantOf(await grants(control, within), email);
+    if (known !== undefined && known.attributes.role === role) {
+      return { data: memberOf(known), notes: ["No change"] };
+    }
+    const document =
+      known === undefined
+        ? { data: { type: "scope_roles", attributes: { email, role } } }
+        : { data: { type: "scope_roles", id: known.id, attributes: { role } } };
+    const { data } = await (known === undefined
+      ? control.write("POST", pathOf(within, "roles"), { within, document })
+      : control.write("PATCH", `/scope_roles/${known.id}`, { within, document }));
+    return { data: memberOf(data) };
+  },
+};
+
+/** `members remove`. */
+const removeMember: CommandSpec = {
+  words: ["members", "remove"],
+  summary: "Take a person's role away",
+  args: [...scopeArgs, emailArg],
+  flags: { yes: { description: "Do not ask" } },
+  changes: "the person's role",
+  examples: ["members remove space $SPACE sam@example.com --yes"],
+  requests: 2,
+  output: record(member),
+  exits: { 7: "the last admin would lose the role" },
+  async run({ args }, { api, confirm }) {
+    const [, , email = ""] = args;
+    const within = scopeOf(args);
+    const control = await api();
+    const known = grantOf(await grants(control, within), email);
+    if (known === undefined) {
+      throw new CliError(exits.notFound, `${email} has no role in this ${within.kind} itself`, {
+        code: "not_found",
+        next: `grandstand members list ${within.kind} ${within.id}`,
+      });
+    }
+    await confirm(`Take the role ${known.attributes.role} from ${email}`);
+    await control.write("DELETE", `/scope_roles/${known.id}`, { within });
+    return { data: memberOf(known) };
+  },
+};
+
+/** Commands that begin with `members`. */
+export const membersCommands: readonly CommandSpec[] = [listMembers, setMember, removeMember];
+
+const token = {
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  prefix: ["PREFIX", "text"],
+  role_cap: ["ROLE_CAP", "text?"],
+  scopes: ["SCOPES", "texts"],
+  expires_at: ["EXPIRES", "time?"],
+} as const;
+
+/** `tokens list`. */
+const listTokens: CommandSpec = {
+  words: ["tokens", "list"],
+  summary: "List your access tokens",
+  examples: ["tokens list"],
+  requests: 1,
+  output: rows(token),
+  run: async (_, { api }) => ({ data: (await (await api()).all("/access_tokens")).data.map(tokenOf) }),
+};
+
+/** `tokens create`. */
+const createToken: CommandSpec = {
+  words: ["tokens", "create"],
+  summary: "Create an access token, which is shown once",
+  flags: {
+    name: { value: "text", description: "What it is for", required: true },
+    "role-cap": { value: "role", description: "The most that it may do", check: roles },
+    scope: {
+      value: "kind:id",
+      description: "Where it works, with all below; may be repeated; otherwise everywhere",
+      repeated: true,
+      check: value => {
+        const [kind = "", ...others] = value.split(":");
+        return isScope(kind) ?? id(others.join(":"));
+      },
+    },
+    "expires-at": { value: "time", description: "When it ends; otherwise in a year", check: instant },
+  },
+  changes: "your tokens",
+  examples: ["tokens create --name Pipeline --role-cap creator --scope project:$PROJECT"],
+  requests: 1,
+  output: record({ ...token, token: ["TOKEN", "text"] }),
+  async run({ flags, lists }, { api }) {
+    const end = flags["expires-at"];
+    const scopes = lists.scope?.map(one => {
+      const { kind, id } = scopeOf(one.split(":"));
+      return { type: kinds[kind].path, id };
+    });
+    const attributes = {
+      name: flags.name,
+      role_cap: flags["role-cap"] ?? null,
+      scopes: scopes ?? null,
+      expires_at: end === undefined ? null : Math.floor(Date.parse(end) / 1_000),
+    };
+    const document = { data: { type: "access_tokens", attributes } };
+    const { data } = await (await api()).write("POST", "/access_tokens", { within: null, document });
+    return {
+      data: { ...tokenOf(data), token: data.attributes.token },
+      shown: `GRANDSTAND_TOKEN=${data.attributes.token}\n`,
+      notes: ["The token is shown only once: store it where only its user can read it"],
+    };
+  },
+};
+
+/** `tokens revoke`. */
+const revokeToken: CommandSpec = {
+  words: ["tokens", "revoke"],
+  summary: "End an access token of yours, within a second everywhere",
+  args: [{ name: "token", description: "Its id", check: id }],
+  changes: "the token",
+  examples: ["tokens revoke $TOKEN"],
+  requests: 1,
+  output: record({ id: ["ID", "text"] }),
+  async run({ args: [tokenId = ""] }, { api }) {
+    await (await api()).write("DELETE", `/access_tokens/${encodeURIComponent(tokenId)}`, { within: null });
+    return { data: { id: tokenId } };
+  },
+};
+
+/** Commands that begin with `tokens`. */
+export const tokensCommands: readonly CommandSpec[] = [listTokens, createToken, revokeToken];
+
+const tag = { id: ["ID", "text"], name: ["NAME", "text"] } as const;
+
+/** `tags list`. */
+const listTags: CommandSpec = {
+  words: ["tags", "list"],
+  summary: "List the tags of a space",
+  flags: { space: spaceFlag },
+  examples: ["tags list --space $SPACE"],
+  requests: 1,
+  output: rows(tag),
+  async run({ flags: { space = "" } }, { api }) {
+    const { data, isTruncated } = await (await api()).all(pathOf({ kind: "space", id: space }, "tags"));
+    return { data: data.map(tagOf), meta: { truncated: isTruncated } };
+  },
+};
+
+/** `tags create`. */
+const createTag: CommandSpec = {
+  words: ["tags", "create"],
+  summary: "Create a tag in a space",
+  args: [{ name: "name", description: "Its name" }],
+  flags: { space: spaceFlag },
+  changes: "a new tag",
+  examples: ["tags create Sponsors --space $SPACE"],
+  requests: 1,
+  output: record(tag),
+  exits: { 7: "there is a tag of this name" },
+  async run({ args: [name], flags: { space = "" } }, { api }) {
+    const within = { kind: "space", id: space } as const;
+    const relationships = { space: { data: { type: "spaces", id: space } } };
+    const document = { data: { type: "tags", attributes: { name }, relationships } };
+    return { data: tagOf((await (await api()).write("POST", "/tags", { within, document })).data) };
+  },
+};
+
+/** Commands that begin with `tags`. */
+export const tagsCommands: readonly CommandSpec[] = [listTags, createTag];
+
+function scopeOf([kind = "", id = ""]: readonly string[]): Target {
+  return { kind: kindOf(kind) ?? "space", id: id.toLowerCase() };
+}
+
+async function grants(control: ControlApi, scope: Target): Promise<readonly ResourceObject[]> {
+  return (await control.all(pathOf(scope, "roles"))).data;
+}
+
+function grantOf(all: readonly ResourceObject[], email: string): ResourceObject | undefined {
+  return all.find(({ attributes }) => String(attributes.email).toLowerCase() === email.toLowerCase());
+}
+
+function memberOf({ id, attributes: { email, role } }: ResourceObject) {
+  return { id, email, role };
+}
+
+function tagOf({ id, attributes: { name } }: ResourceObject) {
+  return { id, name };
+}
+
+function tokenOf({ id, attributes }: ResourceObject) {
+  const { name, prefix, role_cap, scopes, expires_at } = attributes;
+  const places = (scopes ?? []) as readonly { readonly type: string; readonly id: string }[];
+  return {
+    id,
+    name,
+    prefix,
+    role_cap: role_cap ?? null,
+    scopes: places.map(({ type, id }) => `${type.replace(/s$/, "")}:${id}`),
+    expires_at: isoTime((expires_at ?? null) as number | null),
+  };
+}

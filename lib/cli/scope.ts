@@ -1,0 +1,93 @@
+/** Commands about what may be changed: by the allow-list of the profile and by the role. */
+
+import { id } from "./frame/checks.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { type ControlApi, pathOf } from "./frame/control_api.ts";
+import { exits } from "./frame/errors.ts";
+import { type Kind, kindCheck, kindOf, type Target } from "./frame/kinds.ts";
+import { record, rows } from "./frame/output.ts";
+
+/** Arguments that name a resource. */
+export const targetArgs = [
+  {
+    name: "kind",
+    description: "organisation, space, project, event, element or event-template",
+    check: kindCheck,
+  },
+  { name: "id", description: "Its id", check: id },
+] as const;
+
+/** Returns the resource that the arguments name. */
+export function targetOf([kind = "", id = ""]: readonly string[]): Target {
+  return { kind: kindOf(kind) ?? "project", id: id.toLowerCase() };
+}
+
+/** `scope check`. */
+const checkCommand: CommandSpec = {
+  words: ["scope", "check"],
+  summary: "Tell whether you may change a resource, without changing it",
+  args: targetArgs,
+  examples: ["scope check event $EVENT"],
+  requests: 2,
+  output: record({
+    kind: ["KIND", "text"],
+    id: ["ID", "text"],
+    local: ["LOCAL", "text"],
+    role: ["ROLE", "text"],
+    verdict: ["VERDICT", "text"],
+    matched_by: ["MATCHED_BY", "text?"],
+  }),
+  exits: { 5: "the change is not allowed" },
+  async run({ args }, { api, settings }) {
+    const target = targetOf(args);
+    const control = await api();
+    const chain = await control.chain(target);
+    const role = await roleIn(control, chain);
+    const entry = await control.allowedBy(target);
+    const isLocal = settings.profile.allow === undefined || entry !== null;
+    const isAllowed = isLocal && sufficient[target.kind].includes(role);
+    const data = {
+      ...target,
+      local: isLocal ? "allowed" : "denied",
+      role,
+      verdict: isAllowed ? "allowed" : "denied",
+      matched_by: entry === null ? null : `${entry.kind}:${entry.id}`,
+    };
+    return { data, exit: isAllowed ? exits.ok : exits.forbidden };
+  },
+};
+
+/** `scope show`. */
+const showCommand: CommandSpec = {
+  words: ["scope", "show"],
+  summary: "Show the allow-list of the profile",
+  examples: ["scope show"],
+  output: rows({ kind: ["KIND", "text"], id: ["ID", "text"], label: ["LABEL", "text?"] }),
+  async run(_, { settings }) {
+    const { allow } = settings.profile;
+    const data = (allow ?? []).map(({ kind, id, label = null }) => ({ kind, id, label }));
+    const meaning = allow === undefined ? "unrestricted" : allow.length === 0 ? "read-only" : "restricted";
+    return { data, meta: { meaning }, notes: [`Profile ${settings.profileName} is ${meaning}`] };
+  },
+};
+
+/** Commands that begin with `scope`. */
+export const scopeCommands: readonly CommandSpec[] = [checkCommand, showCommand];
+
+const creators = ["creator", "admin"];
+/** Roles that may change a resource. */
+const sufficient: Readonly<Record<Kind, readonly string[]>> = {
+  organisation: ["admin"],
+  space: ["admin"],
+  project: ["admin"],
+  event: creators,
+  element: creators,
+  "event-template": creators,
+};
+
+/** Reads the role in the nearest resource that grants roles. */
+async function roleIn(control: ControlApi, chain: readonly Target[]): Promise<string> {
+  const scope = chain.find(({ kind }) => ["project", "space", "organisation"].includes(kind));
+  if (scope === undefined) return "none";
+  return String((await control.get(pathOf(scope, "my_role"))).data.attributes.role);
+}
