@@ -1,0 +1,111 @@
+/** What the first example of each command needs: variables, files and records. */
+
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { CommandSpec } from "../../lib/cli/mod.ts";
+import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
+import { operatorToken, resource, to } from "./_control_examples.ts";
+
+/** A platform with an operator, for commands. */
+export interface CliWorld extends TestPlatform {
+  /** Variables of every example, such as PROJECT. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Runs a command line as the operator. */
+  cli(line: string | readonly string[], around?: Surroundings): Promise<Outcome>;
+  /** Creates a record and returns its id. */
+  create(
+    path: string,
+    type: string,
+    attributes: object,
+    related?: Readonly<Record<string, readonly [string, string]>>,
+  ): Promise<string>;
+}
+
+/** What an example needs. */
+export interface CliExample {
+  /** Variables beside those of the world. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly files?: ReadonlyMap<string, string | Uint8Array>;
+  /** What a person types. Omitted: nobody is there. */
+  readonly answers?: readonly string[];
+}
+
+type Prepare = (world: CliWorld) => Promise<CliExample>;
+const nothing: Prepare = async () => ({});
+
+/** Opens a platform in memory with an operator. */
+export async function openCliWorld(): Promise<CliWorld> {
+  const world = await openPlatform(async clock => createMemoryStore({ clock }));
+  const token = await operatorToken(world);
+  const variables = { ORG: ids.organisation, SPACE: ids.space, PROJECT: ids.project, EVENT: ids.event };
+  return {
+    ...world,
+    variables,
+    cli: (line, { variables: more = {}, ...around } = {}) =>
+      runCli(line, {
+        fetch: request => world.platform.fetch(request),
+        clock: world.clock.now,
+        variables: {
+          GRANDSTAND_TOKEN: token,
+          GRANDSTAND_ORG: ids.organisation,
+          GRANDSTAND_SPACE: ids.space,
+          ...more,
+        },
+        ...around,
+      }),
+    async create(path, type, attributes, related = {}) {
+      const relationships = Object.fromEntries(
+        Object.entries(related).map(([name, [kind, id]]) => [name, to(kind, id)]),
+      );
+      const answer = await world.call(`/api/v2${path}`, {
+        body: resource(type, attributes, { relationships }),
+        headers: { authorization: `Bearer ${token}` },
+      });
+      if (answer.status !== 201) throw new Error(`Cannot create an example: ${answer.status} ${answer.text}`);
+      return answer.json.data.id;
+    },
+  };
+}
+
+/** Returns the arguments of a command's first example, with variables filled in and without what is for the shell. */
+export function exampleArgs(
+  { examples: [example = ""] }: CommandSpec,
+  variables: Readonly<Record<string, string>>,
+): readonly string[] {
+  const [line = ""] = example.split(/ [<>|] /);
+  return (line.match(/"[^"]*"|\S+/g) ?? []).map(word =>
+    word.replaceAll('"', "").replace(/\$([A-Z_]+)/g, (_, name: string) => {
+      const value = variables[name];
+      if (value === undefined) throw new Error(`The example "${example}" needs $${name}`);
+      return value;
+    }),
+  );
+}
+
+async function withMember(world: CliWorld): Promise<CliExample> {
+  await world.create(`/spaces/${ids.space}/roles`, "scope_roles", {
+    email: "sam@example.com",
+    role: "viewer",
+  });
+  return {};
+}
+
+async function withToken(world: CliWorld): Promise<CliExample> {
+  return { variables: { TOKEN: await world.create("/access_tokens", "access_tokens", { name: "Old" }) } };
+}
+
+/** By the words of a command: every command that calls the control API. */
+export const cliExamples: Readonly<Record<string, Prepare>> = {
+  "orgs list": nothing,
+  "spaces list": nothing,
+  "scope check": nothing,
+  whoami: nothing,
+  "tags list": nothing,
+  "tags create": nothing,
+  "members list": nothing,
+  "members set": nothing,
+  "members remove": withMember,
+  "tokens list": nothing,
+  "tokens create": nothing,
+  "tokens revoke": withToken,
+};
