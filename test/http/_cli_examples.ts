@@ -2,6 +2,7 @@
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CommandSpec } from "../../lib/cli/mod.ts";
+import type { PlatformOptions } from "../../lib/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
 import { operatorToken, resource, to } from "./_control_examples.ts";
@@ -34,8 +35,8 @@ type Prepare = (world: CliWorld) => Promise<CliExample>;
 const nothing: Prepare = async () => ({});
 
 /** Opens a platform in memory with an operator. */
-export async function openCliWorld(): Promise<CliWorld> {
-  const world = await openPlatform(async clock => createMemoryStore({ clock }));
+export async function openCliWorld(options: Partial<PlatformOptions> = {}): Promise<CliWorld> {
+  const world = await openPlatform(async clock => createMemoryStore({ clock }), options);
   const token = await operatorToken(world);
   const variables = { ORG: ids.organisation, SPACE: ids.space, PROJECT: ids.project, EVENT: ids.event };
   return {

@@ -117,8 +117,8 @@ describe("every command of the control API", () => {
           [412, "precondition_failed", 7],
           [500, "internal_error", 1],
         ] as const;
+        const { world, args, around } = await prepare(command);
         for (const [status, code, exit] of statuses) {
-          const { world, args, around } = await prepare(command);
           const outcome = await world.cli([...args, "--json"], { ...around, ...refusing(status, code) });
           assert.deepEqual([outcome.code, outcome.stdout], [exit, ""], `${status}: ${outcome.stderr}`);
           assert.equal(outcome.error.code, code);
@@ -148,13 +148,13 @@ describe("every command of the control API", () => {
 
       if ("yes" in (command.flags ?? {})) {
         it("changes nothing without consent", async () => {
+          const { world, args, around } = await prepare(command);
           for (const [answers, exit] of [
             [undefined, 2],
             [["n"], 10],
             [[""], 10],
             [[], 10],
           ] as const) {
-            const { world, args, around } = await prepare(command);
             const line = args.filter(arg => arg !== "--yes");
             const { code, requests } = await world.cli(line, {
               ...around,

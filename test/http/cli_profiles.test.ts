@@ -1,0 +1,300 @@
+/** Logging in, profiles, allow-lists and what describes the tool. */
+
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+import { groups } from "../../lib/cli/mod.ts";
+import type { PlatformOptions } from "../../lib/mod.ts";
+import { ids } from "../support/platform.ts";
+import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
+import { type CliWorld, openCliWorld } from "./_cli_examples.ts";
+
+type Mail = Parameters<NonNullable<PlatformOptions["mailer"]>["send"]>[0];
+
+const opened: CliWorld[] = [];
+afterEach(async () => {
+  for (const world of opened.splice(0)) await world.dispose();
+});
+
+async function open(options: Partial<PlatformOptions> = {}): Promise<CliWorld> {
+  const world = await openCliWorld(options);
+  opened.push(world);
+  return world;
+}
+
+/** Runs a command line without a token in the environment. */
+async function run(world: CliWorld, line: string, around: Surroundings = {}): Promise<Outcome> {
+  return await runCli(line, {
+    fetch: request => world.platform.fetch(request),
+    clock: world.clock.now,
+    ...around,
+  });
+}
+
+async function newToken(world: CliWorld, email = "op@example.com"): Promise<string> {
+  const user = await world.platform.authors.findOrCreate(email);
+  return (await world.platform.authors.createToken({ userId: user.id, name: "Test" })).token;
+}
+
+describe("grandstand login", () => {
+  it("mails a code, keeps the token in the profile, and logs out", async () => {
+    const mails: Mail[] = [];
+    const world = await open({ mailer: { send: async mail => void mails.push(mail) } });
+    await world.platform.authors.findOrCreate("sam@example.com");
+    const files = new Map<string, string | Uint8Array>();
+    const asked: string[] = [];
+    const host = {
+      terminal: {
+        isTerminal: { stdin: true, stdout: true, stderr: true },
+        width: 100,
+        print: async () => {},
+        warn: () => {},
+        status: () => {},
+        async ask(question: string) {
+          asked.push(question);
+          if (question.startsWith("E-mail")) return "sam@example.com";
+          const mail = mails.at(-1);
+          return mail !== undefined && "code" in mail ? String(mail.code) : null;
+        },
+      },
+    };
+    const line = "login --profile staging --control-url http://127.0.0.1";
+    assert.equal((await run(world, line, { files, host })).code, 0);
+    assert.deepEqual(asked, ["E-mail address: ", "Code that was mailed to sam@example.com: "]);
+    assert.match(String(files.get("tokens/staging")), /^gst_/);
+    const config = JSON.parse(String(files.get("config.json")));
+    assert.deepEqual(config.profiles.staging, {
+      control_url: "http://127.0.0.1",
+      token: { file: "tokens/staging" },
+    });
+    const who = await run(world, "whoami --json", { files });
+    assert.equal(who.json.data.email, "sam@example.com");
+    assert.equal(who.json.data.profile, "staging");
+    const token = String(files.get("tokens/staging"));
+    const out = await run(world, "logout --json", { files });
+    assert.deepEqual(out.json.data, { profile: "staging", was_logged_in: true });
+    assert.equal(files.has("tokens/staging"), false);
+    assert.equal((await run(world, "whoami", { files })).code, 4);
+    assert.equal((await run(world, "whoami", { variables: { GRANDSTAND_TOKEN: token } })).code, 4);
+    assert.equal((await run(world, "logout --json", { files })).json.data.was_logged_in, false);
+  });
+
+  it("takes a token from stdin, and keeps none that does not work", async () => {
+    const world = await open();
+    const token = await newToken(world);
+    const files = new Map<string, string | Uint8Array>([["-", `${token}\n`]]);
+    const outcome = await run(world, "login --token-stdin --json", { files });
+    assert.equal(outcome.code, 0, outcome.stderr);
+    assert.equal(files.get("tokens/default"), token);
+    const wrong = new Map<string, string | Uint8Array>([["-", "gst_wrong"]]);
+    const refused = await run(world, "login --token-stdin --json", { files: wrong });
+    assert.deepEqual([refused.code, [...wrong.keys()]], [4, ["-"]]);
+    assert.doesNotMatch(refused.stderr, /gst_wrong/);
+    const empty = await run(world, "login --token-stdin", { files: new Map([["-", "\n"]]) });
+    assert.equal(empty.code, 2);
+  });
+
+  it("refuses where nobody can be asked, before any request", async () => {
+    const world = await open();
+    const { code, error, requests } = await run(world, "login --json");
+    assert.deepEqual([code, requests], [2, []]);
+    assert.equal(error.next, "grandstand login --token-stdin");
+  });
+
+  it("says that a code is wrong", async () => {
+    const world = await open({ mailer: { send: async () => {} } });
+    const { code, stderr } = await run(world, "login --email sam@example.com", { answers: ["00000000"] });
+    assert.equal(code, 4);
+    assert.match(stderr, /code is wrong, spent or too old/);
+  });
+});
+
+describe("profiles", () => {
+  it("are changed by config set and listed without secrets", async () => {
+    const world = await open();
+    const files = new Map<string, string | Uint8Array>();
+    for (const line of [
+      "config set control_url http://127.0.0.1 --profile a",
+      `config set org ${ids.organisation}`,
+      `config set allow space:${ids.space},event:e1`,
+      "config set demo_form_id form1",
+    ]) {
+      assert.equal((await run(world, line, { files })).code, 0, line);
+    }
+    const { json } = await run(world, "config list --json", { files });
+    assert.deepEqual(json.data, [
+      {
+        name: "a",
+        is_current: true,
+        control_url: "http://127.0.0.1",
+        org: ids.organisation,
+        space: null,
+        has_token: false,
+        allow: `space:${ids.space},event:e1`,
+      },
+    ]);
+    assert.equal((await run(world, "config get demo_form_id", { files })).stdout, "form1\n");
+    await run(world, "config set allow read-only", { files });
+    assert.equal((await run(world, "config get allow", { files })).stdout, "read-only\n");
+    await run(world, "config set allow unrestricted", { files });
+    assert.equal((await run(world, "config get allow", { files })).stdout, "unrestricted\n");
+    await run(world, "config set org", { files });
+    assert.equal((await run(world, "config get org", { files })).code, 6);
+  });
+
+  it("keep what this version does not know", async () => {
+    const world = await open();
+    const text = JSON.stringify({ version: 1, theme: "x", profiles: { a: { colour: "y" } }, current: "a" });
+    const files = new Map<string, string | Uint8Array>([["config.json", text]]);
+    await run(world, `config set org ${ids.organisation}`, { files });
+    const config = JSON.parse(String(files.get("config.json")));
+    assert.deepEqual([config.theme, config.profiles.a.colour], ["x", "y"]);
+  });
+
+  it("refuse wrong values and files, with the way out", async () => {
+    const world = await open();
+    const cases: [string, string | undefined, RegExp][] = [
+      ["config set control_url http://example.com", undefined, /must be an https address/],
+      ["config set colour red", undefined, /must be one of control_url/],
+      ["config set allow everything", undefined, /must be read-only, unrestricted/],
+      ["orgs list --profile none", undefined, /There is no profile "none"/],
+      ["orgs list", "{", /is no configuration/],
+      ["orgs list", "[]", /is no configuration/],
+      ["orgs list", '{"version": 2, "profiles": {}}', /is no configuration/],
+    ];
+    for (const [line, config, message] of cases) {
+      const files = new Map<string, string | Uint8Array>(
+        config === undefined ? [] : [["config.json", config]],
+      );
+      const { code, stderr, requests } = await run(world, line, { files });
+      assert.deepEqual([code, requests], [2, []], line);
+      assert.match(stderr, message);
+    }
+  });
+
+  it("give settings that variables and flags win over", async () => {
+    const world = await open();
+    const token = await newToken(world);
+    const profile = { org: "from-profile", token: { env: "MY_TOKEN" } };
+    const files = new Map<string, string | Uint8Array>([
+      ["config.json", JSON.stringify({ version: 1, current: "a", profiles: { a: profile } })],
+    ]);
+    const asked = async (line: string, variables: Record<string, string>): Promise<string | undefined> =>
+      (await run(world, line, { files, variables: { MY_TOKEN: token, ...variables } })).requests[0];
+    assert.match((await asked("spaces list", {})) ?? "", /from-profile/);
+    assert.match((await asked("spaces list", { GRANDSTAND_ORG: "from-variable" })) ?? "", /from-variable/);
+    const flag = "spaces list --org from-flag";
+    assert.match((await asked(flag, { GRANDSTAND_ORG: "from-variable" })) ?? "", /from-flag/);
+  });
+});
+
+describe("the allow-list of a profile", () => {
+  const profiles = (allow: unknown): Map<string, string | Uint8Array> =>
+    new Map([["config.json", JSON.stringify({ version: 1, current: "a", profiles: { a: { allow } } })]]);
+
+  it("refuses changes elsewhere before any request that changes something, and says what is missing", async () => {
+    const world = await open();
+    for (const allow of [[], [{ kind: "space", id: ids.otherSpace }]]) {
+      const { code, error, requests } = await world.cli("tags create Sponsors --json", {
+        files: profiles(allow),
+      });
+      assert.equal(code, 5);
+      assert.equal(error.code, "not_in_allow_list");
+      assert.match(error.hint, new RegExp(`"kind": "space", "id": "${ids.space}"`));
+      assert.deepEqual(
+        requests.filter(one => !one.startsWith("GET ")),
+        [],
+      );
+    }
+  });
+
+  it("lets changes through below its entries, and names the entry", async () => {
+    const world = await open();
+    const allow = [{ kind: "org", id: ids.organisation, label: "Sandbox" }];
+    const { code, stderr } = await world.cli("tags create Sponsors", { files: profiles(allow) });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /profile a · org Sandbox/);
+  });
+
+  it("is shown and checked without a change", async () => {
+    const world = await open();
+    const allow = [{ kind: "project", id: ids.project }];
+    const shown = await world.cli("scope show --json", { files: profiles(allow) });
+    assert.deepEqual(shown.json.data, [{ kind: "project", id: ids.project, label: null }]);
+    const allowed = await world.cli(`scope check event ${ids.event} --json`, { files: profiles(allow) });
+    assert.deepEqual(
+      [allowed.code, allowed.json.data.verdict, allowed.json.data.role, allowed.json.data.matched_by],
+      [0, "allowed", "admin", `project:${ids.project}`],
+    );
+    const denied = await world.cli(`scope check space ${ids.space} --json`, { files: profiles(allow) });
+    assert.deepEqual([denied.code, denied.json.data.local, denied.json.data.matched_by], [5, "denied", null]);
+    for (const [list, meaning] of [
+      [undefined, "unrestricted"],
+      [[], "read-only"],
+    ] as const) {
+      const { json } = await world.cli("scope show --json", { files: profiles(list) });
+      assert.deepEqual(json.meta, { meaning });
+    }
+  });
+
+  it("leaves the last word to the role", async () => {
+    const world = await open();
+    const token = await newToken(world, "nobody@example.com");
+    const { code } = await run(world, `scope check event ${ids.event}`, {
+      variables: { GRANDSTAND_TOKEN: token },
+    });
+    assert.equal(code, 6);
+  });
+});
+
+describe("grandstand help", () => {
+  it("describes every command and group, and suggests the closest", async () => {
+    const world = await open();
+    const all = await run(world, "help");
+    const commands = (await Promise.all(groups.map(({ load }) => load()))).flat();
+    for (const { words, summary, examples } of commands) {
+      const line = all.stdout.split("\n").find(text => text.startsWith(`  ${words.join(" ")}  `));
+      assert.ok(line === undefined || line.includes(summary), words.join(" "));
+      assert.ok(all.stdout.includes(`  ${words.join(" ")}`), words.join(" "));
+      const { code, stdout } = await run(world, `${words.join(" ")} --help`);
+      assert.equal(code, 0);
+      assert.ok(examples.every(example => stdout.includes(`grandstand ${example}`)));
+    }
+    const wrong = await run(world, "help event");
+    assert.equal(wrong.code, 2);
+  });
+
+  it("has the whole tool as data", async () => {
+    const world = await open();
+    const { json } = await run(world, "help --json");
+    const names = json.data.commands.map((one: { name: string }) => one.name);
+    assert.ok(names.includes("orgs list") && names.includes("login"));
+    assert.equal(json.data.exit_codes.declined, 10);
+    const one = await run(world, "help scope check --json");
+    assert.deepEqual(
+      one.json.data.commands.map((command: { name: string }) => command.name),
+      ["scope check"],
+    );
+  });
+
+  it("answers usage errors without a request", async () => {
+    const world = await open();
+    for (const [line, message] of [
+      ["orgz list", /Did you mean orgs\?/],
+      ["orgs lst", /Did you mean orgs list\?/],
+      ["--org x orgs list", /There is no --org/],
+      ["orgs list --json=no", /--json takes no value/],
+      ["spaces list --org -5", /write --org=-5/],
+    ] as const) {
+      const { code, stderr, requests } = await run(world, line);
+      assert.deepEqual([code, requests], [2, []], line);
+      assert.match(stderr, message);
+    }
+  });
+
+  it("takes global flags before and behind the words", async () => {
+    const world = await open();
+    for (const line of ["--json orgs list", "orgs --json list", "orgs list --json"]) {
+      assert.equal((await world.cli(line)).json.data.length, 2, line);
+    }
+  });
+});
