@@ -1,7 +1,7 @@
 /** Commands about profiles on this machine. */
 
-import { address, id, oneOf } from "./frame/checks.ts";
-import type { Check, CommandSpec } from "./frame/command.ts";
+import { address, type Check, id, oneOf } from "./frame/checks.ts";
+import type { CommandSpec } from "./frame/command.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
 import { kindOf } from "./frame/kinds.ts";
 import { record, rows, text } from "./frame/output.ts";

@@ -1,8 +1,7 @@
 /** Commands about who you are. */
 
 import { createClient } from "./frame/client.ts";
-import type { CliInput, CommandSpec } from "./frame/command.ts";
-import type { CliContext } from "./frame/context.ts";
+import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { ControlApi, type ResourceObject } from "./frame/control_api.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
 import { record } from "./frame/output.ts";

@@ -1,7 +1,7 @@
 /** Commands about people with roles, access tokens and tags. */
 
-import { id, instant, oneOf } from "./frame/checks.ts";
-import type { ArgumentSpec, Check, CommandSpec } from "./frame/command.ts";
+import { type Check, id, instant, oneOf } from "./frame/checks.ts";
+import type { ArgumentSpec, CommandSpec } from "./frame/command.ts";
 import { type ControlApi, pathOf, type ResourceObject } from "./frame/control_api.ts";
 import { CliError, exits } from "./frame/errors.ts";
 import { type Kind, kindOf, kinds, type Target } from "./frame/kinds.ts";

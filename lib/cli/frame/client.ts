@@ -10,9 +10,9 @@
 
 import type * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
+import { clean } from "./clean.ts";
 import { CliError, type CliErrorOptions, exitOf, exits } from "./errors.ts";
 import type { CliHost } from "./host.ts";
-import { clean } from "./print.ts";
 import { platformUrl, type Settings } from "./profile.ts";
 
 /** Most attempts of a request. */

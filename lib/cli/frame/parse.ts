@@ -63,9 +63,13 @@ export async function parseCommandLine(
   const words = leadingWords(args);
   const [{ text: first = "" } = {}] = words;
   const group = groups.find(({ word }) => word === first);
-  if (first === "help" || first === "version") {
-    const globals = { [first]: "" };
-    return { command: null, siblings: [], input: { args: [], flags: {}, lists: {} }, globals };
+  if (first === "version") {
+    return {
+      command: null,
+      siblings: [],
+      input: { args: [], flags: {}, lists: {} },
+      globals: { version: "" },
+    };
   }
   if (group === undefined && first !== "") {
     throw wrongUsage(

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { clean } from "./clean.ts";
 import type { CliResult } from "./command.ts";
 import { type CliError, exits } from "./errors.ts";
 import { type Output, type Rows, shownAs } from "./output.ts";
@@ -100,9 +101,4 @@ function padded(text: string, width: number): string {
     cut += segment;
   }
   return `${cut}…`.padEnd(width);
-}
-
-/** Replaces control and direction characters, with which text of a server could control the terminal. */
-export function clean(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

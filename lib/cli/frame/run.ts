@@ -5,6 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
+import { clean } from "./clean.ts";
 import { interrupted } from "./client.ts";
 import type { CliContext, CliInput, CliResult, CommandGroup, CommandSpec, FlagSpec } from "./command.ts";
 import { ControlApi } from "./control_api.ts";
@@ -12,7 +13,7 @@ import { CliError, exits, wrongUsage } from "./errors.ts";
 import { commandHelp, groupHelp, toolHelp } from "./help.ts";
 import type { CliHost } from "./host.ts";
 import { parseCommandLine } from "./parse.ts";
-import { clean, printedError, printedResult } from "./print.ts";
+import { printedError, printedResult } from "./print.ts";
 import { given, type Profile, readSettings, type Settings } from "./profile.ts";
 
 /** Runs a command line and returns its exit code. It never rejects. */
