@@ -6,6 +6,7 @@
  */
 
 import * as v from "valibot";
+import { jsonPointer } from "../errors/mod.ts";
 import { contentFaults } from "./content.ts";
 import { type ContentType, ContentTypeSchema } from "./content_types.ts";
 import { line, plainObject } from "./schemas.ts";
@@ -54,52 +55,48 @@ export interface AppSpec {
 
 /** A fault of a file. */
 export interface SpecFault {
-  readonly file: "spec.json" | "elements.json";
   /** JSON Pointer into the file. */
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** Most faults of one answer. */
+/** The contents of a file, or what is wrong with it. */
+type Checked<T> = { readonly value: T } | { readonly faults: readonly SpecFault[] };
+type DetailOf = (issue: v.BaseIssue<unknown>) => string;
+
+/** Most faults of a file. */
 const faultsMax = 100;
 
-/** Checks the two files of an app and returns its specification, or all faults. `detailOf` describes an issue. */
-export function checkApp(
-  spec: unknown,
-  elements: unknown,
-  detailOf: (issue: v.BaseIssue<unknown>) => string,
-): AppSpec | readonly SpecFault[] {
-  const root = v.safeParse(SpecSchema, spec);
-  const types = v.safeParse(ElementsSchema, elements);
-  const faultOf = (file: SpecFault["file"], issue: v.BaseIssue<unknown>): SpecFault => {
-    const path = (issue.path ?? []).map(
-      ({ key }) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`,
-    );
-    return { file, pointer: path.join(""), detail: detailOf(issue) };
-  };
-  const faults = [
-    ...(root.issues ?? []).map(issue => faultOf("spec.json", issue)),
-    ...(types.issues ?? []).map(issue => faultOf("elements.json", issue)),
-    ...(types.success ? templateFaults(types.output) : []),
-  ];
-  return root.success && types.success && faults.length === 0
-    ? { spec: root.output, elements: types.output }
-    : faults.slice(0, faultsMax);
+/** Checks a `spec.json`. `detailOf` describes an issue. */
+export function checkSpec(json: unknown, detailOf: DetailOf): Checked<AppSpec["spec"]> {
+  return checked(v.safeParse(SpecSchema, json), detailOf);
 }
 
-/** Templates are contents that an element could have. */
-function templateFaults(types: readonly ContentType[]): readonly SpecFault[] {
-  return types.flatMap((type, index) =>
+/** Checks an `elements.json`, whose templates must be contents that an element could have. */
+export function checkElements(json: unknown, detailOf: DetailOf): Checked<AppSpec["elements"]> {
+  const result = checked(v.safeParse(ElementsSchema, json), detailOf);
+  if (!("value" in result)) return result;
+  const faults = result.value.flatMap((type, index) =>
     (type.templates ?? []).flatMap(({ data }, place) =>
-      contentFaults(type, data, { isPublished: false }).map(
-        ({ pointer, detail }): SpecFault => ({
-          file: "elements.json",
-          pointer: `/${index}/templates/${place}/data${pointer}`,
-          detail,
-        }),
-      ),
+      contentFaults(type, data, { isPublished: false }).map(({ pointer, detail }) => ({
+        pointer: `/${index}/templates/${place}/data${pointer}`,
+        detail,
+      })),
     ),
   );
+  return faults.length === 0 ? result : { faults: faults.slice(0, faultsMax) };
+}
+
+function checked<S extends v.GenericSchema>(
+  result: v.SafeParseResult<S>,
+  detailOf: DetailOf,
+): Checked<v.InferOutput<S>> {
+  if (result.success) return { value: result.output };
+  const faults = result.issues.slice(0, faultsMax).map(issue => ({
+    pointer: jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
+    detail: detailOf(issue),
+  }));
+  return { faults };
 }
 
 /** Returns the address of `elements.json` beside a `spec.json`, or null if the address does not name one. */

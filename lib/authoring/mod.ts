@@ -6,7 +6,8 @@
 
 export {
   type AppSpec,
-  checkApp,
+  checkElements,
+  checkSpec,
   elementsUrlOf,
   type SpecFault,
   specBytesMax,

@@ -1,16 +1,17 @@
 import type { Resource, ResourceType } from "./resource.ts";
 import { elements } from "./resources/elements.ts";
 import { events, eventTemplates, stats } from "./resources/events.ts";
-import { apps, assets, contentTypes, tags } from "./resources/library.ts";
+import { apps, assets, contentTypes, specChecks, tags } from "./resources/library.ts";
 import { accessTokens, auditEntries, scopeRoles, users, workflows } from "./resources/people.ts";
 import { organisations, projects, spaces } from "./resources/tenants.ts";
 
 /** Every resource by its type. */
-export const resources: Readonly<Record<Exclude<ResourceType, "sessions" | "spec_checks">, Resource>> = {
+export const resources: Readonly<Record<Exclude<ResourceType, "sessions">, Resource>> = {
   users,
   organisations,
   spaces,
   apps,
+  spec_checks: specChecks,
   projects,
   content_types: contentTypes,
   events,

@@ -10,7 +10,14 @@
  */
 
 import { AppError } from "../errors/mod.ts";
-import { type ReadRecord, type Store, type Stored, storageLimits, type Write } from "../storage/mod.ts";
+import {
+  type ReadRecord,
+  readMany,
+  type Store,
+  type Stored,
+  storageLimits,
+  type Write,
+} from "../storage/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../text/mod.ts";
 
 /** Most rounds of reading that a rule may need, and most attempts to commit. */
@@ -209,13 +216,9 @@ async function readAll(
   partition: string,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Stored | null>> {
-  const { readsMax } = storageLimits;
-  const reads = keys.map((key): ReadRecord => ({ type: "record", key }));
-  const starts = Array.from({ length: Math.ceil(keys.length / readsMax) }, (_, part) => part * readsMax);
-  const parts = await Promise.all(
-    starts.map(start => store.read(partition, reads.slice(start, start + readsMax))),
-  );
-  return new Map(parts.flat().map((stored, index) => [keys[index] ?? "", stored]));
+  const queries = keys.map((key): ReadRecord => ({ type: "record", key }));
+  const found = await readMany(store, partition, queries);
+  return new Map(keys.map((key, index) => [key, found[index] ?? null]));
 }
 
 /** Returns true if the records have not changed since they were read. */

@@ -19,14 +19,7 @@ import {
   type StoredEvent,
   shownEvents,
 } from "../directory/mod.ts";
-import {
-  type Read,
-  type ReadRecord,
-  type Results,
-  type Store,
-  type Stored,
-  storageLimits,
-} from "../storage/mod.ts";
+import { type ReadRecord, readMany, type Store, type Stored } from "../storage/mod.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;
@@ -148,7 +141,7 @@ export class Sources {
     const last = this.#last.get(id);
     if (last?.version === version) return last;
     const listed = contents === null ? noContents : parse<Contents>(contents);
-    const elements = await readAll(
+    const elements = await readMany(
       store,
       partition,
       listed.elements.map(each => record(elementKey(each.id))),
@@ -179,7 +172,7 @@ export class Sources {
     const bounds = parsed.authored?.state?.listings ?? defaultListings;
     const shown = shownEvents(listed, begun.entries, now, bounds).map(each => each.id);
     const others = shown.filter(each => !likely.includes(each));
-    const read = await readAll(
+    const read = await readMany(
       store,
       partition,
       others.map(each => record(`event:${each}`)),
@@ -202,17 +195,8 @@ export class Sources {
 /** Reads the statistics of events and elements of a project. */
 export async function readCounts(store: Store, projectId: string, ids: readonly string[]): Promise<Counts> {
   const queries = ids.map(id => ({ type: "tally", key: statsKey(id) }) as const);
-  const found = await readAll(store, directoryPartition("project", projectId), queries);
+  const found = await readMany(store, directoryPartition("project", projectId), queries);
   return new Map(ids.map((id, index) => [id, found[index] ?? new Map()]));
-}
-
-/** Reads any number of queries of one shape. */
-async function readAll<Q extends Read>(store: Store, partition: string, queries: readonly Q[]) {
-  const found: Results<readonly Q[]>[number][] = [];
-  for (let start = 0; start < queries.length; start += storageLimits.readsMax) {
-    found.push(...(await store.read(partition, queries.slice(start, start + storageLimits.readsMax))));
-  }
-  return found;
 }
 
 function existing(found: readonly (Stored | null)[]): readonly Stored[] {

@@ -55,6 +55,7 @@ export type {
   Queue,
   QueueMessage,
 } from "./ports.ts";
+export { readMany } from "./read_many.ts";
 export { BoundedCache, onceMark, RecordCache } from "./record_cache.ts";
 export type { Decision, Rule } from "./rule.ts";
 export { validateBatch, validateReads } from "./validate.ts";

@@ -43,6 +43,35 @@ export const apps = resource({
   columns: ["id", "name", "version", "spec_url", "project_count", "created_at"],
 });
 
+/** What reading the address of an app finds. */
+export const specChecks = resource({
+  type: "spec_checks",
+  noun: "check of an address",
+  description:
+    "What reading `spec.json` and the `elements.json` beside it finds, step by step. It is not kept.",
+  home: "account",
+  operations: [],
+  read: "viewer",
+  write: "viewer",
+  attributes: {
+    spec_url: attribute(v.pipe(v.string(), v.maxLength(2_048)), "Address of `spec.json`", { required: true }),
+    user_agent: attribute(
+      v.pipe(v.string(), v.regex(/^[ -~]{1,200}$/, "Expected at most 200 visible ASCII characters")),
+      "Sent in place of our own, which names the authoring environment",
+    ),
+    passed: readOnly(v.boolean(), "True if an app can be made of it"),
+    checks: readOnly(
+      v.array(jsonObject),
+      "Every step of each `file` (`check`) with its `result`: `pass`, `fail` or `skipped`; of a failed one `detail` and `pointer` into the file",
+    ),
+  },
+  relationships: {},
+  lists: [],
+  sorts: [],
+  example: { spec_url: "https://apps.example/match/1.0.0/spec.json" },
+  columns: ["file", "check", "result", "detail"],
+});
+
 /** Types of elements in a project. */
 export const contentTypes = resource({
   type: "content_types",

@@ -5,30 +5,19 @@
  */
 
 import * as v from "valibot";
-import type { RandomBytes } from "../../auth/mod.ts";
 import { type Contents, contentsKey, elementKey } from "../../authoring/mod.ts";
 import { directoryPartition } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import { type AnyRoute, type Guard, jsonApiMediaType, named, type Reply, route } from "../../http/mod.ts";
-import { type BoardEntry, readPageAfter, type Store, storageLimits } from "../../storage/mod.ts";
-import type { Author } from "../access/authors.ts";
+import { type AnyRoute, jsonApiMediaType, named, type Reply, route } from "../../http/mod.ts";
+import { type BoardEntry, readMany, readPageAfter, type Store } from "../../storage/mod.ts";
 import type { Entity } from "../entity.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
 import { dryRun } from "../jsonapi/queries.ts";
 import { notFound } from "../kind.ts";
 import { useApp } from "../kinds/apps.ts";
 import { templatesKey } from "../kinds/templates.ts";
-import { type ControlServices, type Kinds, requireAccess } from "../services.ts";
-import type { Writer } from "../write.ts";
-
-/** Dependencies of these routes. */
-export interface AppRoutesContext {
-  readonly services: ControlServices;
-  readonly kinds: Kinds;
-  readonly writer: Writer;
-  readonly author: Guard<Author>;
-  readonly random: RandomBytes;
-}
+import { type ControlServices, requireAccess } from "../services.ts";
+import type { ResourceRoutesContext } from "../write_calls.ts";
 
 const MoveBody = named(
   "AppOfProject",
@@ -50,7 +39,7 @@ const MoveDocument = named(
 );
 
 /** Builds the route. */
-export function moveRoute(context: AppRoutesContext): AnyRoute {
+export function moveRoute(context: ResourceRoutesContext): AnyRoute {
   return route({
     method: "PATCH",
     path: "/api/v2/projects/:projectId/relationships/app",
@@ -83,7 +72,10 @@ export function moveRoute(context: AppRoutesContext): AnyRoute {
   });
 }
 
-async function moveProject(call: AuthorCall, { services, kinds, writer }: AppRoutesContext): Promise<Reply> {
+async function moveProject(
+  call: AuthorCall,
+  { services, kinds, writer }: ResourceRoutesContext,
+): Promise<Reply> {
   const { data } = call.body as v.InferOutput<typeof MoveBody>;
   const query = call.query as { readonly dry_run?: string; readonly force?: string };
   const id = idOf(call, "projects");
@@ -139,16 +131,9 @@ const eventsMax = 100;
 /** Returns the content types that elements of a project have. Reads all of them, 500 at once. */
 async function usedTypes(store: Store, partition: string): Promise<readonly string[]> {
   const records = async <T>(keys: readonly string[]): Promise<readonly T[]> => {
-    const found: T[] = [];
-    for (let start = 0; start < keys.length; start += storageLimits.readsMax) {
-      const part = keys.slice(start, start + storageLimits.readsMax);
-      const stored = await store.read(
-        partition,
-        part.map(key => ({ type: "record", key }) as const),
-      );
-      for (const record of stored) if (record !== null) found.push(JSON.parse(record.value) as T);
-    }
-    return found;
+    const queries = keys.map(key => ({ type: "record", key }) as const);
+    const stored = await readMany(store, partition, queries);
+    return stored.filter(record => record !== null).map(({ value }) => JSON.parse(value) as T);
   };
   const types = new Set<string>();
   const addTypesOf = async (owners: readonly string[]): Promise<void> => {

@@ -8,7 +8,8 @@ import {
   type AppSpec,
   catalogueApp,
   catalogueSpecPath,
-  checkApp,
+  checkElements,
+  checkSpec,
   elementsUrlOf,
   type SpecFault,
   specBytesMax,
@@ -20,7 +21,7 @@ import { utf8Length } from "../../text/mod.ts";
 import type { ControlServices } from "../services.ts";
 
 /** The steps of reading a file, in their order. */
-export const steps = [
+const steps = [
   "url",
   "address",
   "tls",
@@ -34,21 +35,16 @@ export const steps = [
 ] as const;
 type Step = (typeof steps)[number];
 
-const files = ["spec.json", "elements.json"] as const;
 /** Time in ms in which both files must have arrived. */
 const readMsMax = 10_000;
 /** Largest specification that a record holds, in bytes of JSON. */
 const storedBytesMax = 1_000_000;
 
 /** The outcome of a step. */
-export interface CheckRow {
-  readonly file: (typeof files)[number];
+export interface CheckRow extends Partial<SpecFault> {
+  readonly file: "spec.json" | "elements.json";
   readonly check: Step;
   readonly result: "pass" | "fail" | "skipped";
-  /** What is wrong. */
-  readonly detail?: string;
-  /** Where it is wrong, as a JSON Pointer into the file. */
-  readonly pointer?: string;
 }
 
 /** A specification with the outcomes of all steps. */
@@ -58,13 +54,15 @@ interface ReadApp {
   readonly checks: readonly CheckRow[];
 }
 
-/** Thrown by a step. */
-class Failed extends Error {
+/** A step that failed. */
+class Failure extends Error {
   readonly check: Step;
+  readonly faults: readonly (Partial<SpecFault> & Pick<SpecFault, "detail">)[];
 
-  constructor(check: Step, detail: string) {
+  constructor(check: Step, detail: string, faults: readonly SpecFault[] = []) {
     super(detail);
     this.check = check;
+    this.faults = faults.length === 0 ? [{ detail }] : faults;
   }
 }
 
@@ -74,85 +72,79 @@ export async function readApp(
   specUrl: string,
   userAgent: string = services.userAgent,
 ): Promise<ReadApp> {
-  const root = services.base.replace(/\/api\/v2$/, "");
-  if (specUrl === root + catalogueSpecPath) {
-    return { app: catalogueApp(root), checks: files.flatMap(file => rowsOf(file, [])) };
-  }
+  const { publicUrl: root } = services;
   const elementsUrl = elementsUrlOf(specUrl);
-  const contents = await Promise.all(
-    [elementsUrl === null ? null : specUrl, elementsUrl].map(url =>
-      readFile(services, url, userAgent).catch((error: unknown) => {
-        if (error instanceof Failed) return error;
-        throw error;
-      }),
-    ),
-  );
-  const [spec, elements] = contents;
-  const failures = contents.map(content => (content instanceof Failed ? content : null));
-  const checked = failures.some(failure => failure !== null) ? [] : checkApp(spec, elements, issueDetail);
-  const faults = "spec" in checked ? sizeFaults(checked) : checked;
-  const checks = files.flatMap((file, index) => {
-    const failure = failures[index];
-    return rowsOf(
-      file,
-      failure === undefined || failure === null
-        ? faults.filter(fault => fault.file === file)
-        : [{ check: failure.check, detail: failure.message }],
-      failures.every(each => each === null),
-    );
-  });
-  return { app: "spec" in checked && faults.length === 0 ? checked : null, checks };
+  const read = <T>(url: string | null, check: Check<T>): Promise<T | Failure> =>
+    readFile(services, { url, userAgent, check }).catch((error: unknown) => {
+      if (error instanceof Failure) return error;
+      throw error;
+    });
+  const app = specUrl === root + catalogueSpecPath ? catalogueApp(root) : null;
+  const [spec, elements] =
+    app === null
+      ? await Promise.all([
+          read(elementsUrl === null ? null : specUrl, checkSpec),
+          read(elementsUrl, checkElements),
+        ])
+      : [app.spec, app.elements];
+  const checks = [...rowsOf("spec.json", spec), ...rowsOf("elements.json", elements)];
+  return spec instanceof Failure || elements instanceof Failure
+    ? { app: null, checks }
+    : sized({ spec, elements }, checks);
 }
 
-/** @throws {Failed} */
-async function readFile(
+type Check<T> = (
+  json: unknown,
+  detailOf: typeof issueDetail,
+) => { readonly value: T } | { readonly faults: readonly SpecFault[] };
+
+/** @throws {Failure} */
+async function readFile<T>(
   { outbound }: ControlServices,
-  url: string | null,
-  userAgent: string,
-): Promise<unknown> {
-  if (url === null) throw new Failed("url", "Expected an address that names spec.json");
+  {
+    url,
+    userAgent,
+    check,
+  }: { readonly url: string | null; readonly userAgent: string; readonly check: Check<T> },
+): Promise<T> {
+  if (url === null) throw new Failure("url", "Expected an address that names spec.json");
   if (outbound === null)
-    throw new Failed("url", "Expected the address of the catalogue: this deployment reads no other ones");
+    throw new Failure("url", "Expected the address of the catalogue: this deployment reads no other ones");
   try {
     const answer = await outbound.get({ url, accept: "application/json", userAgent, msMax: readMsMax });
     const isJson = /^(application|text)\/([a-z0-9.+-]+\+)?json$/.test(answer.mediaType ?? "");
     if (answer.status !== 200 || !isJson) await answer.body.cancel().catch(() => {});
     if (answer.status !== 200)
-      throw new Failed("status", `Expected the status 200, received ${answer.status}`);
-    if (!isJson) throw new Failed("type", "Expected the media type application/json");
-    return parseJson(await readText(answer, specBytesMax));
+      throw new Failure("status", `Expected the status 200, received ${answer.status}`);
+    if (!isJson) throw new Failure("type", "Expected the media type application/json");
+    const checked = check(parseJson(await readText(answer, specBytesMax)), issueDetail);
+    if ("value" in checked) return checked.value;
+    throw new Failure("schema", "Expected another schema", checked.faults);
   } catch (error) {
     if (error instanceof AppError)
-      throw new Failed("json", error.message.replace(/^.*body: /, "Expected JSON: "));
+      throw new Failure("json", error.message.replace(/^.*body: /, "Expected JSON: "));
     if (!(error instanceof OutboundError)) throw error;
     const { fault, message } = error;
-    const check = fault === "time" ? "connection" : fault === "text" ? "json" : fault;
-    throw new Failed(check, `Cannot be read: ${message}`);
+    const step = fault === "time" ? "connection" : fault === "text" ? "json" : fault;
+    throw new Failure(step, `Cannot be read: ${message}`);
   }
 }
 
-function sizeFaults(app: AppSpec): readonly SpecFault[] {
-  if ((utf8Length(JSON.stringify(app)) ?? Infinity) <= storedBytesMax) return [];
+/** Refuses a specification that no record holds. */
+function sized(app: AppSpec, checks: readonly CheckRow[]): ReadApp {
+  if ((utf8Length(JSON.stringify(app)) ?? Infinity) <= storedBytesMax) return { app, checks };
   const detail = `Expected at most ${storedBytesMax} bytes in both files together`;
-  return [{ file: "elements.json", pointer: "", detail }];
+  const last = { file: "elements.json", check: "schema", result: "fail", pointer: "", detail } as const;
+  return { app: null, checks: [...checks.slice(0, -1), last] };
 }
 
 /** Rows of a file: what comes before a failed step has passed, what comes after it is skipped. */
-function rowsOf(
-  file: CheckRow["file"],
-  failures: readonly { readonly check?: Step; readonly detail: string; readonly pointer?: string }[],
-  isChecked = true,
-): readonly CheckRow[] {
-  const failed = failures[0]?.check ?? "schema";
-  const end = steps.indexOf(failed);
-  return steps.flatMap((check, index): readonly CheckRow[] => {
-    if (failures.length > 0 && index === end) {
-      return failures.map(({ detail, pointer }) => ({
-        ...{ file, check, result: "fail", detail },
-        ...(pointer === undefined ? {} : { pointer }),
-      }));
-    }
-    const isSkipped = (failures.length > 0 && index > end) || (check === "schema" && !isChecked);
-    return [{ file, check, result: isSkipped ? "skipped" : "pass" }];
-  });
+function rowsOf(file: CheckRow["file"], read: unknown): readonly CheckRow[] {
+  const failure = read instanceof Failure ? read : null;
+  const end = failure === null ? steps.length : steps.indexOf(failure.check);
+  return steps.flatMap((check, index): readonly CheckRow[] =>
+    failure !== null && index === end
+      ? failure.faults.map(fault => ({ file, check, result: "fail", ...fault }))
+      : [{ file, check, result: index < end ? "pass" : "skipped" }],
+  );
 }

@@ -7,20 +7,21 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { catalogueApp, catalogueSpecPath, plainObject, resources } from "../../authoring/mod.ts";
-import { jsonPointer } from "../../errors/mod.ts";
-import { type AnyRoute, issueDetail, jsonApiMediaType, named, open, route } from "../../http/mod.ts";
+import { catalogueApp, catalogueSpecPath, resources } from "../../authoring/mod.ts";
+import { type AnyRoute, named, open, route } from "../../http/mod.ts";
 import type { Author } from "../access/authors.ts";
 import { answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
+import { readInput } from "../jsonapi/input.ts";
 import { documentSchema, listSchema } from "../jsonapi/schemas.ts";
-import { notFound, unprocessable } from "../kind.ts";
+import { notFound } from "../kind.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
-import { type AppRoutesContext, moveRoute } from "./move_route.ts";
-import { readApp, steps } from "./read_app.ts";
+import { bodyOf, objectOf, type ResourceRoutesContext } from "../write_calls.ts";
+import { moveRoute } from "./move_route.ts";
+import { readApp } from "./read_app.ts";
 
 /** Builds the routes. */
-export function appRoutes(context: AppRoutesContext): readonly AnyRoute[] {
+export function appRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
   return [
     checkRoute(context),
     listTypesRoute(context),
@@ -30,53 +31,9 @@ export function appRoutes(context: AppRoutesContext): readonly AnyRoute[] {
   ];
 }
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
+const { content_types: types, spec_checks: specChecks } = resources;
 
-const CheckAttributes = v.strictObject({
-  spec_url: v.pipe(v.string(), v.maxLength(2_048), v.description("Address of `spec.json`")),
-  user_agent: v.exactOptional(
-    v.pipe(
-      v.string(),
-      v.regex(/^[\x20-\x7e]{1,200}$/, "Expected at most 200 visible ASCII characters"),
-      v.description("Sent in place of our own, which names the authoring environment"),
-    ),
-  ),
-});
-const CheckBody = named(
-  "NewSpecCheck",
-  v.strictObject({
-    data: v.strictObject({ type: v.literal("spec_checks"), attributes: CheckAttributes }),
-  }),
-);
-const checkObject = plainObject(v.record(v.string(), v.unknown()));
-const CheckInput = v.strictObject({
-  data: v.strictObject({ type: v.literal("spec_checks"), attributes: checkObject }),
-});
-
-const CheckDocument = named(
-  "SpecChecksDocument",
-  v.object({
-    data: v.object({
-      type: v.literal("spec_checks"),
-      id: text("Id of the check, which is not kept"),
-      attributes: v.object({
-        spec_url: text("The address"),
-        passed: v.pipe(v.boolean(), v.description("True if an app can be made of it")),
-        checks: v.array(
-          v.object({
-            file: v.pipe(v.picklist(["spec.json", "elements.json"]), v.description("The file")),
-            check: v.pipe(v.picklist(steps), v.description("The step")),
-            result: v.pipe(v.picklist(["pass", "fail", "skipped"]), v.description("Its outcome")),
-            detail: v.exactOptional(text("What is wrong")),
-            pointer: v.exactOptional(text("Where it is wrong, as a JSON Pointer into the file")),
-          }),
-        ),
-      }),
-    }),
-  }),
-);
-
-function checkRoute({ services, author, random }: AppRoutesContext): AnyRoute {
+function checkRoute({ services, author, random }: ResourceRoutesContext): AnyRoute {
   return route({
     method: "POST",
     path: "/api/v2/apps/validate_spec_url",
@@ -85,39 +42,27 @@ function checkRoute({ services, author, random }: AppRoutesContext): AnyRoute {
     description:
       "Reads `spec.json` and the `elements.json` beside it as the creation of an app does, and answers the outcome of every step. Keeps nothing.",
     auth: author,
-    body: {
-      schema: CheckInput,
-      described: CheckBody,
-      mediaTypes: [jsonApiMediaType],
-      example: {
-        data: { type: "spec_checks", attributes: { spec_url: "https://apps.example/match/1.0.0/spec.json" } },
-      },
-    },
-    responses: { 200: { description: "The outcome", schema: CheckDocument } },
-    errors: ["not_acceptable", "unprocessable"],
+    body: bodyOf(specChecks, true),
+    responses: { 200: { description: "The outcome", schema: documentSchema(specChecks) } },
+    errors: ["not_acceptable", "unprocessable", "conflict"],
     handle: async call => {
-      const { spec_url, user_agent } = checkedAttributes(call.body.data.attributes);
-      const { app, checks } = await readApp(services, spec_url, user_agent);
+      const { type } = specChecks;
+      const pointer = "/data";
+      const input = readInput(objectOf(call, type), {
+        resource: specChecks,
+        isNew: true,
+        role: "viewer",
+        pointer,
+      });
+      const { spec_url, user_agent } = input.attributes as Readonly<Record<string, string>>;
+      const { app, checks } = await readApp(services, String(spec_url), user_agent);
       const attributes = { spec_url, passed: app !== null, checks };
-      return answer(call, { data: { type: "spec_checks", id: uuid(random), attributes } }) as never;
+      return answer(call, { data: { type, id: uuid(random), attributes } }) as never;
     },
   });
 }
 
-/** @throws {AppError} `unprocessable` with all faults. */
-function checkedAttributes(given: unknown): v.InferOutput<typeof CheckAttributes> {
-  const result = v.safeParse(CheckAttributes, given);
-  if (result.success) return result.output;
-  const faults = result.issues.map(issue => {
-    const path = (issue.path ?? []).map(({ key }) => String(key));
-    return { pointer: `/data/attributes${jsonPointer(...path)}`, detail: issueDetail(issue) };
-  });
-  throw unprocessable(...faults);
-}
-
-const types = resources.content_types;
-
-function listTypesRoute(context: AppRoutesContext): AnyRoute {
+function listTypesRoute(context: ResourceRoutesContext): AnyRoute {
   return route({
     method: "GET",
     path: "/api/v2/projects/:projectId/content_types",
@@ -136,7 +81,7 @@ function listTypesRoute(context: AppRoutesContext): AnyRoute {
   });
 }
 
-function readTypeRoute(context: AppRoutesContext): AnyRoute {
+function readTypeRoute(context: ResourceRoutesContext): AnyRoute {
   return route({
     method: "GET",
     path: "/api/v2/projects/:projectId/content_types/:contentType",
@@ -161,7 +106,7 @@ function readTypeRoute(context: AppRoutesContext): AnyRoute {
 }
 
 async function typeObjects(
-  { services }: AppRoutesContext,
+  { services }: ResourceRoutesContext,
   author: Author,
   id: string,
 ): Promise<readonly ResourceObject[]> {
