@@ -9,8 +9,7 @@ import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import { catalogueApp, catalogueSpecPath, resources } from "../../authoring/mod.ts";
 import { type AnyRoute, named, open, route } from "../../http/mod.ts";
-import type { Author } from "../access/authors.ts";
-import { answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/calls.ts";
+import { type AuthorCall, answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { readInput } from "../jsonapi/input.ts";
 import { documentSchema, listSchema } from "../jsonapi/schemas.ts";
@@ -24,8 +23,7 @@ import { readApp } from "./read_app.ts";
 export function appRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
   return [
     checkRoute(context),
-    listTypesRoute(context),
-    readTypeRoute(context),
+    ...typeRoutes(context),
     moveRoute(context),
     ...catalogueRoutes(context.services),
   ];
@@ -62,57 +60,58 @@ function checkRoute({ services, author, random }: ResourceRoutesContext): AnyRou
   });
 }
 
-function listTypesRoute(context: ResourceRoutesContext): AnyRoute {
-  return route({
+function typeRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
+  const path = "/api/v2/projects/:projectId/content_types";
+  const common = {
     method: "GET",
-    path: "/api/v2/projects/:projectId/content_types",
-    operation: "listProjectContentTypes",
-    summary: "List the content types of a project",
-    description: `${types.description} Lists all types of the app in its order; the id of each is its \`content_type\`. Needs the role ${types.read}.`,
     auth: context.author,
-    params: idParams("projects"),
-    responses: { 200: { description: "The content types", schema: listSchema(types) } },
     errors: ["not_found", "forbidden", "not_acceptable"],
-    handle: async call => {
-      const data = await typeObjects(context, call.principal, idOf(call, "projects"));
-      const links = pageLinks(selfOf(context.services, call), null);
-      return answer(call, { data, links, meta: { total: data.length } }) as never;
-    },
-  });
-}
-
-function readTypeRoute(context: ResourceRoutesContext): AnyRoute {
-  return route({
-    method: "GET",
-    path: "/api/v2/projects/:projectId/content_types/:contentType",
-    operation: "readProjectContentType",
-    summary: "Read a content type of a project",
-    description: `${types.description} Needs the role ${types.read}.`,
-    auth: context.author,
-    params: v.object({
-      ...idParams("projects").entries,
-      contentType: v.pipe(v.string(), v.maxLength(100), v.description("The `content_type`")),
+  } as const;
+  return [
+    route({
+      ...common,
+      path,
+      operation: "listProjectContentTypes",
+      summary: "List the content types of a project",
+      description: `${types.description} Lists all types of the app in its order; the id of each is its \`content_type\`. Needs the role ${types.read}.`,
+      params: idParams("projects"),
+      responses: { 200: { description: "The content types", schema: listSchema(types) } },
+      handle: async call => {
+        const data = await typesOf(context, call);
+        const links = pageLinks(selfOf(context.services, call), null);
+        return answer(call, { data, links, meta: { total: data.length } }) as never;
+      },
     }),
-    responses: { 200: { description: "The content type", schema: documentSchema(types) } },
-    errors: ["not_found", "forbidden", "not_acceptable"],
-    handle: async call => {
-      const all = await typeObjects(context, call.principal, idOf(call, "projects"));
-      const { contentType } = call.params as Readonly<Record<string, string>>;
-      const data = all.find(({ id }) => id === contentType);
-      if (data === undefined) throw notFound(types.noun);
-      return answer(call, { data }) as never;
-    },
-  });
+    route({
+      ...common,
+      path: `${path}/:contentType`,
+      operation: "readProjectContentType",
+      summary: "Read a content type of a project",
+      description: `${types.description} Needs the role ${types.read}.`,
+      params: v.object({
+        ...idParams("projects").entries,
+        contentType: v.pipe(v.string(), v.maxLength(100), v.description("The `content_type`")),
+      }),
+      responses: { 200: { description: "The content type", schema: documentSchema(types) } },
+      handle: async call => {
+        const all = await typesOf(context, call);
+        const { contentType } = call.params as Readonly<Record<string, string>>;
+        const data = all.find(({ id }) => id === contentType);
+        if (data === undefined) throw notFound(types.noun);
+        return answer(call, { data }) as never;
+      },
+    }),
+  ];
 }
 
-async function typeObjects(
+async function typesOf(
   { services }: ResourceRoutesContext,
-  author: Author,
-  id: string,
+  call: AuthorCall,
 ): Promise<readonly ResourceObject[]> {
   const { apps, base } = services;
+  const id = idOf(call, "projects");
   const home = { kind: "project", id } as const;
-  await requireAccess(services, author, home, { needed: types.read, noun: "project" });
+  await requireAccess(services, call.principal, home, { needed: types.read, noun: "project" });
   const project = await apps.project(id);
   if (project === null) throw notFound("project");
   return ((await apps.typesOf(project)) ?? []).map(({ definition, isEnabled: enabled }) => {
@@ -130,8 +129,8 @@ async function typeObjects(
 const FileSchema = named("CatalogueSpec", v.record(v.string(), v.unknown()));
 const ItemsSchema = named("CatalogueElements", v.array(v.record(v.string(), v.unknown())));
 
-function catalogueRoutes({ base }: ControlServices): readonly AnyRoute[] {
-  const { spec, elements } = catalogueApp(base.replace(/\/api\/v2$/, ""));
+function catalogueRoutes({ publicUrl }: ControlServices): readonly AnyRoute[] {
+  const { spec, elements } = catalogueApp(publicUrl);
   const files = [
     ["spec.json", "Spec", FileSchema, spec],
     ["elements.json", "Elements", ItemsSchema, elements],
