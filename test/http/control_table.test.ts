@@ -40,7 +40,7 @@ const specialSchemas = [
   ...["NewSession", "Session", "SessionCode"],
   ...["Operations", "OperationResults", "EventClone"],
   ...["AssetTags", "MediaTypesInUse", "Uploaders"],
-  ...["NewSpecCheck", "SpecChecksDocument", "AppOfProject", "AppMoveDocument"],
+  ...["NewSpecChecks", "SpecChecks", "SpecChecksDocument", "AppOfProject", "AppMoveDocument"],
   ...["CatalogueSpec", "CatalogueElements"],
 ];
 
