@@ -5,7 +5,13 @@ import type { CommandSpec } from "./frame/command.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
 import { kindOf } from "./frame/kinds.ts";
 import { record, rows, text } from "./frame/output.ts";
-import { type AllowEntry, type Profile, readConfiguration, writeProfile } from "./frame/profile.ts";
+import {
+  type AllowEntry,
+  type Profile,
+  readConfiguration,
+  useProfile,
+  writeProfile,
+} from "./frame/profile.ts";
 
 const allowed: Check = value =>
   ["read-only", "unrestricted"].includes(value) || value.split(",").every(one => entryOf(one) !== null)
@@ -19,6 +25,7 @@ const checks: Readonly<Record<string, Check>> = {
   space: id,
   demo_form_id: id,
   allow: allowed,
+  current: name => (name === "" ? "must be the name of a profile" : null),
 };
 const key = {
   name: "key",
@@ -63,7 +70,7 @@ const getCommand: CommandSpec = {
   examples: ["config get org"],
   output: text,
   async run({ args: [name = ""] }, { settings }) {
-    const value = settingOf(settings.profile, name);
+    const value = name === "current" ? settings.profileName : settingOf(settings.profile, name);
     if (value !== null) return { data: value };
     throw new CliError(exits.notFound, `Profile ${settings.profileName} has no ${name}`, {
       code: "not_found",
@@ -78,13 +85,18 @@ const setCommand: CommandSpec = {
   summary: "Change a setting of the profile, or remove it where no value is given",
   args: [key, { name: "value", description: "The new value", optional: true }],
   changes: "the profile on this machine",
-  examples: ["config set org $ORG", "config set allow space:$SPACE --profile staging"],
+  examples: [
+    "config set org $ORG",
+    "config set allow space:$SPACE --profile staging",
+    "config set current staging",
+  ],
   output: record({ key: ["KEY", "text"], value: ["VALUE", "text?"] }),
   makesProfile: true,
   async run({ args: [name = "", value = null] }, { config, settings }) {
     const fault = value === null ? null : checks[name]?.(value);
     if (typeof fault === "string") throw wrongUsage(`${name} ${fault}`);
-    await writeProfile(config, settings.profileName, change(settings.profile, name, value));
+    if (name === "current") await useProfile(config, value ?? "");
+    else await writeProfile(config, settings.profileName, change(settings.profile, name, value));
     return { data: { key: name, value } };
   },
 };

@@ -137,6 +137,11 @@ describe("profiles", () => {
     assert.equal((await run(world, "config get allow", { files })).stdout, "read-only\n");
     await run(world, "config set allow unrestricted", { files });
     assert.equal((await run(world, "config get allow", { files })).stdout, "unrestricted\n");
+    await run(world, "config set org $ORG --profile b".replace("$ORG", ids.otherOrganisation), { files });
+    assert.equal((await run(world, "config get current", { files })).stdout, "a\n");
+    await run(world, "config set current b", { files });
+    assert.equal((await run(world, "config get org", { files })).stdout, `${ids.otherOrganisation}\n`);
+    assert.equal((await run(world, "config set current c", { files })).code, 2);
     await run(world, "config set org", { files });
     assert.equal((await run(world, "config get org", { files })).code, 6);
   });
@@ -184,6 +189,13 @@ describe("profiles", () => {
     assert.match((await asked("spaces list", { GRANDSTAND_ORG: "from-variable" })) ?? "", /from-variable/);
     const flag = "spaces list --org from-flag";
     assert.match((await asked(flag, { GRANDSTAND_ORG: "from-variable" })) ?? "", /from-flag/);
+    const { stderr } = await run(world, "spaces list --verbose", { files, variables: { MY_TOKEN: token } });
+    assert.match(
+      stderr,
+      /^profile a \(config\.json\)\ncontrol_url http:\/\/127\.0\.0\.1 \(GRANDSTAND_CONTROL_URL\)\n/,
+    );
+    assert.match(stderr, /--org from-profile \(profile a\)\nGET \/api\/v2\/organisations\/from-profile/);
+    assert.ok(!stderr.includes(token));
   });
 });
 

@@ -95,6 +95,15 @@ export async function writeProfile(
   await config.write(`${JSON.stringify(changed, null, 2)}\n`);
 }
 
+/** Makes a profile the one that is used where none is named. @throws {CliError} There is none of this name. */
+export async function useProfile(config: ConfigFile, name: string): Promise<void> {
+  const configuration = await readConfiguration(config);
+  if (configuration.profiles[name] === undefined) {
+    throw wrongUsage(`There is no profile "${name}" in ${config.path}`, { next: "grandstand config list" });
+  }
+  await config.write(`${JSON.stringify({ ...configuration, current: name }, null, 2)}\n`);
+}
+
 /**
  * Computes the settings of a run.
  *
@@ -117,25 +126,39 @@ export async function readSettings(
     });
   }
   const { stdin, stdout, stderr } = terminal.isTerminal;
+  const controlUrl = firstGiven([
+    [globals["control-url"], "the command line"],
+    [given(variables.GRANDSTAND_CONTROL_URL), "GRANDSTAND_CONTROL_URL"],
+    [given(variables.GRANDSTAND_URL), "GRANDSTAND_URL"],
+    [profile?.control_url, `profile ${profileName}`],
+  ]);
+  const isVerbose = "verbose" in globals;
+  if (isVerbose) {
+    terminal.warn(`profile ${profileName} (${config.path})\n`);
+    if (controlUrl !== null) terminal.warn(`control_url ${controlUrl.value} (${controlUrl.source})\n`);
+  }
   const noInput = "no-input" in globals || given(variables.GRANDSTAND_NO_INPUT) !== undefined;
   const noColor = "no-color" in globals || given(variables.NO_COLOR) !== undefined;
   return {
     profileName,
     profile: profile ?? {},
-    controlUrl:
-      globals["control-url"] ??
-      given(variables.GRANDSTAND_CONTROL_URL) ??
-      given(variables.GRANDSTAND_URL) ??
-      profile?.control_url ??
-      null,
+    controlUrl: controlUrl?.value ?? null,
     isJson: "json" in globals,
     isQuiet,
-    isVerbose: "verbose" in globals,
+    isVerbose,
     isInteractive: stdin && stderr && !noInput && given(variables.CI) === undefined,
     hasColors: stdout && !noColor && variables.TERM !== "dumb",
     hasConsent,
     timeoutMs: Number(globals.timeout ?? requestSecondsMax) * 1_000,
   };
+}
+
+/** Returns the first value that is given, and where it comes from; null: none is. */
+export function firstGiven(
+  candidates: readonly (readonly [value: string | undefined, source: string])[],
+): { readonly value: string; readonly source: string } | null {
+  for (const [value, source] of candidates) if (value !== undefined) return { value, source };
+  return null;
 }
 
 /**

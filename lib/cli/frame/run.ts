@@ -7,14 +7,14 @@
 import { AppError } from "../../errors/mod.ts";
 import { clean } from "./clean.ts";
 import { interrupted } from "./client.ts";
-import type { CliContext, CliInput, CliResult, CommandGroup, CommandSpec, FlagSpec } from "./command.ts";
+import type { CliContext, CliInput, CliResult, CommandGroup, CommandSpec } from "./command.ts";
 import { ControlApi } from "./control_api.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import { commandHelp, groupHelp, toolHelp } from "./help.ts";
 import type { CliHost } from "./host.ts";
 import { parseCommandLine } from "./parse.ts";
 import { printedError, printedResult } from "./print.ts";
-import { given, type Profile, readSettings, type Settings } from "./profile.ts";
+import { firstGiven, given, readSettings, type Settings } from "./profile.ts";
 
 /** Runs a command line and returns its exit code. It never rejects. */
 export async function runCommandLine(
@@ -62,40 +62,37 @@ async function run(
     host,
   );
   const filled = fillIn(command, input, host, settings);
-  const context = contextOf(command, { host, groups, settings, steps });
+  const context = contextOf({ args, host, groups, settings, steps });
   const result = await command.run(filled, context);
   await print(result, command, context);
   return result.exit ?? exits.ok;
 }
 
 /** Fills in flags. @throws {CliError} A required one is missing, or the value of a variable is wrong. */
-function fillIn(command: CommandSpec, input: CliInput, host: CliHost, { profile }: Settings): CliInput {
+function fillIn(command: CommandSpec, input: CliInput, host: CliHost, settings: Settings): CliInput {
+  const { profile, profileName, isVerbose } = settings;
   const flags: Record<string, string> = {};
   for (const [name, spec] of Object.entries(command.flags ?? {})) {
     if (spec.repeated === true) {
       if (spec.required === true && input.lists[name] === undefined) throw missing(command, name);
       continue;
     }
-    const value = flagValue(name, spec, input.flags, host.variables, profile);
-    const fault = value === undefined || name in input.flags ? null : (spec.check?.(value) ?? null);
-    if (fault !== null) throw wrongUsage(`--${name} ${fault} (from ${spec.variable ?? "the profile"})`);
-    if (value !== undefined) flags[name] = value;
-    else if (spec.required === true) throw missing(command, name);
+    const found = firstGiven([
+      [input.flags[name], "the command line"],
+      [given(host.variables[spec.variable ?? ""]), spec.variable ?? ""],
+      [spec.profile && given(profile[spec.profile]), `profile ${profileName}`],
+      [spec.otherwise, "default"],
+    ]);
+    if (found === null) {
+      if (spec.required === true) throw missing(command, name);
+      continue;
+    }
+    const fault = name in input.flags ? null : (spec.check?.(found.value) ?? null);
+    if (fault !== null) throw wrongUsage(`--${name} ${fault} (from ${found.source})`);
+    if (isVerbose) host.terminal.warn(`--${name} ${clean(found.value)} (${found.source})\n`);
+    flags[name] = found.value;
   }
   return { ...input, flags };
-}
-
-/** Returns the value of a flag: of the line, else of its variable, its profile or its default. */
-function flagValue(
-  name: string,
-  spec: FlagSpec,
-  flags: Readonly<Record<string, string>>,
-  variables: CliHost["variables"],
-  profile: Profile,
-): string | undefined {
-  const fromVariable = spec.variable === undefined ? undefined : given(variables[spec.variable]);
-  const fromProfile = spec.profile === undefined ? undefined : given(profile[spec.profile]);
-  return flags[name] ?? fromVariable ?? fromProfile ?? spec.otherwise;
 }
 
 function missing({ words, flags }: CommandSpec, name: string): CliError {
@@ -109,6 +106,8 @@ function missing({ words, flags }: CommandSpec, name: string): CliError {
 }
 
 interface Around {
+  /** The command line. */
+  readonly args: readonly string[];
   readonly host: CliHost;
   readonly groups: readonly CommandGroup[];
   readonly settings: Settings;
@@ -120,7 +119,7 @@ const progressDelayMs = 300;
 /** Time between two lines of progress off a terminal, in ms. */
 const progressLineMs = 10_000;
 
-function contextOf(command: CommandSpec, { host, groups, settings, steps }: Around): CliContext {
+function contextOf({ args, host, groups, settings, steps }: Around): CliContext {
   const { terminal, clock } = host;
   let api: Promise<ControlApi> | null = null;
   let nextAt = clock() + progressDelayMs;
@@ -151,7 +150,7 @@ function contextOf(command: CommandSpec, { host, groups, settings, steps }: Arou
         throw wrongUsage(`${question}: nobody can be asked here`, {
           code: "consent_missing",
           hint: "Give --yes to agree",
-          next: `grandstand ${command.words.join(" ")} … --yes`,
+          next: ["grandstand", ...args.map(quoted), "--yes"].join(" "),
         });
       }
       const answer = await terminal.ask(`${clean(question)} [y/N] `);
@@ -161,6 +160,11 @@ function contextOf(command: CommandSpec, { host, groups, settings, steps }: Arou
     },
   };
   return context;
+}
+
+/** Quotes an argument for a shell where it needs it. */
+function quoted(argument: string): string {
+  return /^[\w./:=@,-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
 async function print(
