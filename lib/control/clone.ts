@@ -10,13 +10,20 @@ import { AppError, jsonPointer } from "../errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, matchesTag, named, type Reply, route } from "../http/mod.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
 import { eventCodec } from "./entity.ts";
-import { type AuthorCall, answer, idOf, idParams } from "./jsonapi/calls.ts";
+import { type AuthorCall, idOf, idParams } from "./jsonapi/calls.ts";
 import { dryRun } from "./jsonapi/queries.ts";
 import { documentSchema, ResourceBody } from "./jsonapi/schemas.ts";
 import { type Kind, notFound, unprocessable } from "./kind.ts";
 import { eventKey } from "./kinds/contents.ts";
 import { homeOf, requireAccess } from "./services.ts";
-import { isDryRun, objectOf, type ResourceRoutesContext, writeErrors } from "./write_calls.ts";
+import {
+  created,
+  isDryRun,
+  objectOf,
+  type ResourceRoutesContext,
+  write,
+  writeErrors,
+} from "./write_calls.ts";
 
 const { events } = resources;
 const CloneBody = named(
@@ -73,12 +80,8 @@ export function cloneRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute
   });
 }
 
-async function cloneEvent(
-  call: AuthorCall,
-  kind: Kind,
-  { services, writer }: ResourceRoutesContext,
-): Promise<Reply> {
-  const isDry = isDryRun(call);
+async function cloneEvent(call: AuthorCall, kind: Kind, context: ResourceRoutesContext): Promise<Reply> {
+  const { services } = context;
   const { attributes: written = {} } = objectOf(call, "events");
   const others = Object.keys(written).filter(name => name !== "name");
   if (others.length > 0)
@@ -103,7 +106,12 @@ async function cloneEvent(
       headers: { etag },
     });
   const id = await services.places.newId(home);
-  const copied = await copyElements(services, source, sourceId, { home, id, as: "event", isDry });
+  const copied = await copyElements(services, source, sourceId, {
+    home,
+    id,
+    as: "event",
+    isDry: isDryRun(call),
+  });
   const attributes = {
     ...copiedAttributes(event.attributes, new Map([[sourceId, id]])),
     ...unplanned,
@@ -115,15 +123,6 @@ async function cloneEvent(
     attributes: { name: attributes.name },
     relationships: { project: { data: { type: "projects", id: home.id } } },
   };
-  const [data = null] = await writer.write({
-    author: call.principal,
-    operations: [{ op: "add", kind, id, object, pointer: "/data", more: { attributes, copied } }],
-    requestId: call.requestId,
-    isDry,
-    shown: { base: services.base, fields: new Map(), isListed: false },
-  });
-  if (data === null) throw notFound("event");
-  const meta = isDry ? { meta: { dry_run: true } } : {};
-  const headers = isDry ? {} : { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
-  return answer(call, { data, ...meta }, headers, isDry ? 200 : 201);
+  const operation = { op: "add", kind, id, object, pointer: "/data", more: { attributes, copied } } as const;
+  return created(call, await write(call, operation, context));
 }

@@ -81,14 +81,6 @@ export interface Change extends Circumstances {
   readonly home: Home;
 }
 
-/** Where a record is created. */
-interface Creation {
-  /** Where the caller needs a role; null: only operators may create it. */
-  readonly under: Identifier | null;
-  /** The home of the record, where it is not that of `under`. */
-  readonly home?: Home;
-}
-
 /** Reads and writes the entities of a kind on drafts. */
 export interface Records {
   /** The keys of the partition that have an entity. */
@@ -150,12 +142,10 @@ export interface Narrowed {
 export interface Kind {
   readonly resource: Resource;
   readonly records: Records;
-  /** Returns the home of an existing record where the record is one itself. @default as its id says */
+  /** Returns the home of a record where its id alone does not lead there, as the record is one itself. @default as its id says */
   readonly homeOf?: (id: string) => Home;
   /** Returns the place whose role counts for a record, where that is not its home. */
   readonly accessIn?: (id: string, home: Home) => Promise<Home>;
-  /** Returns where a creation needs its role, and the home of the new record if that is another. */
-  readonly createdIn: (refs: Input["refs"], id: string, parent: Identifier | null) => Creation;
   /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
   readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
   readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
@@ -206,6 +196,18 @@ export interface BeforeChange {
   readonly author: Author;
   /** The organisation of the place where it is written. */
   readonly organisationId: string;
+}
+
+/** Returns the record under which another one is created: the parent in the path, or else in the body; null: it has none. */
+export function ownerOf(
+  { resource: { lists, relationships } }: Kind,
+  refs: Input["refs"],
+  parent: Identifier | undefined,
+): Identifier | null {
+  const type = lists[0]?.under ?? null;
+  if (parent !== undefined || type === null) return parent ?? null;
+  const [name = ""] = Object.entries(relationships).find(([, { type: to }]) => to === type) ?? [];
+  return { type, id: refs[name] ?? "" };
 }
 
 /** Creates the error for attributes or relationships that cannot be accepted. */

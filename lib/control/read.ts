@@ -23,7 +23,7 @@ import {
 import type { ListView, View } from "./jsonapi/queries.ts";
 import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
 import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
-import { arranged, isWanted, keysOf, pageOf, present, show } from "./shown.ts";
+import { arranged, isWanted, keysOf, pageOf, show } from "./shown.ts";
 
 /** Reads resources for callers. */
 export class Reader {
@@ -56,10 +56,10 @@ export class Reader {
     const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: false };
     const [data = null] = await runDraft(this.#services.store, homePartition(home), {
       keys: keysOf(kind, id),
-      steps: [draft => present(kind, id, draft, circumstances, shown)],
+      steps: [draft => show(kind, id, draft, circumstances, shown)],
     });
     if (data === null) throw notFound(noun);
-    return await this.#withIncluded({ data }, author, view, shown);
+    return await this.#withIncluded({ data: data.object }, author, view, shown);
   }
 
   /** Returns a page of the resources of a type under a parent; of a list without one `parent` has no id. */

@@ -37,6 +37,7 @@ import { homeFor, homeOf, requireAccess } from "./services.ts";
 import {
   bodyBytesMax,
   bodyOf,
+  created,
   exampleId,
   isDryRun,
   mismatch,
@@ -178,11 +179,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
         { op: "add", kind, id, object, pointer: "/data", ...(parent === undefined ? {} : { parent }) },
         context,
       );
-      const { self = "" } = document.data.links ?? {};
-      const etag = String(document.data.meta?.etag);
-      const isDry = isDryRun(call);
-      const shown = isDry ? { ...document, meta: { dry_run: true } } : document;
-      return answer(call, shown, isDry ? {} : { etag, location: self }, isDry ? 200 : 201) as never;
+      return created(call, document) as never;
     },
   });
 }
@@ -210,12 +207,11 @@ function changeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
       const object = objectOf(call, type);
       if (object.id !== undefined && object.id.toLowerCase() !== id)
         throw mismatch("/data/id", "Expected the id of the path");
-      const ifMatch = call.request.headers.get("if-match") ?? undefined;
       const isAnswered =
         isDryRun(call) || call.request.headers.get("accept")?.includes(jsonApiMediaType) === true;
       const document = await write(
         call,
-        { op: "update", kind, id, object, ifMatch, pointer: "/data" },
+        { op: "update", kind, id, object, pointer: "/data" },
         context,
         isAnswered,
       );
@@ -244,8 +240,7 @@ function removeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
     },
     errors: writeErrors,
     handle: async call => {
-      const ifMatch = call.request.headers.get("if-match") ?? undefined;
-      await write(call, { op: "remove", kind, id: idOf(call, type), ifMatch, pointer: "/data" }, context);
+      await write(call, { op: "remove", kind, id: idOf(call, type), pointer: "/data" }, context);
       return { status: isDryRun(call) ? 200 : 204 } as never;
     },
   });
@@ -278,10 +273,9 @@ function relationshipRoute(kind: Kind, name: string, context: ResourceRoutesCont
     errors: writeErrors,
     handle: async call => {
       const object = { type, relationships: { [name]: call.body } };
-      const ifMatch = call.request.headers.get("if-match") ?? undefined;
       const document = await write(
         call,
-        { op: "update", kind, id: idOf(call, type), object, ifMatch, pointer: "/data" },
+        { op: "update", kind, id: idOf(call, type), object, pointer: "/data" },
         context,
       ).catch((error: unknown) => {
         throw inBody(error, `/data/relationships/${name}/data`);

@@ -5,24 +5,13 @@
  */
 
 import type { Draft } from "./draft.ts";
-import { type ResourceObject, type Shown, type ShownAs, shownOf } from "./jsonapi/documents.ts";
+import { type Shown, type ShownAs, shownOf } from "./jsonapi/documents.ts";
 import type { ListView } from "./jsonapi/queries.ts";
 import type { Circumstances, Input, Kind } from "./kind.ts";
 
 /** Returns the keys that reading and changing a record surely need. */
 export function keysOf({ records, wants }: Kind, id: string, written?: Input["refs"]): readonly string[] {
   return [...records.keys(id), ...(wants?.(id, written) ?? [])];
-}
-
-/** Returns a record of a draft as a resource object, or null if there is none. */
-export function present(
-  kind: Kind,
-  id: string,
-  draft: Draft,
-  circumstances: Circumstances,
-  shown: ShownAs,
-): ResourceObject | null {
-  return show(kind, id, draft, circumstances, shown)?.object ?? null;
 }
 
 /** Returns a record of a draft, or null if there is none. */

@@ -7,14 +7,14 @@
  * @module
  */
 
-import { isRoleAtLeast, type Role } from "../authoring/mod.ts";
+import { type HomeKind, isRoleAtLeast, type Role } from "../authoring/mod.ts";
 import { isSameHome } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { matchesTag } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { recordChanges } from "./audit.ts";
 import { type Draft, runDraft, together } from "./draft.ts";
-import { type Entity, type Home, homePartition } from "./entity.ts";
+import { type Attributes, type Entity, type Home, homePartition, platformHome } from "./entity.ts";
 import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
 import { joinAttributes, type ResourceObject, readInput } from "./jsonapi/input.ts";
 import {
@@ -23,10 +23,11 @@ import {
   type Input,
   type Kind,
   notFound,
+  ownerOf,
   unprocessable,
 } from "./kind.ts";
 import { type Access, type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
-import { keysOf, present } from "./shown.ts";
+import { keysOf, show } from "./shown.ts";
 
 /** An operation of a request. */
 export interface WriteOperation {
@@ -79,19 +80,24 @@ export class Writer {
    * @throws {AppError} `not_found`, `forbidden`, `unprocessable`, `conflict`, `precondition_failed`: nothing was written.
    */
   async write(request: WriteRequest): Promise<readonly (Answered | null)[]> {
-    const { store, directory, roles } = this.#services;
+    const { store, clock, directory, roles, settingsFaults } = this.#services;
     const { home, prepared, access } = await this.#prepare(request);
     const organisationId = access?.chain.organisationId ?? home.id;
     const after: (() => Promise<void>)[] = [];
     const run = async () => {
       const operations = await this.#beforehand(prepared, request, organisationId, after);
-      const circumstances = this.#circumstances(request.author);
+      const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
       return await runDraft(store, homePartition(home), {
         keys: operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
         steps: [
           ...operations.map(
             operation => (draft: Draft) =>
-              located(operation, () => applied(operation, draft, circumstances, request.shown)),
+              located(operation, () => {
+                apply(operation, draft, { ...circumstances, settingsFaults });
+                return (
+                  show(operation.kind, operation.id, draft, circumstances, request.shown)?.object ?? null
+                );
+              }),
           ),
           draft => recordChanges(draft, operations, request, circumstances),
         ],
@@ -152,9 +158,12 @@ export class Writer {
       const place = (await kind.accessIn?.(id, home)) ?? home;
       return { home, access: await this.#access(author, operation, place) };
     }
-    const { under, home: own } = kind.createdIn(refsOf(object), id, parent ?? null);
-    if (under === null)
-      return { home: own ?? missingHome(kind), access: await this.#access(author, operation, null) };
+    const own = kind.homeOf?.(id);
+    const under = ownerOf(kind, refsOf(object), parent);
+    if (under === null) {
+      requireOperator(author, kind);
+      return { home: own ?? platformHome, access: null };
+    }
     // A creation that names no parent fails with all its faults.
     if (under.id === "")
       readInput(object ?? { type: kind.resource.type }, {
@@ -163,34 +172,22 @@ export class Writer {
         role: "admin",
         pointer,
       });
-    const above = created.get(under.id) ?? (await this.#homeOfIdentifier(under));
+    const made = created.get(under.id);
+    const owner = this.#kinds[under.type];
+    const above = made ?? (owner === undefined ? null : await homeOf(this.#services, owner, under.id));
     if (above === null) throw this.#unknownOwner(under, operation);
-    const access = created.has(under.id)
-      ? null
-      : await this.#access(author, operation, above).catch(error => {
-          throw error instanceof AppError && error.code === "not_found"
-            ? this.#unknownOwner(under, operation)
-            : error;
-        });
+    const refuse = (error: unknown): never => {
+      const isUnknown = error instanceof AppError && error.code === "not_found";
+      throw isUnknown ? this.#unknownOwner(under, operation) : error;
+    };
+    const access = made ? null : await this.#access(author, operation, above).catch(refuse);
     return { home: own ?? (await homeFor(this.#services, kind, above)), access };
   }
 
-  /** Null: the creation of an organisation by an operator. */
-  async #access(author: Author, { op, kind }: WriteOperation, home: Home | null): Promise<Access | null> {
+  async #access(author: Author, { kind }: WriteOperation, home: Home): Promise<Access> {
     const { noun, write } = kind.resource;
-    const isOperator = author.user.systemRole === "operator" && author.token.scopes === null;
-    if (op === "add" && home === null) {
-      if (isOperator && (author.token.roleCap === null || isRoleAtLeast(author.token.roleCap, "admin")))
-        return null;
-      throw new AppError("forbidden", `Cannot create the ${noun} as only operators may`);
-    }
     const needed = write === "operator" ? "admin" : write;
     return await requireAccess(this.#services, author, home, { needed, noun });
-  }
-
-  async #homeOfIdentifier({ type, id }: Identifier): Promise<Home | null> {
-    const kind = this.#kinds[type];
-    return kind === undefined ? null : await homeOf(this.#services, kind, id);
   }
 
   /** The owner of a creation is in the path, or a relationship of the body. */
@@ -225,14 +222,13 @@ export class Writer {
     }
     return ready;
   }
-
-  #circumstances(author: Author): Circumstances {
-    return { now: Math.floor(this.#services.clock() / 1_000), author };
-  }
 }
 
-function missingHome({ resource }: Kind): never {
-  throw new TypeError(`Cannot create ${resource.type}: their kind names no home`);
+/** Requires a caller who may create what has no owner: an operator with an unlimited token. */
+function requireOperator({ user, token: { scopes, roleCap } }: Author, { resource }: Kind): void {
+  const isOperator = user.systemRole === "operator" && scopes === null;
+  if (isOperator && (roleCap === null || isRoleAtLeast(roleCap, "admin"))) return;
+  throw new AppError("forbidden", `Cannot create the ${resource.noun} as only operators may`);
 }
 
 /** Returns the ids of relationships to one record, as far as they can be read; faults are reported later. */
@@ -263,35 +259,36 @@ function located<T>(operation: WriteOperation, run: () => T): T {
   }
 }
 
-function applied(
-  operation: Prepared,
-  draft: Draft,
-  circumstances: Circumstances,
-  shown: ShownAs,
-): Answered | null {
+type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults">;
+
+function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): void {
   const { op, kind, id } = operation;
   const previous = kind.records.get(draft, id);
   if (op !== "add" && previous === null) throw notFound(kind.resource.noun);
   requireMatch(operation, previous, draft, circumstances);
   if (op === "remove") {
     if (previous !== null) kind.removed?.(previous, draft, circumstances);
-    kind.records.set(draft, id, null);
-    return null;
+    return kind.records.set(draft, id, null);
   }
   const next = changedEntity(operation, previous, draft, circumstances);
   if (next !== previous) kind.records.set(draft, id, next);
-  return present(kind, id, draft, circumstances, shown);
 }
 
 function changedEntity(
   { kind, id, input, home }: Prepared,
   previous: Entity | null,
   draft: Draft,
-  circumstances: Circumstances,
+  { settingsFaults, ...circumstances }: ChangeCircumstances,
 ): Entity {
   const { now } = circumstances;
   const base: Entity = previous ?? { id, rev: 0, created: now, updated: now, attributes: {}, refs: {} };
   const attributes = joinAttributes(kind.resource, base, input);
+  if (input.attributes.services !== undefined) {
+    const owner = kind.resource.noun as HomeKind | "event";
+    const pointer = `${input.pointer}/attributes/services`;
+    const faults = settingsFaults(owner, attributes.services as Attributes, pointer);
+    if (faults.length > 0) throw unprocessable(...faults);
+  }
   const refs = Object.fromEntries(
     Object.entries({ ...base.refs, ...input.refs }).flatMap(([name, ref]) =>
       ref === null ? [] : [[name, ref]],

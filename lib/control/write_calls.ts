@@ -9,14 +9,15 @@ import { uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
 import type { Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type Guard, jsonApiMediaType } from "../http/mod.ts";
+import { type Guard, jsonApiMediaType, type Reply } from "../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import type { Home } from "./entity.ts";
-import type { AuthorCall } from "./jsonapi/calls.ts";
+import { type AuthorCall, answer } from "./jsonapi/calls.ts";
+import type { ResourceObject as Answered } from "./jsonapi/documents.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";
 import { type Query, viewOf } from "./jsonapi/queries.ts";
 import { bodySchema, ResourceBody } from "./jsonapi/schemas.ts";
-import type { Kind } from "./kind.ts";
+import { type Kind, ownerOf } from "./kind.ts";
 import type { Reader } from "./read.ts";
 import { type ControlServices, homeFor, homeOf, type Kinds } from "./services.ts";
 import { refsOf, type WriteOperation, type Writer } from "./write.ts";
@@ -44,7 +45,7 @@ export const writeErrors = [
   "not_acceptable",
 ] as const;
 
-/** Makes the change that a request asks for. */
+/** Makes the change that a request asks for, if it matches `If-Match`. */
 export async function write(
   call: AuthorCall,
   operation: WriteOperation,
@@ -60,7 +61,7 @@ export async function write(
   };
   const [data = null] = await writer.write({
     author: call.principal,
-    operations: [operation],
+    operations: [{ ...operation, ifMatch: call.request.headers.get("if-match") ?? undefined }],
     requestId: call.requestId,
     isDry: isDryRun(call),
     shown,
@@ -82,19 +83,22 @@ export async function newId(
   homes: ReadonlyMap<string, Home> = new Map(),
 ): Promise<{ readonly id: string; readonly home: Home | null }> {
   const own = uuid(random);
-  const { under, home = null } = kind.createdIn(refsOf(object), own, parent ?? null);
-  if (home !== null || under === null) return { id: own, home };
-  const above = kinds[under.type];
-  const created = homes.get(under.id);
-  const found = created ?? (above === undefined ? null : await homeOf(services, above, under.id));
-  if (found === null) return { id: own, home };
-  const owner = await homeFor(services, kind, found);
-  return { id: await services.places.newId(owner, { isNew: isNewHome(homes, owner) }), home: owner };
+  if (kind.homeOf !== undefined) return { id: own, home: kind.homeOf(own) };
+  const under = ownerOf(kind, refsOf(object), parent);
+  const above = under === null ? undefined : kinds[under.type];
+  if (under === null || above === undefined) return { id: own, home: null };
+  const found = homes.get(under.id) ?? (await homeOf(services, above, under.id));
+  if (found === null) return { id: own, home: null };
+  const home = await homeFor(services, kind, found);
+  const isNew = homes.get(home.id)?.id === home.id;
+  return { id: await services.places.newId(home, { isNew }), home };
 }
 
-/** Returns true if the same request creates the home. */
-function isNewHome(homes: ReadonlyMap<string, Home>, { id }: Home): boolean {
-  return homes.get(id)?.id === id;
+/** Answers with a new resource, or with the one that would be created. */
+export function created(call: AuthorCall, { data }: { readonly data: Answered }): Reply {
+  if (isDryRun(call)) return answer(call, { data, meta: { dry_run: true } });
+  const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
+  return answer(call, { data }, headers, 201);
 }
 
 /** Returns the resource object of a body, which must have the type of the route. */

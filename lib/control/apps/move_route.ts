@@ -17,7 +17,7 @@ import { notFound } from "../kind.ts";
 import { useApp } from "../kinds/apps.ts";
 import { templatesKey } from "../kinds/templates.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
-import type { ResourceRoutesContext } from "../write_calls.ts";
+import { type ResourceRoutesContext, write } from "../write_calls.ts";
 
 const MoveBody = named(
   "AppOfProject",
@@ -72,15 +72,13 @@ export function moveRoute(context: ResourceRoutesContext): AnyRoute {
   });
 }
 
-async function moveProject(
-  call: AuthorCall,
-  { services, kinds, writer }: ResourceRoutesContext,
-): Promise<Reply> {
+async function moveProject(call: AuthorCall, context: ResourceRoutesContext): Promise<Reply> {
+  const { services, kinds } = context;
   const { data } = call.body as v.InferOutput<typeof MoveBody>;
   const query = call.query as { readonly dry_run?: string; readonly force?: string };
   const id = idOf(call, "projects");
   const isDry = query.dry_run === "true";
-  const { apps, base } = services;
+  const { apps } = services;
   const home = { kind: "project", id } as const;
   await requireAccess(services, call.principal, home, { needed: "admin", noun: "project" });
   const project = await apps.project(id);
@@ -93,18 +91,10 @@ async function moveProject(
   if (query.force !== "true" && (before === undefined || removed_types.length > 0))
     await requireUnused(services, id, next);
   const { after, usedApp } = await useApp(services, { ...use, isDry });
-  const ifMatch = call.request.headers.get("if-match") ?? undefined;
   const more = { refs: { app: data.id }, usedApp };
-  const [written] = await writer
-    .write({
-      author: call.principal,
-      operations: [{ op: "update", kind: kinds.projects, id, pointer: "", more, ifMatch }],
-      requestId: call.requestId,
-      isDry,
-      shown: { base, fields: new Map(), isListed: true },
-    })
-    .finally(after);
-  if (!isDry) return { status: 204, headers: { etag: String(written?.meta?.etag) } };
+  const operation = { op: "update", kind: kinds.projects, id, pointer: "", more } as const;
+  const written = await write(call, operation, context, false).finally(after);
+  if (!isDry) return { status: 204, headers: { etag: String(written.data.meta?.etag) } };
   const added_types = next.filter(type => before?.includes(type) !== true);
   return answer(call, { data, meta: { dry_run: true, added_types, removed_types } } as never);
 }

@@ -22,6 +22,7 @@ import { type Home, homePartition } from "../entity.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/calls.ts";
 import { assetTallies } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
+import { write } from "../write_calls.ts";
 import { type AssetRoutesContext, uploadRoute } from "./upload.ts";
 
 /** Most media types or uploaders that are listed; those with the most assets come first. */
@@ -57,10 +58,7 @@ const TagsBody = named(
   }),
 );
 
-function tagRoute(
-  method: "POST" | "DELETE",
-  { author, writer, services, kind }: AssetRoutesContext,
-): AnyRoute {
+function tagRoute(method: "POST" | "DELETE", context: AssetRoutesContext): AnyRoute {
   const isAdding = method === "POST";
   return route({
     method,
@@ -68,7 +66,7 @@ function tagRoute(
     operation: isAdding ? "addAssetTags" : "removeAssetTags",
     summary: isAdding ? "Add tags to an asset" : "Take tags off an asset",
     description: `Tags that the asset has ${isAdding ? "already" : "not"} are no fault. Needs the role creator.`,
-    auth: author,
+    auth: context.author,
     params: idParams("assets"),
     body: {
       schema: TagsBody,
@@ -78,19 +76,15 @@ function tagRoute(
     responses: { 204: { description: "The asset has the tags that it should have" } },
     errors: ["not_found", "forbidden", "conflict", "precondition_failed"],
     handle: async call => {
-      const { principal, body, request, requestId } = call;
-      const id = idOf(call, "assets");
-      const ids = body.data.map(tag => tag.id);
+      const ids = call.body.data.map(tag => tag.id);
       const more = { links: { tags: isAdding ? { add: ids } : { remove: ids } } };
-      const ifMatch = request.headers.get("if-match") ?? undefined;
-      const [data] = await writer.write({
-        author: principal,
-        operations: [{ op: "update", kind, id, more, ifMatch, pointer: "" }],
-        requestId,
-        isDry: false,
-        shown: { base: services.base, fields: new Map(), isListed: false },
-      });
-      return empty(204, { etag: String(data?.meta?.etag) });
+      const id = idOf(call, "assets");
+      const { data } = await write(
+        call,
+        { op: "update", kind: context.kind, id, more, pointer: "" },
+        context,
+      );
+      return empty(204, { etag: String(data.meta?.etag) });
     },
   });
 }

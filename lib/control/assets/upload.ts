@@ -5,16 +5,15 @@ import { fileName } from "../../authoring/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, route, streamedBody } from "../../http/mod.ts";
 import { OutboundError } from "../../outbound/outbound.ts";
-import type { Author } from "../access/authors.ts";
 import { runDraft } from "../draft.ts";
 import { type Home, homePartition } from "../entity.ts";
-import { answer, idOf, idParams } from "../jsonapi/calls.ts";
+import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
-import { type Input, type Kind, notFound, unknownRelated } from "../kind.ts";
+import { type Input, type Kind, unknownRelated } from "../kind.ts";
 import { requireRoom, unknownTags } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
-import type { ResourceRoutesContext } from "../write_calls.ts";
+import { type ResourceRoutesContext, write } from "../write_calls.ts";
 import { type AssetFiles, fileBytesMax, type NewFile } from "./files.ts";
 
 /** Time in ms in which a file has to arrive from another server. */
@@ -73,22 +72,21 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
     },
     errors: ["not_found", "forbidden", "conflict", "not_available", "not_acceptable"],
     handle: async call => {
-      const { principal, query, body, requestId } = call;
-      const { name: given, url, tag } = query;
+      const { name: given, url, tag } = call.query;
       const tags = tag?.toLowerCase().split(",") ?? [];
       const home: Home = { kind: "space", id: idOf(call, "spaces") };
-      await requireAccess(services, principal, home, { needed: "creator", noun: "space" });
+      await requireAccess(services, call.principal, home, { needed: "creator", noun: "space" });
       await Promise.all([requireTags(context, home, tags), requireRoom(services, home, 1)]);
       const id = await services.places.newId(home);
       const name = given ?? nameIn(url);
-      const file = url === undefined ? { name, body } : await fetched(context, name, url);
+      const file = url === undefined ? { name, body: call.body } : await fetched(context, name, url);
       const facts = await files.put(home, id, file);
       const more = {
         attributes: { name, ...facts },
-        refs: { space: home.id, uploader: principal.user.id },
+        refs: { space: home.id, uploader: call.principal.user.id },
         links: { tags: { add: tags } },
       };
-      const { data, isNew } = await createAsset(context, { id, home, more, author: principal, requestId });
+      const { data, isNew } = await createAsset(call, context, { id, home, more });
       const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
       return answer(call, { data }, headers, isNew ? 201 : 200) as never;
     },
@@ -146,34 +144,27 @@ interface NewAsset {
   readonly more: Partial<Input> & {
     readonly attributes: { readonly sha256: string; readonly bytes: number };
   };
-  readonly author: Author;
-  readonly requestId: string;
 }
 
 /** Creates the asset of a stored file, or removes the file where the space has it already. */
 async function createAsset(
-  { kind, files, services, reader, writer }: AssetRoutesContext,
-  { id, home, more, author, requestId }: NewAsset,
+  call: AuthorCall,
+  context: AssetRoutesContext,
+  { id, home, more }: NewAsset,
 ): Promise<{ readonly data: ResourceObject; readonly isNew: boolean }> {
-  const view = { include: [], fields: new Map() };
+  const { kind, files, reader, services } = context;
   const parent = { type: "spaces", id: home.id } as const;
   for (let attempt = 1; ; attempt++) {
     try {
-      const [data = null] = await writer.write({
-        author,
-        operations: [{ op: "add", kind, id, parent, more, pointer: "/data" }],
-        requestId,
-        isDry: false,
-        shown: { base: services.base, fields: view.fields, isListed: false },
-      });
-      if (data === null) throw notFound(kind.resource.noun);
+      const { data } = await write(call, { op: "add", kind, id, parent, more, pointer: "/data" }, context);
       return { data, isNew: true };
     } catch (error) {
       if (!(error instanceof AppError && error.code === "conflict") || attempt === attemptsMax) throw error;
       const same = await files.find(home, more.attributes.sha256);
       // Others may have removed it meanwhile.
+      const view = { include: [], fields: new Map() };
       const found =
-        same === null ? null : await reader.one(author, "assets", same.id, view).catch(ignoreMissing);
+        same === null ? null : await reader.one(call.principal, "assets", same.id, view).catch(ignoreMissing);
       if (found !== null) {
         await files.remove(home, id);
         return { data: found.data, isNew: false };

@@ -19,7 +19,6 @@ export function appKind(services: ControlServices): Kind {
   return {
     resource: resources.apps,
     records,
-    createdIn: ({ space }) => ({ under: { type: "spaces", id: space ?? "" } }),
     list: draft =>
       records
         .list(draft)

@@ -31,7 +31,6 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
   return {
     resource: resources.assets,
     records: ownRecords(assetKey),
-    createdIn: (_refs, _id, parent) => ({ under: parent }),
     board: ({ filters }) => ({ key: boardKey(filters), isExact: true }),
     present(entity) {
       const { name, sha256 } = entity.attributes;
@@ -76,7 +75,6 @@ export function tagKind(): Kind {
   return {
     resource: resources.tags,
     records: tagRecords,
-    createdIn: ({ space }) => ({ under: { type: "spaces", id: space ?? "" } }),
     list: draft => tagRecords.list(draft).map(({ id }) => id),
     prepare(entity, draft) {
       const nameOf = ({ attributes }: Entity): string => String(attributes.name).toLowerCase();

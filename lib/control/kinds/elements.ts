@@ -56,7 +56,6 @@ export function elementKind({ places, apps }: ControlServices): Kind {
     resource: resources.elements,
     records,
     wants: (_, written) => (written === undefined ? [] : [projectKey, ...eventKeysOf(written.event)]),
-    createdIn: ({ event }) => ({ under: { type: "events", id: event ?? "" } }),
     list(draft, eventId) {
       draft.want(eventKey(eventId));
       const contents = contentsOf(draft, eventId);

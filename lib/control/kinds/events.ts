@@ -33,7 +33,6 @@ import type { ControlServices } from "../services.ts";
 import { stagedKey, stagedWrites } from "../staged.ts";
 import { eventKey, orderElements, templateKey } from "./contents.ts";
 import { narrowEvents } from "./event_lists.ts";
-import { checkedServices } from "./tenants.ts";
 
 /** Boards of a project that order its events. */
 const boards = { start: "events", created: "events_created" } as const;
@@ -53,7 +52,6 @@ export function eventKind(services: ControlServices): Kind {
       // A copy in the making is noted until its event exists.
       ...(written === undefined ? [] : [openEventsKey, stagedKey(id)]),
     ],
-    createdIn: ({ project }) => ({ under: { type: "projects", id: project ?? "" } }),
     board: ({ sort, filters }, now) => {
       const before = filters.before === undefined ? undefined : Date.parse(String(filters.before)) / 1_000;
       const max = filters.state === "past" ? Math.min(now, before ?? now) : before;
@@ -64,7 +62,7 @@ export function eventKind(services: ControlServices): Kind {
     prepare(entity, draft, change) {
       const { elements } = change.input.lists ?? {};
       if (elements !== undefined) orderElements(draft, entity.id, elements, change.input);
-      return prepared(checkedServices(services, "event", entity, change), change);
+      return prepared(entity, change);
     },
     changed(entity, draft, change) {
       const { copied } = change.input;

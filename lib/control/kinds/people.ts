@@ -48,7 +48,6 @@ export const workflowKind: Kind = {
   resource: resources.workflows,
   records: workflows,
   homeOf: () => platformHome,
-  createdIn: () => ({ under: null, home: platformHome }),
   list: draft => workflows.list(draft).map(({ id }) => id),
 };
 
@@ -57,7 +56,6 @@ export function scopeRoleKind(services: ControlServices): Kind {
   return {
     resource: resources.scope_roles,
     records,
-    createdIn: (_refs, _id, parent) => ({ under: parent }),
     accessIn: async (id, home) => (await services.roles.grant(home.id, id))?.scope ?? home,
     list: (draft, parentId) =>
       grantsOf(draft)

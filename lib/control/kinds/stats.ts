@@ -10,7 +10,6 @@ export function statsKind(store: Store): Kind {
   return {
     resource: resources.stats,
     records: { keys: () => [], get: () => null, set: () => {} },
-    createdIn: () => ({ under: null }),
     async load({ id: projectId }, ids) {
       const counts = await readCounts(store, projectId, ids);
       return ids.map(id => {

@@ -21,7 +21,6 @@ export function templateKind(services: ControlServices): Kind {
     resource: resources.event_templates,
     records: ownRecords(templateKey),
     wants: id => [contentsKey(id)],
-    createdIn: ({ project }) => ({ under: { type: "projects", id: project ?? "" } }),
     list: listOf,
     present: ({ id }, draft, { isListed = false }) => ({
       attributes: {

@@ -1,6 +1,6 @@
 /** Organisations, spaces and projects. */
 
-import { type HomeKind, resources } from "../../authoring/mod.ts";
+import { resources } from "../../authoring/mod.ts";
 import {
   claimDomain,
   claimPlace,
@@ -23,14 +23,7 @@ import {
 import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
-import {
-  type BeforeChange,
-  type Change,
-  type Kind,
-  ownRecords,
-  type Started,
-  unprocessable,
-} from "../kind.ts";
+import { type BeforeChange, type Kind, ownRecords, type Started } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { enabledTypes, settleApp, useApp } from "./apps.ts";
 import { presentSettings, settleSettings, stageSettings } from "./settings.ts";
@@ -59,9 +52,7 @@ function organisationKind(services: ControlServices): Kind {
     records: ownRecords(() => "organisation", organisationCodec),
     homeOf: id => ({ kind: "organisation", id }),
     listFor: author => organisationsOf(services, author),
-    createdIn: (_, id) => ({ under: null, home: { kind: "organisation", id } }),
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
-    prepare: (entity, _, change) => checkedServices(services, "organisation", entity, change),
     changed(_, draft, { previous, author: { user }, now, home, input }) {
       if (previous !== null) return;
       const { rev, list } = draft.get<Grants>(grantsKey) ?? noGrants;
@@ -130,13 +121,8 @@ function spaceKind(services: ControlServices): Kind {
     resource: resources.spaces,
     records: ownRecords(() => "space", spaceCodec),
     homeOf: id => ({ kind: "space", id }),
-    createdIn: ({ organisation }, id) => ({
-      under: { type: "organisations", id: organisation ?? "" },
-      home: { kind: "space", id },
-    }),
     list: draft => draft.get<readonly string[]>(listKeys.organisation) ?? [],
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/spaces/${id}` } } }),
-    prepare: (entity, _, change) => checkedServices(services, "space", entity, change),
     async before(change) {
       const { id, isNew, input, isDry } = change;
       const organisation = { kind: "organisation", id: input.refs.organisation ?? "" } as const;
@@ -151,10 +137,6 @@ function projectKind(services: ControlServices): Kind {
     resource: resources.projects,
     records: ownRecords(() => "project", projectCodec),
     homeOf: id => ({ kind: "project", id }),
-    createdIn: ({ space }, id) => ({
-      under: { type: "spaces", id: space ?? "" },
-      home: { kind: "project", id },
-    }),
     list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
     present: (project, draft) => ({
       attributes: {
@@ -166,10 +148,8 @@ function projectKind(services: ControlServices): Kind {
       },
       ...presentSettings(project, draft),
     }),
-    prepare(entity, draft, change) {
-      const checked = checkedServices(services, "project", settleApp(entity, change.input), change);
-      return settleSettings(checked, change.previous, draft);
-    },
+    prepare: (entity, draft, { input, previous }) =>
+      settleSettings(settleApp(entity, input), previous, draft),
     async before(change) {
       const { id, isNew, input, isDry } = change;
       if (!isNew) return await stageSettings(services, change);
@@ -186,23 +166,6 @@ function projectKind(services: ControlServices): Kind {
       return { ...app, ...staged, refs, after };
     },
   };
-}
-
-/** Checks the settings of areas. */
-export function checkedServices<E extends { readonly attributes: Readonly<Record<string, unknown>> }>(
-  { settingsFaults }: ControlServices,
-  kind: HomeKind | "event",
-  entity: E,
-  { input }: Change,
-): E {
-  if (input.attributes.services === undefined) return entity;
-  const faults = settingsFaults(
-    kind,
-    entity.attributes.services as Readonly<Record<string, unknown>>,
-    `${input.pointer}/attributes/services`,
-  );
-  if (faults.length > 0) throw unprocessable(...faults);
-  return entity;
 }
 
 /** Lists a new space or project in its parent, and claims the beginning of its id. A list entry without a record is passed over. */
