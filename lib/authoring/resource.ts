@@ -5,7 +5,6 @@
  */
 
 import type * as v from "valibot";
-import { isoText, unixSeconds } from "./schemas.ts";
 
 /** Roles, each of which may do whatever an earlier one may. */
 export const roles = ["none", "viewer", "creator", "admin"] as const;
@@ -122,34 +121,3 @@ export interface Resource {
   /** Columns of tables. */
   readonly columns: readonly string[];
 }
-
-/** Checks a definition where it is written. */
-export function resource<const R extends Resource>(definition: R): R {
-  return definition;
-}
-
-/** Returns an attribute that may be written. */
-export function attribute<const M extends Omit<Attribute, "schema" | "description">>(
-  schema: v.GenericSchema,
-  description: string,
-  more?: M,
-): Attribute {
-  return { schema, description, ...more };
-}
-
-/** Returns an attribute that is answered alone. */
-export function readOnly(
-  schema: v.GenericSchema,
-  description: string,
-  more: Omit<Attribute, "schema" | "description" | "write"> = {},
-): Attribute {
-  return { schema, description, write: "never", ...more };
-}
-
-/** Attributes that every kept resource has. */
-export const timestamps = {
-  created_at: readOnly(unixSeconds, "When it was created, in Unix seconds"),
-  created_at_iso: readOnly(isoText, "`created_at` as ISO 8601"),
-  updated_at: readOnly(unixSeconds, "When it was last changed, in Unix seconds"),
-  updated_at_iso: readOnly(isoText, "`updated_at` as ISO 8601"),
-};

@@ -1,9 +1,18 @@
 /** Elements: what a show puts on screens. */
 
 import * as v from "valibot";
+import {
+  annotated,
+  attribute,
+  myRole,
+  owner,
+  readOnly,
+  resource,
+  timestamps,
+  withDefault,
+} from "../attributes.ts";
 import { elementStates } from "../element_times.ts";
-import { attribute, readOnly, resource, timestamps } from "../resource.ts";
-import { annotations, fieldList, line, seconds } from "../schemas.ts";
+import { fieldList, line, seconds } from "../schemas.ts";
 import { annotationFilter } from "./events.ts";
 
 const votes = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000));
@@ -13,6 +22,10 @@ const QuestionSchema = v.strictObject({
   options: v.optional(v.pipe(v.array(v.strictObject({ fields: fieldList(100) })), v.maxLength(100))),
 });
 const correctOption = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100));
+
+/** Returns an attribute that is frozen from the first publication on. */
+const draft = (schema: v.GenericSchema, description: string, value: unknown) =>
+  attribute(schema, description, { write: "draft", default: value });
 
 /** Polls, quizzes, messages and whatever else an app has types for. */
 export const elements = resource({
@@ -30,62 +43,36 @@ export const elements = resource({
       "Type of the content, one of the project's app",
       { write: "create", required: true },
     ),
-    name: attribute(line(0, 200), "Name for producers", { write: "draft", default: "" }),
-    label: attribute(line(0, 200), "Label for producers", { write: "draft", default: "" }),
-    start_mode: attribute(
+    name: draft(line(0, 200), "Name for producers", ""),
+    label: draft(line(0, 200), "Label for producers", ""),
+    start_mode: draft(
       v.picklist(["manual", "timecode"]),
       "`timecode`: it is published `start_offset` seconds after the begin of the event",
-      { write: "draft", default: "manual" },
+      "manual",
     ),
-    start_offset: attribute(seconds, "Seconds between the begin of the event and its publication", {
-      write: "draft",
-      default: 0,
-    }),
-    offset: attribute(seconds, "Alias of `start_offset`", { write: "draft", default: 0 }),
-    duration: attribute(seconds, "Seconds for which it is open; 0: until it is stopped or the event ends", {
-      write: "draft",
-      default: 0,
-    }),
-    duration_mode: attribute(v.picklist(["fixed"]), "How the duration is decided", {
-      write: "draft",
-      default: "fixed",
-    }),
-    certification: attribute(v.boolean(), "True if its results are to be certified", {
-      write: "draft",
-      default: false,
-    }),
-    include_in_latest_results_feed: attribute(v.boolean(), "True if the feed of latest results has it", {
-      write: "draft",
-      default: false,
-    }),
-    require_verified_user: attribute(v.boolean(), "True if only verified users may take part", {
-      write: "draft",
-      default: false,
-    }),
-    max_votes_per_user: attribute(votes, "Most votes of a user; 0 means no bound", {
-      write: "draft",
-      default: 1,
-    }),
-    max_votes_per_option: attribute(votes, "Most votes of a user for one option; 0 means no bound", {
-      write: "draft",
-      default: 1,
-    }),
-    min_options_per_vote: attribute(votes, "Fewest options of a vote", { write: "draft", default: 1 }),
-    max_options_per_vote: attribute(votes, "Most options of a vote", { write: "draft", default: 1 }),
-    reveal_results_mode: attribute(
+    start_offset: draft(seconds, "Seconds between the begin of the event and its publication", 0),
+    offset: draft(seconds, "Alias of `start_offset`", 0),
+    duration: draft(seconds, "Seconds for which it is open; 0: until it is stopped or the event ends", 0),
+    duration_mode: draft(v.picklist(["fixed"]), "How the duration is decided", "fixed"),
+    certification: draft(v.boolean(), "True if its results are to be certified", false),
+    include_in_latest_results_feed: draft(v.boolean(), "True if the feed of latest results has it", false),
+    require_verified_user: draft(v.boolean(), "True if only verified users may take part", false),
+    max_votes_per_user: draft(votes, "Most votes of a user; 0 means no bound", 1),
+    max_votes_per_option: draft(votes, "Most votes of a user for one option; 0 means no bound", 1),
+    min_options_per_vote: draft(votes, "Fewest options of a vote", 1),
+    max_options_per_vote: draft(votes, "Most options of a vote", 1),
+    reveal_results_mode: withDefault(
       v.picklist(["vote", "close", "event_end", "never", "manual"]),
       "When results are shown",
-      { default: "vote" },
+      "vote",
     ),
-    reveal_answer_mode: attribute(
+    reveal_answer_mode: withDefault(
       v.picklist(["auto", "manual"]),
       "`auto`: the answer is shown `reveal_answer_in` seconds after the end",
-      { default: "manual" },
+      "manual",
     ),
-    reveal_answer_in: attribute(seconds, "Seconds between the end and the answer", { default: 0 }),
-    reveal_answer_on_vote: attribute(v.boolean(), "True if a user sees the answer with the vote", {
-      default: false,
-    }),
+    reveal_answer_in: withDefault(seconds, "Seconds between the end and the answer", 0),
+    reveal_answer_on_vote: withDefault(v.boolean(), "True if a user sees the answer with the vote", false),
     correct_option: attribute(
       correctOption,
       "Number of the right option, counted from 1; 0 means that none is known",
@@ -101,10 +88,7 @@ export const elements = resource({
       join: "merge",
       nullable: true,
     }),
-    annotations: attribute(annotations, "Texts by key; a PATCH replaces the listed ones, null removes one", {
-      default: {},
-      join: "merge",
-    }),
+    annotations: annotated,
     state: readOnly(v.picklist(elementStates), "State at the time of the answer"),
     actions: readOnly(v.array(v.string()), "Actions that are possible now"),
     position: readOnly(v.number(), "Place in the order of the event, from 0"),
@@ -117,11 +101,11 @@ export const elements = resource({
     ...timestamps,
   },
   relationships: {
-    event: { kind: "one", type: "events", write: "create", required: true, description: "Its event" },
+    event: owner("events", "event"),
     parent: { kind: "one", type: "elements", write: "always", description: "The wrapper that shows it" },
     children: { kind: "many", type: "elements", description: "The elements of a wrapper, in order" },
     stats: { kind: "one", type: "stats", description: "Its statistics" },
-    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+    my_role: myRole,
   },
   actions: ["publish", "stop", "reveal_answer", "reveal_results", "revoke"],
   createActions: ["publish"],

@@ -1,9 +1,18 @@
 /** Events, their templates and statistics. */
 
 import * as v from "valibot";
+import {
+  annotated,
+  attribute,
+  myRole,
+  owner,
+  readOnly,
+  resource,
+  timestamps,
+  withDefault,
+} from "../attributes.ts";
 import { eventStates } from "../event_times.ts";
-import { attribute, readOnly, resource, timestamps } from "../resource.ts";
-import { annotations, fieldList, jsonObject, resourceName, seconds, unixSeconds } from "../schemas.ts";
+import { fieldList, jsonObject, resourceName, seconds, unixSeconds } from "../schemas.ts";
 
 const flag = v.picklist(["true", "false"], "Expected true or false");
 const statesFilter = v.pipe(
@@ -30,32 +39,32 @@ export const events = resource({
   write: "creator",
   attributes: {
     name: attribute(resourceName, "Name", { required: true }),
-    duration: attribute(seconds, "Seconds from begin to end; 0: until it is stopped", { default: 3_600 }),
+    duration: withDefault(seconds, "Seconds from begin to end; 0: until it is stopped", 3_600),
     original_duration: readOnly(scalar, "The duration before extra time, in seconds"),
-    start_mode: attribute(
+    start_mode: withDefault(
       v.picklist(["manual", "clock"]),
       "`clock`: it begins at `start_at`; `manual`: with the action `start`",
-      { default: "manual" },
+      "manual",
     ),
     start_at: attribute(unixSeconds, "When it begins, in Unix seconds; 0 or null for manual events", {
       nullable: true,
     }),
     start_at_iso: readOnly(scalar, "`start_at` as ISO 8601"),
-    end_mode: attribute(v.picklist(["duration", "scheduled"]), "`scheduled`: it ends at `end_at`", {
-      default: "duration",
-    }),
+    end_mode: withDefault(
+      v.picklist(["duration", "scheduled"]),
+      "`scheduled`: it ends at `end_at`",
+      "duration",
+    ),
     end_at: attribute(unixSeconds, "When it ends, in Unix seconds", { nullable: true }),
     end_at_iso: readOnly(scalar, "`end_at` as ISO 8601"),
-    repeat: attribute(v.boolean(), "True if a copy of it begins after its end", { default: false }),
-    repeat_in: attribute(
+    repeat: withDefault(v.boolean(), "True if a copy of it begins after its end", false),
+    repeat_in: withDefault(
       v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(525_600)),
       "Minutes between its end and the begin of the copy",
-      { default: 0 },
+      0,
     ),
-    on_demand_duration: attribute(seconds, "Seconds for which it stays on demand after its end", {
-      default: 0,
-    }),
-    extra_time_duration: attribute(seconds, "Seconds that the end is put off", { default: 0 }),
+    on_demand_duration: withDefault(seconds, "Seconds for which it stays on demand after its end", 0),
+    extra_time_duration: withDefault(seconds, "Seconds that the end is put off", 0),
     settings: attribute(
       fieldList(1_000),
       "Settings of the app for this event; a PATCH replaces the listed ones",
@@ -67,10 +76,7 @@ export const events = resource({
       heavy: true,
       role: "admin",
     }),
-    annotations: attribute(annotations, "Texts by key; a PATCH replaces the listed ones, null removes one", {
-      default: {},
-      join: "merge",
-    }),
+    annotations: annotated,
     state: readOnly(v.picklist(eventStates), "State at the time of the answer"),
     actions: readOnly(v.array(v.picklist(["start", "stop"])), "Actions that are possible now"),
     live_stats_uuid: readOnly(v.string(), "Id in the address of the live statistics"),
@@ -82,7 +88,7 @@ export const events = resource({
     ...timestamps,
   },
   relationships: {
-    project: { kind: "one", type: "projects", write: "create", required: true, description: "Its project" },
+    project: owner("projects", "project"),
     template: {
       kind: "one",
       type: "event_templates",
@@ -91,7 +97,7 @@ export const events = resource({
     },
     stats: { kind: "one", type: "stats", description: "Its statistics" },
     elements: { kind: "link", type: "elements", write: "always", description: "Its elements, in order" },
-    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+    my_role: myRole,
   },
   actions: ["start", "stop"],
   createActions: ["start"],
@@ -119,15 +125,15 @@ export const eventTemplates = resource({
   write: "creator",
   attributes: {
     name: attribute(resourceName, "Name", { required: true }),
-    duration: attribute(seconds, "Duration of its events, in seconds", { default: 3_600 }),
+    duration: withDefault(seconds, "Duration of its events, in seconds", 3_600),
     settings: attribute(fieldList(1_000), "Settings of its events", { join: "byKey", default: [] }),
-    annotations: attribute(annotations, "Texts by key", { default: {}, join: "merge" }),
+    annotations: annotated,
     elements: readOnly(v.array(jsonObject), "The elements of its events", { default: [], heavy: true }),
     element_count: readOnly(v.number(), "Number of its elements", { default: 0 }),
     ...timestamps,
   },
   relationships: {
-    project: { kind: "one", type: "projects", write: "create", required: true, description: "Its project" },
+    project: owner("projects", "project"),
     event: {
       kind: "one",
       type: "events",

@@ -1,7 +1,7 @@
 /** What the projects of a space share: apps with their content types, assets and tags. */
 
 import * as v from "valibot";
-import { attribute, readOnly, resource, timestamps } from "../resource.ts";
+import { attribute, owner, readOnly, resource, timestamps, withDefault } from "../attributes.ts";
 import { fileName, jsonObject, line, uuidText } from "../schemas.ts";
 
 const text = v.nullable(v.string());
@@ -34,7 +34,7 @@ export const apps = resource({
     ...timestamps,
   },
   relationships: {
-    space: { kind: "one", type: "spaces", write: "create", required: true, description: "Its space" },
+    space: owner("spaces", "space"),
   },
   lists: [{ under: "spaces", path: "apps" }],
   sorts: ["created_at"],
@@ -107,7 +107,7 @@ export const assets = resource({
   write: "creator",
   attributes: {
     name: attribute(fileName, "Name of the file"),
-    alt_text: attribute(line(0, 1_000), "What it shows; empty for decoration", { default: "" }),
+    alt_text: withDefault(line(0, 1_000), "What it shows; empty for decoration", ""),
     mime: readOnly(text, "Media type, found in the contents"),
     bytes: readOnly(v.number(), "Size", { default: 0 }),
     sha256: readOnly(text, "Digest of the contents, in hexadecimal digits"),
@@ -152,7 +152,7 @@ export const tags = resource({
     ...timestamps,
   },
   relationships: {
-    space: { kind: "one", type: "spaces", write: "create", required: true, description: "Its space" },
+    space: owner("spaces", "space"),
   },
   lists: [{ under: "spaces", path: "tags" }],
   sorts: ["name"],

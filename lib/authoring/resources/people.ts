@@ -1,7 +1,7 @@
 /** Authoring users, what they may do, and what they did. */
 
 import * as v from "valibot";
-import { attribute, readOnly, resource, timestamps } from "../resource.ts";
+import { attribute, readOnly, resource, timestamps, withDefault } from "../attributes.ts";
 import { jsonObject, line, unixSeconds } from "../schemas.ts";
 
 const email = v.pipe(v.string(), v.maxLength(254), v.email("Expected an e-mail address"));
@@ -159,7 +159,7 @@ export const workflows = resource({
       "Scopes where it can be started",
       { required: true },
     ),
-    enabled: attribute(v.boolean(), "True if it can be started", { default: true }),
+    enabled: withDefault(v.boolean(), "True if it can be started", true),
     ...timestamps,
   },
   relationships: {},

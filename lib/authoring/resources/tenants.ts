@@ -1,8 +1,17 @@
 /** Organisations, spaces and projects. */
 
 import * as v from "valibot";
-import { attribute, readOnly, resource, timestamps } from "../resource.ts";
-import { annotations, fieldList, jsonObject, locale, resourceName } from "../schemas.ts";
+import {
+  annotated,
+  attribute,
+  myRole,
+  owner,
+  readOnly,
+  resource,
+  timestamps,
+  withDefault,
+} from "../attributes.ts";
+import { fieldList, jsonObject, locale, resourceName } from "../schemas.ts";
 
 const domainShape = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/;
 
@@ -12,10 +21,7 @@ const shared = {
     "Settings of the platform's areas by section (leaderboards, location, identity, …), each checked by its area",
     { join: "merge", default: {}, heavy: true, role: "admin" },
   ),
-  annotations: attribute(annotations, "Texts by key; a PATCH replaces the listed ones, null removes one", {
-    default: {},
-    join: "merge",
-  }),
+  annotations: annotated,
   urls: readOnly(jsonObject, "Addresses of the resource"),
 } as const;
 
@@ -35,7 +41,7 @@ export const organisations = resource({
   },
   relationships: {
     spaces: { kind: "link", type: "spaces", description: "Its spaces" },
-    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+    my_role: myRole,
   },
   lists: [{ under: null, path: "organisations" }],
   sorts: ["name", "created_at"],
@@ -68,16 +74,10 @@ export const spaces = resource({
     ...timestamps,
   },
   relationships: {
-    organisation: {
-      kind: "one",
-      type: "organisations",
-      write: "create",
-      required: true,
-      description: "Its organisation",
-    },
+    organisation: owner("organisations", "organisation"),
     projects: { kind: "link", type: "projects", description: "Its projects" },
     apps: { kind: "link", type: "apps", description: "Its apps" },
-    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+    my_role: myRole,
   },
   lists: [{ under: "organisations", path: "spaces" }],
   sorts: ["name", "created_at"],
@@ -108,35 +108,27 @@ export const projects = resource({
         heavy: true,
       },
     ),
-    locales: attribute(v.pipe(v.array(locale), v.maxLength(100)), "Languages of the content", {
-      default: [],
-    }),
-    hidden_elements: attribute(typeNames, "Content types of the app that the project does not use", {
-      default: [],
-    }),
+    locales: withDefault(v.pipe(v.array(locale), v.maxLength(100)), "Languages of the content", []),
+    hidden_elements: withDefault(typeNames, "Content types of the app that the project does not use", []),
     enabled_types: readOnly(typeNames, "Content types of the app that the project uses", { default: [] }),
-    audio_sync_default_delay: attribute(delay, "Default delay of audio synchronisation, in seconds", {
-      default: 0,
-    }),
-    audio_sync_max_delay: attribute(delay, "Longest delay of audio synchronisation, in seconds", {
-      default: 0,
-    }),
-    certification_enabled: attribute(v.boolean(), "True if elements may be certified", { default: false }),
-    presence_counter: attribute(
+    audio_sync_default_delay: withDefault(delay, "Default delay of audio synchronisation, in seconds", 0),
+    audio_sync_max_delay: withDefault(delay, "Longest delay of audio synchronisation, in seconds", 0),
+    certification_enabled: withDefault(v.boolean(), "True if elements may be certified", false),
+    presence_counter: withDefault(
       v.strictObject({
         enabled: v.boolean(),
         min_threshold: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000_000)),
       }),
       "Shows how many fans are present, from a number of them on",
-      { default: { enabled: false, min_threshold: 0 } },
+      { enabled: false, min_threshold: 0 },
     ),
-    archived: attribute(v.boolean(), "True if it is kept for its records alone", { default: false }),
-    environment: attribute(v.picklist(["staging", "production"]), "Where it is used", { default: "staging" }),
+    archived: withDefault(v.boolean(), "True if it is kept for its records alone", false),
+    environment: withDefault(v.picklist(["staging", "production"]), "Where it is used", "staging"),
     ...shared,
     ...timestamps,
   },
   relationships: {
-    space: { kind: "one", type: "spaces", write: "create", required: true, description: "Its space" },
+    space: owner("spaces", "space"),
     app: {
       kind: "one",
       type: "apps",
@@ -145,7 +137,7 @@ export const projects = resource({
       description: "Its app; changed through its own path",
     },
     events: { kind: "link", type: "events", description: "Its events" },
-    my_role: { kind: "one", type: "scope_roles", description: "The caller's role" },
+    my_role: myRole,
   },
   lists: [{ under: "spaces", path: "projects" }],
   sorts: ["name", "created_at"],

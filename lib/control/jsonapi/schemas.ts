@@ -32,7 +32,7 @@ export const ResourceBody = v.strictObject({
 });
 
 /** Returns the schema of a body that creates or changes a resource, for the OpenAPI document. */
-function describedBody(resource: Resource, isNew: boolean): v.GenericSchema {
+export function bodySchema(resource: Resource, isNew: boolean): v.GenericSchema {
   const { type, attributes, relationships, actions = [], createActions = [] } = resource;
   const isWritten = ({ write = "always" }: Attribute | Relationship): boolean =>
     write === "always" || write === "draft" || (isNew && write === "create");
@@ -56,7 +56,8 @@ function describedBody(resource: Resource, isNew: boolean): v.GenericSchema {
   const data: Entries = { type: v.literal(type), attributes: v.exactOptional(v.object(written)) };
   if (!isNew) data.id = v.pipe(text, v.description("Id of the path"));
   if (Object.keys(related).length > 0) data.relationships = v.exactOptional(v.object(related));
-  return v.object({ data: v.object(data) });
+  const name = `${isNew ? "New" : "Changed"}${pascal(type)}`;
+  return once(name, () => v.object({ data: v.object(data) }));
 }
 
 /** Members of an object schema. */
@@ -87,16 +88,7 @@ function once(name: string, make: () => v.GenericSchema): v.GenericSchema {
   return made;
 }
 
-function resourceSchema(resource: Resource): v.GenericSchema {
-  return once(pascal(resource.type), () => objectSchema(resource));
-}
-
-/** Returns the schema of a body, for the OpenAPI document. */
-export function bodySchema(resource: Resource, isNew: boolean): v.GenericSchema {
-  return once(`${isNew ? "New" : "Changed"}${pascal(resource.type)}`, () => describedBody(resource, isNew));
-}
-
-function objectSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
+function resourceSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
   const shown: Entries = {};
   for (const [name, { description }] of Object.entries(attributes)) {
     shown[name] = v.exactOptional(v.pipe(v.unknown(), v.description(description)));
@@ -108,37 +100,37 @@ function objectSchema({ type, attributes, relationships }: Resource): v.GenericS
     const schema = kind === "link" ? v.object({ links: Links }) : v.object({ data });
     related[name] = v.exactOptional(v.pipe(schema, v.description(description)));
   }
-  return v.object({
-    type: v.literal(type),
-    id: text,
-    attributes: v.object(shown),
-    relationships: v.exactOptional(v.object(related)),
-    links: v.exactOptional(Links),
-    meta: v.exactOptional(Meta),
-  });
-}
-
-/** Returns the schema of an answer with one resource. */
-export function documentSchema(resource: Resource): v.GenericSchema {
-  return once(`${pascal(resource.type)}Document`, () =>
+  return once(pascal(type), () =>
     v.object({
-      data: resourceSchema(resource),
-      included: v.exactOptional(v.array(IncludedSchema)),
+      type: v.literal(type),
+      id: text,
+      attributes: v.object(shown),
+      relationships: v.exactOptional(v.object(related)),
       links: v.exactOptional(Links),
       meta: v.exactOptional(Meta),
     }),
   );
 }
 
+/** Returns the schema of an answer with one resource. */
+export function documentSchema(resource: Resource): v.GenericSchema {
+  return answerSchema(resource, "Document", schema => schema, v.exactOptional(Links));
+}
+
 /** Returns the schema of an answer with a list. */
 export function listSchema(resource: Resource): v.GenericSchema {
-  return once(`${pascal(resource.type)}List`, () =>
-    v.object({
-      data: v.array(resourceSchema(resource)),
-      included: v.exactOptional(v.array(IncludedSchema)),
-      links: Links,
-      meta: v.exactOptional(Meta),
-    }),
+  return answerSchema(resource, "List", schema => v.array(schema), Links);
+}
+
+function answerSchema(
+  resource: Resource,
+  form: "Document" | "List",
+  dataOf: (schema: v.GenericSchema) => v.GenericSchema,
+  links: v.ObjectEntries[string],
+): v.GenericSchema {
+  const included = v.exactOptional(v.array(IncludedSchema));
+  return once(pascal(resource.type) + form, () =>
+    v.object({ data: dataOf(resourceSchema(resource)), included, links, meta: v.exactOptional(Meta) }),
   );
 }
 
