@@ -68,8 +68,8 @@ export interface Relationship {
   readonly kind: "one" | "many" | "link";
   readonly type: ResourceType;
   readonly description: string;
-  /** When it may be written. @default "never" */
-  readonly write?: "create" | "always" | "never";
+  /** When it may be written; `links`: related records are added and removed through a path of their own. @default "never" */
+  readonly write?: "create" | "always" | "links" | "never";
   /** True if creation needs it. @default false */
   readonly required?: boolean;
 }

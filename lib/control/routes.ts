@@ -7,8 +7,7 @@
 import * as v from "valibot";
 import type { Operation, ResourceType } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, isNotModified, jsonApiMediaType, named, route } from "../http/mod.ts";
-import { annotationRoutes } from "./annotations.ts";
+import { type AnyRoute, isNotModified, jsonApiMediaType, route } from "../http/mod.ts";
 import { platformHome } from "./entity.ts";
 import {
   answer,
@@ -33,12 +32,11 @@ import {
 } from "./jsonapi/queries.ts";
 import { documentSchema, listSchema, pascal } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
+import { annotationRoutes, relationshipRoutes } from "./part_routes.ts";
 import { homeFor, homeOf, requireAccess } from "./services.ts";
 import {
-  bodyBytesMax,
   bodyOf,
   created,
-  exampleId,
   isDryRun,
   mismatch,
   newId,
@@ -71,9 +69,7 @@ function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute
     ...(has("change") && kind.resource.attributes.annotations !== undefined
       ? annotationRoutes(kind, readRoute(kind, context), changeRoute(kind, context))
       : []),
-    ...Object.entries(kind.resource.relationships).flatMap(([name, { kind: many, write: when }]) =>
-      many !== "one" && when === "always" ? [relationshipRoute(kind, name, context)] : [],
-    ),
+    ...Object.keys(kind.resource.relationships).flatMap(name => relationshipRoutes(kind, name, context)),
   ];
 }
 
@@ -244,54 +240,4 @@ function removeRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
       return { status: isDryRun(call) ? 200 : 204 } as never;
     },
   });
-}
-
-/** Builds the route that changes a relationship to many. */
-function relationshipRoute(kind: Kind, name: string, context: ResourceRoutesContext): AnyRoute {
-  const { type, noun, write: role, relationships } = kind.resource;
-  const to = relationships[name]?.type ?? type;
-  const identifier = v.strictObject({ type: v.literal(to), id: v.pipe(v.string(), v.description("Its id")) });
-  return route({
-    method: "PATCH",
-    path: `/api/v2/${type}/:${parameterOf(type)}/relationships/${name}`,
-    operation: `change${nameOf(type)}${pascal(name)}`,
-    summary: `Change the ${words(to)} of ${article(noun)}`,
-    description: `Takes all of them, in order. Needs the role ${role}.`,
-    auth: context.author,
-    params: idParams(type),
-    query: v.strictObject(dryRun),
-    body: {
-      schema: named(
-        `${nameOf(type)}${pascal(name)}`,
-        v.strictObject({ data: v.pipe(v.array(identifier), v.description("All of them, in order")) }),
-      ),
-      maxBytes: bodyBytesMax,
-      mediaTypes: [jsonApiMediaType],
-      example: { data: [{ type: to, id: exampleId }] } as never,
-    },
-    responses: { 204: { description: "It is changed" }, 200: { description: "It could be, with `dry_run`" } },
-    errors: writeErrors,
-    handle: async call => {
-      const object = { type, relationships: { [name]: call.body } };
-      const document = await write(
-        call,
-        { op: "update", kind, id: idOf(call, type), object, pointer: "/data" },
-        context,
-      ).catch((error: unknown) => {
-        throw inBody(error, `/data/relationships/${name}/data`);
-      });
-      const etag = String(document.data.meta?.etag);
-      return { status: isDryRun(call) ? 200 : 204, headers: { etag } } as never;
-    },
-  });
-}
-
-/** Lets the pointers of an error begin at the body of a relationship. */
-function inBody(error: unknown, prefix: string): unknown {
-  if (!(error instanceof AppError) || error.fields === undefined) return error;
-  const fields = error.fields.map(({ pointer, ...field }) => ({
-    ...field,
-    pointer: pointer.startsWith(prefix) ? `/data${pointer.slice(prefix.length)}` : pointer,
-  }));
-  return new AppError(error.code, error.message, { fields });
 }

@@ -268,7 +268,8 @@ function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumsta
   requireMatch(operation, previous, draft, circumstances);
   if (op === "remove") {
     if (previous !== null) kind.removed?.(previous, draft, circumstances);
-    return kind.records.set(draft, id, null);
+    kind.records.set(draft, id, null);
+    return;
   }
   const next = changedEntity(operation, previous, draft, circumstances);
   if (next !== previous) kind.records.set(draft, id, next);

@@ -23,8 +23,6 @@ const specialRows = [
   "POST /events/{}/clone",
   "POST /spaces/{}/assets",
   "GET /assets/{}/{}/{}",
-  "POST /assets/{}/relationships/tags",
-  "DELETE /assets/{}/relationships/tags",
   "GET /spaces/{}/media_types",
   "GET /spaces/{}/uploaders",
   "POST /apps/validate_spec_url",
@@ -39,7 +37,7 @@ const specialSchemas = [
   "MyRole",
   ...["NewSession", "Session", "SessionCode"],
   ...["Operations", "OperationResults", "EventClone"],
-  ...["AssetTags", "MediaTypesInUse", "Uploaders"],
+  ...["MediaTypesInUse", "Uploaders"],
   ...["NewSpecChecks", "SpecChecks", "SpecChecksDocument", "AppOfProject", "AppMoveDocument"],
   ...["CatalogueSpec", "CatalogueElements"],
 ];
@@ -72,9 +70,6 @@ function rowsOf({
   // A content type has its name in its project alone.
   const one = type === "content_types" ? `${listed[0]}/{}` : `/${type}/{}`;
   const isNoted = has("change") && attributes.annotations !== undefined;
-  const lines = Object.entries(relationships).filter(
-    ([, { kind, write }]) => kind !== "one" && write === "always",
-  );
   return [
     ...(has("list") ? listed.map(path => `GET ${path}`) : []),
     ...(has("create") ? created.map(path => `POST ${path}`) : []),
@@ -82,7 +77,14 @@ function rowsOf({
     ...(has("change") ? [`PATCH ${one}`] : []),
     ...(has("remove") ? [`DELETE ${one}`] : []),
     ...(isNoted ? [`GET ${one}/annotations`, `PATCH ${one}/annotations`] : []),
-    ...lines.map(([name]) => `PATCH ${one}/relationships/${name}`),
+    ...Object.entries(relationships).flatMap(([name, { kind, write = "never" }]) => {
+      const methods: Readonly<Record<string, readonly string[]>> = {
+        always: ["PATCH"],
+        links: ["POST", "DELETE"],
+      };
+      const line = kind === "one" ? [] : (methods[write] ?? []);
+      return line.map(method => `${method} ${one}/relationships/${name}`);
+    }),
   ];
 }
 
@@ -96,7 +98,7 @@ function schemasOf({ type, operations, relationships }: Resource): string[] {
   const has = (operation: Resource["operations"][number]): boolean => operations.includes(operation);
   const isShown = has("read") || has("create") || has("change") || type === "users";
   const lines = Object.entries(relationships).filter(
-    ([, { kind, write }]) => kind !== "one" && write === "always",
+    ([, { kind, write }]) => kind !== "one" && (write === "always" || write === "links"),
   );
   return [
     ...(isShown || has("list") ? [name] : []),

@@ -118,7 +118,12 @@ export const assets = resource({
   },
   relationships: {
     space: { kind: "one", type: "spaces", description: "Its space" },
-    tags: { kind: "many", type: "tags", description: "Its tags; changed through their own path" },
+    tags: {
+      kind: "many",
+      type: "tags",
+      write: "links",
+      description: "Its tags; changed through their own path",
+    },
     uploader: { kind: "one", type: "users", description: "Who uploaded it" },
   },
   lists: [{ under: "spaces", path: "assets" }],

@@ -1,5 +1,5 @@
 /**
- * Routes of assets beside those of the table: uploads, tags of an asset, what is in use, and the public files.
+ * Routes of assets beside those of the table: uploads, what is in use, and the public files.
  *
  * @module
  */
@@ -8,21 +8,11 @@ import * as v from "valibot";
 import { fileName, uuidText } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
-import {
-  type AnyRoute,
-  byteReply,
-  empty,
-  json,
-  jsonApiMediaType,
-  named,
-  open,
-  route,
-} from "../../http/mod.ts";
+import { type AnyRoute, byteReply, json, named, open, route } from "../../http/mod.ts";
 import { type Home, homePartition } from "../entity.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/calls.ts";
 import { assetTallies } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
-import { write } from "../write_calls.ts";
 import { type AssetRoutesContext, uploadRoute } from "./upload.ts";
 
 /** Most media types or uploaders that are listed; those with the most assets come first. */
@@ -31,62 +21,7 @@ const namesAtOnce = 16;
 
 /** Builds the routes. */
 export function assetRoutes(context: AssetRoutesContext): readonly AnyRoute[] {
-  return [
-    uploadRoute(context),
-    tagRoute("POST", context),
-    tagRoute("DELETE", context),
-    mediaTypesRoute(context),
-    uploadersRoute(context),
-    fileRoute(context),
-  ];
-}
-
-const TagsBody = named(
-  "AssetTags",
-  v.strictObject({
-    data: v.pipe(
-      v.array(
-        v.strictObject({
-          type: v.pipe(v.literal("tags"), v.description("Always `tags`")),
-          id: v.pipe(uuidText, v.description("Id of a tag")),
-        }),
-      ),
-      v.minLength(1),
-      v.maxLength(100),
-      v.description("The tags"),
-    ),
-  }),
-);
-
-function tagRoute(method: "POST" | "DELETE", context: AssetRoutesContext): AnyRoute {
-  const isAdding = method === "POST";
-  return route({
-    method,
-    path: "/api/v2/assets/:assetId/relationships/tags",
-    operation: isAdding ? "addAssetTags" : "removeAssetTags",
-    summary: isAdding ? "Add tags to an asset" : "Take tags off an asset",
-    description: `Tags that the asset has ${isAdding ? "already" : "not"} are no fault. Needs the role creator.`,
-    auth: context.author,
-    params: idParams("assets"),
-    body: {
-      schema: TagsBody,
-      mediaTypes: [jsonApiMediaType],
-      example: { data: [{ type: "tags", id: "0b000000-0000-8e07-b4f1-52a6c3d9e801" }] },
-    },
-    responses: { 204: { description: "The asset has the tags that it should have" } },
-    errors: ["not_found", "forbidden", "conflict", "precondition_failed"],
-    handle: async call => {
-      const ids = call.body.data.map(tag => tag.id);
-      const more = { links: { tags: isAdding ? { add: ids } : { remove: ids } } };
-      const id = idOf(call, "assets");
-      const { data } = await write(
-        call,
-        { op: "update", kind: context.kind, id, more, pointer: "" },
-        context,
-      );
-      return empty(204, { etag: String(data.meta?.etag) });
-    },
-  });
+  return [uploadRoute(context), mediaTypesRoute(context), uploadersRoute(context), fileRoute(context)];
 }
 
 const count = v.pipe(v.number(), v.description("Number of assets"));

@@ -158,7 +158,12 @@ function readRefs(
       : undefined;
     const at = `${pointer}/relationships${jsonPointer(name)}`;
     const write = relationship?.write ?? "never";
-    if (relationship === undefined || write === "never" || (write === "create" && !isNew)) {
+    if (
+      relationship === undefined ||
+      write === "never" ||
+      write === "links" ||
+      (write === "create" && !isNew)
+    ) {
       const detail =
         relationship === undefined ? "Is not a relationship of the resource" : "Cannot be written here";
       faults.push({ pointer: at, detail });
