@@ -356,7 +356,8 @@ function elements(open: OpenStore): void {
     let isOver = false;
     const readers = Array.from({ length: 4 }, async () => {
       while (!isOver) {
-        const { json } = await call(`/events/${event}/elements?page[count]=100&sort=-position`);
+        const { status, json, text } = await call(`/events/${event}/elements?page[count]=100&sort=-position`);
+        assert.equal(status, 200, text);
         const labels = new Set(
           json.data.map(({ attributes }: { attributes: { label: string } }) => attributes.label),
         );
