@@ -5,7 +5,18 @@
  */
 
 import { readFile } from "node:fs/promises";
-import { type Document, isCollection, isNode, LineCounter, parseDocument } from "yaml";
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  Scalar,
+  visit,
+  type YAMLMap,
+} from "yaml";
 import type { LocatedDocument } from "../../lib/cli/mod.ts";
 
 /** Largest file, in bytes. */
@@ -44,7 +55,10 @@ export function parseDocumentText(text: string, path: string): LocatedDocument {
     const { line, col } = lines.linePos(offset);
     return `${path}:${line}:${col}`;
   };
-  const faults = [...parsed.errors, ...parsed.warnings];
+  const mended = new Set(mendReferences(parsed));
+  const faults = [...parsed.errors, ...parsed.warnings].filter(
+    ({ code, pos }) => code !== "NON_STRING_KEY" || !mended.has(pos[0]),
+  );
   if (faults.length > 0) {
     const messages = faults.map(({ message, pos }) => `\n  ${positionOf(pos[0])}: ${message}`);
     throw new Error(`Cannot read ${path} as JSON or YAML:${messages.join("")}`);
@@ -53,6 +67,33 @@ export function parseDocumentText(text: string, path: string): LocatedDocument {
     document: parsed.toJS({ maxAliasCount: aliasesMax }),
     locate: pointer => positionOf(offsetOf(parsed, pointer)),
   };
+}
+
+/**
+ * Turns references without quotes, such as `{{name}}`, into text: to YAML they are maps whose key is a map. Returns the offsets of
+ * those keys.
+ */
+function mendReferences(parsed: Document): readonly number[] {
+  const offsets: number[] = [];
+  visit(parsed, {
+    Map(key, node) {
+      const inner = onlyKeyOf(node);
+      const name = isMap(inner) ? onlyKeyOf(inner) : null;
+      if (key === "key" || !isMap(inner) || !isScalar(name) || !/^[\w.-]+$/.test(String(name.source))) return;
+      offsets.push(inner.range?.[0] ?? -1);
+      const text = new Scalar(`{{${name.source}}}`);
+      text.range = node.range ?? null;
+      if (node.anchor !== undefined) text.anchor = node.anchor;
+      return text;
+    },
+  });
+  return offsets;
+}
+
+/** Returns the only key of a flow map in which it has no value. */
+function onlyKeyOf({ flow, items }: YAMLMap): unknown {
+  const [pair, ...others] = items;
+  return flow === true && others.length === 0 && pair?.value === null ? pair.key : null;
 }
 
 function offsetOf({ contents }: Document, pointer: string): number {
