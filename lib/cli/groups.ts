@@ -5,6 +5,13 @@ export const groups: readonly CommandGroup[] = [
   { word: "orgs", isOurs: false, load: async () => (await import("./orgs.ts")).orgsCommands },
   { word: "spaces", isOurs: false, load: async () => (await import("./orgs.ts")).spacesCommands },
   { word: "projects", isOurs: false, load: async () => [(await import("./projects.ts")).clientTokenCommand] },
+  { word: "events", isOurs: false, load: async () => (await import("./events/events.ts")).eventsCommands },
+  {
+    word: "elements",
+    isOurs: false,
+    load: async () => (await import("./elements/elements.ts")).elementsCommands,
+  },
+  { word: "smoke", isOurs: false, load: async () => (await import("./events/smoke.ts")).smokeCommands },
   { word: "export", isOurs: false, load: async () => [(await import("./exports.ts")).decryptCommand] },
   { word: "scope", isOurs: false, load: async () => (await import("./scope.ts")).scopeCommands },
   { word: "login", isOurs: true, load: async () => (await import("./login.ts")).loginCommands },

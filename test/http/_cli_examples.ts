@@ -5,6 +5,7 @@ import type { CommandSpec } from "../../lib/cli/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
+import { eventExamples } from "./_cli_event_examples.ts";
 import { operatorToken, resource, to } from "./_control_examples.ts";
 
 /** A platform with an operator, for commands. */
@@ -109,4 +110,5 @@ export const cliExamples: Readonly<Record<string, Prepare>> = {
   "tokens list": nothing,
   "tokens create": nothing,
   "tokens revoke": withToken,
+  ...eventExamples,
 };

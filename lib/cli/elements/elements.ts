@@ -1,0 +1,292 @@
+/** Commands about elements. */
+
+import { eventFlag, to } from "../events/fields.ts";
+import { id } from "../frame/checks.ts";
+import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
+import { pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import { exits, invalid, wrongUsage } from "../frame/errors.ts";
+import { record, rows } from "../frame/output.ts";
+import { applyElements, exportElements, isDraft, readFile, requireActive } from "./apply.ts";
+import { changeOf, listElements, sendOperations } from "./batches.ts";
+import { cloneFrom, cloneGroup } from "./copy.ts";
+import {
+  type Item,
+  listTemplates,
+  showSchema,
+  showTemplate,
+  templateOf,
+  typeOf,
+  variablesIn,
+} from "./types.ts";
+
+/** `elements create`. */
+const createElement: CommandSpec = {
+  words: ["elements", "create"],
+  summary: "Create an element from a template, a file and values",
+  flags: {
+    event: eventFlag,
+    type: {
+      value: "content type",
+      description: "Its content type, such as poll; otherwise that of the file",
+    },
+    template: { description: "Begin with the template that the app of the project has for the type" },
+    var: {
+      value: "path=value",
+      description: "Set a variable of the template, or a member such as fields.title; =@path reads a file",
+      repeated: true,
+    },
+    file: { value: "path", description: "YAML or JSON of the element; - reads stdin" },
+  },
+  changes: "Creates an element, as a draft",
+  examples: [
+    "elements create --event $EVENT --type message --var fields.body=Hello",
+    "elements create --event $EVENT --type poll --template",
+    "elements create --event $EVENT --file poll.yaml",
+  ],
+  requests: 1,
+  output: record({
+    id: ["ID", "text"],
+    type: ["TYPE", "text"],
+    name: ["NAME", "text"],
+    state: ["STATE", "text"],
+  }),
+  exits: { [exits.invalid]: "The element has errors, or a {{…}} is left" },
+  async run(input, context) {
+    const { event = "" } = input.flags;
+    const item = await itemOf(input, context);
+    const { attributesOfItem } = await import("./file.ts");
+    const { attributes, faults } = attributesOfItem(item, "");
+    const left = variablesIn(item);
+    if (left.length > 0) {
+      throw invalid(`Nothing is set for ${left.join(", ")}`, {
+        hint: `Set it with ${left.map(name => `--var ${name}=…`).join(" ")}`,
+      });
+    }
+    if (faults.length > 0) {
+      const details = faults.map(({ pointer, detail }) => `${pointer || "/"}: ${detail}`);
+      throw invalid("The element has errors", { details });
+    }
+    const { data } = await (await context.api()).write("POST", "/elements", {
+      within: { kind: "event", id: event },
+      document: { data: { type: "elements", attributes, relationships: { event: to("events", event) } } },
+    });
+    const { name, state, content_type: type } = data.attributes;
+    return { data: { id: data.id, type, name, state } };
+  },
+};
+
+/** Joins template, file and values of the command line. */
+async function itemOf({ flags, lists }: CliInput, context: CliContext): Promise<Item> {
+  const { event = "", file: path, template } = flags;
+  const given = path === undefined ? {} : (await readFile(context, path)).document;
+  if (!isMap(given)) throw invalid(`${path} has to be one element, as a map`);
+  const type = flags.type ?? given.type;
+  if (typeof type !== "string") throw wrongUsage("elements create needs --type, or a file with a type");
+  let item: Item = given;
+  if (template !== undefined) {
+    const { data } = await (await context.api()).get(pathOf({ kind: "event", id: event }));
+    item = merged(templateOf(await typeOf(context, type, relation(data, "project") ?? "")), given) as Item;
+  }
+  item = { ...item, type };
+  for (const pair of lists.var ?? []) item = await withVariable(item, pair, context);
+  return item;
+}
+
+/** Sets a variable where there is one of the name, else the member at a path. */
+async function withVariable(item: Item, pair: string, { files }: CliContext): Promise<Item> {
+  const [, name = "", given = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+  if (name === "") throw wrongUsage("--var must be path=value");
+  const text = given.startsWith("@") ? await files.readText(given.slice(1), 1_048_576) : given;
+  if (text === null) throw invalid(`There is no file ${given.slice(1)}`, { code: "no_file" });
+  const value = given.startsWith("@") ? text : parsed(text);
+  if (!variablesIn(item).includes(name)) return withMember(item, name.split("."), value) as Item;
+  const pattern = new RegExp(`\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`, "g");
+  const fill = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(fill);
+    if (isMap(part))
+      return Object.fromEntries(Object.entries(part).map(([key, member]) => [key, fill(member)]));
+    if (typeof part !== "string") return part;
+    return part.replace(pattern, "") === "" && part !== "" ? value : part.replace(pattern, () => text);
+  };
+  return fill(item) as Item;
+}
+
+function withMember(target: unknown, [key = "", ...path]: readonly string[], value: unknown): unknown {
+  const inner = (before: unknown): unknown => (path.length === 0 ? value : withMember(before, path, value));
+  if (Array.isArray(target) && /^\d{1,3}$/.test(key) && Number(key) <= target.length) {
+    return Number(key) === target.length
+      ? [...target, inner(undefined)]
+      : target.with(Number(key), inner(target[Number(key)]));
+  }
+  const map = isMap(target) ? target : {};
+  return { ...map, [key]: inner(Object.hasOwn(map, key) ? map[key] : undefined) };
+}
+
+/** `elements list`. */
+const list: CommandSpec = {
+  words: ["elements", "list"],
+  summary: "List the elements of an event in their order",
+  flags: { event: eventFlag },
+  examples: ["elements list --event $EVENT"],
+  requests: 1,
+  output: rows({
+    position: ["#", "whole"],
+    id: ["ID", "text"],
+    type: ["TYPE", "text"],
+    name: ["NAME", "text"],
+    state: ["STATE", "text"],
+    start_offset: ["OFFSET", "whole?"],
+    parent: ["PARENT", "text?"],
+  }),
+  async run({ flags: { event = "" } }, { api, terminal }) {
+    const elements = await listElements(await api(), event);
+    const data = elements.map(element => {
+      const {
+        position,
+        content_type: type,
+        name,
+        state,
+        start_mode: mode,
+        start_offset: at,
+      } = element.attributes;
+      const parent = relation(element, "parent");
+      const offset = mode === "timecode" ? Number(at) : null;
+      return { position: Number(position), id: element.id, type, name, state, start_offset: offset, parent };
+    });
+    if (!terminal.isTerminal.stdout) return { data };
+    const columns = ["#", "ID", "TYPE", "NAME", "STATE", "OFFSET", "PARENT"];
+    const lines = data.map(({ parent, name, start_offset: at, ...one }) => [
+      ...[
+        one.position,
+        one.id,
+        one.type,
+        parent === null ? name : `  ${name}`,
+        one.state,
+        at ?? "",
+        parent ?? "",
+      ],
+    ]);
+    return { data, shown: { columns, rows: lines.map(line => line.map(String)) } };
+  },
+};
+
+/** `elements publish`. */
+const publish: CommandSpec = {
+  words: ["elements", "publish"],
+  summary: "Publish an element, or all drafts of an event",
+  args: [{ name: "id", description: "The element", optional: true, check: id }],
+  flags: {
+    event: {
+      value: "id",
+      description: "Publish all drafts of this event, children before wrappers",
+      check: id,
+    },
+    "dry-run": { description: "Ask the server whether it would, and change nothing" },
+  },
+  changes: "Publishes elements, all or none of each 500",
+  examples: ["elements publish --event $EVENT", "elements publish $DRAFT"],
+  requests: 3,
+  output: rows({
+    level: ["LEVEL", "whole"],
+    id: ["ID", "text"],
+    type: ["TYPE", "text"],
+    result: ["RESULT", "text"],
+  }),
+  exits: {
+    [exits.ok]: "Published, or nothing to publish",
+    [exits.conflict]: "The event is not running, or a child of the wrapper is not published",
+  },
+  async run({ args: [elementId], flags: { event, "dry-run": dry } }, context) {
+    if ((elementId === undefined) === (event === undefined)) {
+      throw wrongUsage("elements publish needs an id or --event, and not both");
+    }
+    const isDryRun = dry !== undefined;
+    return elementId === undefined
+      ? await publishAll(context, event ?? "", isDryRun)
+      : await publishOne(context, elementId, isDryRun);
+  },
+};
+
+async function publishOne(context: CliContext, elementId: string, isDryRun: boolean): Promise<CliResult> {
+  const api = await context.api();
+  const within = { kind: "element", id: elementId } as const;
+  const { data: element, included } = await api.get(pathOf(within), { include: "event" });
+  const { content_type: type, state } = element.attributes;
+  const row = { level: relation(element, "parent") === null ? 0 : 1, id: elementId, type };
+  if (!isDraft(element) && state !== "future") return { data: [{ ...row, result: `already ${state}` }] };
+  const event = included("events", relation(element, "event"));
+  if (event !== undefined) requireActive(event);
+  const document = { data: { type: "elements", id: elementId, attributes: { action: "publish" } } };
+  await api.write("PATCH", pathOf(within), { within, document, isDryRun });
+  return { data: [{ ...row, result: isDryRun ? "would be published" : "published" }] };
+}
+
+async function publishAll(context: CliContext, eventId: string, isDryRun: boolean): Promise<CliResult> {
+  const api = await context.api();
+  const within = { kind: "event", id: eventId } as const;
+  const { data: event } = await api.get(pathOf(within));
+  const all = await listElements(api, eventId);
+  const drafts = all.filter(isDraft);
+  if (drafts.length > 0) requireActive(event);
+  const isWaiting = (wrapper: ResourceObject): boolean =>
+    all.some(child => relation(child, "parent") === wrapper.id && child.attributes.state === "future");
+  const wrappers = new Set(all.map(child => relation(child, "parent")));
+  const ready = drafts.filter(element => !isWaiting(element));
+  const [first, last] = [false, true].map(isWrapper =>
+    ready.filter(({ id }) => wrappers.has(id) === isWrapper),
+  );
+  const ordered = [...(first ?? []), ...(last ?? [])];
+  const operations = ordered.map(({ id }) => changeOf({ ref: { id }, attributes: { action: "publish" } }));
+  await sendOperations(context, operations, {
+    within,
+    isDryRun,
+    where: ({ data }, pointer) => `${(data as { readonly id: string }).id}${pointer}`,
+  });
+  const rowOf = (element: ResourceObject, result: string) => ({
+    level: relation(element, "parent") === null ? 0 : 1,
+    id: element.id,
+    type: element.attributes.content_type,
+    result,
+  });
+  const waiting = drafts.filter(isWaiting);
+  const data = [
+    ...ordered.map(element => rowOf(element, isDryRun ? "would be published" : "published")),
+    ...waiting.map(element => rowOf(element, "waits for scheduled children")),
+  ];
+  return { data, notes: data.length === 0 ? ["Nothing to publish"] : [] };
+}
+
+/** Commands that begin with `elements`. */
+export const elementsCommands: readonly CommandSpec[] = [
+  applyElements,
+  cloneFrom,
+  cloneGroup,
+  createElement,
+  exportElements,
+  list,
+  publish,
+  showSchema,
+  showTemplate,
+  listTemplates,
+];
+
+function merged(below: unknown, above: unknown): unknown {
+  if (!isMap(below) || !isMap(above)) return above;
+  const names = Object.keys(above).map(name => [
+    name,
+    Object.hasOwn(below, name) ? merged(below[name], above[name]) : above[name],
+  ]);
+  return { ...below, ...Object.fromEntries(names) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isMap(value: unknown): value is Item {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

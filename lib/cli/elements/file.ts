@@ -1,0 +1,216 @@
+/**
+ * Elements in files: a list of maps with `type`, `name`, contents as people write them, and other attributes by their names.
+ * `{{name}}` stands for the id of another element; `parent`, or `children` of the wrapper, say what shows an element.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { resources } from "../../authoring/mod.ts";
+import { jsonPointer } from "../../errors/mod.ts";
+import { issueDetail } from "../../http/mod.ts";
+import { attributesOf, type ElementContent } from "../element_content.ts";
+import { suggestion } from "../frame/suggest.ts";
+import { type Attributes, refsIn } from "./batches.ts";
+
+/** A fault of a file. */
+export interface FileFault {
+  /** JSON Pointer into the file. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** An element of a file. Its attributes are those of the API, and name others as `{lid: name}`. */
+export interface FileElement {
+  readonly pointer: string;
+  readonly name: string;
+  readonly attributes: Attributes;
+  /** Name of the wrapper; undefined where the file says none. */
+  readonly parent: string | undefined;
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+const definitions = resources.elements.attributes;
+const own = ["type", "name", "question", "options", "fields", "parent", "children"];
+/** Attributes that files write by their names. `offset` is another name of `start_offset`. */
+const plainNames = Object.keys(definitions).filter(
+  name =>
+    definitions[name]?.write !== "never" &&
+    !["content_type", "name", "question", "custom_fields", "offset"].includes(name),
+);
+const known = [...own, ...plainNames];
+
+/** Returns the attributes that an item of a file stands for, and what is wrong with it. */
+export function attributesOfItem(
+  item: unknown,
+  pointer: string,
+): { readonly attributes: Attributes; readonly faults: readonly FileFault[] } {
+  const fault = (at: string, detail: string): FileFault => ({ pointer: pointer + at, detail });
+  if (!isMap(item)) return { attributes: {}, faults: [fault("", "Expected an element, as a map")] };
+  const faults = Object.keys(item)
+    .filter(name => !known.includes(name))
+    .map(name => fault(jsonPointer(name), `There is no member ${name}.${suggestion(name, known)}`));
+  if (item.options !== undefined && !Array.isArray(item.options)) {
+    return { attributes: {}, faults: [...faults, fault("/options", "Expected a list")] };
+  }
+  const { type, name = "" } = item;
+  const plain = plainNames.flatMap(each => (item[each] === undefined ? [] : [[each, item[each]] as const]));
+  const attributes: Attributes = {
+    content_type: type,
+    name,
+    ...Object.fromEntries(plain),
+    ...attributesOf(item as Parameters<typeof attributesOf>[0]),
+  };
+  for (const [each, value] of Object.entries(attributes)) {
+    const definition = definitions[each];
+    if (definition === undefined || (value === null && definition.nullable === true)) continue;
+    const { issues = [] } = v.safeParse(definition.schema, value);
+    for (const issue of issues) {
+      const path = [each, ...(issue.path ?? []).map(({ key }) => String(key))];
+      faults.push({
+        pointer: filePointer(pointer, attributes, jsonPointer(...path)),
+        detail: issueDetail(issue),
+      });
+    }
+  }
+  return { attributes, faults };
+}
+
+/** Returns the place in the file of a place in the attributes or relationships of an element. */
+export function filePointer(pointer: string, attributes: Attributes, inAttributes: string): string {
+  const [, name = "", ...path] = inAttributes.split("/");
+  const { question, custom_fields: custom } = attributes as ElementContent;
+  const keyOf = (fields: ElementContent["custom_fields"], index = ""): string =>
+    jsonPointer(String(fields?.[Number(index)]?.key ?? ""));
+  const [part, index = "", , inner] = path;
+  if (name === "content_type") return `${pointer}/type`;
+  if (name === "relationships") return `${pointer}/${part}`;
+  if (name === "custom_fields") return `${pointer}/fields${keyOf(custom, part)}`;
+  if (name !== "question") return pointer + inAttributes;
+  if (part !== "options") return `${pointer}/question${keyOf(question?.fields, index)}`;
+  const option = question?.options?.[Number(index)];
+  return `${pointer}/options/${index}${inner === undefined ? "" : keyOf(option?.fields, inner)}`;
+}
+
+/** Reads a file of elements. `others` are the names of elements that the event has already. */
+export function elementsOfFile(
+  document: unknown,
+  others: ReadonlySet<string>,
+): { readonly elements: readonly FileElement[]; readonly faults: readonly FileFault[] } {
+  if (!Array.isArray(document)) {
+    return { elements: [], faults: [{ pointer: "", detail: "Expected a list of elements" }] };
+  }
+  const names = new Map<string, number>();
+  const faults: FileFault[] = [];
+  for (const [index, item] of document.entries()) {
+    const { name } = isMap(item) ? item : {};
+    if (typeof name !== "string" || name === "") {
+      if (isMap(item))
+        faults.push({ pointer: `/${index}`, detail: "Expected a name, which tells elements apart" });
+    } else if (names.has(name)) {
+      faults.push({ pointer: `/${index}/name`, detail: `Expected another name: ${name} is taken` });
+    } else names.set(name, index);
+  }
+  /** A name in the text of a reference; what nobody has is a fault. */
+  const find = (text: unknown, pointer: string): string | undefined => {
+    const inner = String(text).replace(/^\{\{(.*)\}\}$/s, "$1");
+    const found = [inner, inner.trim()].find(name => names.has(name) || others.has(name));
+    if (found === undefined) faults.push({ pointer, detail: `No element is named ${inner.trim()}` });
+    return found;
+  };
+  const parents = parentsOf(document, find, faults);
+  const elements = document.map((item: unknown, index): FileElement => {
+    const pointer = `/${index}`;
+    const read = attributesOfItem(item, pointer);
+    faults.push(...read.faults);
+    const { question, custom_fields: custom, ...rest } = read.attributes;
+    const contents = {
+      ...(question === undefined ? {} : { question }),
+      ...(custom === undefined ? {} : { custom_fields: custom }),
+    };
+    const linked = withReferences(contents, "", (text, at) =>
+      find(text, filePointer(pointer, read.attributes, at)),
+    );
+    const name = String(rest.name);
+    return { pointer, name, attributes: { ...rest, ...(linked as object) }, parent: parents.get(name) };
+  });
+  faults.push(...cyclesOf(elements));
+  return { elements, faults };
+}
+
+/** Returns the names of wrappers by the names of what they show. */
+function parentsOf(
+  items: readonly unknown[],
+  find: (text: unknown, pointer: string) => string | undefined,
+  faults: FileFault[],
+): ReadonlyMap<string, string> {
+  const parents = new Map<string, string>();
+  const note = (child: string | undefined, parent: string | undefined, pointer: string): void => {
+    if (child === undefined || parent === undefined) return;
+    const before = parents.get(child);
+    if (before !== undefined && before !== parent)
+      faults.push({ pointer, detail: `${child} is a child of ${before} already` });
+    else parents.set(child, parent);
+  };
+  for (const [index, item] of items.entries()) {
+    if (!isMap(item)) continue;
+    const { name, parent, children } = item;
+    const at = `/${index}`;
+    if (parent !== undefined) note(String(name), find(parent, `${at}/parent`), `${at}/parent`);
+    if (children === undefined) continue;
+    if (!Array.isArray(children))
+      faults.push({ pointer: `${at}/children`, detail: "Expected a list of names" });
+    else
+      for (const [nth, child] of children.entries()) {
+        const place = `${at}/children/${nth}`;
+        note(find(child, place), String(name), place);
+      }
+  }
+  return parents;
+}
+
+/** Replaces texts that are a reference. */
+function withReferences(
+  value: unknown,
+  pointer: string,
+  find: (text: string, pointer: string) => string | undefined,
+): unknown {
+  if (typeof value === "string") {
+    if (!/^\{\{.+\}\}$/s.test(value)) return value;
+    const lid = find(value, pointer);
+    return lid === undefined ? value : { lid };
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value))
+    return value.map((item, index) => withReferences(item, `${pointer}/${index}`, find));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      withReferences(member, pointer + jsonPointer(key), find),
+    ]),
+  );
+}
+
+/** Returns a fault for each circle of references. */
+function cyclesOf(elements: readonly FileElement[]): readonly FileFault[] {
+  const byName = new Map(elements.map(element => [element.name, element]));
+  const done = new Set<string>();
+  const faults: FileFault[] = [];
+  const visit = (name: string, path: readonly string[]): void => {
+    const element = byName.get(name);
+    if (path.includes(name)) {
+      const cycle = [...path.slice(path.indexOf(name)), name].join(" → ");
+      faults.push({ pointer: element?.pointer ?? "", detail: `References go in a circle: ${cycle}` });
+    }
+    if (element === undefined || done.has(name)) return;
+    done.add(name);
+    for (const { lid } of refsIn(element.attributes)) visit(lid, [...path, name]);
+  };
+  for (const { name } of elements) visit(name, []);
+  return faults;
+}
+
+function isMap(value: unknown): value is Item {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,108 @@
+/** Elements of the API as items of a file, as copies, and beside those of a file. */
+
+import { resources } from "../../authoring/mod.ts";
+import { canonicalJson } from "../../http/mod.ts";
+import { dataOf, type ElementContent } from "../element_content.ts";
+import { type ResourceObject, relation } from "../frame/control_api.ts";
+import { type Attributes, refsIn } from "./batches.ts";
+import type { FileElement } from "./file.ts";
+
+const definitions = resources.elements.attributes;
+
+/** Returns attributes in which the ids of elements are references. */
+export function linkedAttributes(attributes: Attributes, lids: ReadonlyMap<string, string>): Attributes {
+  return replaced(attributes, text => {
+    const lid = lids.get(text);
+    return lid === undefined ? text : { lid };
+  }) as Attributes;
+}
+
+/** Returns the attributes of an element that a copy of it takes, without those that are at their default. */
+export function copiedAttributes({ attributes }: ResourceObject): Attributes {
+  const { annotations = {}, ...others } = attributes;
+  const kept = Object.entries(annotations as Attributes).filter(([key]) => !/^(manifest|smoke)\//.test(key));
+  const copied = { ...others, annotations: Object.fromEntries(kept) };
+  const isWritten = ([name, value]: readonly [string, unknown]): boolean => {
+    const definition = definitions[name];
+    if (definition === undefined || definition.write === "never" || name === "offset") return false;
+    return canonicalJson(value) !== canonicalJson(definition.default ?? null);
+  };
+  return Object.fromEntries(Object.entries(copied).filter(isWritten));
+}
+
+/** Writes elements as items of a file, in which names tell them apart and stand for ids. */
+export function itemsOf(elements: readonly ResourceObject[]): readonly Attributes[] {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const { id, attributes } of elements) {
+    const base = String(attributes.name || attributes.content_type);
+    let name = base;
+    for (let nth = 2; taken.has(name); nth++) name = `${base}-${nth}`;
+    taken.add(name);
+    names.set(id, name);
+  }
+  const reference = (id: string): string => {
+    const name = names.get(id);
+    return name === undefined ? id : `{{${name}}}`;
+  };
+  return elements.map(element => {
+    const { content_type: type, name: _, question, custom_fields, ...others } = copiedAttributes(element);
+    const children = elements.filter(each => relation(each, "parent") === element.id);
+    const contents = dataOf({ question, custom_fields } as ElementContent);
+    return {
+      type,
+      name: names.get(element.id),
+      ...others,
+      ...(replaced(contents, reference) as object),
+      ...(children.length === 0 ? {} : { children: children.map(({ id }) => reference(id)) }),
+    };
+  });
+}
+
+function replaced(value: unknown, textOf: (text: string) => unknown): unknown {
+  if (typeof value === "string") return textOf(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(item => replaced(item, textOf));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replaced(member, textOf)]));
+}
+
+/**
+ * Returns the attributes of an element of a file, in which ids stand for elements that exist, and the names of those that the
+ * element of the same name has not; `parent` where its wrapper is another.
+ */
+export function compared(
+  { name: own, attributes: given, parent }: FileElement,
+  byName: ReadonlyMap<string, ResourceObject>,
+): { readonly attributes: Attributes; readonly changed: readonly string[] } {
+  const idOf = (name: string): unknown => byName.get(name)?.id ?? { lid: name };
+  const attributes = withIds(given, idOf) as Attributes;
+  const remote = byName.get(own);
+  if (remote === undefined) return { attributes, changed: [] };
+  const changed = Object.keys(attributes).filter(name => {
+    const value = attributes[name];
+    return canonicalJson(joined(name, value, null)) !== canonicalJson(joined(name, value, remote));
+  });
+  const isMoved = parent !== undefined && idOf(parent) !== relation(remote, "parent");
+  return { attributes, changed: isMoved ? [...changed, "parent"] : changed };
+}
+
+/** Returns a value by keys; of the remote element, the keys that the value of the file has. */
+function joined(name: string, value: unknown, remote: ResourceObject | null): unknown {
+  const other = remote === null ? value : remote.attributes[name];
+  if (!["question", "custom_fields", "annotations"].includes(name)) return other;
+  const map = (from: unknown): Attributes =>
+    Array.isArray(from)
+      ? Object.fromEntries(from.map(({ key, values }) => [key, values]))
+      : ((from ?? {}) as Attributes);
+  const mine = map(value);
+  return Object.fromEntries(Object.keys(mine).map(key => [key, map(other)[key] ?? null]));
+}
+
+/** Returns a value in which `idOf` replaces references. */
+function withIds(value: unknown, idOf: (name: string) => unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(item => withIds(item, idOf));
+  const [ref] = refsIn(value);
+  if (ref !== undefined && "lid" in value) return idOf(ref.lid);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withIds(member, idOf)]));
+}

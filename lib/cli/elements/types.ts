@@ -1,0 +1,215 @@
+/** Content types and their templates: `elements schema`, `template` and `templates`. */
+
+import type { ContentType } from "../../authoring/mod.ts";
+import { dataOf } from "../element_content.ts";
+import { idArgument } from "../events/fields.ts";
+import { id } from "../frame/checks.ts";
+import type { CliContext, CommandSpec } from "../frame/command.ts";
+import { pathOf } from "../frame/control_api.ts";
+import { type CliError, exits, invalid } from "../frame/errors.ts";
+import { json, rows } from "../frame/output.ts";
+
+type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
+/** An element as a file has it. */
+export type Item = Readonly<Record<string, unknown>>;
+
+const appFlag = {
+  project: { value: "id", description: "A project, whose app is asked in place of the catalogue", check: id },
+};
+const typeExits = { [exits.invalid]: "There is no such content type" };
+
+/** `elements schema`. */
+export const showSchema: CommandSpec = {
+  words: ["elements", "schema"],
+  summary: "Show the fields of a content type",
+  args: [
+    idArgument("project-id", "The project"),
+    { name: "content-type", description: "The content type, such as poll" },
+  ],
+  examples: ["elements schema $PROJECT poll"],
+  requests: 1,
+  output: rows({
+    field: ["FIELD", "text"],
+    type: ["TYPE", "text"],
+    required: ["REQUIRED", "flag"],
+    limits: ["LIMITS", "text"],
+    default: ["DEFAULT", "json"],
+    help: ["HELP", "text"],
+  }),
+  exits: typeExits,
+  async run({ args: [project = "", name = ""] }, context) {
+    const { question, option, options_number, custom_fields } = await typeOf(context, name, project);
+    const { min = 0, max } = options_number ?? {};
+    const count = { field: "options", type: "list", required: min > 0, default: null, help: "Options" };
+    const hasOptions = (option ?? []).length > 0;
+    return {
+      data: [
+        ...(question ?? []).map(property => fieldRow("question", property)),
+        ...(hasOptions ? [{ ...count, limits: `${min} to ${max ?? "any number"}` }] : []),
+        ...(option ?? []).map(property => fieldRow("options[]", property)),
+        ...customProperties(custom_fields).map(property => fieldRow("fields", property)),
+      ],
+    };
+  },
+};
+
+function fieldRow(path: string, property: Property) {
+  const { key, field, type = field ?? "text", mandatory = false, many = false } = property;
+  const { values, min, max, max_length: length, description, label, default: preset = null } = property;
+  const limits = [
+    ...(values === undefined ? [] : [values.join(" | ")]),
+    ...(min === undefined ? [] : [`from ${min}`]),
+    ...(max === undefined ? [] : [`to ${max}`]),
+    ...(length === undefined ? [] : [`at most ${length} characters`]),
+  ];
+  return {
+    field: `${path}.${key}`,
+    type: many ? `list of ${type}` : type,
+    required: mandatory,
+    limits: limits.join(", "),
+    default: preset,
+    help: description ?? label ?? "",
+  };
+}
+
+/** `elements template`. */
+export const showTemplate: CommandSpec = {
+  words: ["elements", "template"],
+  summary: "Show a template of a content type, ready for elements create",
+  args: [{ name: "content-type", description: "The content type, such as poll" }],
+  flags: {
+    ...appFlag,
+    name: { value: "name", description: "Name of the template; otherwise the first one" },
+  },
+  examples: ["elements template poll", "elements template poll --json"],
+  output: json,
+  exits: typeExits,
+  async run({ args: [name = ""], flags: { project, name: template } }, context) {
+    const data = templateOf(await typeOf(context, name, project), template);
+    const { stringify } = await import("yaml");
+    const variables = variablesIn(data);
+    const note = `Set ${variables.join(", ")} with --var <name>=<value>`;
+    return {
+      data,
+      shown: stringify(data, { lineWidth: 0 }),
+      meta: { variables },
+      notes: variables.length === 0 ? [] : [note],
+    };
+  },
+};
+
+/** `elements templates`. */
+export const listTemplates: CommandSpec = {
+  words: ["elements", "templates"],
+  summary: "List the templates of elements",
+  flags: { type: { value: "content type", description: "Only those of this content type" }, ...appFlag },
+  examples: ["elements templates", "elements templates --type poll"],
+  output: rows({
+    type: ["TYPE", "text"],
+    name: ["NAME", "text"],
+    title: ["TITLE", "text"],
+    source: ["SOURCE", "text"],
+  }),
+  exits: typeExits,
+  async run({ flags: { type, project } }, context) {
+    const types =
+      type === undefined ? await typesOf(context, project) : [await typeOf(context, type, project)];
+    const source = project === undefined ? "built-in" : "app";
+    return {
+      data: types.flatMap(each =>
+        templatesOf(each).map(({ name, title }) => ({ type: each.content_type, name, title, source })),
+      ),
+    };
+  },
+};
+
+/** Returns the content types of a project's app, or of the catalogue. */
+export async function typesOf(
+  context: CliContext,
+  project: string | undefined,
+): Promise<readonly ContentType[]> {
+  if (project === undefined) {
+    const { catalogueApp } = await import("../../authoring/catalogue.ts");
+    return catalogueApp("").elements;
+  }
+  const { data } = await (await context.api()).all(
+    pathOf({ kind: "project", id: project }, "content_types"),
+    {
+      "page[count]": undefined,
+    },
+  );
+  return data.map(({ attributes }) => attributes.definition as ContentType);
+}
+
+/** @throws {CliError} There is no such content type. */
+export async function typeOf(
+  context: CliContext,
+  name: string,
+  project: string | undefined,
+): Promise<ContentType> {
+  const types = await typesOf(context, project);
+  const found = types.find(type => type.content_type === name);
+  if (found === undefined) throw unknownType(name, types);
+  return found;
+}
+
+/** Creates the error for a content type that there is not. */
+export function unknownType(name: string, types: readonly ContentType[]): CliError {
+  return invalid(`There is no content type ${name}`, {
+    code: "unknown_content_type",
+    hint: `There are ${types.map(type => type.content_type).join(", ")}`,
+  });
+}
+
+function templatesOf({ name, templates = [] }: ContentType) {
+  if (templates.length === 0) return [{ name: "default", title: name, data: null }];
+  return templates.map(({ name: own, title = own, data }) => ({ name: own, title, data }));
+}
+
+/** Returns an element of a template, else one in which `{{key}}` stands for what the content type demands. */
+export function templateOf(type: ContentType, wanted?: string): Item {
+  const templates = templatesOf(type);
+  const found = wanted === undefined ? templates[0] : templates.find(({ name }) => name === wanted);
+  if (found === undefined) {
+    throw invalid(`${type.content_type} has no template ${wanted}`, {
+      hint: `It has ${templates.map(({ name }) => name).join(", ")}`,
+    });
+  }
+  const { question, custom_fields, ...others } = (found.data ?? {}) as Parameters<typeof dataOf>[0] & Item;
+  const contents =
+    found.data === null
+      ? contentsOf(type, ({ key, default: preset }) => preset ?? `{{${key}}}`)
+      : dataOf({ question: question ?? null, custom_fields: custom_fields ?? null });
+  return { type: type.content_type, name: found.title, ...others, ...contents };
+}
+
+/** Returns the contents that a content type demands, with the values of `make`. */
+export function contentsOf(type: ContentType, make: (property: Property, nth: number) => unknown): Item {
+  const { question, option, options_number, any_of: sets = [] } = type;
+  const fields = (properties: readonly Property[], nth = 0) =>
+    Object.fromEntries(properties.map(property => [property.key, make(property, nth)]));
+  const mandatory = (properties: readonly Property[] | null | undefined) =>
+    (properties ?? []).filter(property => property.mandatory === true);
+  const [asked, offered] = [mandatory(question), mandatory(option)];
+  const custom = customProperties(type.custom_fields).filter(
+    ({ key, mandatory: isMandatory, default: preset }) =>
+      isMandatory === true || preset !== undefined || sets[0]?.includes(key) === true,
+  );
+  const count = options_number?.min ?? (offered.length > 0 ? 1 : 0);
+  const options = Array.from({ length: count }, (_, nth) => fields(offered, nth));
+  return {
+    ...(asked.length === 0 ? {} : { question: fields(asked) }),
+    ...(count === 0 ? {} : { options }),
+    ...(custom.length === 0 ? {} : { fields: fields(custom) }),
+  };
+}
+
+/** Returns the names of `{{…}}` in texts, each once. */
+export function variablesIn(value: unknown): readonly string[] {
+  const text = JSON.stringify(value) ?? "";
+  return [...new Set([...text.matchAll(/\{\{\s*([^{}]+?)\s*\}\}/g)].map(([, name = ""]) => name))];
+}
+
+function customProperties(groups: ContentType["custom_fields"] | undefined): readonly Property[] {
+  return (groups ?? []).flatMap(({ properties = [] }) => properties);
+}

@@ -1,0 +1,62 @@
+/** Flags, fields and rows that commands about events and elements share. */
+
+import { id } from "../frame/checks.ts";
+import type { ArgumentSpec, FlagSpec } from "../frame/command.ts";
+import type { ResourceObject } from "../frame/control_api.ts";
+import type { Fields } from "../frame/output.ts";
+import { isoTime } from "../frame/times.ts";
+
+/** Longest duration, in seconds. */
+export const durationMax = 31_536_000;
+
+/** The flag that names a project. */
+export const projectFlag: FlagSpec = { value: "id", description: "The project", required: true, check: id };
+/** The flag that names an event. */
+export const eventFlag: FlagSpec = { value: "id", description: "The event", required: true, check: id };
+/** The flag of consent. */
+export const yesFlag: FlagSpec = { description: "Do not ask" };
+/** The flag that keeps a command from changing anything. */
+export const dryRunFlag: FlagSpec = { description: "Say what would be done, and change nothing" };
+
+/** Builds an argument that is an id. */
+export function idArgument(name: string, description: string): ArgumentSpec {
+  return { name, description, check: id };
+}
+
+/** Fields of an event. */
+export const eventFields = {
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  state: ["STATE", "text"],
+  start_at: ["START", "time?"],
+  duration: ["DURATION", "whole"],
+} as const satisfies Fields;
+
+/** Returns the data of an event. */
+export function eventData({ id: eventId, attributes }: ResourceObject) {
+  const { name, state, start_at: start = null, duration } = attributes;
+  return { id: eventId, name, state, start_at: isoTime(start as number | null), duration };
+}
+
+/** Numbers of the elements of an event. */
+export interface ElementCounts {
+  readonly all: number;
+  readonly drafts: number;
+  readonly scheduled: number;
+  readonly published: number;
+}
+
+/** Returns the numbers of the elements of an event. */
+export function countsOf({ attributes }: ResourceObject): ElementCounts {
+  return attributes.element_counts as ElementCounts;
+}
+
+/** True if elements of an event can be published now. */
+export function isActive({ attributes: { state } }: ResourceObject): boolean {
+  return state === "current" || state === "on_demand";
+}
+
+/** Returns a relationship to one resource. */
+export function to(type: string, target: string) {
+  return { data: { type, id: target } };
+}

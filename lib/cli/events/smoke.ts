@@ -1,0 +1,214 @@
+/** Commands that try the element types of a project out. */
+
+import type { ContentType } from "../../authoring/mod.ts";
+import { attributesOf } from "../element_content.ts";
+import { contentsOf, templateOf, variablesIn } from "../elements/types.ts";
+import { whole } from "../frame/checks.ts";
+import type { CliContext, CommandSpec } from "../frame/command.ts";
+import { pathOf, type ResourceObject } from "../frame/control_api.ts";
+import { CliError, exits, invalid } from "../frame/errors.ts";
+import { rows } from "../frame/output.ts";
+import { durationMax, projectFlag, to, yesFlag } from "./fields.ts";
+
+/** Both mark an event of ours: a name alone could be somebody else's. */
+const prefix = "smoke-";
+const annotation = "smoke/run";
+
+/** `smoke clean`. */
+const clean: CommandSpec = {
+  words: ["smoke", "clean"],
+  summary: "Stop and delete the events of smoke run",
+  flags: { project: projectFlag, yes: yesFlag },
+  changes: "Stops and deletes events whose name and annotation are those of smoke run",
+  examples: ["smoke clean --project $PROJECT --yes"],
+  requests: 3,
+  output: rows({ id: ["ID", "text"], name: ["NAME", "text"], action: ["ACTION", "text"] }),
+  async run({ flags: { project = "" } }, context) {
+    const api = await context.api();
+    const path = pathOf({ kind: "project", id: project }, "events");
+    const { data: marked } = await api.all(path, { "filter[annotation]": annotation });
+    const found = marked.filter(({ attributes }) => String(attributes.name).startsWith(prefix));
+    if (found.length > 0) await context.confirm(`Stop and delete ${found.length} smoke events`);
+    const data = [];
+    for (const { id, attributes } of found) {
+      const within = { kind: "event", id } as const;
+      const isRunning = attributes.state === "current";
+      if (isRunning) {
+        const document = { data: { type: "events", id, attributes: { action: "stop" } } };
+        await api.write("PATCH", pathOf(within), { within, document });
+        context.done(`stopped ${id}`);
+      }
+      await api.write("DELETE", pathOf(within), { within });
+      context.done(`deleted ${id}`);
+      context.progress(`${data.length + 1} of ${found.length} events`);
+      data.push({ id, name: attributes.name, action: isRunning ? "stopped, deleted" : "deleted" });
+    }
+    return { data };
+  },
+};
+
+/** `smoke run`. */
+const run: CommandSpec = {
+  words: ["smoke", "run"],
+  summary: "Create an event and try an element of each type that the project uses",
+  flags: {
+    project: projectFlag,
+    types: { value: "types", description: "Only these content types, separated by commas" },
+    "no-publish": { description: "Create drafts alone" },
+    duration: {
+      value: "seconds",
+      description: "Duration of the event",
+      otherwise: "3600",
+      check: whole(0, durationMax),
+    },
+  },
+  changes: "Creates and starts an event, creates and publishes elements",
+  examples: ["smoke run --project $PROJECT --types poll,message", "smoke run --project $PROJECT"],
+  requests: 6,
+  output: rows({
+    type: ["TYPE", "text"],
+    id: [null, "text?"],
+    create: ["CREATE", "text"],
+    publish: ["PUBLISH", "text"],
+    error: ["ERROR", "text?"],
+  }),
+  exits: {
+    [exits.failed]: "A type failed; the others were tried",
+    [exits.invalid]: "The project does not use a type",
+  },
+  async run({ flags }, context) {
+    const { project = "", types: wanted, duration } = flags;
+    const api = await context.api();
+    const within = { kind: "project", id: project } as const;
+    const { data: listed } = await api.all(pathOf(within, "content_types"), { "page[count]": undefined });
+    const enabled = listed.filter(({ attributes }) => attributes.enabled === true);
+    const names = wanted?.split(",") ?? enabled.map(({ id }) => id);
+    const unknown = names.filter(name => !enabled.some(({ id }) => id === name));
+    if (unknown.length > 0) {
+      throw invalid(`The project does not use ${unknown.join(", ")}`, {
+        hint: `It uses ${enabled.map(({ id }) => id).join(", ")}`,
+      });
+    }
+    const isPublishing = !("no-publish" in flags);
+    const startedAt = new Date(context.clock()).toISOString();
+    const attributes = {
+      name: `${prefix}${startedAt}`,
+      duration: Number(duration),
+      annotations: { [annotation]: startedAt },
+      ...(isPublishing ? { action: "start" } : {}),
+    };
+    const { data: event } = await api.write("POST", "/events", {
+      within,
+      document: { data: { type: "events", attributes, relationships: { project: to("projects", project) } } },
+    });
+    context.done(`created event ${event.id}`);
+    const data: Tried[] = [];
+    for (const name of names) {
+      const type = enabled.find(({ id }) => id === name)?.attributes.definition as ContentType;
+      const earlier = data.find(({ id }) => id !== null)?.id ?? null;
+      data.push(await tryType(context, type, event, { isPublishing, earlier }));
+      context.progress(`${data.length} of ${names.length} types`);
+    }
+    const { history = event.id } = event.attributes.urls as Readonly<Record<string, string>>;
+    const lines = data.map(({ type, create, publish, error }) =>
+      [type, create, publish, error ?? ""].join("\t"),
+    );
+    const hasFailed = data.some(({ error }) => error !== null);
+    return {
+      data,
+      meta: { event: event.id, url: history },
+      shown: `${[...lines, history].join("\n")}\n`,
+      ...(hasFailed ? { exit: exits.failed } : {}),
+    };
+  },
+};
+
+interface Tried {
+  readonly type: string;
+  readonly id: string | null;
+  readonly create: string;
+  readonly publish: string;
+  readonly error: string | null;
+}
+
+interface TryOptions {
+  readonly isPublishing: boolean;
+  /** An element that others may name. */
+  readonly earlier: string | null;
+}
+
+async function tryType(
+  context: CliContext,
+  type: ContentType,
+  event: ResourceObject,
+  { isPublishing, earlier }: TryOptions,
+): Promise<Tried> {
+  const api = await context.api();
+  const { content_type: name } = type;
+  let id: string | null = null;
+  try {
+    const attributes = { content_type: name, name: `${prefix}${name}`, ...contentOf(type, context, earlier) };
+    const { data: element } = await api.write("POST", "/elements", {
+      within: { kind: "event", id: event.id },
+      document: { data: { type: "elements", attributes, relationships: { event: to("events", event.id) } } },
+    });
+    id = element.id;
+    if (!isPublishing) return { type: name, id, create: "ok", publish: "skipped", error: null };
+    await api.write("PATCH", pathOf({ kind: "element", id }), {
+      within: { kind: "event", id: event.id },
+      document: { data: { type: "elements", id, attributes: { action: "publish" } } },
+    });
+    return { type: name, id, create: "ok", publish: "ok", error: null };
+  } catch (error) {
+    if (!(error instanceof CliError) || [exits.unauthenticated, exits.interrupted].includes(error.exit as 4))
+      throw error;
+    const { details = [] } = error.options;
+    const [create, publish] = id === null ? ["failed", "skipped"] : ["ok", "failed"];
+    return { type: name, id, create, publish, error: [error.message, ...details].join("; ") };
+  }
+}
+
+/** Returns contents for a type: its template where that has no variables, else values that fit its fields. */
+function contentOf(type: ContentType, { clock }: CliContext, earlier: string | null) {
+  const { type: _, name: __, ...template } = templateOf(type);
+  const item =
+    (type.templates ?? []).length > 0 && variablesIn(template).length === 0
+      ? template
+      : contentsOf(type, (property, nth) => sampleOf(property, nth, clock(), earlier));
+  const { question, options, fields, ...others } = item;
+  return { ...others, ...attributesOf({ question, options, fields } as Parameters<typeof attributesOf>[0]) };
+}
+
+type Property = Parameters<Parameters<typeof contentsOf>[1]>[0];
+
+function sampleOf(property: Property, nth: number, now: number, earlier: string | null): unknown {
+  const {
+    key,
+    type = property.field,
+    default: preset,
+    values = [],
+    min = 1,
+    max_length: length,
+    many,
+  } = property;
+  if (preset !== undefined) return preset;
+  const address = "https://example.com/";
+  const samples: Readonly<Record<string, unknown>> = {
+    integer: Math.ceil(min),
+    number: min,
+    boolean: true,
+    enum: values[0],
+    colour: "#0a7f3c",
+    datetime: new Date(now + 3_600_000).toISOString(),
+    url: address,
+    asset: address,
+    element_ref: earlier,
+    metric_ref: "points",
+  };
+  const text = `${key} ${nth + 1}`.slice(0, length);
+  const value = samples[type ?? ""] ?? text;
+  return many === true ? [value] : value;
+}
+
+/** Commands that begin with `smoke`. */
+export const smokeCommands: readonly CommandSpec[] = [clean, run];
