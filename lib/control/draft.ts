@@ -30,7 +30,7 @@ interface RecordCheck {
   readonly version: string | null;
 }
 
-/** Thrown by a draft for a record that is not loaded. */
+/** Thrown by a draft for what is not loaded. */
 class NotLoaded extends Error {}
 /** Thrown by a draft whose records, read one after another, do not belong together. */
 class ReadAgain extends Error {}
@@ -46,6 +46,8 @@ export class Draft {
   readonly #once = new Set<string>();
   /** Keys that a rule asked for and that have to be read. */
   readonly missing = new Set<string>();
+  /** What a rule waits for beside them. */
+  readonly awaited: Promise<unknown>[] = [];
 
   constructor(stored: ReadonlyMap<string, Stored | null>) {
     this.#stored = stored;
@@ -73,6 +75,12 @@ export class Draft {
   want(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): void {
     if (isGuarded) this.#guarded.add(key);
     if (!this.#stored.has(key)) this.missing.add(key);
+  }
+
+  /** Makes the rule start over once something is loaded that never changes. */
+  waitFor(loading: Promise<unknown>): never {
+    this.awaited.push(loading);
+    throw new NotLoaded("Cannot go on before it is loaded");
   }
 
   /** Makes the rule start over with fresh records, as a record names another one that is gone by now. */
@@ -181,7 +189,8 @@ async function applied<A>(store: Store, partition: string, { steps }: DraftRule<
         else if (!(error instanceof NotLoaded)) throw error;
       }
     }
-    if (draft.missing.size === 0 && !isOutdated) {
+    await Promise.all(draft.awaited);
+    if (draft.missing.size === 0 && draft.awaited.length === 0 && !isOutdated) {
       if (failures.length > 0) throw together(failures);
       return { draft, answers };
     }

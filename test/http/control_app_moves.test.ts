@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
 import { dieAtCommit } from "../support/dying_store.ts";
 import { type Answer, ids } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -89,6 +90,40 @@ describeOnStores("moves of projects to other apps", open => {
     assert.deepEqual(pointersOf(lost), ["/data/attributes/content_type"]);
     assert.equal((await patch("elements", other, { name: "Camera" })).status, 204);
     await create("elements", { content_type: "poll", question, action: "publish" }, { event });
+  });
+
+  it("counts for elements that another process is about to write", async t => {
+    let shared: Store | undefined;
+    const openShared = async (clock: () => number): Promise<Store> => {
+      shared ??= await open(clock);
+      return shared;
+    };
+    const one = await openAuthor(t, openShared, outbound);
+    const two = await openAuthor(t, openShared, outbound);
+    const first = (await one.addApp(server.publish("first"))).json.data.id;
+    const second = (await one.addApp(server.publish("second", { ...spec, version: "2.0.0" }, [poll]))).json
+      .data.id;
+    const projectId = (await one.addProject(first)).json.data.id;
+    const project = to("projects", projectId);
+    const event = to("events", await two.create("events", { name: "Match" }, { project }));
+    const write = (content_type: string): Promise<Answer> =>
+      two.call("/elements", { body: resource("elements", { content_type }, { relationships: { event } }) });
+    assert.equal((await write("poll")).status, 201);
+    const { store } = two.world;
+    const { commit } = store;
+    store.commit = async (partition, batch) => {
+      store.commit = commit;
+      const moved = await one.call(`/projects/${projectId}/relationships/app`, {
+        method: "PATCH",
+        body: to("apps", second),
+      });
+      assert.equal(moved.status, 204, moved.text);
+      return await store.commit(partition, batch);
+    };
+    const late = await write("fan_cam");
+    assert.equal(late.status, 422, late.text);
+    assert.match(late.json.errors[0].detail, /: poll$/);
+    assert.equal((await write("poll")).status, 201);
   });
 
   it("moves a project as a whole, wherever the process dies", async t => {

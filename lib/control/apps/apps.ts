@@ -9,9 +9,9 @@
  */
 
 import type { AppSpec, ContentType } from "../../authoring/mod.ts";
-import { Cache, type Loaded } from "../../background/mod.ts";
+import { Cache, chain, type Loaded } from "../../background/mod.ts";
 import { type Directory, directoryPartition } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+
 import { decide, type Store } from "../../storage/mod.ts";
 import { type Entity, projectCodec } from "../entity.ts";
 import type { ControlWork } from "../work.ts";
@@ -51,6 +51,9 @@ export interface AppUse {
   readonly isDry: boolean;
 }
 
+/** The content types of a project; null: it has no app. */
+export type ProjectTypes = readonly ProjectType[] | null;
+
 /** Dependencies of {@linkcode Apps}. */
 interface AppsOptions {
   readonly store: Store;
@@ -70,11 +73,9 @@ export class Apps {
     options.work.add(async ({ kind, id }, now) => (kind === "space" ? await this.settleAll(id, now) : null));
   }
 
-  /** Returns the specification of an app, or null if the space has no such app. */
-  async spec(spaceId: string, id: string): Promise<AppSpec | null> {
-    const found = await this.#specs.getOrLoad(`${spaceId}/${id}`, () => this.#load(spaceId, id));
-    if (found === null) this.#specs.delete(`${spaceId}/${id}`);
-    return found;
+  /** Returns the specification of an app, without a promise once it was read; null: the space has no such app. */
+  spec(spaceId: string, id: string): AppSpec | null | Promise<AppSpec | null> {
+    return this.#specs.getOrLoad(`${spaceId}/${id}`, () => this.#load(spaceId, id));
   }
 
   /** Returns a project, at most 0.9 s old. */
@@ -83,30 +84,11 @@ export class Apps {
     return stored === null ? null : projectCodec.decode(stored);
   }
 
-  /** Returns the content types of a project; null: it has no app. */
-  async typesOf(project: Entity): Promise<readonly ProjectType[] | null> {
+  /** Returns the content types of a project, without a promise once its app was read; null: it has no app. */
+  typesOf(project: Entity): ProjectTypes | Promise<ProjectTypes> {
     const { app, space } = project.refs;
     if (app === undefined || space === undefined) return null;
-    const spec = await this.spec(space, app);
-    return spec === null ? null : typesOf(spec, project);
-  }
-
-  /**
-   * Returns the content types of a project whose specification this process has read; null: it has no app. Rules use it, as a
-   * specification never changes.
-   *
-   * @throws {AppError} `conflict`: the project has had its app for less than a second.
-   */
-  readTypesOf(project: Entity): readonly ProjectType[] | null {
-    const { app, space } = project.refs;
-    if (app === undefined || space === undefined) return null;
-    const spec = this.#specs.get(`${space}/${app}`) ?? null;
-    if (spec !== null) return typesOf(spec, project);
-    this.#options.directory.forget({ kind: "project", id: project.id }, []);
-    throw new AppError(
-      "conflict",
-      "Cannot write now as the project was just moved to another app: try again",
-    );
+    return chain(this.spec(space, app), spec => spec && typesOf(spec, project));
   }
 
   /** Notes that a project is about to use an app in place of others, and returns the app; null: the space has no such app. */

@@ -2,7 +2,7 @@
 
 import { type Content, contentFaults, elementKey } from "../../authoring/mod.ts";
 import type { AppError } from "../../errors/mod.ts";
-import type { Apps, ProjectType } from "../apps/apps.ts";
+import type { Apps, ProjectTypes } from "../apps/apps.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, projectCodec } from "../entity.ts";
 import { badAttribute, type Change, type Input, unknownRelated, unprocessable } from "../kind.ts";
@@ -11,16 +11,17 @@ import { contentsOf, eventOf } from "./contents.ts";
 /** The record of a project. Checking it makes a move to another app and a write of elements exclude each other. */
 export const projectKey = "project";
 
-type ReadTypes = () => readonly ProjectType[] | null;
+type ReadTypes = () => ProjectTypes;
 
 /** Attributes that say what an element shows, and those that say when the clock publishes it. */
 const contentAttributes = ["content_type", "question", "custom_fields"];
 const scheduleAttributes = ["start_mode", "start_offset", "offset"];
 
 /** Returns the content types of the project of a draft; null: it has no app. */
-export function typesOf(apps: Apps, draft: Draft): readonly ProjectType[] | null {
+export function typesOf(apps: Apps, draft: Draft): ProjectTypes {
   const project = draft.get(projectKey);
-  return project === null ? null : apps.readTypesOf(projectCodec.decode(project));
+  const types = project === null ? null : apps.typesOf(projectCodec.decode(project));
+  return types instanceof Promise ? draft.waitFor(types) : types;
 }
 
 /**

@@ -51,7 +51,7 @@ const records: Records = {
 };
 
 /** Builds the kind of elements. */
-export function elementKind({ places, apps }: ControlServices): Kind {
+export function elementKind({ apps }: ControlServices): Kind {
   return {
     resource: resources.elements,
     records,
@@ -87,13 +87,6 @@ export function elementKind({ places, apps }: ControlServices): Kind {
           children: children.map(child => ({ type: "elements", id: child.id })),
         },
       };
-    },
-    async before({ id, isNew, input }) {
-      // The rule needs the specification of the project's app.
-      const home = await places.homeOf(isNew ? (input.refs.event ?? "") : id);
-      const project = home === null ? null : await apps.project(home.id);
-      if (project !== null) await apps.typesOf(project);
-      return undefined;
     },
     prepare: (entity, draft, change) => prepared(entity, draft, change, apps),
     changed(entity, draft, change) {
