@@ -91,15 +91,14 @@ export class Apps {
     return chain(this.spec(space, app), spec => spec && typesOf(spec, project));
   }
 
-  /** Notes that a project is about to use an app in place of others, and returns the app; null: the space has no such app. */
+  /** Notes that a project is about to use an app, and returns the app; null: the space has no such app. */
   async use({ spaceId, appId, projectId, isDry }: AppUse): Promise<AppSpec | null> {
     const { work, clock } = this.#options;
     if (!isDry) await work.expect({ kind: "space", id: spaceId });
     const now = Math.floor(clock() / 1_000);
     const isThere = await this.#change(spaceId, apps => {
       if (!apps.some(app => app.id === appId)) return null;
-      const isUsed = (app: Entity): boolean => app.id === appId || usesOf(app)[projectId] !== undefined;
-      return isDry ? apps : apps.map(app => (isUsed(app) ? withUse(app, projectId, now) : app));
+      return isDry ? apps : apps.map(app => (app.id === appId ? withUse(app, projectId, now) : app));
     });
     return isThere ? await this.spec(spaceId, appId) : null;
   }
