@@ -4,6 +4,7 @@
  * @module
  */
 
+import * as v from "valibot";
 import type { Clock, Cursors, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import { type Directory, Places } from "../directory/mod.ts";
 import type { AnyRoute, Logger } from "../http/mod.ts";
@@ -132,6 +133,12 @@ export function createControl(options: ControlOptions): Control {
       ...assetRoutes({ ...context, files, kind: assets }),
       operationsRoute(context),
       cloneRoute(events, context),
-    ],
+    ].map(withStrictQuery),
   };
+}
+
+/** Lets a route that says nothing of query parameters refuse all of them. Public files ignore them. */
+function withStrictQuery(route: AnyRoute): AnyRoute {
+  const isFile = !route.path.startsWith("/api/v2/");
+  return isFile || route.query !== undefined ? route : { ...route, query: v.strictObject({}) };
 }

@@ -6,7 +6,6 @@
 
 import * as v from "valibot";
 import type { Operation, ResourceType } from "../authoring/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, isNotModified, jsonApiMediaType, route } from "../http/mod.ts";
 import { platformHome } from "./entity.ts";
 import {
@@ -40,6 +39,7 @@ import {
   isDryRun,
   mismatch,
   newId,
+  newObjectOf,
   objectOf,
   type ResourceRoutesContext,
   write,
@@ -163,11 +163,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
     },
     errors: writeErrors,
     handle: async call => {
-      const object = objectOf(call, type);
-      if (object.id !== undefined)
-        throw new AppError("forbidden", "Cannot take an id of the client: leave it out", {
-          fields: [{ pointer: "/data/id", detail: "Is set by the platform" }],
-        });
+      const object = newObjectOf(call, type);
       const parent = under === null ? undefined : { type: under, id: idOf(call, under) };
       const { id } = await newId(kind, object, parent, context);
       const document = await write(

@@ -108,6 +108,15 @@ export function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
   return data;
 }
 
+/** Returns the resource object of a creation, which has no id yet. */
+export function newObjectOf(call: AuthorCall, type: ResourceType): ResourceObject {
+  const object = objectOf(call, type);
+  if (object.id === undefined) return object;
+  throw new AppError("forbidden", "Cannot take an id of the client: leave it out", {
+    fields: [{ pointer: "/data/id", detail: "Is set by the platform" }],
+  });
+}
+
 /** Creates the error for a resource object that is not the one of the address. */
 export function mismatch(pointer: string, detail: string): AppError {
   return new AppError("conflict", "Cannot take the resource as it is another one than the address names", {

@@ -9,11 +9,13 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { resources } from "../../authoring/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
+import type { AuthorCall } from "../jsonapi/calls.ts";
 import { readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
 import { notFound } from "../kind.ts";
 import { homeNamed } from "../kinds/people.ts";
 import type { ControlServices } from "../services.ts";
+import { newObjectOf } from "../write_calls.ts";
 import type { Author, AuthorUser, TokenInfo, TokenScope } from "./authors.ts";
 
 /** Dependencies of these routes. */
@@ -133,8 +135,9 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
     },
     responses: { 201: { description: "The token", schema: documentSchema(tokens) } },
     errors: ["unprocessable", "forbidden", "conflict"],
-    handle: async ({ principal, body }) => {
-      const { attributes } = readInput(body.data, {
+    handle: async call => {
+      const { principal } = call;
+      const { attributes } = readInput(newObjectOf(call as AuthorCall, tokens.type), {
         resource: tokens,
         isNew: true,
         role: "admin",

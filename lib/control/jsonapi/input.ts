@@ -139,9 +139,7 @@ function joinFields(old: unknown, written: unknown): readonly Keyed[] {
 
 function missingAttributes(resource: Resource, given: Attributes, pointer: string): FieldError[] {
   return Object.entries(resource.attributes)
-    .filter(
-      ([name, { required }]) => required === true && (given[name] === undefined || given[name] === null),
-    )
+    .filter(([name, { required }]) => required === true && given[name] === undefined)
     .map(([name]) => ({ pointer: `${pointer}/attributes/${name}`, detail: "Is required" }));
 }
 

@@ -26,7 +26,7 @@ export const SentResource = v.strictObject({
 
 /** A body with one resource object. */
 export const ResourceBody = v.strictObject({
-  data: SentResource,
+  data: plainObject(SentResource),
   meta: v.exactOptional(members),
   jsonapi: v.exactOptional(members),
 });
