@@ -112,8 +112,8 @@ export class BackEndGuards {
     if (place === null || role === "none") throw unknown(home.kind);
     const { organisationId } = place;
     const whole = { homes: [{ kind: "organisation", id: organisationId }], organisationId } as const;
-    const needed = level === home.kind ? role : (await roles.roleIn(author, whole)).role;
-    if (needed !== "admin") {
+    const held = level === home.kind ? role : (await roles.roleIn(author, whole)).role;
+    if (held !== "admin") {
       throw new AppError("forbidden", `Cannot do this as it needs the role admin in the ${level}`);
     }
     return { keyId: `user:${author.user.id}/${author.token.id}`, organisationId, permissions };

@@ -108,7 +108,7 @@ function familyOf({ responses }: DescribedOperation): FamilyName {
 }
 
 /** A space of the organisation whose configuration may change without a loss to the examples of other operations. */
-const spareSpace = "0b000000-0000-4000-8000-0000000000ee";
+export const spareSpace = "0b000000-0000-4000-8000-0000000000ee";
 const commonParams: Readonly<Record<string, string>> = {
   spaceId: spareSpace,
   projectId: ids.project,

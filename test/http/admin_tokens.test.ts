@@ -13,6 +13,7 @@ import {
   type Operation,
   operationsOf,
   send,
+  spareSpace,
   validExamples,
 } from "./_operations.ts";
 import { manyPeople, personWith } from "./_people.ts";
@@ -24,6 +25,19 @@ async function open(t: { after(dispose: () => unknown): void }, options = {}): P
   const world = await openPlatform(async clock => createMemoryStore({ clock }), options);
   t.after(() => world.dispose());
   return world;
+}
+
+/** Where somebody has to be an admin, by method and path; the first that fits counts. Users are the organisation's. */
+const levels: readonly (readonly [RegExp, "organisation" | "space" | "project"])[] = [
+  [/^\w+ \/api\/v2\/organisations\//, "organisation"],
+  [/^\w+ (\/api\/v2\/spaces|\/internal\/loyalty\/pools)\//, "space"],
+  [/^DELETE \/internal\/identity\/projects\/{projectId}\/users\/{userId}$/, "organisation"],
+  [/^\w+ (\/internal\/identity)?\/projects\//, "project"],
+  [/^\w+ (\/v1)?\/api\/audience\/|^\w+ \/internal\/loyalty\//, "organisation"],
+];
+
+function levelOf({ method, path }: Operation): string {
+  return levels.find(([shape]) => shape.test(`${method} ${path}`))?.[1] ?? "nobody";
 }
 
 /** The operations that an admin's token opens, each with a request about the space and project of the test platform. */
@@ -56,10 +70,14 @@ function backEndExample(operation: Operation, examples: ReadonlyMap<string, read
   return example;
 }
 
+function namedBy({ path }: Operation): string {
+  return /\{(organisation|space|project)Id\}/.exec(path)?.[1] ?? "space";
+}
+
 /** The statuses with which people are refused, by what the operation needs and what its path names. */
-function refusalsOf({ adminRole, path }: Operation): Readonly<Record<string, number | null>> {
-  const named = /\{(organisation|space|project)Id\}/.exec(path)?.[1] ?? "space";
-  const level = adminRole === "admin" ? named : (adminRole?.split(":")[0] ?? "");
+function refusalsOf(operation: Operation): Readonly<Record<string, number | null>> {
+  const named = namedBy(operation);
+  const level = levelOf(operation);
   const refused = (isNamed: boolean, isAdmin: boolean): number | null =>
     isAdmin ? null : isNamed ? 403 : 404;
   return {
@@ -95,6 +113,10 @@ describe("an access token on the routes of back ends", () => {
     const faults: string[] = [];
     let shared = 0;
     for (const { operation, example } of await sharedOperations(world)) {
+      const level = levelOf(operation);
+      const documented = level === namedBy(operation) ? ["admin", `${level}:admin`] : [`${level}:admin`];
+      if (!documented.includes(operation.adminRole ?? ""))
+        faults.push(`${operation.id} asks for no ${level}`);
       const bare = await send(world, operation, { example });
       if (bare.status !== 401) faults.push(`${operation.id} as nobody: ${bare.status}`);
       for (const [who, refusal] of Object.entries(refusalsOf(operation))) {
@@ -116,6 +138,29 @@ describe("an access token on the routes of back ends", () => {
     }
     assert.deepEqual(faults, []);
     assert.ok(shared > 50, String(shared));
+  });
+
+  it("reaches no other space of the organisation", async t => {
+    const world = await open(t);
+    const scopes = [{ kind: "space", id: ids.space }];
+    const tokens = [
+      await personWith(world, { level: "spaces", id: ids.space, role: "admin" }),
+      await personWith(world, { ...organisation, role: "admin" }, { scopes }),
+    ];
+    const faults: string[] = [];
+    let asked = 0;
+    for (const { operation, example } of await sharedOperations(world)) {
+      if (namedBy(operation) !== "space") continue;
+      const elsewhere = JSON.stringify(example).replaceAll(ids.space, spareSpace);
+      for (const token of tokens) {
+        const headers = { ...example.headers, authorization: `Bearer ${token}` };
+        const { status } = await send(world, operation, { example: JSON.parse(elsewhere), headers });
+        if (status !== 404) faults.push(`${operation.id}: ${status}`);
+        asked++;
+      }
+    }
+    assert.deepEqual(faults, []);
+    assert.ok(asked > 50, String(asked));
   });
 
   it("does all that a key with every permission does", async t => {
