@@ -6,47 +6,64 @@
 
 import type { DeadActionReplayReply, DeadActionsReply } from "../audience/mod.ts";
 import { organisationFlags } from "./api_client.ts";
-import { deadLettersArgs, deadLettersFlags, deadLettersPageMax, runDeadLetters } from "./dead_letters.ts";
-import type { CommandSpec } from "./frame/command.ts";
-import { json } from "./frame/output.ts";
+import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
+import type { AnswerOf } from "./frame/client.ts";
+import type { CliInput, CommandSpec } from "./frame/command.ts";
+import { rows } from "./frame/output.ts";
 
 const path = "/v1/api/audience/internal/actions/dead-letters";
 
-/** `actions dead-letters`. */
-export const deadLettersCommand: CommandSpec = {
+type DeadAction = AnswerOf<typeof DeadActionsReply>["data"][number];
+
+/** Commands that begin with `actions`. */
+export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAction>({
   words: ["actions", "dead-letters"],
-  summary: "List the actions that failed for good, or queue them again",
-  examples: [],
-  output: json,
-  args: deadLettersArgs,
-  flags: { ...organisationFlags, ...deadLettersFlags },
-  async run(input, context) {
-    const headers = { "x-platform-org-id": input.flags.org ?? "" };
-    return await runDeadLetters(input, context, {
-      async page(server, offset) {
-        const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
-        const { json } = await server.send<typeof DeadActionsReply>(path + query, { headers });
-        return [json.data, json.totalCount];
-      },
-      idOf: ({ deadLetterId }) => deadLetterId,
-      table: letters => ({
-        columns: ["ID", "FAILED", "USER", "ACTION", "ACTION_ID", "ATTEMPTS", "REASON"],
-        rows: letters.map(({ deadLetterId, failedAt, userId, action, actionId, attempts, reason }) => [
-          deadLetterId,
-          failedAt,
-          userId,
-          action,
-          actionId,
-          String(attempts),
-          `${reason.code}: ${reason.message}`,
-        ]),
-      }),
-      async replay(server, ids) {
-        const request = { method: "POST", body: { ids }, headers };
-        const answer = await server.send<typeof DeadActionReplayReply>(`${path}/replay`, request);
-        return answer.json.data;
-      },
-      queued: count => `Queued ${count} again.`,
-    });
+  summaries: {
+    list: "List the actions that failed for good, newest first",
+    replay: "Queue actions that failed for good again",
   },
-};
+  flags: organisationFlags,
+  example: "",
+  output: rows({
+    deadLetterId: ["ID", "text"],
+    failedAt: ["FAILED", "time"],
+    userId: ["USER", "text"],
+    spaceId: [null, "text"],
+    action: ["ACTION", "text"],
+    actionId: ["ACTION_ID", "text"],
+    timestamp: [null, "time"],
+    data: [null, "json"],
+    metadata: [null, "json"],
+    attempts: ["ATTEMPTS", "whole"],
+    reason: ["REASON", "json"],
+  }),
+  async page(server, input, offset) {
+    const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
+    const request = { headers: headersOf(input) };
+    const { json } = await server.send<typeof DeadActionsReply>(path + query, request);
+    return [json.data, json.totalCount];
+  },
+  idOf: ({ deadLetterId }) => deadLetterId,
+  table: letters => ({
+    columns: ["ID", "FAILED", "USER", "ACTION", "ACTION_ID", "ATTEMPTS", "REASON"],
+    rows: letters.map(({ deadLetterId, failedAt, userId, action, actionId, attempts, reason }) => [
+      deadLetterId,
+      failedAt,
+      userId,
+      action,
+      actionId,
+      String(attempts),
+      `${reason.code}: ${reason.message}`,
+    ]),
+  }),
+  async replay(server, input, ids) {
+    const request = { method: "POST", body: { ids }, headers: headersOf(input) };
+    const answer = await server.send<typeof DeadActionReplayReply>(`${path}/replay`, request);
+    return answer.json.data;
+  },
+  queued: count => `Queued ${count} again.`,
+});
+
+function headersOf({ flags: { org = "" } }: CliInput): Readonly<Record<string, string>> {
+  return { "x-platform-org-id": org };
+}

@@ -9,10 +9,26 @@ import { createApiClient, organisationFlags } from "./api_client.ts";
 import type { AnswerOf, ApiClient } from "./frame/client.ts";
 import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
-import { json, record } from "./frame/output.ts";
+import { type Fields, json, record, rows } from "./frame/output.ts";
 
 const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
+
+const exportFields: Fields = {
+  exportId: ["EXPORT", "text"],
+  status: ["STATUS", "text"],
+  format: ["FORMAT", "text"],
+  encrypted: [null, "flag"],
+  createdAt: ["CREATED", "time"],
+  expiresAt: [null, "time"],
+  progress: [null, "json"],
+  rowCount: ["USERS", "whole?"],
+  fileSize: [null, "whole?"],
+  sha256: [null, "text?"],
+  completedAt: [null, "time?"],
+  encryption: [null, "json"],
+  error: [null, "json"],
+};
 
 type ShownExport = AnswerOf<typeof ExportAnswer>["data"];
 
@@ -20,9 +36,20 @@ type ShownExport = AnswerOf<typeof ExportAnswer>["data"];
 export const createExportCommand: CommandSpec = {
   words: ["exports", "create"],
   summary: "Request an export of users",
-  examples: [],
-  output: json,
-  args: [],
+  changes: "starts an export",
+  examples: [
+    "exports create --format csv",
+    "exports create --format json --filter filter.yaml --field userId --field displayName",
+  ],
+  requests: 1,
+  output: record({
+    exportId: ["EXPORT", "text"],
+    status: [null, "text"],
+    format: [null, "text"],
+    encrypted: [null, "flag"],
+    createdAt: [null, "time"],
+    expiresAt: [null, "time"],
+  }),
   flags: {
     ...organisationFlags,
     format: { value: "csv|json", description: "The format of the file", required: true },
@@ -53,9 +80,9 @@ export const createExportCommand: CommandSpec = {
 export const listExportsCommand: CommandSpec = {
   words: ["exports", "list"],
   summary: "List the exports of an organisation, newest first",
-  examples: [],
-  output: json,
-  args: [],
+  examples: ["exports list"],
+  requests: 1,
+  output: rows(exportFields),
   flags: organisationFlags,
   async run(input, context) {
     const { server, headers } = await openExports(input, context);
@@ -70,9 +97,7 @@ export const listExportsCommand: CommandSpec = {
       found.push(...page.data);
       cursor = page.lastEvaluatedKey;
     } while (cursor !== null);
-    const rows = found.map(one => [one.exportId, one.status, one.format, usersOf(one), one.createdAt]);
-    const columns = ["EXPORT", "STATUS", "FORMAT", "USERS", "CREATED"];
-    return { data: found, shown: { columns, rows } };
+    return { data: found };
   },
 };
 
@@ -81,8 +106,10 @@ export const showExportCommand: CommandSpec = {
   words: ["exports", "show"],
   summary:
     "Show an export with its progress and, once completed, a link valid for 15 minutes and the password",
-  examples: [],
+  examples: ["exports show $EXPORT", "exports show $EXPORT --json"],
+  requests: 1,
   output: json,
+  exits: { [exits.failed]: "the export failed" },
   args: [{ name: "export", description: "The id of the export" }],
   flags: organisationFlags,
   async run(input, context) {
@@ -110,8 +137,13 @@ export const decryptCommand: CommandSpec = {
   isOurs: true,
   summary:
     "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
-  examples: [],
+  changes: "writes the decrypted file",
+  examples: ["export decrypt users.csv.enc", "export decrypt users.csv.enc --out users.csv --force"],
   output: record({ file: ["FILE", "text"], bytes: ["BYTES", "whole"] }),
+  exits: {
+    [exits.conflict]: "the file to write exists",
+    [exits.invalid]: "the password is wrong, or the file was changed",
+  },
   args: [{ name: "file", description: "the encrypted export" }],
   flags: {
     out: {

@@ -9,7 +9,7 @@ import { createApiClient, organisationFlags } from "./api_client.ts";
 import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf } from "./frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "./frame/command.ts";
 import { wrongUsage } from "./frame/errors.ts";
-import { json, record } from "./frame/output.ts";
+import { type Fields, record, rows } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 const bootstrapNameDefault = "Bootstrap";
@@ -18,6 +18,11 @@ const graceSecondsDefault = 86_400;
 
 type NewKey = Pick<IssuedApiKey, "key" | "secret" | "permissions">;
 
+const newKey: Fields = {
+  key: ["KEY", "text"],
+  secret: ["SECRET", "text"],
+  permissions: ["PERMISSIONS", "texts"],
+};
 const keyArgument = { name: "key", description: "The id of the key, gsk_…" } as const;
 
 /** `keys bootstrap`. */
@@ -25,9 +30,12 @@ export const bootstrapCommand: CommandSpec = {
   words: ["keys", "bootstrap"],
   summary:
     "Create the first API key of an organisation, with every permission, in the store; GRANDSTAND_SECRET is that of the server",
-  examples: [],
-  output: json,
-  args: [],
+  changes: "creates an API key in the store",
+  examples: [
+    "keys bootstrap --redis redis://127.0.0.1:6379 --org $ORG",
+    "keys bootstrap --data $DATA --org $ORG --name CRM",
+  ],
+  output: record(newKey),
   flags: {
     ...storeFlags,
     org: organisationFlags.org,
@@ -47,9 +55,13 @@ export const bootstrapCommand: CommandSpec = {
 export const createCommand: CommandSpec = {
   words: ["keys", "create"],
   summary: "Create an API key with at most the permissions of the calling key",
-  examples: [],
-  output: json,
-  args: [],
+  changes: "creates an API key",
+  examples: [
+    "keys create --name CRM --permission users:read",
+    "keys create --name Loyalty --permission config:read --permission config:write",
+  ],
+  requests: 1,
+  output: record(newKey),
   flags: {
     ...organisationFlags,
     name: { value: "text", description: "Purpose of the key", required: true },
@@ -74,24 +86,23 @@ export const createCommand: CommandSpec = {
 export const listCommand: CommandSpec = {
   words: ["keys", "list"],
   summary: "List the API keys of an organisation, oldest first",
-  examples: [],
-  output: json,
-  args: [],
+  examples: ["keys list"],
+  requests: 1,
+  output: rows({
+    id: ["KEY", "text"],
+    name: ["NAME", "text"],
+    permissions: ["PERMISSIONS", "texts"],
+    created_at: [null, "whole"],
+    created_at_iso: ["CREATED", "time"],
+    last_used_at: [null, "whole?"],
+    last_used_at_iso: ["LAST_USED", "time?"],
+    secrets: [null, "json"],
+  }),
   flags: organisationFlags,
   async run(input, context) {
     const { server, path } = await openKeys(input, context);
     const { json } = await server.send<typeof ApiKeysAnswer>(path);
-    const keys = json.data.map(({ id, attributes }) => ({ id, ...attributes }));
-    const rows = keys.map(({ id, name, permissions, created_at_iso, last_used_at_iso, secrets }) => [
-      id,
-      name,
-      permissions.join(","),
-      created_at_iso,
-      last_used_at_iso ?? "never",
-      String(secrets.length),
-    ]);
-    const columns = ["KEY", "NAME", "PERMISSIONS", "CREATED", "LAST_USED", "SECRETS"];
-    return { data: keys, shown: { columns, rows } };
+    return { data: json.data.map(({ id, attributes }) => ({ id, ...attributes })) };
   },
 };
 
@@ -99,8 +110,10 @@ export const listCommand: CommandSpec = {
 export const rotateCommand: CommandSpec = {
   words: ["keys", "rotate"],
   summary: "Give an API key a new secret; the old one works for a while",
-  examples: [],
-  output: json,
+  changes: "adds a secret to the key; older ones end after --grace",
+  examples: ["keys rotate $KEY", "keys rotate $KEY --grace 3600"],
+  requests: 1,
+  output: record(newKey),
   args: [keyArgument],
   flags: {
     ...organisationFlags,
@@ -128,7 +141,9 @@ export const rotateCommand: CommandSpec = {
 export const revokeCommand: CommandSpec = {
   words: ["keys", "revoke"],
   summary: "Revoke an API key",
-  examples: [],
+  changes: "ends the key with all its secrets",
+  examples: ["keys revoke $KEY"],
+  requests: 1,
   output: record({ id: ["KEY", "text"] }),
   args: [keyArgument],
   flags: organisationFlags,

@@ -2,7 +2,7 @@
 
 import type { CommandSpec } from "./frame/command.ts";
 import { wrongUsage } from "./frame/errors.ts";
-import { json } from "./frame/output.ts";
+import { record } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 /** `operators bootstrap`. */
@@ -10,9 +10,18 @@ export const bootstrapOperatorCommand: CommandSpec = {
   words: ["operators", "bootstrap"],
   summary:
     "Make a person an operator with an access token, and the first organisation and space, in the store; GRANDSTAND_SECRET is that of the server",
-  examples: [],
-  output: json,
-  args: [],
+  changes:
+    "makes an operator with a token in the store, and where there is none an organisation with a space",
+  examples: [
+    "operators bootstrap --redis redis://127.0.0.1:6379 --email sam@example.com",
+    "operators bootstrap --data $DATA --email sam@example.com --name Club",
+  ],
+  output: record({
+    token: [null, "text"],
+    userId: ["USER", "text"],
+    organisationId: ["ORGANISATION", "text?"],
+    spaceId: ["SPACE", "text?"],
+  }),
   flags: {
     ...storeFlags,
     email: { value: "address", description: "E-mail address of the person", required: true },

@@ -18,7 +18,13 @@ export const clientTokenCommand: CommandSpec = {
   isOurs: true,
   summary:
     "Issue a client token, which the project's app carries so that users without a session recover their passwords; or list or end them",
-  examples: [],
+  changes: "issues a token, or ends one with --end",
+  examples: [
+    "projects client-token $PROJECT --name iOS",
+    "projects client-token $PROJECT --list",
+    "projects client-token $PROJECT --end $CLIENT_TOKEN",
+  ],
+  requests: 1,
   output: json,
   args: [{ name: "project", description: "The id of the project" }],
   flags: {

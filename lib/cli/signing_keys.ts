@@ -5,16 +5,21 @@
  */
 
 import type { CommandSpec } from "./frame/command.ts";
-import { json, record } from "./frame/output.ts";
+import { record, rows } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
 /** `signing-keys list`. */
 export const listSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "list"],
   summary: "List the keys that sign and verify tokens, in the order in which they sign",
-  examples: [],
-  output: json,
-  args: [],
+  examples: ["signing-keys list --redis redis://127.0.0.1:6379"],
+  output: rows({
+    kid: ["KEY", "text"],
+    algorithm: ["ALGORITHM", "text"],
+    state: ["STATE", "text"],
+    activeFrom: [null, "whole"],
+    goneAt: [null, "whole?"],
+  }),
   flags: storeFlags,
   async run({ flags: { redis, data } }, { inKeyRing }) {
     const keys = await inKeyRing({ redis, data }, "signing-keys list", ring => ring.list());
@@ -37,9 +42,9 @@ export const rotateSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "rotate"],
   summary:
     "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
-  examples: [],
+  changes: "adds a key to the key set",
+  examples: ["signing-keys rotate --redis redis://127.0.0.1:6379"],
   output: record({ kid: ["KEY", "text"], activeFrom: [null, "whole"] }),
-  args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { inKeyRing }) {
     const rotation = await inKeyRing({ redis, data }, "signing-keys rotate", ring => ring.rotate());
@@ -55,7 +60,8 @@ export const rotateSigningKeysCommand: CommandSpec = {
 export const revokeSigningKeyCommand: CommandSpec = {
   words: ["signing-keys", "revoke"],
   summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
-  examples: [],
+  changes: "ends a key and the tokens that it signed",
+  examples: ["signing-keys revoke $SIGNING_KEY --redis redis://127.0.0.1:6379"],
   output: record({ kid: ["KEY", "text"] }),
   args: [
     {

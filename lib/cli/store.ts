@@ -6,7 +6,7 @@
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
 import { exits } from "./frame/errors.ts";
-import { json, record } from "./frame/output.ts";
+import { record, rows } from "./frame/output.ts";
 
 /** Flags of commands that work in the store of a deployment. */
 export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
@@ -23,7 +23,8 @@ export const applySeedCommand: CommandSpec = {
   words: ["seed", "apply"],
   summary:
     "Create or replace the records of a seed file, in the store; repeatable, and on Redis while servers run",
-  examples: [],
+  changes: "creates or replaces the records that the file names",
+  examples: ["seed apply seed.json --redis redis://127.0.0.1:6379"],
   output: record({
     organisations: ["ORGANISATIONS", "whole"],
     spaces: ["SPACES", "whole"],
@@ -47,21 +48,23 @@ export const applySeedCommand: CommandSpec = {
 export const doctorCommand: CommandSpec = {
   words: ["doctor"],
   summary: "Check what is stored, and repair it; repeatable, and on Redis while servers run",
-  examples: [],
-  output: json,
-  args: [],
+  changes: "nothing without --repair",
+  examples: ["doctor --redis redis://127.0.0.1:6379", "doctor --data $DATA --repair"],
+  output: rows({
+    check: ["CHECK", "text"],
+    status: ["VERDICT", "text"],
+    examined: ["EXAMINED", "whole"],
+    found: ["FOUND", "whole"],
+    repaired: ["REPAIRED", "whole"],
+    examples: [null, "texts"],
+  }),
+  exits: { [exits.differs]: "something is found and not repaired" },
   flags: { ...storeFlags, repair: { description: "Repair what can be repaired" } },
   async run({ flags: { redis, data, repair } }, { doctor }) {
     const verdicts = await doctor({ redis, data }, repair !== undefined);
     const isSound = verdicts.every(({ status }) => status !== "found");
-    const rows = verdicts.map(({ check, status, examined, found, repaired }) => [
-      check,
-      status,
-      ...[examined, found, repaired].map(String),
-    ]);
     return {
       data: verdicts,
-      shown: { columns: ["CHECK", "VERDICT", "EXAMINED", "FOUND", "REPAIRED"], rows },
       notes: verdicts.flatMap(({ check, examples }) => examples.map(example => `${check}: ${example}`)),
       exit: isSound ? exits.ok : exits.differs,
     };
@@ -73,7 +76,11 @@ export const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],
   summary:
     "Recompute a board from stored user histories, in the store; repeatable, and on Redis while servers run",
-  examples: [],
+  changes: "replaces the scores of the board",
+  examples: [
+    "leaderboards rebuild overall --project $PROJECT --redis redis://127.0.0.1:6379",
+    "leaderboards rebuild overall --project $PROJECT --season $SEASON --data $DATA",
+  ],
   output: record({ written: ["WRITTEN", "whole"], removed: ["REMOVED", "whole"] }),
   args: [{ name: "board", description: "The id of the leaderboard" }],
   flags: {
@@ -96,13 +103,13 @@ export const indexUsersCommand: CommandSpec = {
   words: ["users", "index"],
   summary:
     "Add users from before the index of users to it, in the store; repeatable, and on Redis while servers run",
-  examples: [],
+  changes: "adds users to the index",
+  examples: ["users index --redis redis://127.0.0.1:6379"],
   output: record({
     examined: ["EXAMINED", "whole"],
     listed: ["LISTED", "whole"],
     metrics: ["METRICS", "whole"],
   }),
-  args: [],
   flags: storeFlags,
   async run({ flags: { redis, data } }, { indexUsers, progress }) {
     const done = await indexUsers({ redis, data }, reached =>

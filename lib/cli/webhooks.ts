@@ -6,18 +6,21 @@
 
 import type { webhookAnswers } from "../loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags } from "./api_client.ts";
-import { deadLettersArgs, deadLettersFlags, deadLettersPageMax, runDeadLetters } from "./dead_letters.ts";
+import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CommandSpec } from "./frame/command.ts";
-import { json } from "./frame/output.ts";
+import { type Fields, record, rows } from "./frame/output.ts";
+
+/** A resource of the server; tables show its attributes. */
+const resource: Fields = { type: [null, "text"], id: ["ID", "text"], attributes: [null, "json"] };
 
 /** `webhooks list`. */
 export const webhooksCommand: CommandSpec = {
   words: ["webhooks", "list"],
   summary: "List the webhooks of a space with their state",
-  examples: [],
-  output: json,
-  args: [],
+  examples: ["webhooks list", "webhooks list --space $SPACE --json"],
+  requests: 1,
+  output: rows(resource),
   flags: spaceFlags,
   async run(input, context) {
     const server = await createApiClient(input, context);
@@ -31,8 +34,10 @@ export const webhooksCommand: CommandSpec = {
 export const enableCommand: CommandSpec = {
   words: ["webhooks", "enable"],
   summary: "Enable a disabled webhook",
-  examples: [],
-  output: json,
+  changes: "deliveries to the webhook begin again",
+  examples: ["webhooks enable crm"],
+  requests: 1,
+  output: record(resource),
   args: [{ name: "webhook", description: "Its id in the configuration" }],
   flags: spaceFlags,
   async run(input, context) {
@@ -53,50 +58,43 @@ export const enableCommand: CommandSpec = {
   },
 };
 
-/** `webhooks dead-letters`. */
-export const webhookDeadLettersCommand: CommandSpec = {
+type DeadLetter = AnswerOf<typeof webhookAnswers.DeadLettersDocument>["data"][number];
+
+const webhookDeadLetters = deadLetterCommands<DeadLetter>({
   words: ["webhooks", "dead-letters"],
-  summary: "List the failed deliveries of a webhook, or send them again",
-  examples: [],
-  output: json,
-  args: deadLettersArgs,
-  flags: {
-    ...spaceFlags,
-    webhook: { value: "id", description: "The webhook", required: true },
-    ...deadLettersFlags,
+  summaries: {
+    list: "List the failed deliveries of a webhook",
+    replay: "Send failed deliveries of a webhook again",
   },
-  async run(input, context) {
-    const path = (server: SpaceClient): string => `${pathOf(server, input.flags.webhook ?? "")}/dead-letters`;
-    return await runDeadLetters(input, context, {
-      async page(server, offset) {
-        const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
-        const { json } = await server.send<typeof webhookAnswers.DeadLettersDocument>(path(server) + query);
-        return [json.data, json.meta.total];
-      },
-      idOf: ({ id }) => id,
-      table: letters => ({
-        columns: ["ID", "DEAD_AT", "TYPE", "MESSAGE", "ATTEMPTS", "REASON"],
-        rows: letters.map(({ id, attributes }) => [
-          id,
-          isoOf(attributes.dead_at),
-          attributes.message_type,
-          attributes.message_id,
-          String(attributes.attempts),
-          attributes.reason,
-        ]),
-      }),
-      async replay(server, ids) {
-        const { json } = await server.send<typeof webhookAnswers.ReplayDocument>(`${path(server)}/replay`, {
-          method: "POST",
-          body: { ids },
-        });
-        const { replayed, not_found: notFound } = json.data.attributes;
-        return { replayed, notFound };
-      },
-      queued: count => `Queued ${count} deliveries.`,
-    });
+  flags: { ...spaceFlags, webhook: { value: "id", description: "The webhook", required: true } },
+  example: " --webhook crm",
+  output: rows(resource),
+  async page(server, input, offset) {
+    const path = `${pathOf(server, input.flags.webhook)}/dead-letters?limit=${deadLettersPageMax}&offset=${offset}`;
+    const { json } = await server.send<typeof webhookAnswers.DeadLettersDocument>(path);
+    return [json.data, json.meta.total];
   },
-};
+  idOf: ({ id }) => id,
+  table: letters => ({
+    columns: ["ID", "DEAD_AT", "TYPE", "MESSAGE", "ATTEMPTS", "REASON"],
+    rows: letters.map(({ id, attributes }) => [
+      id,
+      isoOf(attributes.dead_at),
+      attributes.message_type,
+      attributes.message_id,
+      String(attributes.attempts),
+      attributes.reason,
+    ]),
+  }),
+  async replay(server, input, ids) {
+    const path = `${pathOf(server, input.flags.webhook)}/dead-letters/replay`;
+    const request = { method: "POST", body: { ids } };
+    const { json } = await server.send<typeof webhookAnswers.ReplayDocument>(path, request);
+    const { replayed, not_found: notFound } = json.data.attributes;
+    return { replayed, notFound };
+  },
+  queued: count => `Queued ${count} deliveries.`,
+});
 
 function pathOf({ space: spaceId }: SpaceClient, webhook?: string): string {
   const path = `/api/v2/spaces/${encodeURIComponent(spaceId)}/loyalty/webhooks`;
@@ -128,5 +126,5 @@ function isoOf(seconds: number): string {
 export const webhooksCommands: readonly CommandSpec[] = [
   webhooksCommand,
   enableCommand,
-  webhookDeadLettersCommand,
+  ...webhookDeadLetters,
 ];

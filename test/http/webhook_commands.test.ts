@@ -55,14 +55,11 @@ describeOnStores("the commands about webhooks", open => {
     );
     assert.match(last ?? "", /answered 410/);
 
-    const deadLetters = await desk.run("webhooks dead-letters", {
-      args: ["list"],
-      flags: { webhook: "crm" },
-    });
+    const deadLetters = await desk.run("webhooks dead-letters list", { flags: { webhook: "crm" } });
     assert.ok(typeof deadLetters.shown === "object");
     assert.equal(deadLetters.shown.rows.length, 2);
-    const all = { args: ["replay"], flags: { webhook: "crm", all: "" } };
-    await assert.rejects(desk.run("webhooks dead-letters", all), (error: unknown) => {
+    const all = { flags: { webhook: "crm", all: "" } };
+    await assert.rejects(desk.run("webhooks dead-letters replay", all), (error: unknown) => {
       assert.ok(error instanceof CliError);
       assert.match(error.message, /enable it first/);
       return true;
@@ -74,15 +71,14 @@ describeOnStores("the commands about webhooks", open => {
       "It missed 2: webhooks dead-letters replay --webhook crm --all",
     ]);
     assert.ok(!JSON.stringify(enabled.data).includes("whsec_"));
-    const replayed = await desk.run("webhooks dead-letters", all);
+    const replayed = await desk.run("webhooks dead-letters replay", all);
     assert.deepEqual([replayed.notes, replayed.exit], [["Queued 2 deliveries."], exits.ok]);
     await desk.world.platform.idle();
     const gone = {
-      args: ["replay"],
       flags: { webhook: "crm" },
       lists: { id: [deadLetters.shown.rows[0]?.[0] ?? ""] },
     };
-    assert.equal((await desk.run("webhooks dead-letters", gone)).exit, exits.notFound);
+    assert.equal((await desk.run("webhooks dead-letters replay", gone)).exit, exits.notFound);
   });
 
   it("describe the faults of a call", async t => {
@@ -94,10 +90,9 @@ describeOnStores("the commands about webhooks", open => {
       return error.exit;
     };
     const webhook = { webhook: "crm" };
-    assert.equal(await failing("webhooks dead-letters", { args: ["burn"], flags: webhook }), exits.usage);
-    assert.equal(await failing("webhooks dead-letters", { args: ["replay"], flags: webhook }), exits.usage);
-    const unknown = { args: ["list"], flags: { webhook: "other" } };
-    assert.equal(await failing("webhooks dead-letters", unknown), exits.notFound);
+    assert.equal(await failing("webhooks dead-letters replay", { flags: webhook }), exits.usage);
+    const unknown = { flags: { webhook: "other" } };
+    assert.equal(await failing("webhooks dead-letters list", unknown), exits.notFound);
     assert.equal(await failing("webhooks enable", { args: ["other"] }), exits.notFound);
   });
 });

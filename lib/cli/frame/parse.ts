@@ -44,7 +44,7 @@ const shortFlags: Readonly<Record<string, string>> = { "-h": "--help", "-q": "--
 export interface CommandLine {
   /** Null: the words name a group or nothing, and help is wanted. */
   readonly command: CommandSpec | null;
-  /** The commands of the group that the first word names; empty without one. */
+  /** The commands that begin with the words; empty if there are none. */
   readonly siblings: readonly CommandSpec[];
   readonly input: CliInput;
   /** Global flags. */
@@ -86,13 +86,14 @@ export async function parseCommandLine(
   const texts = words.map(({ text }) => text);
   const command = longestMatch(siblings, texts);
   if (command === null) {
-    if (texts.length > 1) throw unknownCommand(siblings, texts);
+    const below = siblings.filter(({ words: all }) => texts.every((word, index) => all[index] === word));
+    if (below.length === 0 && first !== "") throw unknownCommand(siblings, texts);
     const skipped = new Set(words.map(({ index }) => index));
     const { flags } = sorted(
       args.filter((_, index) => !skipped.has(index)),
       globalFlags,
     );
-    return { command, siblings, input: { args: [], flags: {}, lists: {} }, globals: flags };
+    return { command, siblings: below, input: { args: [], flags: {}, lists: {} }, globals: flags };
   }
   const used = new Set(words.slice(0, command.words.length).map(({ index }) => index));
   const specs = { ...globalFlags, ...command.flags };

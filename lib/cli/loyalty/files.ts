@@ -9,7 +9,7 @@ import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
-import { json, record } from "../frame/output.ts";
+import { record } from "../frame/output.ts";
 import {
   configurationOf,
   configurationPath,
@@ -26,8 +26,9 @@ const file = { name: "file", description: "JSON or YAML" };
 export const validateCommand: CommandSpec = {
   words: ["loyalty", "validate"],
   summary: "Check a loyalty configuration without a server",
-  examples: [],
-  output: json,
+  examples: ["loyalty validate loyalty.yaml"],
+  output: record({ valid: [null, "flag"], digest: [null, "text"] }),
+  exits: { [exits.invalid]: "the configuration has faults" },
   args: [file],
   flags: {},
   async run({ args: [path = ""] }, context) {
@@ -41,7 +42,9 @@ export const validateCommand: CommandSpec = {
 export const pullCommand: CommandSpec = {
   words: ["loyalty", "pull"],
   summary: "Write the configuration of a space to a file, or to stdout for -",
-  examples: [],
+  changes: "writes the file, and the base of the next push beside it",
+  examples: ["loyalty pull loyalty.yaml", "loyalty pull - --space $SPACE"],
+  requests: 1,
   output: record({
     version: ["VERSION", "whole"],
     digest: ["DIGEST", "text"],
@@ -49,6 +52,7 @@ export const pullCommand: CommandSpec = {
     file: ["FILE", "text?"],
     document: [null, "json"],
   }),
+  exits: { [exits.conflict]: "the file has changes that were never pushed" },
   args: [file],
   flags: {
     ...spaceFlags,
@@ -62,13 +66,16 @@ export const pushCommand: CommandSpec = {
   words: ["loyalty", "push"],
   summary:
     "Make the configuration in a file the newest version, unless the server's changed since the last pull",
-  examples: [],
+  changes: "makes the configuration of the file the newest version",
+  examples: ["loyalty push loyalty.yaml", "loyalty push loyalty.yaml --force"],
+  requests: 1,
   output: record({
     version: ["VERSION", "whole"],
     digest: ["DIGEST", "text"],
     etag: [null, "text"],
     changed: ["CHANGED", "flag"],
   }),
+  exits: { [exits.conflict]: "the server has a version that was never pulled" },
   args: [file],
   flags: { ...spaceFlags, force: { description: "Replace any version on the server" } },
   run: push,

@@ -8,36 +8,29 @@ import type { configurationAnswers } from "../../loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { wrongUsage } from "../frame/errors.ts";
-import { json, record } from "../frame/output.ts";
+import { record, rows } from "../frame/output.ts";
 import { configurationOf, configurationPath } from "./configuration.ts";
 
 /** `loyalty versions`. */
 export const versionsCommand: CommandSpec = {
   words: ["loyalty", "versions"],
   summary: "List the stored versions of a configuration, newest first",
-  examples: [],
-  output: json,
-  args: [],
+  examples: ["loyalty versions"],
+  requests: 1,
+  output: rows({
+    version: ["VERSION", "whole"],
+    created_at: [null, "whole"],
+    created_at_iso: ["CREATED", "time"],
+    created_by: ["BY", "text"],
+    rollback_of: ["ROLLBACK_OF", "whole?"],
+    digest: ["DIGEST", "text"],
+  }),
   flags: spaceFlags,
   async run(input, context) {
     const server = await createApiClient(input, context);
     const path = `${configurationPath(server)}/versions`;
     const { json } = await server.send<typeof configurationAnswers.VersionsSchema>(path);
-    const versions = json.data.map(({ id, attributes }) => ({
-      version: Number(id),
-      ...attributes,
-    }));
-    const rows = versions.map(({ version, created_at_iso, created_by, rollback_of, digest }) => [
-      String(version),
-      created_at_iso,
-      created_by,
-      rollback_of === null ? "" : String(rollback_of),
-      digest,
-    ]);
-    return {
-      data: versions,
-      shown: { columns: ["VERSION", "CREATED", "BY", "ROLLBACK_OF", "DIGEST"], rows },
-    };
+    return { data: json.data.map(({ id, attributes }) => ({ version: Number(id), ...attributes })) };
   },
 };
 
@@ -45,7 +38,9 @@ export const versionsCommand: CommandSpec = {
 export const rollbackCommand: CommandSpec = {
   words: ["loyalty", "rollback"],
   summary: "Restore an earlier version as a new one",
-  examples: [],
+  changes: "makes an earlier version the newest one",
+  examples: ["loyalty rollback 1"],
+  requests: 1,
   output: record({
     version: ["VERSION", "whole"],
     digest: ["DIGEST", "text"],

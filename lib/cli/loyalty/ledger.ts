@@ -9,16 +9,17 @@ import { createApiClient } from "../api_client.ts";
 import { dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits } from "../frame/errors.ts";
-import { json } from "../frame/output.ts";
+import { json, record } from "../frame/output.ts";
 import { userFlags, userPath } from "./users.ts";
 
 /** `loyalty reconcile`. */
 export const reconcileCommand: CommandSpec = {
   words: ["loyalty", "reconcile"],
   summary: "Check that a user's metrics equal the sums of the ledger",
-  examples: [],
-  output: json,
-  args: [],
+  examples: ["loyalty reconcile --user $USER_ID"],
+  requests: 1,
+  output: record({ ok: [null, "flag"], metrics: [null, "json"], faults: [null, "json"] }),
+  exits: { [exits.differs]: "the ledger does not add up (--exit-code)" },
   flags: { ...userFlags, "exit-code": { description: "Exit with 3 if they differ" } },
   run: reconcile,
 };
@@ -27,7 +28,9 @@ export const reconcileCommand: CommandSpec = {
 export const reverseCommand: CommandSpec = {
   words: ["loyalty", "reverse"],
   summary: "Reverse a transaction of a user, once",
-  examples: [],
+  changes: "reverses a transaction of a user, in the ledger too",
+  examples: ["loyalty reverse $TRANSACTION --user $USER_ID"],
+  requests: 1,
   output: json,
   args: [{ name: "transaction", description: "The id of the transaction" }],
   flags: userFlags,

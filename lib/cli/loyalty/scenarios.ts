@@ -7,15 +7,16 @@
 import { AppError } from "../../errors/mod.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
-import { json } from "../frame/output.ts";
+import { record } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";
 
 /** `loyalty test`. */
 export const testCommand: CommandSpec = {
   words: ["loyalty", "test"],
   summary: "Play scenarios against a loyalty configuration, without a server",
-  examples: [],
-  output: json,
+  examples: ["loyalty test scenarios.yaml --file loyalty.yaml"],
+  output: record({ passed: [null, "whole"], failed: [null, "whole"], checks: [null, "json"] }),
+  exits: { [exits.differs]: "an expectation does not hold" },
   args: [{ name: "scenarios", description: "JSON or YAML" }],
   flags: { file: { value: "path", description: "The configuration", required: true } },
   run: test,

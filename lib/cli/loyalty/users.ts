@@ -9,7 +9,7 @@ import { createApiClient, spaceFlags } from "../api_client.ts";
 import { type AnswerOf, dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";
 import { exits, wrongUsage } from "../frame/errors.ts";
-import { json } from "../frame/output.ts";
+import { json, record } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";
 
 /** Flags of commands about one user. */
@@ -27,9 +27,18 @@ export function userPath(user: string): string {
 export const replayCommand: CommandSpec = {
   words: ["loyalty", "replay"],
   summary: "Replay the recorded actions of a user and show the differences",
-  examples: [],
-  output: json,
-  args: [],
+  examples: [
+    "loyalty replay --user $USER_ID",
+    "loyalty replay --user $USER_ID --file loyalty.yaml --exit-code",
+  ],
+  requests: 1,
+  output: record({
+    records: [null, "whole"],
+    isComplete: [null, "flag"],
+    version: [null, "text"],
+    differences: [null, "json"],
+  }),
+  exits: { [exits.differs]: "there are differences (--exit-code)" },
   flags: {
     ...userFlags,
     file: { value: "path", description: "Replay against this configuration" },
@@ -42,9 +51,12 @@ export const replayCommand: CommandSpec = {
 export const dryRunCommand: CommandSpec = {
   words: ["loyalty", "dry-run"],
   summary: "Show the effects an action of a user would have, and why rules and missions would not apply",
-  examples: [],
+  examples: [
+    "loyalty dry-run --user $USER_ID --action prediction",
+    "loyalty dry-run --user $USER_ID --action prediction --data outcome=exact",
+  ],
+  requests: 1,
   output: json,
-  args: [],
   flags: {
     ...userFlags,
     action: { value: "name", description: "The action", required: true },
