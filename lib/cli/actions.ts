@@ -5,7 +5,7 @@
  */
 
 import type { DeadActionReplayReply, DeadActionsReply } from "../audience/mod.ts";
-import { organisationFlags } from "./api_client.ts";
+import { organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CliInput, CommandSpec } from "./frame/command.ts";
@@ -22,7 +22,7 @@ export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAc
     list: "List the actions that failed for good, newest first",
     replay: "Queue actions that failed for good again",
   },
-  flags: organisationFlags,
+  flags: { ...organisationFlags, ...userFlags },
   example: "",
   output: rows({
     deadLetterId: ["ID", "text"],
@@ -40,7 +40,7 @@ export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAc
   async page(server, input, offset) {
     const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
     const request = { headers: headersOf(input) };
-    const { json } = await server.send<typeof DeadActionsReply>(path + query, request);
+    const { json } = await server.send<typeof DeadActionsReply>(withSpace(path + query, server), request);
     return [json.data, json.totalCount];
   },
   idOf: ({ deadLetterId }) => deadLetterId,
@@ -58,7 +58,8 @@ export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAc
   }),
   async replay(server, input, ids) {
     const request = { method: "POST", body: { ids }, headers: headersOf(input) };
-    const answer = await server.send<typeof DeadActionReplayReply>(`${path}/replay`, request);
+    const replayPath = withSpace(`${path}/replay`, server);
+    const answer = await server.send<typeof DeadActionReplayReply>(replayPath, request);
     return answer.json.data;
   },
   queued: count => `Queued ${count} again.`,

@@ -22,6 +22,15 @@ export const keyFlag: FlagSpec = {
 export const spaceFlags = { space: spaceFlag, key: keyFlag } as const;
 /** Flags of commands about an organisation. */
 export const organisationFlags = { org: orgFlag, key: keyFlag } as const;
+/** Flags of commands about users, whose space may follow from the API key or the address. */
+export const userFlags = { space: { ...spaceFlag, required: false }, key: keyFlag } as const;
+
+/** Names the space of the flags in the query of a path; the server finds it otherwise. */
+export function withSpace(path: string, { space }: SpaceClient): string {
+  return space === ""
+    ? path
+    : `${path}${path.includes("?") ? "&" : "?"}space_id=${encodeURIComponent(space)}`;
+}
 
 /** A client of one platform and space. */
 export interface SpaceClient extends ApiClient {

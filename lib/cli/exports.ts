@@ -5,8 +5,8 @@
  */
 
 import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../exports/mod.ts";
-import { createApiClient, organisationFlags } from "./api_client.ts";
-import type { AnswerOf, ApiClient } from "./frame/client.ts";
+import { createApiClient, organisationFlags, type SpaceClient, userFlags, withSpace } from "./api_client.ts";
+import type { AnswerOf } from "./frame/client.ts";
 import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
 import { type Fields, json, record, rows } from "./frame/output.ts";
@@ -14,6 +14,7 @@ import { type Fields, json, record, rows } from "./frame/output.ts";
 const encryptedSuffix = ".enc";
 const base = "/v1/api/audience/internal";
 
+const exportFlags = { ...organisationFlags, ...userFlags } as const;
 const exportFields: Fields = {
   exportId: ["EXPORT", "text"],
   status: ["STATUS", "text"],
@@ -51,7 +52,7 @@ export const createExportCommand: CommandSpec = {
     expiresAt: [null, "time"],
   }),
   flags: {
-    ...organisationFlags,
+    ...exportFlags,
     format: { value: "csv|json", description: "The format of the file", required: true },
     filter: { value: "path", description: "JSON or YAML file with a condition; otherwise all users" },
     field: { value: "name", description: "A column; may be repeated", repeated: true },
@@ -70,7 +71,10 @@ export const createExportCommand: CommandSpec = {
     };
     // A second attempt could start another export.
     const request = { method: "POST", body, headers, isRepeatable: false };
-    const { json } = await server.send<typeof AcceptedAnswer>(`${base}/users/export`, request);
+    const { json } = await server.send<typeof AcceptedAnswer>(
+      withSpace(`${base}/users/export`, server),
+      request,
+    );
     const { data } = json;
     return { data, shown: `${data.exportId}\n`, notes: [`Follow it with: exports show ${data.exportId}`] };
   },
@@ -83,14 +87,14 @@ export const listExportsCommand: CommandSpec = {
   examples: ["exports list"],
   requests: 1,
   output: rows(exportFields),
-  flags: organisationFlags,
+  flags: exportFlags,
   async run(input, context) {
     const { server, headers } = await openExports(input, context);
     const found: ShownExport[] = [];
     let cursor: string | null = null;
     do {
       const query: string = cursor === null ? "" : `&lastEvaluatedKey=${encodeURIComponent(cursor)}`;
-      const path = `${base}/exports?limit=100${query}`;
+      const path = withSpace(`${base}/exports?limit=100${query}`, server);
       const page: AnswerOf<typeof ExportPageAnswer> = (
         await server.send<typeof ExportPageAnswer>(path, { headers })
       ).json;
@@ -111,11 +115,11 @@ export const showExportCommand: CommandSpec = {
   output: json,
   exits: { [exits.failed]: "the export failed" },
   args: [{ name: "export", description: "The id of the export" }],
-  flags: organisationFlags,
+  flags: exportFlags,
   async run(input, context) {
     const { server, headers } = await openExports(input, context);
     const [id = ""] = input.args;
-    const path = `${base}/exports/${encodeURIComponent(id)}`;
+    const path = withSpace(`${base}/exports/${encodeURIComponent(id)}`, server);
     const { data } = (await server.send<typeof ExportAnswer>(path, { headers })).json;
     const { status, downloadUrl, password, error } = data;
     const lines = [
@@ -166,7 +170,7 @@ function usersOf({ rowCount, progress }: ShownExport): string {
 async function openExports(
   input: CliInput,
   context: CliContext,
-): Promise<{ readonly server: ApiClient; readonly headers: Readonly<Record<string, string>> }> {
+): Promise<{ readonly server: SpaceClient; readonly headers: Readonly<Record<string, string>> }> {
   const headers = { "x-platform-org-id": input.flags.org ?? "" };
   return { server: await createApiClient(input, context), headers };
 }

@@ -10,7 +10,7 @@ import { dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits } from "../frame/errors.ts";
 import { json, record } from "../frame/output.ts";
-import { userFlags, userPath } from "./users.ts";
+import { oneUserFlags, userPath } from "./users.ts";
 
 /** `loyalty reconcile`. */
 export const reconcileCommand: CommandSpec = {
@@ -20,7 +20,7 @@ export const reconcileCommand: CommandSpec = {
   requests: 1,
   output: record({ ok: [null, "flag"], metrics: [null, "json"], faults: [null, "json"] }),
   exits: { [exits.differs]: "the ledger does not add up (--exit-code)" },
-  flags: { ...userFlags, "exit-code": { description: "Exit with 3 if they differ" } },
+  flags: { ...oneUserFlags, "exit-code": { description: "Exit with 3 if they differ" } },
   run: reconcile,
 };
 
@@ -33,14 +33,14 @@ export const reverseCommand: CommandSpec = {
   requests: 1,
   output: json,
   args: [{ name: "transaction", description: "The id of the transaction" }],
-  flags: userFlags,
+  flags: oneUserFlags,
   run: reverse,
 };
 
 async function reconcile(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "" } = input.flags;
   const server = await createApiClient(input, context);
-  const path = `${userPath(user)}/reconciliation`;
+  const path = userPath(server, user, "reconciliation");
   const data = dataOf(await server.send<typeof loyaltyAnswers.ReconciliationResponse>(path), "faults");
   const { ok, metrics, faults } = data;
   const isCut = metrics.some(({ isComplete }) => !isComplete);
@@ -63,7 +63,7 @@ async function reverse(input: CliInput, context: CliContext): Promise<CliResult>
   const [transactionId = ""] = input.args;
   const { user = "" } = input.flags;
   const server = await createApiClient(input, context);
-  const path = `${userPath(user)}/reversals`;
+  const path = userPath(server, user, "reversals");
   const answer = await server.send<typeof loyaltyAnswers.TransactionResponse>(path, {
     method: "POST",
     body: { transactionId },

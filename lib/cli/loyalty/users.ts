@@ -5,7 +5,7 @@
  */
 
 import type { loyaltyAnswers } from "../../loyalty/mod.ts";
-import { createApiClient, spaceFlags } from "../api_client.ts";
+import { createApiClient, type SpaceClient, userFlags, withSpace } from "../api_client.ts";
 import { type AnswerOf, dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";
 import { exits, wrongUsage } from "../frame/errors.ts";
@@ -13,14 +13,14 @@ import { json, record } from "../frame/output.ts";
 import { readValid } from "./configuration.ts";
 
 /** Flags of commands about one user. */
-export const userFlags: Readonly<Record<"key" | "user", FlagSpec>> = {
-  key: spaceFlags.key,
+export const oneUserFlags: Readonly<Record<"space" | "key" | "user", FlagSpec>> = {
+  ...userFlags,
   user: { value: "id", description: "The user", required: true },
 };
 
-/** Returns the path of a user's loyalty for operators. */
-export function userPath(user: string): string {
-  return `/internal/loyalty/users/${encodeURIComponent(user)}`;
+/** Returns a path below a user's loyalty for operators. */
+export function userPath(server: SpaceClient, user: string, name: string): string {
+  return withSpace(`/internal/loyalty/users/${encodeURIComponent(user)}/${name}`, server);
 }
 
 /** `loyalty replay`. */
@@ -40,7 +40,7 @@ export const replayCommand: CommandSpec = {
   }),
   exits: { [exits.differs]: "there are differences (--exit-code)" },
   flags: {
-    ...userFlags,
+    ...oneUserFlags,
     file: { value: "path", description: "Replay against this configuration" },
     "exit-code": { description: "Exit with 3 if there are differences" },
   },
@@ -58,7 +58,7 @@ export const dryRunCommand: CommandSpec = {
   requests: 1,
   output: json,
   flags: {
-    ...userFlags,
+    ...oneUserFlags,
     action: { value: "name", description: "The action", required: true },
     data: {
       value: "name=value",
@@ -74,7 +74,7 @@ async function replay(input: CliInput, context: CliContext): Promise<CliResult> 
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
   const server = await createApiClient(input, context);
   const request = { method: "POST", body };
-  const path = `${userPath(user)}/replay`;
+  const path = userPath(server, user, "replay");
   const data = dataOf(await server.send<typeof loyaltyAnswers.ReplayResponse>(path, request), "differences");
   const { records, isComplete, differences } = data;
   const against = file === undefined ? "the current configuration" : file;
@@ -97,7 +97,7 @@ async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> 
   const data = Object.fromEntries((input.lists.data ?? []).map(property));
   const request = { method: "POST", body: { userId: user, action, data } };
   const server = await createApiClient(input, context);
-  const path = "/internal/loyalty/dry-run";
+  const path = withSpace("/internal/loyalty/dry-run", server);
   const tried = dataOf(await server.send<typeof loyaltyAnswers.DryRunResponse>(path, request), "effects");
   const effects = tried.effects.map(({ type, payload }) => ["effect", type, "", JSON.stringify(payload)]);
   const rules = tried.rules.flatMap(rule => finding("rule", rule.ruleId, rule.fired, rule));
