@@ -14,6 +14,7 @@ export {
   type BackEnd,
 } from "./http/guards.ts";
 export { type AudienceOptions, audienceRoutes } from "./http/routes.ts";
+export type { ImportLineSchema as ImportLine } from "./imports/import_users.ts";
 export { audienceSettingsErrors } from "./profile/custom_fields.ts";
 export { createFieldIndexes } from "./profile/field_index.ts";
 export type { SearchRequest } from "./search/criteria.ts";

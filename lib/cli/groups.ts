@@ -36,7 +36,7 @@ export const groups: readonly CommandGroup[] = [
   },
   { word: "loyalty", isOurs: true, load: async () => (await import("./loyalty/mod.ts")).loyaltyCommands },
   { word: "leaderboards", isOurs: true, load: async () => [(await import("./store.ts")).rebuildCommand] },
-  { word: "users", isOurs: true, load: async () => [(await import("./store.ts")).indexUsersCommand] },
+  { word: "users", isOurs: true, load: async () => (await import("./users.ts")).usersCommands },
   { word: "webhooks", isOurs: true, load: async () => (await import("./webhooks.ts")).webhooksCommands },
   { word: "actions", isOurs: true, load: async () => (await import("./actions.ts")).actionsCommands },
   { word: "exports", isOurs: true, load: async () => (await import("./exports.ts")).exportsCommands },

@@ -28,6 +28,10 @@ export const files: CliFiles = {
   },
   readText,
   async open(path) {
+    if (path === "-") {
+      takeStdin();
+      return { bytes: null, stream: () => Readable.toWeb(process.stdin) as ReadableStream<Uint8Array> };
+    }
     const found = await regularFile(path);
     return found === null
       ? null
@@ -42,10 +46,15 @@ export const files: CliFiles = {
   writeText,
 };
 
+/** @throws {CliError} It was taken before. */
+function takeStdin(): void {
+  if (isStdinRead) throw wrongUsage("stdin (-) can be read only once");
+  isStdinRead = true;
+}
+
 async function readText(path: string, bytesMax: number): Promise<string | null> {
-  if (path === "-" && isStdinRead) throw wrongUsage("stdin (-) can be read only once");
-  if (path !== "-" && (await regularFile(path)) === null) return null;
-  isStdinRead ||= path === "-";
+  if (path === "-") takeStdin();
+  else if ((await regularFile(path)) === null) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of path === "-" ? process.stdin : createReadStream(path)) {

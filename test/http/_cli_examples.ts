@@ -2,7 +2,6 @@
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CommandSpec } from "../../lib/cli/mod.ts";
-import type { PlatformOptions } from "../../lib/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
 import { eventExamples } from "./_cli_event_examples.ts";
@@ -36,7 +35,7 @@ type Prepare = (world: CliWorld) => Promise<CliExample>;
 const nothing: Prepare = async () => ({});
 
 /** Opens a platform in memory with an operator. */
-export async function openCliWorld(options: Partial<PlatformOptions> = {}): Promise<CliWorld> {
+export async function openCliWorld(options: Parameters<typeof openPlatform>[1] = {}): Promise<CliWorld> {
   const world = await openPlatform(async clock => createMemoryStore({ clock }), options);
   const token = await operatorToken(world);
   const variables = { ORG: ids.organisation, SPACE: ids.space, PROJECT: ids.project, EVENT: ids.event };

@@ -32,6 +32,8 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** Sent as it is, in place of `body`; every attempt calls it. */
   readonly stream?: () => ReadableStream<Uint8Array>;
+  /** Takes the lines of JSON of a good answer as they come, in place of one document; every attempt calls it. */
+  readonly lines?: () => (line: unknown) => void;
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses outside of 2xx that are no failures. @default [] */
   readonly expected?: readonly number[];
@@ -81,7 +83,7 @@ export function createClient(
   return {
     url,
     async send(path, ask = {}) {
-      const { method = "GET", body, stream, headers = {}, expected = [], isRepeatable = true } = ask;
+      const { method = "GET", body, stream, lines, headers = {}, expected = [], isRepeatable = true } = ask;
       const request = (): Request =>
         new Request(url + path, {
           method,
@@ -97,12 +99,11 @@ export function createClient(
           redirect: "manual",
           signal: AbortSignal.any([context.timeLimit(ask.timeoutMs ?? timeoutMs), context.interruption()]),
         });
-      const { response, text } = await sendWithRetries(
-        request,
-        context,
+      const { response, text } = await sendWithRetries(request, context, {
         pace,
-        isRepeatable ? attemptsMax : 1,
-      );
+        attempts: isRepeatable ? attemptsMax : 1,
+        lines,
+      });
       const json = parsed(text);
       const { ok, status } = response;
       if (ok && json === undefined) throw unknownAnswer();
@@ -154,12 +155,17 @@ class Pace {
   }
 }
 
+interface SendOptions {
+  readonly pace: Pace;
+  readonly attempts: number;
+  readonly lines: ApiRequest["lines"];
+}
+
 /** Retries with full jitter and `Retry-After` as a floor. @throws {CliError} The server is out of reach. */
 async function sendWithRetries(
   request: () => Request,
   context: ClientContext,
-  pace: Pace,
-  attempts: number,
+  { pace, attempts, lines }: SendOptions,
 ): Promise<{ readonly response: Response; readonly text: string }> {
   const { clock, pause, random, settings, terminal, interruption } = context;
   for (let attempt = 1; ; attempt++) {
@@ -174,7 +180,8 @@ async function sendWithRetries(
     };
     try {
       const response = await context.fetch(sent);
-      const text = await response.text();
+      const text =
+        lines === undefined || !response.ok ? await response.text() : await readLines(response, lines());
       outcome(response.status);
       pace.note(response.headers);
       if (attempt === attempts || !transientStatuses.has(response.status)) return { response, text };
@@ -182,12 +189,29 @@ async function sendWithRetries(
       const floorMs = Number.isFinite(seconds) ? seconds * 1_000 : 0;
       await pause(Math.min(Math.max(jitterMs, floorMs), pauseMsMax));
     } catch (error) {
+      if (error instanceof CliError) throw error;
       outcome("no answer");
       if (interruption().aborted) throw interrupted();
       if (attempt === attempts) throw unreachable(sent.url, error);
       await pause(jitterMs);
     }
   }
+}
+
+/** Reads lines of JSON, and returns that no text is left. @throws {CliError} One is no JSON. */
+async function readLines({ body }: Response, take: (line: unknown) => void): Promise<""> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body ?? []) {
+    const texts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = texts.pop() ?? "";
+    for (const text of texts) {
+      const line = parsed(text);
+      if (line === undefined) throw unknownAnswer();
+      if (line !== null) take(line);
+    }
+  }
+  return "";
 }
 
 /** Creates the error for Ctrl-C. */

@@ -21,7 +21,8 @@ export interface LocatedDocument {
 
 /** A file that is sent as it is. */
 export interface OpenedFile {
-  readonly bytes: number;
+  /** Null for stdin. */
+  readonly bytes: number | null;
   /** Opens its content; every attempt of a request opens it anew. */
   readonly stream: () => ReadableStream<Uint8Array>;
 }

@@ -1,0 +1,140 @@
+/**
+ * Commands about users.
+ *
+ * @module
+ */
+
+import type { ImportLine } from "../audience/mod.ts";
+import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";
+import { oneOf } from "./frame/checks.ts";
+import type { AnswerOf } from "./frame/client.ts";
+import type { CommandSpec } from "./frame/command.ts";
+import { CliError, exits, invalid } from "./frame/errors.ts";
+import { rows } from "./frame/output.ts";
+import { indexUsersCommand } from "./store.ts";
+
+/** Most rows that are reported one by one. */
+const reportedMax = 1_000;
+/** Longest time of an import, in ms, beside that for its bytes; of one from stdin. */
+const baseMs = 600_000;
+const stdinMs = 86_400_000;
+/** Fewest bytes that a server applies in a second. */
+const bytesPerSecondMin = 20_000;
+
+type Line = AnswerOf<typeof ImportLine>;
+type Row = Exclude<Line, { readonly summary: unknown }>;
+
+const mediaTypes = { csv: "text/csv", json: "application/json", jsonl: "application/x-ndjson" } as const;
+
+/** `users import`. */
+const importCommand: CommandSpec = {
+  words: ["users", "import"],
+  summary:
+    "Change or create the users of a file with the columns of an export; the same file again changes nothing",
+  args: [{ name: "file", description: "CSV, JSON, or an object of JSON on every line; - for stdin" }],
+  flags: {
+    ...organisationFlags,
+    ...userFlags,
+    format: {
+      value: "csv|json|jsonl",
+      description: "The format of the file; otherwise by its name, jsonl for stdin",
+      check: oneOf(...Object.keys(mediaTypes)),
+    },
+  },
+  changes: "names, preferences, custom fields and metrics of the users in the file",
+  examples: ["users import users.csv", "users import - --format csv < users.csv"],
+  requests: 1,
+  output: rows({
+    row: ["ROW", "whole"],
+    userId: ["USER", "text?"],
+    status: ["STATUS", "text"],
+    error: ["REASON", "json"],
+  }),
+  exits: { [exits.failed]: "rows were not applied, or the import ended before the file did" },
+  async run(input, context) {
+    const [path = ""] = input.args;
+    const { org = "", format = formatOf(path) } = input.flags;
+    const file = await context.files.open(path);
+    if (file === null) throw invalid(`Cannot read ${path}: there is no such file`, { code: "missing_file" });
+    const server = await createApiClient(input, context);
+    let failed: Row[] = [];
+    let last: Line | null = null;
+    let sent = 0;
+    await server.send(withSpace("/v1/api/audience/internal/users/import?results=failed", server), {
+      method: "POST",
+      headers: { "x-platform-org-id": org, "content-type": mediaTypes[format as keyof typeof mediaTypes] },
+      stream() {
+        sent = 0;
+        return counted(file.stream(), bytes => {
+          sent += bytes;
+          context.progress(progressText(sent, file.bytes));
+        });
+      },
+      lines() {
+        failed = [];
+        return line => {
+          last = line as Line;
+          if ("row" in last && failed.length < reportedMax) failed.push(last);
+        };
+      },
+      // Stdin is gone after the first attempt.
+      isRepeatable: path !== "-",
+      timeoutMs: file.bytes === null ? stdinMs : baseMs + (file.bytes / bytesPerSecondMin) * 1_000,
+    });
+    return resultOf(failed, last);
+  },
+};
+
+function resultOf(failed: readonly Row[], last: Line | null) {
+  if (last === null || !("summary" in last)) {
+    throw new CliError(exits.unavailable, "The import broke off: its answer has no summary", {
+      code: "incomplete",
+      hint: "Send the same file again: rows that were applied change nothing",
+    });
+  }
+  const { summary, error } = last;
+  const { total, changed, unchanged, failed: failures, unknown } = summary;
+  const hidden = failures + unknown - failed.length;
+  return {
+    data: failed.map(({ row, userId = null, status, error: reason = null }) => ({
+      row,
+      userId,
+      status,
+      error: reason,
+    })),
+    meta: { summary, error: error ?? null, truncated: hidden > 0 },
+    notes: [
+      `${total} rows: ${changed} changed, ${unchanged} unchanged, ${failures} failed, ${unknown} unknown`,
+      ...(hidden > 0 ? [`${hidden} more were not applied; mend these and send the file again`] : []),
+      ...(error === undefined ? [] : [`The import ended before the file did: ${error.message}`]),
+    ],
+    exit: error === undefined && failures + unknown === 0 ? exits.ok : exits.failed,
+  };
+}
+
+function formatOf(path: string): string {
+  const [, extension = ""] = /\.(csv|json)$/i.exec(path) ?? [];
+  return extension === "" ? "jsonl" : extension.toLowerCase();
+}
+
+function counted(
+  stream: ReadableStream<Uint8Array>,
+  count: (bytes: number) => void,
+): ReadableStream<Uint8Array> {
+  return stream.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        count(chunk.length);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+}
+
+function progressText(sent: number, bytes: number | null): string {
+  const mebibytes = (count: number): string => (count / 1_048_576).toFixed(1);
+  return `Sent ${mebibytes(sent)}${bytes === null ? "" : ` of ${mebibytes(bytes)}`} MiB`;
+}
+
+/** Commands that begin with `users`. */
+export const usersCommands: readonly CommandSpec[] = [importCommand, indexUsersCommand];
