@@ -32,6 +32,14 @@ export const host: CliHost = {
     }
     return interruption.signal;
   },
+  async specChecks(url, userAgent = "Grandstand-Authoring/1.0") {
+    const [{ readApp }, { createOutbound }] = await Promise.all([
+      import("../../lib/control/apps/read_app.ts"),
+      import("../../adapters/outbound/mod.ts"),
+    ]);
+    const { checks } = await readApp({ publicUrl: "", outbound: createOutbound(), userAgent }, url);
+    return checks;
+  },
   loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
   playScenarios: async (...played) => (await import("../../lib/loyalty/mod.ts")).playScenarios(...played),
   bootstrapOperator: async (...wanted) => await (await storeCommands()).bootstrapOperator(...wanted),

@@ -2,8 +2,10 @@
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CommandSpec } from "../../lib/cli/mod.ts";
+import { documentDigest } from "../../lib/directory/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
+import { catalogueUrl } from "./_apps.ts";
 import { eventExamples } from "./_cli_event_examples.ts";
 import { operatorToken, resource, to } from "./_control_examples.ts";
 
@@ -95,10 +97,80 @@ async function withToken(world: CliWorld): Promise<CliExample> {
   return { variables: { TOKEN: await world.create("/access_tokens", "access_tokens", { name: "Old" }) } };
 }
 
+const withSpec: Prepare = async () => ({ variables: { SPEC_URL: catalogueUrl } });
+
+async function withApp(world: CliWorld): Promise<CliExample> {
+  const APP = await world.create(
+    "/apps",
+    "apps",
+    { spec_url: catalogueUrl },
+    { space: ["spaces", ids.space] },
+  );
+  return { variables: { APP } };
+}
+
+async function withProjects(world: CliWorld): Promise<CliExample> {
+  const { variables: { APP = "" } = {} } = await withApp(world);
+  const related = { space: ["spaces", ids.space], app: ["apps", APP] } as const;
+  return {
+    variables: { OTHER_PROJECT: await world.create("/projects", "projects", { name: "B" }, related) },
+  };
+}
+
+/** Settings that were pulled when the project had none, and edited. */
+const withSettings: Prepare = async () => {
+  const base = { project: ids.project, digest: documentDigest([]) };
+  const settings = [{ key: "skin", values: { all: "dark" } }];
+  const files = { "settings.json": settings, "settings.json.base.json": base };
+  return { files: new Map(Object.entries(files).map(([path, content]) => [path, JSON.stringify(content)])) };
+};
+
+async function withNote(world: CliWorld): Promise<CliExample> {
+  await world.cli(`annotations set project ${ids.project} note=Rain`);
+  return {};
+}
+
+const withLogo: Prepare = async () => ({ files: new Map([["logo.png", "Logo"]]) });
+
+async function withAsset(world: CliWorld): Promise<CliExample> {
+  const { json } = await world.cli("assets upload logo.png --json", {
+    files: new Map([["logo.png", "Logo"]]),
+  });
+  const TAG = await world.create("/tags", "tags", { name: "Logos" }, { space: ["spaces", ids.space] });
+  return { variables: { ASSET: json.data[0].id, TAG } };
+}
+
 /** By the words of a command: every command that calls the control API. */
 export const cliExamples: Readonly<Record<string, Prepare>> = {
   "orgs list": nothing,
   "spaces list": nothing,
+  "apps create": withSpec,
+  "apps list": nothing,
+  "apps validate-spec-url": withSpec,
+  "projects create": withApp,
+  "projects diff": withProjects,
+  "projects inspect": nothing,
+  "projects list": nothing,
+  "projects reload": withApp,
+  "projects settings diff": withSettings,
+  "projects settings pull": nothing,
+  "projects settings push": withSettings,
+  "url consumer": nothing,
+  "url feeds": nothing,
+  "url livestats": nothing,
+  "url studio": nothing,
+  "annotations delete": withNote,
+  "annotations get": nothing,
+  "annotations set": nothing,
+  context: nothing,
+  "assets delete": withAsset,
+  "assets list": nothing,
+  "assets media-types": nothing,
+  "assets tag": withAsset,
+  "assets untag": withAsset,
+  "assets update": withAsset,
+  "assets upload": withLogo,
+  "assets uploaders": nothing,
   "scope check": nothing,
   whoami: nothing,
   "tags list": nothing,

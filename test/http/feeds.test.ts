@@ -136,7 +136,7 @@ describeOnEveryStore("feeds", open => {
     const { json: event } = await world.call(`/api/v2/events/${ids.event}`, { headers });
     const { json: project } = await world.call(`/api/v2/projects/${ids.project}`, { headers });
     for (const owner of [event, project]) {
-      const { self: _, ...feeds } = owner.data.attributes.urls;
+      const { self: _, consumer: _page, studio: _studio, ...feeds } = owner.data.attributes.urls;
       assert.ok(Object.keys(feeds).length > 0);
       for (const url of Object.values(feeds)) {
         assert.equal((await world.call(new URL(String(url)).pathname)).status, 200, String(url));

@@ -176,6 +176,7 @@ export function testHost(
         else files.set(file, token);
       },
     },
+    specChecks: notHere,
     loyaltyFaults: async () => [],
     playScenarios: notHere,
     bootstrapOperator: notHere,

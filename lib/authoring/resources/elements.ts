@@ -126,8 +126,11 @@ export const elements = resource({
   include: [
     "event",
     "event.project",
+    "event.project.my_role",
     "event.project.space",
+    "event.project.space.my_role",
     "event.project.space.organisation",
+    "event.project.space.organisation.my_role",
     "stats",
     "parent",
     "my_role",

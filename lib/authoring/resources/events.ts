@@ -14,6 +14,15 @@ import {
 import { eventStates } from "../event_times.ts";
 import { fieldList, jsonObject, resourceName, seconds, unixSeconds } from "../schemas.ts";
 
+/** What events and templates are in, with the roles there. */
+const above = [
+  "project",
+  "project.my_role",
+  "project.space",
+  "project.space.my_role",
+  "project.space.organisation",
+  "project.space.organisation.my_role",
+];
 const flag = v.picklist(["true", "false"], "Expected true or false");
 const statesFilter = v.pipe(
   v.string(),
@@ -109,7 +118,7 @@ export const events = resource({
     annotation: annotationFilter,
   },
   sorts: ["start_at", "start_time", "created_at"],
-  include: ["project", "project.app", "project.space", "project.space.organisation", "stats", "my_role"],
+  include: ["project.app", ...above, "stats", "my_role"],
   example: { name: "Final", duration: 7_200 },
   columns: ["id", "name", "state", "start_at", "duration"],
 });
@@ -144,7 +153,7 @@ export const eventTemplates = resource({
   lists: [{ under: "projects", path: "event_templates" }],
   filters: { annotation: annotationFilter },
   sorts: ["name", "created_at"],
-  include: ["project", "project.space", "project.space.organisation"],
+  include: above,
   example: { name: "Match" },
   columns: ["id", "name", "element_count"],
 });

@@ -81,7 +81,7 @@ export const spaces = resource({
   },
   lists: [{ under: "organisations", path: "spaces" }],
   sorts: ["name", "created_at"],
-  include: ["organisation", "my_role"],
+  include: ["organisation", "organisation.my_role", "my_role"],
   example: { name: "Stadium" },
   columns: ["id", "name", "domain"],
 });
@@ -141,7 +141,7 @@ export const projects = resource({
   },
   lists: [{ under: "spaces", path: "projects" }],
   sorts: ["name", "created_at"],
-  include: ["space", "space.organisation", "app", "my_role"],
+  include: ["space", "space.my_role", "space.organisation", "space.organisation.my_role", "app", "my_role"],
   example: { name: "Match app" },
   columns: ["id", "name", "app", "environment", "updated_at"],
 });

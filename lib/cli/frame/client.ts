@@ -243,6 +243,7 @@ interface ErrorBody {
   readonly data?: { readonly code?: string };
   readonly code?: string;
   readonly detail?: string;
+  readonly meta?: Readonly<Record<string, unknown>>;
   readonly errors?: readonly {
     readonly code?: string;
     readonly detail?: string;
@@ -265,13 +266,20 @@ function refusal(
     return position === undefined ? [] : [`${position}: ${detail}`];
   });
   const requestId = headers.get("x-request-id");
-  return new CliError(exitOf(status), details.length > 1 ? "The server found errors" : message, {
-    code,
-    status,
-    details,
-    ...hintsOf(status, `profile ${profileName}, ${url}`),
-    ...(requestId === null ? {} : { requestId }),
-  });
+  // What is missing is named in the document, not by the command.
+  const isInDocument = status === 404 && details.length > 0;
+  return new CliError(
+    isInDocument ? exits.invalid : exitOf(status),
+    details.length > 1 ? "The server found errors" : message,
+    {
+      code,
+      status,
+      details,
+      ...hintsOf(status, `profile ${profileName}, ${url}`),
+      ...(requestId === null ? {} : { requestId }),
+      ...(body.meta === undefined ? {} : { meta: body.meta }),
+    },
+  );
 }
 
 function hintsOf(status: number, where: string): Partial<CliErrorOptions> {

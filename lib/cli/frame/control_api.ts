@@ -42,6 +42,8 @@ interface Identifier {
 
 /** Resources of an answer. */
 export interface Document<D = ResourceObject> {
+  /** HTTP status. */
+  readonly status: number;
   readonly data: D;
   readonly etag: string | null;
   readonly meta: Readonly<Record<string, unknown>>;
@@ -60,7 +62,7 @@ export type Query = Readonly<Record<string, string | undefined>>;
 
 /** Options of a write. */
 export interface Write {
-  /** What changes, or what the new resource belongs to: the allow-list is asked about it. Null: the caller's own account. */
+  /** What changes, or what the new resource belongs to: the allow-list is asked about it. Null: the caller's own account, or nothing. */
   readonly within: Target | null;
   readonly document?: unknown;
   readonly ifMatch?: string | null;
@@ -134,7 +136,9 @@ export class ControlApi {
       }
       return undefined;
     };
-    return { data: data.slice(0, rowsMax), etag: null, meta: pages[0]?.meta ?? {}, included, isTruncated };
+    const [first] = pages;
+    const shown = { status: first?.status ?? 0, etag: null, meta: first?.meta ?? {} };
+    return { ...shown, data: data.slice(0, rowsMax), included, isTruncated };
   }
 
   /**
@@ -243,11 +247,12 @@ export class ControlApi {
   }
 
   async #ask<D>(path: string, ask: ApiRequest = {}): Promise<Document<D> & { readonly next: string | null }> {
-    const { json, etag } = await this.#answer(path, { headers: { accept: jsonApiType }, ...ask });
+    const { status, json, etag } = await this.#answer(path, { headers: { accept: jsonApiType }, ...ask });
     const { data, included = [], links, meta = {} } = json ?? {};
     if (data === undefined && json !== null) throw unknownAnswer();
     const byKey = new Map(included.map(one => [`${one.type}/${one.id}`, one]));
     return {
+      status,
       data: data as D,
       etag,
       meta,
@@ -257,9 +262,9 @@ export class ControlApi {
   }
 
   async #answer(path: string, ask: ApiRequest) {
-    const { json, etag } = await this.#client.send(base + path, ask);
+    const { status, json, etag } = await this.#client.send(base + path, ask);
     if (json !== null && (typeof json !== "object" || Array.isArray(json))) throw unknownAnswer();
-    return { json: json as AnyDocument | null, etag };
+    return { status, json: json as AnyDocument | null, etag };
   }
 
   /** @throws {CliError} The link leads to another server. */
@@ -286,6 +291,26 @@ interface AnyDocument {
 export function relation({ relationships }: ResourceObject, name: string): string | null {
   const data = relationships?.[name]?.data;
   return data === undefined || data === null || Array.isArray(data) ? null : (data as Identifier).id;
+}
+
+/** Builds the document of a resource; `related` names others by relationship. */
+export function documentOf(
+  type: string,
+  attributes: Readonly<Record<string, unknown>>,
+  {
+    id,
+    related = {},
+  }: { readonly id?: string; readonly related?: Readonly<Record<string, Identifier>> } = {},
+) {
+  const relationships = Object.fromEntries(Object.entries(related).map(([name, data]) => [name, { data }]));
+  return {
+    data: {
+      type,
+      ...(id === undefined ? {} : { id }),
+      attributes,
+      ...(Object.keys(relationships).length === 0 ? {} : { relationships }),
+    },
+  };
 }
 
 /** Writes the path of a resource. */

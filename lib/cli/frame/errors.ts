@@ -39,6 +39,8 @@ export interface CliErrorOptions {
   /** Faults, a line each. */
   readonly details?: readonly string[];
   readonly requestId?: string;
+  /** What the server said of it by name, such as the id of a record that is in the way. */
+  readonly meta?: Readonly<Record<string, unknown>>;
 }
 
 /** The failure of a command. */
@@ -67,6 +69,17 @@ export function conflict(message: string, more: Partial<CliErrorOptions> = {}): 
 /** Creates the error for content that is not valid. */
 export function invalid(message: string, more: Partial<CliErrorOptions> = {}): CliError {
   return new CliError(exits.invalid, message, { code: "validation_failed", ...more });
+}
+
+/** Makes a failure of the server with this status say what the command knows of it; for `catch`. */
+export function explain(
+  status: number,
+  by: (failure: CliError) => CliError | null,
+): (failure: unknown) => never {
+  return failure => {
+    const isMeant = failure instanceof CliError && failure.options.status === status;
+    throw (isMeant ? by(failure) : null) ?? failure;
+  };
 }
 
 /** Returns the exit code of an HTTP error status. */

@@ -6,6 +6,7 @@
  */
 
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
+import type { CheckRow } from "../../control/apps/read_app.ts";
 import type { FieldError } from "../../errors/mod.ts";
 import type { ScenarioCheck } from "../../loyalty/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
@@ -126,6 +127,8 @@ export interface CliHost {
   readonly config: ConfigFile;
   /** Returns the signal that aborts at Ctrl-C; before the first call Ctrl-C ends the program. */
   readonly interruption: () => AbortSignal;
+  /** Checks from this machine, step by step, that an app can be made of the `spec.json` at an address. */
+  readonly specChecks: (url: string, userAgent?: string) => Promise<readonly CheckRow[]>;
   /** Lists the faults of a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**

@@ -68,7 +68,7 @@ class Failure extends Error {
 
 /** Reads `spec.json` and the `elements.json` beside it. The catalogue of the platform is not fetched. */
 export async function readApp(
-  services: ControlServices,
+  services: Pick<ControlServices, "publicUrl" | "outbound" | "userAgent">,
   specUrl: string,
   userAgent: string = services.userAgent,
 ): Promise<ReadApp> {
@@ -100,7 +100,7 @@ type Check<T> = (
 
 /** @throws {Failure} */
 async function readFile<T>(
-  { outbound }: ControlServices,
+  { outbound }: Pick<ControlServices, "outbound">,
   {
     url,
     userAgent,

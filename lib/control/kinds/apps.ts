@@ -36,7 +36,7 @@ export function appKind(services: ControlServices): Kind {
         isEqual
           ? "Cannot add the app as the space has it already"
           : "Cannot add the app as the space has this version of it with other contents: publish it under another version",
-        { details: { id: same.id } },
+        { details: { id: same.id, is_equal: isEqual } },
       );
     },
     changed: ({ id }, draft, { input }) => draft.put(appKey(id), input.attributes.specification),

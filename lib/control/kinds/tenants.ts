@@ -22,7 +22,7 @@ import {
 } from "../../storage/mod.ts";
 import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
-import { type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
+import { type Entity, type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
 import { type BeforeChange, type Kind, ownRecords, type Started } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { enabledTypes, settleApp, useApp } from "./apps.ts";
@@ -143,6 +143,7 @@ function projectKind(services: ControlServices): Kind {
         urls: {
           self: `${services.base}/projects/${project.id}`,
           ...projectFeedUrls(services.publicUrl, project.id),
+          ...pageUrls(services.publicUrl, project),
         },
         enabled_types: enabledTypes(project),
       },
@@ -165,6 +166,20 @@ function projectKind(services: ControlServices): Kind {
       };
       return { ...app, ...staged, refs, after };
     },
+  };
+}
+
+/** Returns the addresses of the pages of a project: that of its app for fans, and the one where it is edited. */
+function pageUrls(publicUrl: string, { id, state }: Entity): Readonly<Record<string, string>> {
+  const ofProject = (base: string): string => {
+    const url = new URL(base);
+    url.searchParams.set("project", id);
+    return url.href;
+  };
+  const embed = String(state?.embed ?? publicUrl).replace(/^(?=\/\/)/, "https:");
+  return {
+    consumer: ofProject(URL.canParse(embed) ? embed : publicUrl),
+    studio: ofProject(`${publicUrl}/studio`),
   };
 }
 

@@ -1,14 +1,10 @@
-/**
- * Commands about the projects of an organisation.
- *
- * @module
- */
+/** The command about client tokens of projects. */
 
-import type { ClientTokenAnswer, ClientTokensAnswer, IssuedClientTokenAnswer } from "../identity/mod.ts";
-import { createApiClient, organisationFlags } from "./api_client.ts";
-import type { CommandSpec } from "./frame/command.ts";
-import { wrongUsage } from "./frame/errors.ts";
-import { json } from "./frame/output.ts";
+import type { ClientTokenAnswer, ClientTokensAnswer, IssuedClientTokenAnswer } from "../../identity/mod.ts";
+import { createApiClient, organisationFlags } from "../api_client.ts";
+import type { CommandSpec } from "../frame/command.ts";
+import { wrongUsage } from "../frame/errors.ts";
+import { json } from "../frame/output.ts";
 
 const nameDefault = "App";
 

@@ -1,0 +1,260 @@
+/** Commands about projects. */
+
+import { registerApp } from "../apps.ts";
+import { id } from "../frame/checks.ts";
+import type { CliContext, CommandSpec } from "../frame/command.ts";
+import {
+  type ControlApi,
+  type Document,
+  documentOf,
+  pathOf,
+  type ResourceObject,
+  relation,
+} from "../frame/control_api.ts";
+import { CliError, conflict, exits, explain, invalid } from "../frame/errors.ts";
+import { record, rows } from "../frame/output.ts";
+import { spaceFlag } from "../orgs.ts";
+import { clientTokenCommand } from "./client_tokens.ts";
+import { appOf, diffProjects, readProject } from "./diff.ts";
+import { projectArgument, settingsCommands } from "./settings.ts";
+
+/** `projects create`. */
+const createProject: CommandSpec = {
+  words: ["projects", "create"],
+  summary: "Create a project in a space",
+  flags: {
+    space: spaceFlag,
+    name: { value: "text", description: "Its name", required: true },
+    app: { value: "id", description: "Its app, one of `apps list`", required: true, check: id },
+  },
+  changes: "Adds a project to the space",
+  examples: ["projects create --name Show --app $APP"],
+  requests: 1,
+  output: record({ id: ["ID", "text"], name: ["NAME", "text"], app_id: ["APP", "text"] }),
+  exits: { [exits.invalid]: "The app is not one of the space" },
+  async run({ flags: { space = "", name = "", app = "" } }, { api }) {
+    const related = { space: { type: "spaces", id: space }, app: { type: "apps", id: app } };
+    const document = documentOf("projects", { name }, { related });
+    const { data } = await (await api()).write("POST", "/projects", {
+      within: { kind: "space", id: space },
+      document,
+    });
+    return { data: { id: data.id, name: data.attributes.name, app_id: relation(data, "app") } };
+  },
+};
+
+/** `projects list`. */
+const listProjects: CommandSpec = {
+  words: ["projects", "list"],
+  summary: "List the projects of a space",
+  flags: { space: spaceFlag },
+  examples: ["projects list", "projects list --space $SPACE --json"],
+  requests: 1,
+  output: rows({
+    id: ["ID", "text"],
+    name: ["NAME", "text"],
+    app: ["APP", "text?"],
+    app_id: [null, "text?"],
+    state: ["STATE", "text"],
+    updated_at: ["UPDATED", "time"],
+  }),
+  async run({ flags: { space = "" } }, { api }) {
+    const list = await (await api()).all(pathOf({ kind: "space", id: space }, "projects"), {
+      include: "app",
+    });
+    const data = list.data.map(project => {
+      const { name, updated_at_iso: updated_at } = project.attributes;
+      const app = appOf(project, list);
+      return {
+        id: project.id,
+        name,
+        app: titleOf(app),
+        app_id: app?.id ?? null,
+        state: stateOf(project),
+        updated_at,
+      };
+    });
+    return { data, meta: { truncated: list.isTruncated } };
+  },
+};
+
+/** `projects inspect`. */
+const inspectProject: CommandSpec = {
+  words: ["projects", "inspect"],
+  summary: "Show a project with its app and content types",
+  args: [projectArgument],
+  examples: ["projects inspect $PROJECT", "projects inspect $PROJECT --json"],
+  requests: 2,
+  output: record({
+    id: ["ID", "text"],
+    name: ["NAME", "text"],
+    state: ["STATE", "text"],
+    space_id: ["SPACE", "text?"],
+    app_id: ["APP", "text?"],
+    app: ["APP_NAME", "text?"],
+    spec_url: ["SPEC_URL", "text?"],
+    settings_digest: ["SETTINGS", "text"],
+    settings_bytes: ["BYTES", "whole"],
+    types: ["TYPES", "json"],
+  }),
+  async run({ args: [projectId = ""] }, context) {
+    const api = await context.api();
+    const path = pathOf({ kind: "project", id: projectId });
+    const [document, types] = await Promise.all([
+      readProject(api, projectId),
+      api.get<readonly ResourceObject[]>(`${path}/content_types`),
+    ]);
+    const project = document.data;
+    const app = appOf(project, document);
+    const data = {
+      id: project.id,
+      name: project.attributes.name,
+      state: stateOf(project),
+      space_id: relation(project, "space"),
+      app_id: app?.id ?? null,
+      app: titleOf(app),
+      spec_url: app?.attributes.spec_url ?? null,
+      settings_digest: project.meta?.settings_digest,
+      settings_bytes: project.meta?.settings_bytes,
+      types: types.data.map(({ attributes: { content_type: type, name: title, enabled } }) => ({
+        type,
+        title,
+        enabled,
+      })),
+    };
+    const { types: shownTypes, ...facts } = data;
+    const rows = [
+      ...Object.entries(facts).map(([key, value]) => [key, String(value ?? "")]),
+      ...shownTypes.map(({ type, title, enabled }) => [
+        `type ${type}`,
+        `${title}${enabled === true ? "" : " (hidden)"}`,
+      ]),
+    ];
+    return { data, shown: { columns: ["KEY", "VALUE"], rows } };
+  },
+};
+
+/** `projects reload`. */
+const reloadProject: CommandSpec = {
+  words: ["projects", "reload"],
+  summary: "Move a project to another app, or to what the address of its app has now",
+  args: [projectArgument],
+  flags: {
+    app: { value: "id", description: "The app; otherwise the address of its app is read again", check: id },
+    force: { description: "Move it although elements lose their content type" },
+    "dry-run": { description: "Show what would change" },
+  },
+  changes: "Registers a new version of the app, and moves the project to it",
+  examples: ["projects reload $PROJECT --app $APP", "projects reload $PROJECT --dry-run"],
+  requests: 4,
+  output: record({
+    project: ["PROJECT", "text"],
+    before: ["BEFORE", "text?"],
+    after: ["AFTER", "text?"],
+    app_id: ["APP", "text?"],
+    added_types: ["ADDED", "texts"],
+    removed_types: ["REMOVED", "texts"],
+    changed: [null, "flag"],
+  }),
+  exits: {
+    [exits.conflict]: "Elements have content types that the app lacks, or somebody moved the project",
+  },
+  async run({ args: [projectId = ""], flags }, context) {
+    const api = await context.api();
+    const isDryRun = flags["dry-run"] !== undefined;
+    const target = { kind: "project", id: projectId } as const;
+    await api.requireAllowed(target);
+    const [project, app] = await Promise.all([
+      readProject(api, projectId),
+      flags.app === undefined ? null : api.get(`/apps/${flags.app}`),
+    ]);
+    const before = titleOf(appOf(project.data, project));
+    const next =
+      app === null
+        ? await appAgain(api, project, isDryRun, context)
+        : { id: app.data.id, title: titleOf(app.data) };
+    const data = {
+      project: projectId,
+      before,
+      after: next.title,
+      app_id: next.id,
+      added_types: [],
+      removed_types: [],
+    };
+    if (next.id === null) {
+      return {
+        data: { ...data, changed: true },
+        notes: ["Content types are compared once the version is registered"],
+      };
+    }
+    if (next.id === relation(project.data, "app"))
+      return { data: { ...data, changed: false }, notes: ["No change"] };
+    const move = (isDry: boolean) =>
+      api
+        .write("PATCH", `${pathOf(target)}/relationships/app`, {
+          within: target,
+          document: { data: { type: "apps", id: next.id } },
+          ifMatch: project.etag,
+          isDryRun: isDry,
+          query: { force: flags.force === undefined ? undefined : "true" },
+        })
+        .catch(
+          explain(409, ({ message, options }) =>
+            conflict(message, {
+              ...options,
+              hint: "Elements of lost types can neither be changed nor published any more: --force moves it all the same",
+              next: `grandstand projects reload ${projectId} --app ${next.id} --force`,
+            }),
+          ),
+        );
+    const { added_types, removed_types } = (await move(true)).meta;
+    if (!isDryRun) await move(false);
+    return { data: { ...data, added_types, removed_types, changed: true } };
+  },
+};
+
+/** Registers what the address of a project's app has now; the id is null where that is only tried. */
+async function appAgain(
+  api: ControlApi,
+  project: Document,
+  isDryRun: boolean,
+  { done }: CliContext,
+): Promise<{ readonly id: string | null; readonly title: string | null }> {
+  const app = appOf(project.data, project);
+  const spaceId = relation(project.data, "space");
+  if (app === undefined || spaceId === null) {
+    throw invalid("The project has no app", {
+      hint: "Name one of its space with --app",
+      next: `grandstand apps list --space ${spaceId}`,
+    });
+  }
+  const specUrl = String(app.attributes.spec_url);
+  try {
+    const added = await registerApp(api, { spaceId, specUrl, isDryRun });
+    if (!isDryRun) done(`registered app ${added.id}`);
+    return { id: isDryRun ? null : added.id, title: titleOf(added) };
+  } catch (error) {
+    const { id: existing, is_equal: isEqual } = error instanceof CliError ? (error.options.meta ?? {}) : {};
+    if (isEqual !== true) throw error;
+    return { id: String(existing), title: existing === app.id ? titleOf(app) : null };
+  }
+}
+
+function titleOf(app: ResourceObject | undefined): string | null {
+  return app === undefined ? null : `${app.attributes.name} ${app.attributes.version}`;
+}
+
+function stateOf({ attributes }: ResourceObject): string {
+  return attributes.archived === true ? "archived" : String(attributes.environment);
+}
+
+/** Commands that begin with `projects`. */
+export const projectsCommands: readonly CommandSpec[] = [
+  createProject,
+  diffProjects,
+  inspectProject,
+  listProjects,
+  reloadProject,
+  ...settingsCommands,
+  clientTokenCommand,
+];

@@ -1,0 +1,136 @@
+/** Settings of projects as documents: reading them from files, and how two of them differ. */
+
+import { documentDigest } from "../../directory/loyalty_versions.ts";
+import { canonicalJson } from "../../http/requests/body.ts";
+import type { CliContext } from "../frame/command.ts";
+import { invalid, wrongUsage } from "../frame/errors.ts";
+
+/** Most bytes of settings. */
+const settingsBytesMax = 4 * 1_048_576;
+/** Most bytes of a file, which may be indented. */
+const fileBytesMax = 4 * settingsBytesMax;
+
+/** A setting; `values` has its value by locale, or for `all`. */
+export interface Setting {
+  readonly key: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** The settings of a project. */
+export interface SettingsDocument {
+  readonly settings: readonly Setting[];
+  /** `sha256:` and the digest of the canonical form. */
+  readonly digest: string;
+  /** Bytes of the canonical form. */
+  readonly bytes: number;
+}
+
+/** Digests settings. */
+export function settingsDocument(settings: readonly Setting[]): SettingsDocument {
+  const bytes = new TextEncoder().encode(canonicalJson(settings)).length;
+  return { settings, digest: documentDigest(settings), bytes };
+}
+
+/**
+ * Reads settings from a file; null if there is none.
+ *
+ * @throws {CliError} They are no JSON, no list of settings with keys of their own, or too large; every fault is named.
+ */
+export async function readSettings(path: string, { files }: CliContext): Promise<SettingsDocument | null> {
+  const text = await files.readText(path, fileBytesMax);
+  if (text === null) return null;
+  const value = parsed(text, path);
+  const faults = faultsOf(value);
+  if (faults.length > 0) throw invalid(`The settings in ${path} are not valid`, { details: faults });
+  const document = settingsDocument(value as readonly Setting[]);
+  if (document.bytes <= settingsBytesMax) return document;
+  throw invalid(
+    `The settings in ${path} have ${document.bytes} bytes: at most ${settingsBytesMax} are possible`,
+  );
+}
+
+/** Reads settings from a file. @throws {CliError} As {@linkcode readSettings}, and if there is no such file. */
+export async function requireSettings(
+  path: string,
+  projectId: string,
+  context: CliContext,
+): Promise<SettingsDocument> {
+  const document = await readSettings(path, context);
+  if (document !== null) return document;
+  throw wrongUsage(`Cannot read ${path}: there is no such file`, {
+    code: "missing_file",
+    next: `grandstand projects settings pull ${projectId} --out ${path}`,
+  });
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { message } = error as Error;
+    const offset = /position (\d+)/.exec(message)?.[1];
+    const lines = text.slice(0, Number(offset ?? 0)).split("\n");
+    const at = offset === undefined ? "" : `:${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
+    throw invalid(`Cannot read ${path}${at} as JSON: ${message}`, { code: "wrong_document" });
+  }
+}
+
+function faultsOf(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return ['/: Expected a list of {"key", "values"}'];
+  const keys = new Map<string, number>();
+  return value.flatMap((item: unknown, index): readonly string[] => {
+    const { key, values } = (isRecord(item) ? item : {}) as Partial<Setting>;
+    if (!isRecord(item)) return [`/${index}: Expected {"key", "values"}`];
+    const first = typeof key === "string" ? keys.get(key) : undefined;
+    if (typeof key === "string" && first === undefined) keys.set(key, index);
+    return [
+      ...(typeof key === "string" && key !== "" ? [] : [`/${index}/key: Expected a text`]),
+      ...(first === undefined ? [] : [`/${index}/key: Expected another key than that of /${first}`]),
+      ...(isRecord(values) ? [] : [`/${index}/values: Expected an object`]),
+    ];
+  });
+}
+
+/** A difference between two documents of settings. */
+export interface Difference {
+  /** `order`: the same settings in another order. */
+  readonly op: "add" | "remove" | "change" | "order";
+  readonly key: string;
+  /** JSON Pointer into the setting. */
+  readonly pointer: string;
+  /** Null: there is none. */
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** Lists what turns settings into others, matched by key. */
+export function differences(from: readonly Setting[], to: readonly Setting[]): readonly Difference[] {
+  const [before, after] = [byKey(from), byKey(to)];
+  const all = [...new Set([...before.keys(), ...after.keys()])];
+  const found = all.flatMap(key => differencesAt(before.get(key), after.get(key), key, ""));
+  if (found.length > 0) return found;
+  const [old, now] = [[...before.keys()], [...after.keys()]];
+  const isMoved = old.join("\n") !== now.join("\n");
+  return isMoved ? [{ op: "order", key: "", pointer: "", from: old, to: now }] : [];
+}
+
+function byKey(settings: readonly Setting[]): ReadonlyMap<string, Setting> {
+  return new Map(settings.map(setting => [setting.key, setting]));
+}
+
+function differencesAt(from: unknown, to: unknown, key: string, pointer: string): readonly Difference[] {
+  if (isRecord(from) && isRecord(to)) {
+    const names = [...new Set([...Object.keys(from), ...Object.keys(to)])];
+    return names.flatMap(name => {
+      const next = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      return differencesAt(from[name], to[name], key, next);
+    });
+  }
+  if (from === undefined) return [{ op: "add", key, pointer, from: null, to }];
+  if (to === undefined) return [{ op: "remove", key, pointer, from, to: null }];
+  return canonicalJson(from) === canonicalJson(to) ? [] : [{ op: "change", key, pointer, from, to }];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,100 @@
+/** Commands that print addresses. */
+
+import { id } from "./frame/checks.ts";
+import type { CliContext, CliInput, CommandSpec, FlagSpec } from "./frame/command.ts";
+import { pathOf, type ResourceObject, relation } from "./frame/control_api.ts";
+import { invalid } from "./frame/errors.ts";
+import { rows, text } from "./frame/output.ts";
+
+/** The form that `forms demo` names where the profile names none. */
+const demoFormId = "00000000-0000-8000-8000-000000000f02";
+
+const projectFlag: FlagSpec = { value: "id", description: "The project", required: true, check: id };
+const eventFlag: FlagSpec = { value: "id", description: "An event of the project", check: id };
+
+type Addresses = Readonly<Record<string, string>>;
+
+/** `url consumer` and `url studio`. */
+function pageCommand(name: "consumer" | "studio", summary: string): CommandSpec {
+  return {
+    words: ["url", name],
+    summary,
+    flags: { project: projectFlag, event: eventFlag },
+    examples: [`url ${name} --project $PROJECT`, `url ${name} --project $PROJECT --event $EVENT`],
+    requests: 1,
+    output: text,
+    async run(input, context) {
+      const url = new URL((await projectOf(input, context))[name] ?? "");
+      if (input.flags.event !== undefined) url.searchParams.set("event", input.flags.event);
+      return { data: url.href };
+    },
+  };
+}
+
+/** Returns the addresses of a project. @throws {CliError} The event is of another one. */
+async function projectOf(
+  { flags: { project = "", event } }: CliInput,
+  { api }: CliContext,
+): Promise<Addresses> {
+  const control = await api();
+  if (event === undefined) return urlsOf((await control.get(pathOf({ kind: "project", id: project }))).data);
+  const found = await control.get(pathOf({ kind: "event", id: event }), { include: "project" });
+  const own = relation(found.data, "project");
+  const included = found.included("projects", own);
+  if (own === project && included !== undefined) return urlsOf(included);
+  throw invalid(`Event ${event} is of another project`, {
+    next: `grandstand events list --project ${project}`,
+  });
+}
+
+function urlsOf({ attributes }: ResourceObject): Addresses {
+  return attributes.urls as Addresses;
+}
+
+/** `url feeds`. */
+const feeds: CommandSpec = {
+  words: ["url", "feeds"],
+  summary: "Print the public feeds of a project, a line each",
+  flags: { project: projectFlag },
+  examples: ["url feeds --project $PROJECT"],
+  requests: 1,
+  output: rows({ name: ["NAME", "text"], url: ["URL", "text"] }),
+  async run(input, context) {
+    const { self: _, consumer: _consumer, studio: _studio, ...urls } = await projectOf(input, context);
+    const data = Object.entries(urls).map(([name, url]) => ({ name, url }));
+    return { data, shown: data.map(({ name, url }) => `${name} ${url}\n`).join("") };
+  },
+};
+
+/** `url livestats`. */
+const liveStats: CommandSpec = {
+  words: ["url", "livestats"],
+  summary: "Print the address of the live statistics of an event",
+  flags: { event: { ...eventFlag, description: "The event", required: true } },
+  examples: ["url livestats --event $EVENT"],
+  requests: 1,
+  output: text,
+  async run({ flags: { event = "" } }, { api }) {
+    const { data } = await (await api()).get(pathOf({ kind: "event", id: event }));
+    return { data: urlsOf(data).livestats };
+  },
+};
+
+/** Commands that begin with `url`. */
+export const urlCommands: readonly CommandSpec[] = [
+  pageCommand("consumer", "Print the address at which fans see a project"),
+  feeds,
+  liveStats,
+  pageCommand("studio", "Print the address at which a project is edited"),
+];
+
+/** Commands that begin with `forms`. */
+export const formsCommands: readonly CommandSpec[] = [
+  {
+    words: ["forms", "demo"],
+    summary: "Print the id of the demo form: demo_form_id in the urls of the profile, else the one built in",
+    examples: ["forms demo"],
+    output: text,
+    run: async (_, { settings }) => ({ data: settings.profile.urls?.demo_form_id ?? demoFormId }),
+  },
+];
