@@ -28,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   "feeds 3",
   "control_lists 3",
   "control_writes",
+  "elements_apply",
   "login",
   "sessions",
   "tokens",
