@@ -105,9 +105,13 @@ export class Writer {
       });
     };
     const answers = await run().finally(() => Promise.allSettled(after.map(end => end())));
-    const events = prepared.filter(({ kind }) => kind.resource.type === "events").map(({ id }) => id);
-    if (home.kind !== "platform") directory.forget({ kind: home.kind, id: home.id }, events);
-    roles.forget(organisationId);
+    // Forgets only what changed: whoever writes elements all evening keeps the project and the roles.
+    const idsOf = (type: string) =>
+      prepared.flatMap(each => (each.kind.resource.type === type ? each.id : []));
+    const [events, { kind, id }] = [idsOf("events"), home];
+    if (kind !== "platform" && [...events, ...idsOf(`${kind}s`)].length > 0)
+      directory.forget({ kind, id }, events);
+    if ([...idsOf("organisations"), ...idsOf("scope_roles")].length > 0) roles.forget(organisationId);
     return answers.slice(0, prepared.length);
   }
 
@@ -165,13 +169,8 @@ export class Writer {
       return { home: own ?? platformHome, access: null };
     }
     // A creation that names no parent fails with all its faults.
-    if (under.id === "")
-      readInput(object ?? { type: kind.resource.type }, {
-        resource: kind.resource,
-        isNew: true,
-        role: "admin",
-        pointer,
-      });
+    const asNew = { resource: kind.resource, isNew: true, role: "admin", pointer } as const;
+    if (under.id === "") readInput(object ?? { type: kind.resource.type }, asNew);
     const made = created.get(under.id);
     const owner = this.#kinds[under.type];
     const above = made ?? (owner === undefined ? null : await homeOf(this.#services, owner, under.id));

@@ -153,6 +153,25 @@ describeOnStores("contents of elements", open => {
     assert.equal((await call("/operations", { body: batch("poll") })).status, 200);
   });
 
+  it("are written in one read and one commit, one after another", async t => {
+    const { world, write } = await opened(t);
+    assert.equal((await write({ content_type: "poll" })).status, 201);
+    const { store } = world;
+    const read = store.read.bind(store);
+    const commit = store.commit.bind(store);
+    let trips = "";
+    store.read = (partition, queries) => {
+      trips += "r";
+      return read(partition, queries);
+    };
+    store.commit = (partition, batch) => {
+      trips += "c";
+      return commit(partition, batch);
+    };
+    assert.equal((await write({ content_type: "poll", question })).status, 201);
+    assert.equal(trips, "rc");
+  });
+
   it("are not checked in projects without an app", async t => {
     const { create } = await openAuthor(t, open);
     const project = to("projects", ids.project);
