@@ -251,7 +251,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
         { body: { type: "sessionRecord", projectId: ids.project, record: proof(registered) } },
         { body: { type: "accessToken", token: robin.accessToken } },
         { body: { type: "idToken", token: idToken } },
-        { body: { type: "service", ...(await commonKey(world)) } },
+        { body: { type: "service", ...(await sharedKey(world)) } },
       ],
     ],
     ["listProjectAudit", [{ query: { limit: "2", cursor: "1750000000000-0.3" } }]],
@@ -370,7 +370,7 @@ async function couponOwner(world: TestPlatform): Promise<Readonly<Record<string,
 /** Hashers of a back end with a service token. */
 async function backEnd(world: TestPlatform): Promise<Readonly<Record<string, string>>> {
   const { json } = await world.call("/api/auth/token", {
-    body: { type: "service", ...(await commonKey(world)) },
+    body: { type: "service", ...(await sharedKey(world)) },
   });
   return { authorization: `Bearer ${json.data.accessToken}` };
 }
@@ -434,7 +434,7 @@ export async function credentialsFor(
   if (scheme === "spaceToken") return { authorization: `Bearer ${(await world.fan("Sam")).token}` };
   if (scheme === "accessToken") return await operatorHeaders(world);
   if (scheme === "apiKey") {
-    const { key, secret } = await commonKey(world);
+    const { key, secret } = await sharedKey(world);
     return { "x-api-key": key, "x-api-secret": secret };
   }
   throw new Error(`Cannot test ${scheme}: say in test/http/_operations.ts how its credentials are presented`);
@@ -455,19 +455,18 @@ export async function newKey(
 
 type Key = ReturnType<typeof newKey>;
 
-const commonKeys = new WeakMap<TestPlatform, Map<string, Key>>();
+const sharedKeys = new WeakMap<TestPlatform, Map<string, Key>>();
 
-/** A key that the requests to a platform share, because an organisation has only so many. */
-function commonKey(world: TestPlatform): Key {
-  return sharedKey(world, "common");
-}
-
-function sharedKey(world: TestPlatform, use: "common" | "rotated" | "revoked"): Key {
-  const keys = commonKeys.get(world) ?? new Map<string, Key>();
-  commonKeys.set(world, keys);
-  const key = keys.get(use) ?? newKey(world);
+/** A key that requests share, because an organisation has only so many; another one once it was revoked. */
+async function sharedKey(world: TestPlatform, use: "common" | "rotated" | "revoked" = "common"): Key {
+  const keys = sharedKeys.get(world) ?? new Map<string, Key>();
+  sharedKeys.set(world, keys);
+  const old = await keys.get(use);
+  const reference = { organisationId: ids.organisation, keyId: old?.key ?? "" };
+  if (old !== undefined && (await world.platform.apiKeys.find(reference)) !== null) return old;
+  const key = newKey(world);
   keys.set(use, key);
-  return key;
+  return await key;
 }
 
 /** The path and query of a request, everything percent-encoded. */
