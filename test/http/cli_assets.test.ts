@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { ids } from "../support/platform.ts";
+import { testHost } from "../support/terminal.ts";
 import { openAuthor } from "./_apps.ts";
 import { dataOf, openCli } from "./_cli.ts";
 import { to } from "./_control_examples.ts";
@@ -119,6 +120,14 @@ describe("assets on the command line", () => {
           : world.platform.fetch(request),
     });
     assert.deepEqual([outcome.code, attempts], [0, 2]);
+    attempts = 0;
+    const { files } = testHost({});
+    const stream = () => new Blob(["piped"]).stream();
+    const piped = await cli("assets upload -", {
+      fetch: async () => new Response(null, { status: 429, headers: { attempt: String(++attempts) } }),
+      host: { files: { ...files, open: async () => ({ bytes: null, stream }) } },
+    });
+    assert.deepEqual([piped.code, attempts], [9, 1]);
   });
 
   it("changes names, texts and tags, and deletes with consent", async t => {

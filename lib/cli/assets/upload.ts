@@ -11,6 +11,8 @@ import { spaceFlag } from "../orgs.ts";
 const uploadsAtOnce = 4;
 /** Longest time in which the server reads a file from an address, in ms. */
 const fetchMsMax = 150_000;
+/** Longest upload from stdin, in ms. */
+const uploadMsMax = 21_600_000;
 /** Slowest upload that is waited for, in bytes per ms. */
 const uploadBytesPerMs = 32;
 
@@ -27,7 +29,7 @@ interface Upload {
 export const uploadAssets: CommandSpec = {
   words: ["assets", "upload"],
   summary: "Upload files to a space; a file that it has already is not stored again",
-  args: [{ name: "files", description: "Files, or with --url https addresses", repeated: true }],
+  args: [{ name: "files", description: "Files, - for stdin, or with --url https addresses", repeated: true }],
   flags: {
     space: spaceFlag,
     url: { description: "The arguments are addresses, which the server reads" },
@@ -136,7 +138,7 @@ async function upload(
   },
 ): Promise<Upload> {
   const target = { kind: "space", id: space } as const;
-  const name = file.split(/[/\\]/).at(-1);
+  const name = file === "-" ? "stdin" : file.split(/[/\\]/).at(-1);
   const { data, status } = await api.write("POST", pathOf(target, "assets"), {
     within: target,
     ...(opened === null
@@ -144,7 +146,9 @@ async function upload(
       : {
           query: { name, tag },
           stream: opened.stream,
-          timeoutMs: timeoutMs + Math.ceil((opened.bytes ?? 0) / uploadBytesPerMs),
+          timeoutMs:
+            opened.bytes === null ? uploadMsMax : timeoutMs + Math.ceil(opened.bytes / uploadBytesPerMs),
+          isRepeatable: opened.bytes !== null,
         }),
   });
   const { mime, bytes } = data.attributes as { readonly mime: string; readonly bytes: number };

@@ -72,6 +72,8 @@ export interface Write {
   /** Sent as it is, in place of the document. */
   readonly stream?: ApiRequest["stream"];
   readonly timeoutMs?: number;
+  /** False if it cannot be sent twice. @default true */
+  readonly isRepeatable?: boolean;
 }
 
 /** An operation of a batch. */
@@ -149,7 +151,7 @@ export class ControlApi {
   async write<D = ResourceObject>(
     method: "POST" | "PATCH" | "DELETE",
     path: string,
-    { within, document, ifMatch, isDryRun = false, query = {}, stream, timeoutMs }: Write,
+    { within, document, ifMatch, isDryRun = false, query = {}, stream, ...more }: Write,
   ): Promise<Document<D>> {
     if (within !== null) await this.requireAllowed(within);
     const asked: Query = { ...query, ...(isDryRun ? { dry_run: "true" } : {}) };
@@ -165,7 +167,7 @@ export class ControlApi {
       },
       ...(document === undefined ? {} : { body: document }),
       ...(stream === undefined ? {} : { stream }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...more,
     });
   }
 
