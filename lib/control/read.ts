@@ -263,6 +263,7 @@ export class Reader {
     const groups = new Map<string, { readonly kind: Kind; readonly home: Home; readonly ids: string[] }>();
     const identifiers = new Map(wanted.map(each => [`${each.type}/${each.id}`, each]));
     for (const [name, { type, id }] of identifiers) {
+      if (type === "users") await this.#includeUser(id, found);
       const kind = this.#kinds[type];
       const home = kind === undefined || found.has(name) ? null : await homeOf(this.#services, kind, id);
       if (kind === undefined || home === null) continue;
@@ -283,6 +284,12 @@ export class Reader {
           found.set(`${type}/${object.id}`, object);
       }),
     );
+  }
+
+  /** Addresses of people are for admins, who list roles. */
+  async #includeUser(id: string, found: Map<string, ResourceObject>): Promise<void> {
+    const user = await this.#services.authors.user(id);
+    if (user !== null) found.set(`users/${id}`, { type: "users", id, attributes: { name: user.name } });
   }
 
   #kindOf(type: ResourceType): Kind {

@@ -7,7 +7,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { ids } from "../support/platform.ts";
 import { testHost } from "../support/terminal.ts";
-import { openAuthor } from "./_apps.ts";
+import { catalogueUrl, field, openAuthor } from "./_apps.ts";
 import { dataOf, openCli } from "./_cli.ts";
 import { to } from "./_control_examples.ts";
 
@@ -48,11 +48,12 @@ describe("assets on the command line", () => {
       ["exists", "created", "created"],
     );
     assert.equal(more[0].id, logo.id);
+    const [uploader] = await dataOf(cli, "assets uploaders");
     const list = await cli("assets list --json");
     assert.equal(list.requests.length, 1);
     assert.deepEqual(list.json.meta, { page: { number: 1, size: 100, total: 3 } });
     const found = list.json.data.find((one: { id: string }) => one.id === logo.id);
-    assert.deepEqual([found.name, found.tags, found.uploader === ""], ["logo.png", [], false]);
+    assert.deepEqual([found.name, found.tags, found.uploader], ["logo.png", [], uploader.name]);
     const byTag = await dataOf(cli, `assets list --tag ${tag}`);
     assert.deepEqual(
       byTag.map((one: { tags: string[] }) => one.tags),
@@ -65,7 +66,6 @@ describe("assets on the command line", () => {
       { mime: "text/plain", count: 2 },
       { mime: "image/png", count: 1 },
     ]);
-    const [uploader] = await dataOf(cli, "assets uploaders");
     assert.equal(uploader.count, 3);
   });
 
@@ -161,5 +161,18 @@ describe("assets on the command line", () => {
     assert.equal((await cli(`assets delete ${id}`, { answers: ["n"] })).code, 10);
     assert.equal((await cli(`assets delete ${id}`, { answers: ["y"] })).code, 0);
     assert.equal((await cli(`assets delete ${id} --yes`)).code, 6);
+  });
+
+  it("keeps an asset that an element shows, and names the element", async t => {
+    const { cli, addApp, addProject, create } = await opened(t);
+    const [{ id }] = await dataOf(cli, "assets upload pictures/logo.png");
+    const app = (await addApp(catalogueUrl)).json.data.id;
+    const project = (await addProject(app)).json.data.id;
+    const event = await create("events", { name: "Final" }, { project: to("projects", project) });
+    const shown = { content_type: "media", name: "Crest", custom_fields: [field("asset", id)] };
+    const element = await create("elements", shown, { event: to("events", event) });
+    const refused = await cli(`assets delete ${id} --yes --json`);
+    assert.equal(refused.code, 7);
+    assert.match(refused.error.message, new RegExp(element));
   });
 });

@@ -57,7 +57,7 @@ function table({ columns, rows }: Rows, { isTerminal, hasColors, width }: PrintO
   if (!isTerminal) return cells.map(row => `${row.join("\t")}\n`).join("");
   const all = [columns, ...cells];
   const widths = fitted(
-    columns,
+    columns.map((name, index) => wholeName.test(name) || cells.some(row => wholeCell.test(row[index] ?? ""))),
     columns.map((_, index) => Math.max(...all.map(row => widthOf(row[index] ?? "")))),
     width,
   );
@@ -70,11 +70,15 @@ function table({ columns, rows }: Rows, { isTerminal, hasColors, width }: PrintO
   return [hasColors ? `\u001b[1m${header}\u001b[0m` : header, ...others].map(text => `${text}\n`).join("");
 }
 
-/** Narrows the widest column that holds no ids until the table fits. */
-function fitted(columns: readonly string[], natural: readonly number[], width: number): readonly number[] {
+/** Columns of ids and addresses, and ids, digests and addresses in others, are never cut. */
+const wholeName = /(^|_)ID$|URL/;
+const wholeCell = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^(sha256|https?):/;
+
+/** Narrows the widest column that may be cut until the table fits. */
+function fitted(areWhole: readonly boolean[], natural: readonly number[], width: number): readonly number[] {
   const widths = [...natural];
   const total = (): number => widths.reduce((sum, size) => sum + size + gap, -gap);
-  const candidates = [...widths.keys()].filter(index => !/(^|_)ID$|URL/.test(columns[index] ?? ""));
+  const candidates = [...widths.keys()].filter(index => areWhole[index] === false);
   const widest = candidates.sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
   if (widest === undefined || total() <= width) return widths;
   widths[widest] = Math.max(cellWidthMin, (widths[widest] ?? 0) - (total() - width));

@@ -38,6 +38,9 @@ describe("the result of a command", () => {
     assert.ok(row.startsWith(`${"i".repeat(40)}  漢字`), row);
     assert.match(row, /字…|漢…/);
     assert.equal(header.length, 80);
+    const digest = `sha256:${"0".repeat(64)}`;
+    const shown = { columns: ["KEY", "VALUE"], rows: [["digest", digest]] };
+    assert.ok(printed({ data, shown }, { width: 20 }).includes(digest));
   });
 
   it("is tab-separated values without a header and with whole times for scripts", () => {
