@@ -59,7 +59,8 @@ export function dataOf({ question, custom_fields: custom }: ElementContent): Ele
   };
 }
 
-function fieldsOf(plain: unknown, textKey: string): readonly Field[] {
+/** Returns fields as the control API has them; anything but a map or a list stands for the field `textKey`. */
+export function fieldsOf(plain: unknown, textKey: string): readonly Field[] {
   if (Array.isArray(plain)) return plain;
   const map = isMap(plain) ? plain : { [textKey]: plain };
   return Object.entries(map).map(([key, value]) => ({
@@ -68,7 +69,8 @@ function fieldsOf(plain: unknown, textKey: string): readonly Field[] {
   }));
 }
 
-function plainOf(fields: readonly Field[], textKey?: string): unknown {
+/** Returns fields as a file has them. */
+export function plainOf(fields: readonly Field[], textKey?: string): unknown {
   const entries = fields.map(({ key, values }): readonly [string, unknown] => {
     const isForAll = Object.keys(values).join() === "all" && !isByLocale(values.all);
     return [key, isForAll ? values.all : values];

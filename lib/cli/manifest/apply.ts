@@ -1,0 +1,288 @@
+/**
+ * Carries out plans. What belongs to one project is written in batches of which all or nothing takes effect; a run that ends in
+ * between is finished by the next one, which finds what exists by its annotations.
+ *
+ * @module
+ */
+
+import type { CliContext } from "../frame/context.ts";
+import type { ControlApi, Operation, ResourceObject } from "../frame/control_api.ts";
+import { documentOf, pathOf } from "../frame/control_api.ts";
+import { CliError } from "../frame/errors.ts";
+import type { Target } from "../frame/kinds.ts";
+import { ordered, pathsIn, type Turn } from "./order.ts";
+import { type Plan, type Step, typesOf } from "./plan.ts";
+import type { Wanted } from "./read.ts";
+import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
+import { types } from "./schema.ts";
+
+const operationsMax = 500;
+/** Most bytes of a batch, less than a body of the control API may have. */
+const batchBytesMax = 5 * 1_048_576;
+
+/** Returns what a plan changes, for the allow-list: projects and events, and the space where they are new. */
+export function targetsOf({ space, steps, remote }: Plan): readonly Target[] {
+  const targets = steps
+    .filter(({ action }) => action !== "noop")
+    .map(({ wanted }) => targetOf(wanted, space, remote));
+  return [...new Map(targets.map(target => [target.id, target])).values()];
+}
+
+function targetOf(wanted: Wanted, space: string, remote: Plan["remote"]): Target {
+  const { kind, path, parent } = wanted;
+  const id = remote.found.get(path)?.id;
+  if (id !== undefined && (kind === "project" || kind === "event")) return { kind, id };
+  return parent === null ? { kind: "space", id: space } : targetOf(parent, space, remote);
+}
+
+/** What a run did. */
+export interface Applied {
+  /** Ids of all entities by their paths; null for those that do not exist. */
+  readonly ids: ReadonlyMap<string, string | null>;
+  /** Paths of the entities that could not be tried, as others do not exist yet. */
+  readonly untried: ReadonlySet<string>;
+}
+
+/**
+ * Carries out a plan, or asks the server whether it could.
+ *
+ * @throws {CliError} The server refused: the batches before took effect.
+ */
+export async function applyPlan(
+  plan: Plan,
+  api: ControlApi,
+  context: CliContext,
+  isDryRun: boolean,
+): Promise<Applied> {
+  const run = new Run(plan, api, context, isDryRun);
+  const turns = ordered(plan.steps);
+  for (const { step } of turns) if (step.wanted.kind === "app") await run.addApp(step);
+  for (const project of plan.manifest.wanted) {
+    const own = turns.filter(({ step }) => rootOf(step.wanted) === project);
+    if (project.kind === "project" && own.length > 0) await run.project(project, own);
+  }
+  return run;
+}
+
+function rootOf(wanted: Wanted): Wanted {
+  return wanted.parent === null ? wanted : rootOf(wanted.parent);
+}
+
+/** Operations of one request, and the entities that they are about. */
+interface Batch {
+  readonly entries: { readonly operation: Operation; readonly wanted: Wanted }[];
+  /** Paths of the entities that it adds, which have local ids in it. */
+  readonly added: Set<string>;
+  bytes: number;
+}
+
+const emptyBatch = (): Batch => ({ entries: [], added: new Set(), bytes: 0 });
+
+class Run implements Applied {
+  readonly ids: Map<string, string | null>;
+  readonly untried = new Set<string>();
+  readonly #plan: Plan;
+  readonly #api: ControlApi;
+  readonly #context: CliContext;
+  readonly #isDryRun: boolean;
+  readonly #kinds: ReadonlyMap<string, Wanted["kind"]>;
+  readonly #guarded = new Set<string>();
+  #batch = emptyBatch();
+
+  constructor(plan: Plan, api: ControlApi, context: CliContext, isDryRun: boolean) {
+    this.#plan = plan;
+    this.#api = api;
+    this.#context = context;
+    this.#isDryRun = isDryRun;
+    this.ids = new Map([...plan.remote.found].map(([path, { id }]) => [path, id]));
+    this.#kinds = new Map(plan.manifest.wanted.map(({ path, kind }) => [path, kind]));
+  }
+
+  async addApp({ wanted, attributes }: Step): Promise<void> {
+    const within = { kind: "space", id: this.#plan.space } as const;
+    const document = documentOf("apps", attributes, {
+      related: { space: { type: "spaces", id: within.id } },
+    });
+    const isDryRun = this.#isDryRun;
+    const { data } = await this.#api.write("POST", "/apps", { within, document, isDryRun });
+    this.ids.set(wanted.path, isDryRun ? null : data.id);
+    if (!isDryRun) this.#context.done(`added the app ${wanted.path}`);
+  }
+
+  async project(project: Wanted, turns: readonly Turn[]): Promise<void> {
+    const own = turns.find(({ step }) => step.wanted === project)?.step;
+    const isMoved = own?.action === "update" && own.fields.includes("app");
+    if (isMoved && !(await this.#move(own))) {
+      for (const { step } of turns) this.untried.add(step.wanted.path);
+      return;
+    }
+    for (const turn of turns) await this.#take(turn, isMoved);
+    for (const { step, late } of turns) {
+      const attributes = Object.fromEntries(late.map(name => [name, step.attributes[name]]));
+      const action = isWrapper(step) ? {} : actionOf(step);
+      if (late.length > 0)
+        await this.#push(step.wanted, { op: "update", attributes: { ...attributes, ...action } });
+    }
+    for (const { step } of turns)
+      if (isWrapper(step) && step.publishes)
+        await this.#push(step.wanted, { op: "update", attributes: actionOf(step) });
+    await this.#flush();
+    if (own !== undefined && (own.action === "add" || isMoved)) await this.#hideTypes(own);
+  }
+
+  /** Moves a project to its app. False: this is a trial, in which nothing can be tried with the new app. */
+  async #move({ wanted, remote }: Step): Promise<boolean> {
+    const data = this.#link("apps", wanted.app ?? "");
+    const isDryRun = this.#isDryRun;
+    if (remote === null || pathsIn(data).length > 0) return false;
+    const within = { kind: "project", id: remote.id } as const;
+    const document = { data };
+    const path = pathOf(within, "relationships", "app");
+    await this.#api.write("PATCH", path, { within, document, ifMatch: etagOf(remote), isDryRun });
+    if (!isDryRun) this.#context.done(`moved ${wanted.path} to its app`);
+    return !isDryRun;
+  }
+
+  /** Hides the content types of a project's new app that it is not to use. */
+  async #hideTypes({ wanted: { path, pointer, enabledTypes } }: Step): Promise<void> {
+    const id = this.ids.get(path) ?? null;
+    if (id === null || enabledTypes === null) return;
+    const within = { kind: "project", id } as const;
+    const { data, etag } = await this.#api.get(pathOf(within));
+    const strange = enabledTypes.filter(type => !typesOf(data).includes(type));
+    if (strange.length > 0) {
+      const detail = `The app has no ${strange.join(", ")}`;
+      throw this.#plan.manifest.refusal([{ pointer: `${pointer}/enabled_types`, detail }]);
+    }
+    const hidden_elements = typesOf(data).filter(type => !enabledTypes.includes(type));
+    const document = documentOf("projects", { hidden_elements }, { id });
+    await this.#api.write("PATCH", pathOf(within), { within, document, ifMatch: etag });
+    this.#context.done(`hid ${hidden_elements.length} content types of ${path}`);
+  }
+
+  async #take({ step, late }: Turn, isMoved: boolean): Promise<void> {
+    const { wanted, remote, wrapper } = step;
+    const now = Object.entries(step.attributes).filter(([name]) => !late.includes(name));
+    const isDone = late.length === 0 && !isWrapper(step);
+    const attributes = { ...Object.fromEntries(now), ...(isDone ? actionOf(step) : {}) };
+    await this.#guard(wanted.kind === "event" ? wanted : remote === null ? wanted.parent : null);
+    if (remote === null) {
+      const owner = { project: "space", event: "project", element: "event", app: "space" }[wanted.kind];
+      const related = {
+        [owner]: wanted.parent === null ? this.#plan.space : tokenOf(wanted.parent.path),
+        ...(wanted.app === null ? {} : { app: wanted.app }),
+        ...(typeof wrapper === "string" ? { parent: wrapper } : {}),
+      };
+      return await this.#push(wanted, { op: "add", attributes, related });
+    }
+    // The guard of an event covers it, and the move of a project has given it another tag.
+    const isGuarded = wanted.kind === "event" || (wanted.kind === "project" && isMoved);
+    const related = step.fields.includes("parent") ? { parent: wrapper ?? null } : {};
+    const ifMatch = isGuarded ? {} : { ifMatch: etagOf(remote) };
+    await this.#push(wanted, { op: "update", attributes, related, ...ifMatch });
+  }
+
+  /** Makes the batch fail if an event has changed since the plan, or has got other elements. */
+  async #guard(event: Wanted | null): Promise<void> {
+    const remote = event?.kind === "event" ? this.#plan.remote.found.get(event.path) : undefined;
+    if (event === null || remote === undefined || this.#guarded.has(event.path)) return;
+    this.#guarded.add(event.path);
+    await this.#push(event, { op: "update", attributes: {}, ifMatch: etagOf(remote) });
+  }
+
+  async #push(wanted: Wanted, write: Write): Promise<void> {
+    // In attributes local ids may stand for elements alone.
+    const isEarly = pathsIn(write.attributes).some(
+      path => this.#batch.added.has(path) && this.#kinds.get(path) !== "element",
+    );
+    if (isEarly) await this.#flush();
+    let operation = this.#built(wanted, write);
+    const bytes = new TextEncoder().encode(JSON.stringify(operation)).length;
+    if (this.#batch.entries.length === operationsMax || this.#batch.bytes + bytes > batchBytesMax) {
+      await this.#flush();
+      // Local ids of the former batch are ids now.
+      operation = this.#built(wanted, write);
+    }
+    // In a trial nobody knows the ids of what is not there.
+    if (pathsIn(operation).length > 0) return void this.untried.add(wanted.path);
+    this.#batch.bytes += bytes;
+    this.#batch.entries.push({ operation, wanted });
+    if (write.op === "add") this.#batch.added.add(wanted.path);
+  }
+
+  #built(wanted: Wanted, { op, attributes, related = {}, ifMatch }: Write): Operation {
+    const type = types[wanted.kind];
+    const self = op === "add" ? { type, lid: wanted.path } : this.#link(type, tokenOf(wanted.path));
+    const links = Object.entries(related).map(([name, to]) => [
+      name,
+      { data: to === null ? null : this.#link(name === "parent" ? "elements" : `${name}s`, to) },
+    ]);
+    const values = mapTexts(attributes, text => {
+      const { id, lid } = this.#link("elements", text);
+      return lid === undefined ? id : { lid };
+    });
+    return {
+      op,
+      data: { ...self, attributes: values, relationships: Object.fromEntries(links) },
+      ...(ifMatch === undefined ? {} : { meta: { if_match: ifMatch } }),
+    };
+  }
+
+  /** Names a resource by its id, or by its local id in this batch. */
+  #link(type: string, to: string): { readonly type: string; readonly id?: string; readonly lid?: string } {
+    const path = pathOfToken(to);
+    if (path === null) return { type, id: to };
+    return this.#batch.added.has(path) ? { type, lid: path } : { type, id: this.ids.get(path) ?? to };
+  }
+
+  async #flush(): Promise<void> {
+    const { entries } = this.#batch;
+    const [first] = entries;
+    if (first === undefined) return;
+    this.#batch = emptyBatch();
+    const isDryRun = this.#isDryRun;
+    // The allow-list was asked about all that the plan changes.
+    const within = targetOf(first.wanted, this.#plan.space, this.#plan.remote);
+    const operations = entries.map(({ operation }) => operation);
+    const left = await this.#api.operations(operations, { within, isDryRun }).catch((error: unknown) => {
+      throw located(error, entries);
+    });
+    for (const [index, { operation, wanted }] of entries.entries())
+      if (operation.op === "add") this.ids.set(wanted.path, isDryRun ? null : (left[index]?.id ?? null));
+    if (!isDryRun) this.#context.done(`wrote ${entries.length} changes of ${rootOf(first.wanted).path}`);
+  }
+}
+
+/** What an operation writes; tokens stand for ids. */
+interface Write {
+  readonly op: "add" | "update";
+  readonly attributes: Step["attributes"];
+  readonly related?: Readonly<Record<string, string | null>>;
+  readonly ifMatch?: string;
+}
+
+/** A wrapper is published after its children. */
+function isWrapper({ wanted, remote }: Step): boolean {
+  const children = remote?.relationships?.children?.data ?? [];
+  return wanted.children !== null || (Array.isArray(children) && children.length > 0);
+}
+
+function actionOf({ publishes }: Step): Step["attributes"] {
+  return publishes ? { action: "publish" } : {};
+}
+
+function etagOf({ meta }: ResourceObject): string {
+  return String(meta?.etag);
+}
+
+/** Names entities in place of operations. */
+function located(error: unknown, entries: Batch["entries"]): unknown {
+  if (!(error instanceof CliError)) return error;
+  const details = (error.options.details ?? []).map(line =>
+    line.replace(/^\/atomic:operations\/(\d+)(\/data)?/, (_, index) => `${entries[index]?.wanted.path} `),
+  );
+  const isStale = error.options.status === 412;
+  const message = isStale ? "Somebody has changed what the plan is about" : error.message;
+  const more = isStale ? { hint: "Look at the new plan, then apply again", next: "grandstand plan" } : {};
+  return new CliError(error.exit, message, { ...error.options, details, ...more });
+}

@@ -1,0 +1,60 @@
+/**
+ * The order of a plan's steps: what others name is made before them. Where entities name each other, the attributes that name
+ * what does not exist yet are written afterwards.
+ *
+ * @module
+ */
+
+import type { Step } from "./plan.ts";
+import { mapTexts, pathOfToken } from "./references.ts";
+
+/** A step at its turn. */
+export interface Turn {
+  readonly step: Step;
+  /** Names of the attributes that are written when all entities exist. */
+  readonly late: readonly string[];
+}
+
+/** Returns the paths of the entities that a value names. */
+export function pathsIn(value: unknown): readonly string[] {
+  const paths: string[] = [];
+  mapTexts(value, text => {
+    const path = pathOfToken(text);
+    if (path !== null) paths.push(path);
+    return text;
+  });
+  return paths;
+}
+
+/** Orders the steps that change something. */
+export function ordered(steps: readonly Step[]): readonly Turn[] {
+  const added = new Map(steps.filter(({ action }) => action === "add").map(step => [step.wanted.path, step]));
+  const states = new Map<Step, "open" | "done">();
+  const turns: Turn[] = [];
+
+  /** The new entities without which a step is impossible. */
+  const needs = ({ wanted: { parent, app }, wrapper = null }: Step): readonly Step[] =>
+    [parent?.path, pathOfToken(app), pathOfToken(wrapper)].flatMap(path => added.get(path ?? "") ?? []);
+  const isOpen = (step: Step): boolean => states.get(step) === "open" || needs(step).some(isOpen);
+
+  function visit(step: Step): void {
+    if (states.has(step)) return;
+    states.set(step, "open");
+    needs(step).forEach(visit);
+    const late = Object.entries(step.attributes).filter(([, value]) => {
+      const targets = pathsIn(value).flatMap(path => added.get(path) ?? []);
+      return (
+        targets.filter(target => {
+          if (isOpen(target)) return true;
+          visit(target);
+          return false;
+        }).length > 0
+      );
+    });
+    states.set(step, "done");
+    turns.push({ step, late: late.map(([name]) => name) });
+  }
+
+  for (const step of steps) if (step.action !== "noop") visit(step);
+  return turns;
+}

@@ -1,0 +1,242 @@
+/**
+ * Reads manifests: checks them against the table of resources, and lists the entities that they want.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { attributesOf } from "../element_content.ts";
+import type { CliContext } from "../frame/context.ts";
+import { invalid, wrongUsage } from "../frame/errors.ts";
+import { type Fault, type Lookup, pathOfToken, References, tokenOf } from "./references.ts";
+import {
+  attributeFaults,
+  type EntityKind,
+  faultOf,
+  ManifestSchema,
+  members,
+  plainValue,
+  settingsBytesMax,
+  settingsOf,
+  strange,
+  unwritten,
+} from "./schema.ts";
+
+/** An entity as a manifest wants it. In its values a token stands for the id of another entity. */
+export interface Wanted {
+  readonly kind: EntityKind;
+  /** Its key behind those of the entities that it is in: `main/ep1/q1`. */
+  readonly path: string;
+  /** The paths of its former keys. */
+  readonly formerPaths: readonly string[];
+  readonly parent: Wanted | null;
+  readonly pointer: string;
+  readonly id: string | null;
+  /** The attributes that the manifest owns; null clears. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** Project: its app. */
+  readonly app: string | null;
+  /** Project: the content types that it is to use. */
+  readonly enabledTypes: readonly string[] | null;
+  /** Element: the paths of its children; null: the manifest does not say. */
+  readonly children: readonly string[] | null;
+  /** Element: true if it is to be published. */
+  readonly isPublished: boolean;
+}
+
+/** A manifest. */
+export interface Manifest {
+  /** Begins the annotations that mark its entities. */
+  readonly id: string;
+  readonly space: string | null;
+  /** Entities in the order of the file, each behind what it is in. */
+  readonly wanted: readonly Wanted[];
+  readonly document: unknown;
+  /** The variables of the environment that it may read. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Creates the error for faults. */
+  readonly refusal: (faults: readonly Fault[]) => Error;
+}
+
+interface Node {
+  readonly kind: EntityKind;
+  readonly key: string;
+  readonly path: string;
+  readonly formerPaths: readonly string[];
+  readonly parent: Node | null;
+  readonly pointer: string;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads a manifest, with the settings files beside it.
+ *
+ * @throws {CliError} There is no such file, or it has faults; all of them are named with line and column.
+ */
+export async function readManifest(
+  path: string,
+  context: Pick<CliContext, "files" | "variables">,
+): Promise<Manifest> {
+  const file = await context.files.read(path);
+  if (file === null) throw wrongUsage(`There is no file ${path}`, { next: "grandstand plan --file <path>" });
+  const folder = path.replace(/[^/]*$/, "");
+  return await manifestOf(file.document, { ...context, folder, locate: file.locate });
+}
+
+/** Reads the document of a manifest; `locate` names positions in it. */
+export async function manifestOf(
+  document: unknown,
+  {
+    files,
+    variables,
+    folder,
+    locate,
+  }: Pick<CliContext, "files" | "variables"> & {
+    readonly folder: string;
+    readonly locate: (pointer: string) => string;
+  },
+): Promise<Manifest> {
+  const refusal = (faults: readonly Fault[]) =>
+    invalid("The manifest has faults: nothing was changed", {
+      details: faults.map(({ pointer, detail }) => `${locate(pointer)}: ${detail}`),
+    });
+  const parsed = v.safeParse(ManifestSchema, document);
+  if (!parsed.success) throw refusal(parsed.issues.map(issue => faultOf(issue, "")));
+  const manifest = parsed.output;
+  const references = new References(manifest, variables);
+  const nodes = nodesOf(manifest as unknown as Node["raw"]);
+  const { faults } = references;
+  faults.push(...duplicates(nodes));
+  const wanted = new Map<Node, Wanted>();
+  for (const node of nodes) {
+    const read = readNode(node, nodes, references);
+    const text = read.settingsFile && (await files.readText(folder + read.settingsFile, settingsBytesMax));
+    if (read.settingsFile !== null) {
+      const settings = settingsOf(text ?? null);
+      if (typeof settings === "string")
+        faults.push({ pointer: `${node.pointer}/settings_file`, detail: settings });
+      else read.attributes.settings = settings;
+    }
+    const parent = node.parent === null ? null : (wanted.get(node.parent) ?? null);
+    wanted.set(node, { ...node, ...read, parent });
+  }
+  const all = [...wanted.values()];
+  faults.push(...wrapperFaults(all));
+  const space = references.resolved(manifest.space ?? null, "/space") as string | null;
+  if (faults.length > 0) throw refusal(faults);
+  const listed = Object.fromEntries((manifest.env ?? []).map(name => [name, variables[name]]));
+  return { id: manifest.id, space, wanted: all, document, variables: listed, refusal };
+}
+
+/** Lists the entities of a document, each behind what it is in. */
+function nodesOf(document: Node["raw"]): readonly Node[] {
+  const below = (kind: EntityKind, list: string, owner: Node["raw"], parent: Node | null): readonly Node[] =>
+    ((owner[list] ?? []) as readonly Node["raw"][]).flatMap((raw, index) => {
+      const key = String(raw.key);
+      const owners = parent === null ? [""] : [parent.path, ...parent.formerPaths].map(path => `${path}/`);
+      const keys = [key, ...((raw.aliases ?? []) as readonly string[])];
+      const [path = key, ...formerPaths] = owners.flatMap(start => keys.map(each => start + each));
+      const pointer = `${parent?.pointer ?? ""}/${list}/${index}`;
+      const node: Node = { kind, key, path, formerPaths, parent, pointer, raw };
+      if (kind === "project") return [node, ...below("event", "events", raw, node)];
+      return kind === "event" ? [node, ...below("element", "elements", raw, node)] : [node];
+    });
+  return [...below("app", "apps", document, null), ...below("project", "projects", document, null)];
+}
+
+/** Finds keys and ids that two entities have. */
+function duplicates(nodes: readonly Node[]): readonly Fault[] {
+  const seen = new Set<string>();
+  return nodes.flatMap(({ kind, path, formerPaths, pointer, raw }) => {
+    const keys = [...new Set([path, ...formerPaths])].map(
+      each => `${kind === "app" ? "app" : "key"} ${each}`,
+    );
+    const names = [...keys, ...(raw.id === undefined ? [] : [`id ${raw.id}`])];
+    const taken = names.filter(name => seen.size === seen.add(name).size);
+    return taken.map(name => ({ pointer, detail: `Another entity has the ${name}` }));
+  });
+}
+
+/** Nearest first: the entities that a node may name by key. */
+function scopesOf({ parent }: Node, nodes: readonly Node[]): readonly (readonly Node[])[] {
+  const owners: (Node | null)[] = [];
+  for (let owner = parent; owner !== null; owner = owner.parent) owners.push(owner);
+  return [...owners, null].map(owner => nodes.filter(node => node.parent === owner));
+}
+
+function readNode(node: Node, nodes: readonly Node[], references: References) {
+  const { kind, pointer, raw } = node;
+  const { faults } = references;
+  const scopes = scopesOf(node, nodes);
+  const lookupOf =
+    (isWanted: (found: Node) => boolean): Lookup =>
+    (key, part) => {
+      const scope = scopes.find(each => each.some(found => found.key === key && isWanted(found))) ?? [];
+      const [found, another] = scope.filter(each => each.key === key && isWanted(each));
+      if (found === undefined) return "There is nothing with this key";
+      if (another !== undefined) return `It may be ${found.pointer} or ${another.pointer}`;
+      if (part === "id") return { value: tokenOf(found.path) };
+      const member = part === "url" ? found.raw.spec_url : part === "name" ? found.raw.name : undefined;
+      if (member === undefined) return `The manifest has no ${part} of it`;
+      return { value: references.resolved(member, `${found.pointer}/${part === "url" ? "spec_url" : part}`) };
+    };
+  const resolved = (name: string, isWanted: (found: Node) => boolean = () => true): unknown =>
+    raw[name] === undefined
+      ? undefined
+      : references.resolved(raw[name], `${pointer}/${name}`, lookupOf(isWanted));
+  const given = Object.keys(raw).filter(name => !members[kind].includes(name));
+  const own: Record<string, unknown> =
+    kind === "element" ? { content_type: resolved("type"), ...contentOf(resolved) } : {};
+  for (const name of given) {
+    if (name in own || unwritten.includes(name)) faults.push(strange(kind, `${pointer}/${name}`));
+    else own[name] = plainValue(kind, name, resolved(name));
+  }
+  for (const name of Object.keys(own))
+    faults.push(...attributeFaults(kind, name, own, given.includes(name) ? `${pointer}/${name}` : pointer));
+  if (own.start_mode === undefined && typeof own.start_at === "number") own.start_mode = "clock";
+  if (own.end_at !== undefined && own.end_mode !== "scheduled")
+    faults.push({ pointer: `${pointer}/end_at`, detail: "Needs end_mode: scheduled" });
+  if (own.hidden_elements !== undefined && raw.enabled_types !== undefined)
+    faults.push({ pointer: `${pointer}/hidden_elements`, detail: "Give either this or enabled_types" });
+  const children = resolved("children", found => found.kind === "element" && found.parent === node.parent);
+  const childPaths = children === undefined ? null : (children as readonly unknown[]).map(pathOfToken);
+  if (childPaths?.includes(null) && faults.length === 0)
+    faults.push({ pointer: `${pointer}/children`, detail: "Expected references such as {{q1}}" });
+  return {
+    attributes: own,
+    id: (resolved("id") ?? null) as string | null,
+    app: (resolved("app", found => found.kind === "app") ?? null) as string | null,
+    enabledTypes: (resolved("enabled_types") ?? null) as readonly string[] | null,
+    settingsFile: (resolved("settings_file") ?? null) as string | null,
+    children: childPaths?.filter(path => path !== null) ?? null,
+    isPublished: raw.publish === true,
+  };
+}
+
+/** The contents of an element stand under `data` or beside its other members. */
+function contentOf(resolved: (name: string) => unknown) {
+  const data = (resolved("data") ?? {}) as Parameters<typeof attributesOf>[0];
+  const [question, options, fields] = ["question", "options", "fields"].map(resolved);
+  return attributesOf({
+    ...data,
+    ...(question === undefined ? {} : { question }),
+    ...(options === undefined ? {} : { options: options as readonly unknown[] }),
+    ...(fields === undefined ? {} : { fields }),
+  });
+}
+
+/** An element is in one wrapper at most, and a wrapper in none. */
+function wrapperFaults(wanted: readonly Wanted[]): readonly Fault[] {
+  const wrapperOf = new Map<string, Wanted>();
+  return wanted.flatMap(wrapper =>
+    (wrapper.children ?? []).flatMap(path => {
+      const other = wrapperOf.get(path);
+      wrapperOf.set(path, wrapper);
+      const child = wanted.find(each => each.kind === "element" && each.path === path);
+      const isWrapper = child?.children != null || path === wrapper.path;
+      const pointer = `${wrapper.pointer}/children`;
+      if (other !== undefined) return [{ pointer, detail: `${path} is in ${other.path} already` }];
+      return isWrapper ? [{ pointer, detail: `A wrapper is in no wrapper: ${wrapper.path} → ${path}` }] : [];
+    }),
+  );
+}

@@ -1,0 +1,123 @@
+/**
+ * References in manifests. `{{key}}` in place of a value is the id of an entity, which may not exist yet; `{{key.name}}`,
+ * `{{vars.x}}` and `{{env.X}}` are values, the last two also inside a text. A backslash before the braces makes them text.
+ *
+ * @module
+ */
+
+import { jsonPointer } from "../../errors/mod.ts";
+
+/** A fault of a manifest. */
+export interface Fault {
+  /** JSON Pointer into the document. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** Returns the value of `{{key}}`, `{{key.name}}` or `{{key.url}}`; a text is what is wrong with it. */
+export type Lookup = (key: string, part: string) => { readonly value: unknown } | string;
+
+/** Begins the text that stands for the id of an entity while it may be unknown. */
+const tokenStart = "\u0001";
+
+/** Returns the text that stands for the id of the entity with this path. */
+export function tokenOf(path: string): string {
+  return tokenStart + path;
+}
+
+/** Returns the path of the entity whose id a value stands for, or null. */
+export function pathOfToken(value: unknown): string | null {
+  return typeof value === "string" && value.startsWith(tokenStart) ? value.slice(tokenStart.length) : null;
+}
+
+const whole = /^\{\{\s*([^{}]+?)\s*\}\}$/;
+const inside = /(\\*)\{\{\s*([^{}]*?)\s*\}\}/g;
+
+/** Writes a text so that it has no references. */
+export function escaped(text: string): string {
+  return text.replace(
+    /(\\*)(\{\{[^{}]*\}\})/g,
+    (_, slashes: string, rest: string) => `${slashes}${slashes}\\${rest}`,
+  );
+}
+
+/** Copies a value, with other texts in it. */
+export function mapTexts(
+  value: unknown,
+  map: (text: string, pointer: string) => unknown,
+  pointer = "",
+): unknown {
+  if (typeof value === "string") return map(value, pointer);
+  if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, map, `${pointer}/${index}`));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, mapTexts(member, map, pointer + jsonPointer(name))]),
+  );
+}
+
+/** Replaces references by values, and collects the faults that it finds. */
+export class References {
+  readonly faults: Fault[] = [];
+  readonly #vars: Readonly<Record<string, unknown>>;
+  readonly #env: readonly string[];
+  readonly #variables: Readonly<Record<string, string | undefined>>;
+
+  /** Only the variables of the environment that `env` lists may be read. */
+  constructor(
+    {
+      vars = {},
+      env = [],
+    }: { readonly vars?: Readonly<Record<string, unknown>>; readonly env?: readonly string[] },
+    variables: Readonly<Record<string, string | undefined>>,
+  ) {
+    this.#env = env;
+    this.#variables = variables;
+    this.#vars = {};
+    // Variables may be made of the environment, not of each other.
+    this.#vars = this.resolved(vars, "/vars") as Readonly<Record<string, unknown>>;
+  }
+
+  /** Returns a value without references. Without `lookup` it may name no entity. */
+  resolved(value: unknown, pointer: string, lookup: Lookup | null = null): unknown {
+    return mapTexts(
+      value,
+      (text, at) => {
+        const name = whole.exec(text)?.[1];
+        if (name !== undefined) return this.#valueOf(name, at, lookup);
+        return text.replace(inside, (match, slashes: string, part: string) => {
+          const kept = "\\".repeat(Math.floor(slashes.length / 2));
+          if (slashes.length % 2 === 1) return kept + match.slice(slashes.length);
+          return (
+            kept +
+            String(this.#valueOf(part, at, null, "Inside a text only {{vars.…}} and {{env.…}} may stand"))
+          );
+        });
+      },
+      pointer,
+    );
+  }
+
+  #valueOf(
+    name: string,
+    pointer: string,
+    lookup: Lookup | null,
+    refused = "Only {{vars.…}} and {{env.…}} may stand here",
+  ) {
+    const [, key = "", part = "id"] = /^([^.]*)(?:\.(.*))?$/s.exec(name) ?? [];
+    const found = this.#known(key, part) ?? lookup?.(key, part) ?? refused;
+    if (typeof found !== "string") return found.value;
+    this.faults.push({ pointer, detail: `{{${name}}}: ${found}` });
+    return "";
+  }
+
+  /** Null: it is neither a variable of the manifest nor one of the environment. */
+  #known(key: string, part: string): ReturnType<Lookup> | null {
+    if (key === "vars") {
+      return Object.hasOwn(this.#vars, part) ? { value: this.#vars[part] } : `There is no ${part} in vars`;
+    }
+    if (key !== "env") return null;
+    if (!this.#env.includes(part)) return `List ${part} under env to read it`;
+    const value = this.#variables[part];
+    return value === undefined ? `The environment has no ${part}` : { value };
+  }
+}
