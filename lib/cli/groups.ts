@@ -18,7 +18,16 @@ export const groups: readonly CommandGroup[] = [
   },
   { word: "url", isOurs: false, load: async () => (await import("./url.ts")).urlCommands },
   { word: "smoke", isOurs: false, load: async () => (await import("./events/smoke.ts")).smokeCommands },
-  { word: "export", isOurs: false, load: async () => [(await import("./exports.ts")).decryptCommand] },
+  { word: "plan", isOurs: false, load: async () => (await import("./manifest.ts")).planCommands },
+  { word: "apply", isOurs: false, load: async () => (await import("./manifest.ts")).applyCommands },
+  {
+    word: "export",
+    isOurs: false,
+    load: async () => [
+      ...(await import("./manifest.ts")).exportCommands,
+      (await import("./exports.ts")).decryptCommand,
+    ],
+  },
   {
     word: "annotations",
     isOurs: false,

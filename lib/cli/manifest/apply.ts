@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, ResourceObject } from "../frame/control_api.ts";
 import { documentOf, pathOf } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";

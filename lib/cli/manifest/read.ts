@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { attributesOf } from "../element_content.ts";
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext } from "../frame/command.ts";
 import { invalid, wrongUsage } from "../frame/errors.ts";
 import { type Fault, type Lookup, pathOfToken, References, tokenOf } from "./references.ts";
 import {

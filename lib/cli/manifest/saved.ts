@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { documentDigest } from "../../directory/mod.ts";
-import type { CliContext } from "../frame/context.ts";
+import type { CliContext } from "../frame/command.ts";
 import { type ControlApi, pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { conflict, invalid, wrongUsage } from "../frame/errors.ts";
 import type { Plan, Step } from "./plan.ts";

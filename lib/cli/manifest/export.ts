@@ -1,0 +1,172 @@
+/**
+ * Writes a project as a manifest. Ids stand beside the keys, so that a plan right after finds everything as it should be.
+ *
+ * @module
+ */
+
+import { type Attribute, resources } from "../../authoring/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
+import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
+import { type ControlApi, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import { escaped, mapTexts } from "./references.ts";
+import { annotationOf, keyAnnotation, wrapperOf } from "./remote.ts";
+import { types } from "./schema.ts";
+
+type Plain = Record<string, unknown>;
+
+/** A project as a manifest. */
+export interface Exported {
+  readonly document: Plain;
+  /** The settings of its app, which have a file of their own. */
+  readonly settings: readonly unknown[];
+  readonly events: number;
+  readonly elements: number;
+}
+
+const readsMax = 6;
+/** Attributes that manifests write in another way, or in a file of their own. */
+const special = [
+  "annotations",
+  "settings",
+  "hidden_elements",
+  "content_type",
+  "question",
+  "custom_fields",
+  "offset",
+];
+
+/** Reads a project with its events and elements. Revoked elements are left out. */
+export async function exportProject(id: string, api: ControlApi): Promise<Exported> {
+  const target = { kind: "project", id } as const;
+  const { data: project, included } = await api.get(pathOf(target), { include: "app" });
+  const events = (await api.all(pathOf(target, "events"), { sort: "start_at", "fields[events]": fieldsOf() }))
+    .data;
+  const elements = await mapConcurrent(events, readsMax, async event => {
+    const list = await api.all(pathOf({ kind: "event", id: event.id }, "elements"), { sort: "position" });
+    return list.data.filter(({ attributes }) => attributes.state !== "revoked");
+  });
+  const manifestId =
+    annotationOf(project, keyAnnotation)?.split("/")[0] ?? slug(project.attributes.name, "show");
+  const key = keysOf([project], manifestId, "project").get(project.id) ?? "project";
+  const eventKeys = keysOf(events, manifestId, "event");
+  const app = included("apps", relation(project, "app"));
+  const appKey = slug(app?.attributes.name, "app");
+  const hidden = project.attributes.hidden_elements as readonly string[];
+  const document = {
+    version: 1,
+    id: manifestId,
+    space: relation(project, "space"),
+    ...(app === undefined
+      ? {}
+      : { apps: [{ key: appKey, id: app.id, spec_url: escaped(String(app.attributes.spec_url)) }] }),
+    projects: [
+      {
+        ...{ key, id },
+        ...(app === undefined ? {} : { app: `{{${appKey}}}` }),
+        ...(hidden.length === 0 ? {} : { enabled_types: project.attributes.enabled_types }),
+        ...plainAttributes("project", project),
+        events: events.map((event, index) => ({
+          ...{ key: eventKeys.get(event.id), id: event.id },
+          ...plainAttributes("event", event),
+          elements: plainElements(elements[index] ?? [], manifestId),
+        })),
+      },
+    ],
+  };
+  const settings = project.attributes.settings as readonly unknown[];
+  return { document, settings, events: events.length, elements: elements.flat().length };
+}
+
+/** Names all attributes of events, large ones too. */
+function fieldsOf(): string {
+  return [...Object.keys(resources.events.attributes), "project"].join(",");
+}
+
+function plainElements(elements: readonly ResourceObject[], manifestId: string): readonly Plain[] {
+  const keys = keysOf(elements, manifestId, "element");
+  return elements.map(element => {
+    const { content_type: type, published_at } = element.attributes;
+    const children = elements.filter(each => wrapperOf(each) === element.id);
+    const data = dataOf(element.attributes as ElementContent);
+    return {
+      ...{ key: keys.get(element.id), id: element.id, type },
+      ...plainAttributes("element", element),
+      ...(typeof published_at === "number" ? { publish: true } : {}),
+      ...(Object.keys(data).length === 0 ? {} : { data: withReferences(data, keys) }),
+      ...(children.length === 0 ? {} : { children: children.map(({ id }) => `{{${keys.get(id)}}}`) }),
+    };
+  });
+}
+
+function withReferences(value: unknown, keys: ReadonlyMap<string, string>): unknown {
+  return mapTexts(value, text => (keys.has(text) ? `{{${keys.get(text)}}}` : escaped(text)));
+}
+
+/** Returns the attributes that somebody wrote: those that are not what they would be anyway. */
+function plainAttributes(kind: "project" | "event" | "element", { attributes }: ResourceObject): Plain {
+  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const { state, start_mode, end_mode } = attributes;
+  const isOver = state === "on_demand" || state === "past";
+  const isLeftOut = (name: string): boolean =>
+    special.includes(name) ||
+    (kind === "event" && name === "start_at" && start_mode !== "clock") ||
+    (name === "end_at" && (end_mode !== "scheduled" || isOver));
+  const written = Object.entries(table).filter(([name, { write, default: otherwise = null }]) => {
+    const value = attributes[name] ?? null;
+    return write !== "never" && !isLeftOut(name) && JSON.stringify(value) !== JSON.stringify(otherwise);
+  });
+  const plain = Object.fromEntries(
+    written.map(([name]) => [
+      name,
+      /^(start|end)_at$/.test(name) ? isoOf(attributes[name]) : attributes[name],
+    ]),
+  );
+  const notes = Object.entries((attributes.annotations ?? {}) as Plain).filter(
+    ([key]) => !key.startsWith("manifest/"),
+  );
+  const settings = kind === "event" ? (attributes.settings as Parameters<typeof plainOf>[0]) : [];
+  return withReferences(
+    {
+      ...plain,
+      ...(settings.length === 0 ? {} : { settings: plainOf(settings) }),
+      ...(notes.length === 0 ? {} : { annotations: Object.fromEntries(notes) }),
+    },
+    new Map(),
+  ) as Plain;
+}
+
+function isoOf(seconds: unknown): string {
+  return new Date(Number(seconds) * 1_000).toISOString().replace(".000Z", "Z");
+}
+
+/** Returns a key for each entity: that of the manifest which made it, else one made of its name. */
+function keysOf(
+  entities: readonly ResourceObject[],
+  manifestId: string,
+  otherwise: string,
+): ReadonlyMap<string, string> {
+  const taken = new Set<string>();
+  return new Map(
+    entities.map(one => {
+      const mark = annotationOf(one, keyAnnotation) ?? "";
+      const marked = mark.startsWith(`${manifestId}/`) ? mark.split("/").at(-1) : undefined;
+      const { name, content_type: type = otherwise } = one.attributes;
+      const wanted = marked ?? slug(name, String(type));
+      let key = wanted;
+      for (let count = 2; taken.has(key); count++) key = `${wanted}-${count}`;
+      taken.add(key);
+      return [one.id, key];
+    }),
+  );
+}
+
+function slug(text: unknown, otherwise: string): string {
+  const words = String(text ?? "")
+    .normalize("NFKD")
+    .toLowerCase();
+  const made = words
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, "");
+  return made === "" ? otherwise.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "one" : made;
+}
