@@ -11,6 +11,8 @@ import { operatorToken, resource, to } from "./_control_examples.ts";
 
 /** A platform with an operator, for commands. */
 export interface CliWorld extends TestPlatform {
+  /** The operator's token. */
+  readonly token: string;
   /** Variables of every example, such as PROJECT. */
   readonly variables: Readonly<Record<string, string>>;
   /** Runs a command line as the operator. */
@@ -43,6 +45,7 @@ export async function openCliWorld(options: Parameters<typeof openPlatform>[1] =
   const variables = { ORG: ids.organisation, SPACE: ids.space, PROJECT: ids.project, EVENT: ids.event };
   return {
     ...world,
+    token,
     variables,
     cli: (line, { variables: more = {}, ...around } = {}) =>
       runCli(line, {

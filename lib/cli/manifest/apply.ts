@@ -14,6 +14,7 @@ import { ordered, pathsIn, type Turn } from "./order.ts";
 import { type Plan, type Step, typesOf } from "./plan.ts";
 import type { Wanted } from "./read.ts";
 import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
+import { appliedAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
 
 const operationsMax = 500;
@@ -118,7 +119,8 @@ class Run implements Applied {
     }
     for (const turn of turns) await this.#take(turn, isMoved);
     for (const { step, late } of turns) {
-      const attributes = Object.fromEntries(late.map(name => [name, step.attributes[name]]));
+      const written = Object.entries(step.attributes).filter(([name]) => late.includes(name));
+      const attributes = { ...Object.fromEntries(written), ...annotationsOf(step, "late") };
       const action = isWrapper(step) ? {} : actionOf(step);
       if (late.length > 0)
         await this.#push(step.wanted, { op: "update", attributes: { ...attributes, ...action } });
@@ -162,9 +164,13 @@ class Run implements Applied {
 
   async #take({ step, late }: Turn, isMoved: boolean): Promise<void> {
     const { wanted, remote, wrapper } = step;
-    const now = Object.entries(step.attributes).filter(([name]) => !late.includes(name));
-    const isDone = late.length === 0 && !isWrapper(step);
-    const attributes = { ...Object.fromEntries(now), ...(isDone ? actionOf(step) : {}) };
+    const isWhole = late.length === 0;
+    const early = Object.entries(step.attributes).filter(([name]) => !late.includes(name));
+    const attributes = {
+      ...Object.fromEntries(early),
+      ...(isWhole ? {} : annotationsOf(step, "early")),
+      ...(isWhole && !isWrapper(step) ? actionOf(step) : {}),
+    };
     await this.#guard(wanted.kind === "event" ? wanted : remote === null ? wanted.parent : null);
     if (remote === null) {
       const owner = { project: "space", event: "project", element: "event", app: "space" }[wanted.kind];
@@ -265,6 +271,14 @@ interface Write {
 function isWrapper({ wanted, remote }: Step): boolean {
   const children = remote?.relationships?.children?.data ?? [];
   return wanted.children !== null || (Array.isArray(children) && children.length > 0);
+}
+
+/** Splits annotations where a step is made in two: the mark comes first, digests and what names others afterwards. */
+function annotationsOf({ attributes }: Step, part: "early" | "late"): Step["attributes"] {
+  const all = Object.entries((attributes.annotations ?? {}) as Step["attributes"]);
+  const isLate = ([name, value]: readonly [string, unknown]): boolean =>
+    name === appliedAnnotation || pathsIn(value).length > 0;
+  return { annotations: Object.fromEntries(all.filter(entry => isLate(entry) === (part === "late"))) };
 }
 
 function actionOf({ publishes }: Step): Step["attributes"] {

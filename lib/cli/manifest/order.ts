@@ -52,7 +52,10 @@ export function ordered(steps: readonly Step[]): readonly Turn[] {
       );
     });
     states.set(step, "done");
-    turns.push({ step, late: late.map(([name]) => name) });
+    const names = late.map(([name]) => name);
+    // The clock publishes elements that are complete.
+    const schedule = step.wanted.kind === "element" && names.length > 0 ? ["start_mode", "start_offset"] : [];
+    turns.push({ step, late: [...names, ...schedule.filter(name => name in step.attributes)] });
   }
 
   for (const step of steps) if (step.action !== "noop") visit(step);

@@ -102,11 +102,13 @@ class Planner {
         : []),
       ...(same === undefined ? [] : [`${same.id} has the same name: give it as id to adopt it`]),
     ];
+    // Types are hidden when the project has its app.
+    if (remote === null || fields.includes("app")) owned.delete("enabled_types");
+    const attributes = remote === null ? this.#newAttributes(wanted) : patchOf(wanted, fields, remote);
     const annotations =
       kind === "app" || action === "noop"
         ? {}
         : { annotations: { [keyAnnotation]: mark, [appliedAnnotation]: digestsOf(owned) } };
-    const attributes = remote === null ? this.#newAttributes(wanted) : patchOf(wanted, fields, remote);
     return {
       ...{ wanted, remote, action, notes, conflicts, frozen, wrapper },
       fields: remote === null ? [] : fields,
@@ -184,7 +186,8 @@ class Planner {
   /** True: the element is published now; a text says why it is not; null: there is nothing to do. */
   #publication(wanted: Wanted, remote: ResourceObject | null): true | string | null {
     if (!wanted.isPublished || isPublished(remote) || remote?.attributes.state === "revoked") return null;
-    const state = this.#stateOf(wanted.parent);
+    if (offsetOf(wanted, remote) !== null) return "is published by the clock";
+    const { state } = this.#phaseOf(wanted.parent);
     if (state === "future") return "waits for the event to start";
     if (state === "past") return "is not published as its event is over";
     const children = this.#manifest.wanted.filter(({ path }) => this.#wrappers.get(path) === wanted);
@@ -192,16 +195,23 @@ class Planner {
     const others = (this.#remote.elements.get(relation(remote ?? nothing, "event") ?? "") ?? []).filter(
       one => remote !== null && wrapperOf(one) === remote.id && !managed.includes(one.id),
     );
-    const isHeld =
-      others.some(one => !isPublished(one)) ||
-      children.some(one => !one.isPublished && !isPublished(this.#remote.found.get(one.path) ?? null));
+    const isHeld = others.some(one => !isPublished(one)) || children.some(one => !this.#willBePublished(one));
     return isHeld ? "waits for its children to be published" : true;
   }
 
-  /** The state that an event will have. */
-  #stateOf(event: Wanted | null): string {
+  #willBePublished(wanted: Wanted): boolean {
+    const remote = this.#remote.found.get(wanted.path) ?? null;
+    const offset = offsetOf(wanted, remote);
+    const { begin } = this.#phaseOf(wanted.parent);
+    const isDue = offset !== null && begin !== null && begin + offset <= this.#now;
+    return isPublished(remote) || isDue || this.#publication(wanted, remote) === true;
+  }
+
+  /** The state that an event will have, and its begin. */
+  #phaseOf(event: Wanted | null): { readonly state: string; readonly begin: number | null } {
     const remote = event === null ? undefined : this.#remote.found.get(event.path);
-    if (remote !== undefined && remote.attributes.state !== "future") return String(remote.attributes.state);
+    const { state = "future", start_at: begin } = remote?.attributes ?? {};
+    if (state !== "future") return { state: String(state), begin: Number(begin) };
     const { start_mode, start_at, duration, end_mode, end_at, extra_time_duration, on_demand_duration } = {
       ...{ start_mode: "manual", duration: 3_600, end_mode: "duration" },
       ...remote?.attributes,
@@ -217,8 +227,14 @@ class Planner {
       extraTime: extra_time_duration ?? 0,
       onDemand: on_demand_duration ?? 0,
     });
-    return eventState(instants, this.#now);
+    return { state: eventState(instants, this.#now), begin: instants.begin };
   }
+}
+
+/** Returns the seconds after which the clock publishes an element, or null. */
+function offsetOf({ attributes }: Wanted, remote: ResourceObject | null): number | null {
+  const { start_mode: mode, start_offset: offset = 0 } = { ...remote?.attributes, ...attributes };
+  return mode === "timecode" ? Number(offset) : null;
 }
 
 const nothing: ResourceObject = { type: "", id: "", attributes: {} };

@@ -157,11 +157,11 @@ function duplicates(nodes: readonly Node[]): readonly Fault[] {
   });
 }
 
-/** Nearest first: the entities that a node may name by key. */
-function scopesOf({ parent }: Node, nodes: readonly Node[]): readonly (readonly Node[])[] {
+/** Nearest first: the entities that a node may name by key, those in it included. */
+function scopesOf(node: Node, nodes: readonly Node[]): readonly (readonly Node[])[] {
   const owners: (Node | null)[] = [];
-  for (let owner = parent; owner !== null; owner = owner.parent) owners.push(owner);
-  return [...owners, null].map(owner => nodes.filter(node => node.parent === owner));
+  for (let owner: Node | null = node; owner !== null; owner = owner.parent) owners.push(owner);
+  return [...owners, null].map(owner => nodes.filter(({ parent }) => parent === owner));
 }
 
 function readNode(node: Node, nodes: readonly Node[], references: References) {
