@@ -72,6 +72,7 @@ describe("runs of apply that end early", () => {
         for (let isOver = false, after = 0; !isOver; after++) {
           const world = await openCliWorld();
           t.after(world.dispose);
+          isOver = true;
           for (const edition of [0, 1]) {
             const files = fileOf(randomShow(seed, edition));
             let sent = 0;
@@ -82,7 +83,7 @@ describe("runs of apply that end early", () => {
               throw new TypeError("fetch failed");
             };
             const { code } = await world.cli("apply --yes", { files, fetch });
-            isOver = code === 0;
+            isOver &&= code === 0;
             documentOf(await world.cli("apply --yes --json", { files }));
             const { data, meta } = documentOf(await world.cli("plan --json", { files }));
             assertNoop({ data });
@@ -91,7 +92,7 @@ describe("runs of apply that end early", () => {
           }
           count++;
         }
-        assert.ok(count > 5);
+        assert.ok(count > 4);
       });
     }
   }

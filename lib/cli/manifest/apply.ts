@@ -11,11 +11,12 @@ import { documentOf, pathOf } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
 import type { Target } from "../frame/kinds.ts";
 import { ordered, pathsIn, type Turn } from "./order.ts";
-import { type Plan, type Step, typesOf } from "./plan.ts";
+import type { Plan, Step } from "./plan.ts";
 import type { Wanted } from "./read.ts";
 import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
 import { appliedAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
+import { typesOf } from "./units.ts";
 
 const operationsMax = 500;
 /** Most bytes of a batch, less than a body of the control API may have. */

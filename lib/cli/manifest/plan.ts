@@ -7,12 +7,12 @@
 
 import { type Attribute, eventInstants, eventState, resources } from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
-import { canonicalJson } from "../../http/mod.ts";
 import { type ResourceObject, relation } from "../frame/control_api.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import { type Fault, mapTexts, tokenOf } from "./references.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote, wrapperOf } from "./remote.ts";
 import { types } from "./schema.ts";
+import { digestsOf, isChangedElsewhere, patchOf, textOf, typesOf, unitsOf } from "./units.ts";
 
 /** What has to be done about an entity. */
 export interface Step {
@@ -41,13 +41,9 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-/** Most entries whose digests are kept in an annotation. */
-const appliedMax = 600;
-
 /** Makes the plan. `now` is Unix seconds. @throws {CliError} The manifest asks for what cannot be. */
 export function planOf(manifest: Manifest, space: string, remote: Remote, now: number): Plan {
-  const tokens = new Map([...remote.found].map(([path, { id }]) => [id, tokenOf(path)]));
-  const planner = new Planner(manifest, remote, tokens, now);
+  const planner = new Planner(manifest, remote, now);
   const steps = manifest.wanted.map(wanted => planner.step(wanted));
   if (planner.faults.length > 0) throw manifest.refusal(planner.faults);
   return { manifest, space, remote, steps };
@@ -57,16 +53,23 @@ class Planner {
   readonly faults: Fault[] = [];
   readonly #manifest: Manifest;
   readonly #remote: Remote;
-  readonly #tokens: ReadonlyMap<string, string>;
   readonly #now: number;
+  /** Tokens by ids. */
+  readonly #tokens: ReadonlyMap<string, string>;
+  /** Tokens by ids as they were when the manifest was last applied. */
+  readonly #formerTokens: ReadonlyMap<string, string>;
   /** Wrappers by the paths of their children. */
   readonly #wrappers: ReadonlyMap<string, Wanted>;
 
-  constructor(manifest: Manifest, remote: Remote, tokens: ReadonlyMap<string, string>, now: number) {
+  constructor(manifest: Manifest, remote: Remote, now: number) {
     this.#manifest = manifest;
     this.#remote = remote;
-    this.#tokens = tokens;
     this.#now = now;
+    const found = [...remote.found];
+    this.#tokens = new Map(found.map(([path, { id }]) => [id, tokenOf(path)]));
+    const formerPathOf = (one: ResourceObject): string | undefined =>
+      annotationOf(one, keyAnnotation)?.replace(/^[^/]*\//, "");
+    this.#formerTokens = new Map(found.map(([path, one]) => [one.id, tokenOf(formerPathOf(one) ?? path)]));
     this.#wrappers = new Map(
       manifest.wanted.flatMap(wrapper => (wrapper.children ?? []).map(path => [path, wrapper] as const)),
     );
@@ -87,10 +90,7 @@ class Planner {
     const publication = kind === "element" ? this.#publication(wanted, remote) : null;
     if (publication === true) fields.push("publish");
     const action = remote === null ? "add" : fields.length > 0 ? "update" : "noop";
-    const applied = remote === null ? "" : (annotationOf(remote, appliedAnnotation) ?? "");
-    const conflicts = changed
-      .filter(([name]) => isChangedElsewhere(applied, name, there.get(name)))
-      .map(([name]) => name);
+    const conflicts = remote === null || changed.length === 0 ? [] : this.#conflicts(kind, remote, changed);
     const frozen = remote === null ? [] : fields.filter(name => isFrozen(kind, name, remote));
     const same = this.#remote.namesakes.get(path);
     const notes = [
@@ -115,6 +115,13 @@ class Planner {
       attributes: joined(attributes, annotations),
       publishes: publication === true,
     };
+  }
+
+  /** Returns the names of what somebody else has changed. */
+  #conflicts(kind: Wanted["kind"], remote: ResourceObject, changed: readonly (readonly [string, unknown])[]) {
+    const applied = annotationOf(remote, appliedAnnotation) ?? "";
+    const there = this.#unitsOf(kind, remote, this.#formerTokens);
+    return changed.map(([name]) => name).filter(name => isChangedElsewhere(applied, name, there.get(name)));
   }
 
   #newAttributes(wanted: Wanted): Readonly<Record<string, unknown>> {
@@ -155,7 +162,8 @@ class Planner {
   }
 
   #enabled({ pointer, app }: Wanted, enabledTypes: readonly string[], remote: ResourceObject | null) {
-    const isMoved = remote === null || (app !== null && this.#tokenised(app) !== this.#appOf(remote));
+    const isMoved =
+      remote === null || (app !== null && this.#tokenised(app) !== this.#tokenised(relation(remote, "app")));
     const strange = isMoved ? [] : enabledTypes.filter(type => !typesOf(remote).includes(type));
     if (strange.length > 0)
       this.faults.push({
@@ -165,22 +173,18 @@ class Planner {
     return [...new Set(enabledTypes)].sort();
   }
 
-  #appOf(project: ResourceObject): string | null {
-    return this.#tokenised(relation(project, "app"));
-  }
-
-  #unitsOf(kind: Wanted["kind"], remote: ResourceObject): Map<string, unknown> {
-    const units = unitsOf(kind, this.#tokenised(remote.attributes));
-    if (kind === "element") units.set("parent", this.#tokenised(wrapperOf(remote)));
+  #unitsOf(kind: Wanted["kind"], remote: ResourceObject, tokens = this.#tokens): Map<string, unknown> {
+    const units = unitsOf(kind, this.#tokenised(remote.attributes, tokens));
+    if (kind === "element") units.set("parent", this.#tokenised(wrapperOf(remote), tokens));
     if (kind !== "project") return units;
     units.set("settings", remote.meta?.settings_digest);
-    units.set("app", this.#appOf(remote));
+    units.set("app", this.#tokenised(relation(remote, "app"), tokens));
     units.set("enabled_types", [...(remote.attributes.enabled_types as readonly string[])].sort());
     return units;
   }
 
-  #tokenised<T>(value: T): T {
-    return mapTexts(value, text => this.#tokens.get(text) ?? text) as T;
+  #tokenised<T>(value: T, tokens = this.#tokens): T {
+    return mapTexts(value, text => tokens.get(text) ?? text) as T;
   }
 
   /** True: the element is published now; a text says why it is not; null: there is nothing to do. */
@@ -243,57 +247,6 @@ function isPublished(element: ResourceObject | null): boolean {
   return typeof element?.attributes.published_at === "number";
 }
 
-/** Returns the content types of a project's app, used or not. */
-export function typesOf({ attributes }: ResourceObject): readonly string[] {
-  return [attributes.enabled_types, attributes.hidden_elements].flat() as readonly string[];
-}
-
-/** Splits attributes into the entries that a change may name. */
-function unitsOf(kind: Wanted["kind"], attributes: Wanted["attributes"]): Map<string, unknown> {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
-  const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {
-    const { join, default: otherwise = null } = table[name] ?? {};
-    if (join === "byKey")
-      return ((value ?? []) as readonly { key: string; values: unknown }[]).map(({ key, values }) => [
-        `${name}.${key}`,
-        values,
-      ]);
-    if (join === "merge") return Object.entries(value ?? {}).map(([key, each]) => [`${name}.${key}`, each]);
-    return [[name, value ?? otherwise]];
-  });
-  return new Map(entries);
-}
-
-/** Picks what changes out of the attributes of a manifest. */
-function patchOf(
-  { kind, attributes, enabledTypes }: Wanted,
-  fields: readonly string[],
-  remote: ResourceObject | null,
-): Readonly<Record<string, unknown>> {
-  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
-  const isChanged = (name: string): boolean => fields.includes(name);
-  const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {
-    const { join, nullable = false, default: otherwise = null } = table[name] ?? {};
-    if (remote === null) return value === null ? [] : [[name, value]];
-    if (join === "byKey") {
-      const changed = (value as readonly { key: string }[]).filter(({ key }) => isChanged(`${name}.${key}`));
-      return changed.length === 0 ? [] : [[name, changed]];
-    }
-    if (join === "merge") {
-      const changed = Object.entries(value as object).filter(([key]) => isChanged(`${name}.${key}`));
-      return changed.length === 0 ? [] : [[name, Object.fromEntries(changed)]];
-    }
-    // The right option is also a custom field; whatever is written last counts.
-    const goesAlong = name === "correct_option" && fields.some(field => field.startsWith("custom_fields."));
-    return isChanged(name) || goesAlong ? [[name, value ?? (nullable ? null : otherwise)]] : [];
-  });
-  const hidden =
-    remote !== null && enabledTypes !== null && isChanged("enabled_types") && !isChanged("app")
-      ? { hidden_elements: typesOf(remote).filter(type => !enabledTypes.includes(type)) }
-      : {};
-  return { ...Object.fromEntries(entries), ...hidden };
-}
-
 function joined(attributes: Step["attributes"], { annotations }: { readonly annotations?: object }) {
   if (annotations === undefined) return attributes;
   return { ...attributes, annotations: { ...(attributes.annotations as object), ...annotations } };
@@ -305,24 +258,4 @@ function isFrozen(kind: Wanted["kind"], field: string, remote: ResourceObject): 
   const { write = "always" } = table[field.replace(/\..*$/s, "")] ?? {};
   if (field === "custom_fields.correctAnswer") return false;
   return write === "create" || (write === "draft" && isPublished(remote));
-}
-
-/** Equal values have equal texts; an empty list is like none. */
-function textOf(value: unknown): string {
-  return value === undefined || (Array.isArray(value) && value.length === 0) ? "null" : canonicalJson(value);
-}
-
-function short(text: string): string {
-  return documentDigest(text).slice(7, 13);
-}
-
-/** Digests of names and values, with which edits of others are found. */
-function digestsOf(units: ReadonlyMap<string, unknown>): string {
-  const all = [...units].slice(0, appliedMax);
-  return all.map(([name, value]) => short(name) + short(textOf(value))).join("");
-}
-
-function isChangedElsewhere(applied: string, name: string, value: unknown): boolean {
-  const known = applied.match(/.{12}/g)?.find(each => each.startsWith(short(name)));
-  return known !== undefined && known.slice(6) !== short(textOf(value));
 }

@@ -84,7 +84,9 @@ export async function requireFresh(saved: Saved, plan: Plan, api: ControlApi): P
     return entry.action === "noop" ? !isSame : !isEqual;
   });
   if (stale.length === 0) return;
-  const details = await Promise.all(stale.map(async entry => await explained(entry, plan, saved.at, api)));
+  const projects = new Set(stale.flatMap(({ path }) => projectOf(path, plan) ?? []));
+  const trails = await Promise.all([...projects].map(async id => await changesOf(id, saved.at, api)));
+  const details = stale.map(entry => explained(entry, plan, trails.flat()));
   throw conflict("The plan is no longer true: nothing was changed", {
     code: "stale_plan",
     details,
@@ -93,51 +95,46 @@ export async function requireFresh(saved: Saved, plan: Plan, api: ControlApi): P
   });
 }
 
-/** Says what changed of an entity and who changed it, as far as the audit trail may be read. */
-async function explained(
-  { path, id, etag }: Entry,
-  plan: Plan,
-  since: number,
-  api: ControlApi,
-): Promise<string> {
-  const [root = ""] = path.split("/");
-  const project = plan.remote.found.get(root)?.id;
-  const now = plan.steps.find(({ wanted }) => wanted.path === path)?.remote ?? null;
-  if (project === undefined) return `${path} has changed`;
-  if (id === null)
-    return now === null ? `${path} is planned in another way` : `${path} exists now: ${now.id}`;
-  const trail = await api
-    .get<readonly ResourceObject[]>(pathOf({ kind: "project", id: project }, "audit"), {
-      "page[count]": "100",
-    })
-    .then(
-      ({ data }) => data,
-      () => [],
-    );
-  const changes = trail
-    .filter(({ attributes }) => Number(attributes.at) >= since)
-    .flatMap(({ attributes }) =>
-      (attributes.changes as readonly Change[])
-        .filter(change => change.id === id)
-        .map(change => ({ ...change, user: attributes.user_id, at: Number(attributes.at) })),
-    );
-  const [last] = changes;
-  if (now === null) return `${path} is gone${byWhom(last)}`;
-  const names = [
-    ...new Set(changes.flatMap(({ attributes = [], action = [] }) => [attributes, action].flat())),
-  ];
-  const what = names.length > 0 ? names.join(", ") : etag === now.meta?.etag ? "its plan" : "its elements";
-  return `${path}: ${what} changed${byWhom(last)}`;
+function projectOf(path: string, { remote }: Plan): string | undefined {
+  return remote.found.get(path.replace(/\/.*$/s, ""))?.id;
 }
 
+/** A change on record. */
 interface Change {
-  readonly op: string;
   readonly id: string;
   readonly attributes?: readonly string[];
   readonly action?: string;
+  readonly user: unknown;
+  readonly at: number;
 }
 
-function byWhom(change: { readonly user: unknown; readonly at: number } | undefined): string {
-  if (change === undefined) return "";
-  return ` by user ${change.user ?? "(the platform)"} at ${new Date(change.at * 1_000).toISOString()}`;
+/** Reads the newest changes of a project, newest first; none where the caller may not see them. */
+async function changesOf(project: string, since: number, api: ControlApi): Promise<readonly Change[]> {
+  const path = pathOf({ kind: "project", id: project }, "audit");
+  const trail = await api.get<readonly ResourceObject[]>(path, { "page[count]": "100" }).then(
+    ({ data }) => data,
+    () => [],
+  );
+  return trail
+    .filter(({ attributes }) => Number(attributes.at) > since)
+    .flatMap(({ attributes: { changes, user_id: user, at } }) =>
+      (changes as readonly Omit<Change, "user" | "at">[]).map(change => ({
+        ...change,
+        user,
+        at: Number(at),
+      })),
+    );
+}
+
+/** Says what changed of an entity, and who changed it. */
+function explained({ path, id, etag }: Entry, plan: Plan, trail: readonly Change[]): string {
+  const now = plan.steps.find(({ wanted }) => wanted.path === path)?.remote ?? null;
+  if (id === null) return `${path} ${now === null ? "is planned in another way" : `exists now: ${now.id}`}`;
+  const changes = trail.filter(change => change.id === id);
+  const names = changes.flatMap(({ attributes = [], action = [] }) => [attributes, action].flat());
+  const others = etag === now?.meta?.etag ? "its plan" : "its elements";
+  const what = names.length > 0 ? [...new Set(names)].join(", ") : others;
+  const [last] = changes;
+  const by = last === undefined ? "" : ` by user ${last.user} at ${new Date(last.at * 1_000).toISOString()}`;
+  return now === null ? `${path} is gone${by}` : `${path}: ${what} changed${by}`;
 }
