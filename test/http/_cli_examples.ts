@@ -143,6 +143,13 @@ async function withAsset(world: CliWorld): Promise<CliExample> {
   return { variables: { ASSET: json.data[0].id, TAG } };
 }
 
+const withManifest: Prepare = async () => {
+  const element = { key: "welcome", type: "message", data: { fields: { body: "Welcome" } } };
+  const event = { key: "match", id: ids.event, duration: 7_200, elements: [element] };
+  const project = { key: "main", id: ids.project, locales: ["en"], events: [event] };
+  return { files: new Map([["show.yaml", JSON.stringify({ version: 1, id: "show", projects: [project] })]]) };
+};
+
 /** By the words of a command: every command that calls the control API. */
 export const cliExamples: Readonly<Record<string, Prepare>> = {
   "orgs list": nothing,
@@ -162,6 +169,9 @@ export const cliExamples: Readonly<Record<string, Prepare>> = {
   "url feeds": nothing,
   "url livestats": nothing,
   "url studio": nothing,
+  plan: withManifest,
+  apply: withManifest,
+  export: nothing,
   "annotations delete": withNote,
   "annotations get": nothing,
   "annotations set": nothing,
