@@ -61,8 +61,8 @@ export interface Input {
   >;
   /** Elements that the new record gets. */
   readonly copied?: CopiedElements;
-  /** The app that a project gets. */
-  readonly usedApp?: AppSpec;
+  /** What the app specifies that is added, or that a project is to use. */
+  readonly app?: AppSpec;
   /** Ids by relationship to many. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   /** The value of the attribute `action`. */

@@ -10,7 +10,10 @@ import { AppServer, elements, field, openAuthor, pointersOf, poll, question, spe
 import { resource, to } from "./_control_examples.ts";
 
 const group = { name: "Group", content_type: "group", wrapper: true, allowed_children: ["poll", "group"] };
-const quiz = { ...poll, name: "Quiz", content_type: "quiz", derived_from: "trivia" };
+const quiz = {
+  ...{ ...poll, name: "Quiz", content_type: "quiz", derived_from: "trivia" },
+  custom_fields: [{ properties: [] }],
+};
 
 describeOnStores("contents of elements", open => {
   const server = new AppServer();
@@ -58,7 +61,7 @@ describeOnStores("contents of elements", open => {
   });
 
   it("take the right answer of a quiz as a number or a text", async t => {
-    const { write } = await opened(t);
+    const { write, patch } = await opened(t);
     for (const answer of [2, "2"]) {
       const custom_fields = [field("correctAnswer", answer)];
       const made = await write({ content_type: "quiz", question, custom_fields, action: "publish" });
@@ -67,6 +70,9 @@ describeOnStores("contents of elements", open => {
     }
     const custom_fields = [field("correctAnswer", 2)];
     assert.equal((await write({ content_type: "fan_cam", custom_fields })).status, 422);
+    const { id } = (await write({ content_type: "quiz", question, custom_fields })).json.data;
+    const more = await patch("elements", id, { custom_fields: [field("hint", "Think")] });
+    assert.deepEqual(pointersOf(more), ["/data/attributes/custom_fields/0/key"]);
   });
 
   it("are complete before the clock can publish them", async t => {

@@ -84,14 +84,14 @@ async function moveProject(call: AuthorCall, context: ResourceRoutesContext): Pr
   const project = await apps.project(id);
   if (project === null || kinds.projects === undefined) throw notFound("project");
   const use = { spaceId: project.refs.space ?? "", appId: data.id, projectId: id, pointer: "/data/id" };
-  const { elements } = (await useApp(services, { ...use, isDry: true })).usedApp;
+  const { elements } = (await useApp(services, { ...use, isDry: true })).app;
   const before = (await apps.typesOf(project))?.map(({ definition }) => definition.content_type);
   const next = elements.map(type => type.content_type);
   const removed_types = (before ?? []).filter(type => !next.includes(type));
   if (query.force !== "true" && (before === undefined || removed_types.length > 0))
     await requireUnused(services, id, next);
-  const { after, usedApp } = await useApp(services, { ...use, isDry });
-  const more = { refs: { app: data.id }, usedApp };
+  const { after, app } = await useApp(services, { ...use, isDry });
+  const more = { refs: { app: data.id }, app };
   const operation = { op: "update", kind: kinds.projects, id, pointer: "", more } as const;
   const written = await write(call, operation, context, false).finally(after);
   if (!isDry) return { status: 204, headers: { etag: String(written.data.meta?.etag) } };

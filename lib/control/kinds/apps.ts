@@ -5,7 +5,7 @@ import { defaultListings, documentDigest, listedMax } from "../../directory/mod.
 import { AppError } from "../../errors/mod.ts";
 import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
-import type { Attributes, Entity } from "../entity.ts";
+import type { Entity } from "../entity.ts";
 import { type Input, type Kind, type Started, sharedRecord, unprocessable } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 
@@ -25,12 +25,11 @@ export function appKind(services: ControlServices): Kind {
         .map(({ id }) => id)
         .toReversed(),
     present: app => ({ attributes: { project_count: Object.keys(usesOf(app)).length } }),
-    prepare(entity, draft) {
-      const { specification: _, ...attributes } = entity.attributes;
-      const app = { ...entity, attributes };
+    prepare(entity, draft, { input }) {
+      const app = specified(entity, input);
       const same = records.list(draft).find(other => isSameVersion(other, app));
       if (same === undefined) return app;
-      const isEqual = same.attributes.spec_digest === attributes.spec_digest;
+      const isEqual = same.attributes.spec_digest === app.attributes.spec_digest;
       throw new AppError(
         "conflict",
         isEqual
@@ -39,12 +38,12 @@ export function appKind(services: ControlServices): Kind {
         { details: { id: same.id, is_equal: isEqual } },
       );
     },
-    changed: ({ id }, draft, { input }) => draft.put(appKey(id), input.attributes.specification),
+    changed: ({ id }, draft, { input }) => draft.put(appKey(id), input.app),
     async before({ isNew, input }) {
       if (!isNew) return undefined;
       const { app, checks } = await readApp(services, String(input.attributes.spec_url));
       if (app === null) throw badSpec(input, checks);
-      return { attributes: { ...input.attributes, ...derived(app, Math.floor(services.clock() / 1_000)) } };
+      return { app };
     },
     async beforeRemoval(_, { id: spaceId }) {
       await apps.settleAll(spaceId, services.clock());
@@ -64,18 +63,12 @@ function isSameVersion(a: Entity, b: Entity): boolean {
   return a.attributes.spec_id === b.attributes.spec_id && a.attributes.version === b.attributes.version;
 }
 
-/** The attributes that a specification decides, and the specification itself, which gets a record of its own. */
-function derived(app: AppSpec, now: number): Attributes {
-  const { name, id, version } = app.spec;
-  const { spec, elements } = app;
-  return {
-    name,
-    spec_id: id,
-    version,
-    spec_digest: documentDigest({ spec, elements }),
-    fetched_at: now,
-    specification: app,
-  };
+/** Returns an app with the attributes that its specification decides. */
+function specified(entity: Entity, { app }: Input): Entity {
+  if (app === undefined) return entity;
+  const { name, id: spec_id, version } = app.spec;
+  const decided = { name, spec_id, version, spec_digest: documentDigest(app), fetched_at: entity.created };
+  return { ...entity, attributes: { ...entity.attributes, ...decided } };
 }
 
 function badSpec({ pointer }: Input, checks: readonly CheckRow[]): AppError {
@@ -88,28 +81,27 @@ function badSpec({ pointer }: Input, checks: readonly CheckRow[]): AppError {
   );
 }
 
-/** Lets a project use an app: returns the app for the project's record. @throws {AppError} `not_found`: the space has no such app. */
+/** Lets a project use an app: returns it for the project's record. @throws {AppError} `not_found`: the space has no such app. */
 export async function useApp(
   { apps }: ControlServices,
   { pointer, ...use }: AppUse & { readonly pointer: string },
-): Promise<Started & { readonly usedApp: AppSpec }> {
-  const usedApp = await apps.use(use);
-  if (usedApp === null) {
+): Promise<Started & { readonly app: AppSpec }> {
+  const app = await apps.use(use);
+  if (app === null) {
     const fields = [{ pointer, detail: "Expected the id of an app of the project's space" }];
     throw new AppError("not_found", "Cannot use the app: the space has none with this id", { fields });
   }
   const { spaceId, projectId, isDry } = use;
-  return { usedApp, after: async () => (isDry ? undefined : await apps.settle(spaceId, projectId)) };
+  return { app, after: async () => (isDry ? undefined : await apps.settle(spaceId, projectId)) };
 }
 
 /** Notes in a project what a change of its app says about it: the fan side reads nothing else of apps. */
-export function settleApp(project: Entity, { usedApp }: Input): Entity {
-  if (usedApp === undefined) return project;
-  const { spec, elements } = usedApp;
-  const types = elements.map(type => type.content_type);
-  const { past, future } = { ...defaultListings, ...spec.listings };
+export function settleApp(project: Entity, { app }: Input): Entity {
+  if (app === undefined) return project;
+  const types = app.elements.map(type => type.content_type);
+  const { embed_url: embed = null } = app.spec;
+  const { past, future } = { ...defaultListings, ...app.spec.listings };
   const listings = { past: Math.min(past, listedMax), future: Math.min(future, listedMax) };
-  const { embed_url: embed = null } = spec;
   return { ...project, state: { ...project.state, types, listings, embed } };
 }
 

@@ -1,6 +1,6 @@
 /** Checks of elements against the content types of their project. */
 
-import { type Content, contentFaults, elementKey } from "../../authoring/mod.ts";
+import { type Content, contentFaults, elementKey, type Field } from "../../authoring/mod.ts";
 import type { AppError } from "../../errors/mod.ts";
 import type { Apps, ProjectTypes } from "../apps/apps.ts";
 import type { Draft } from "../draft.ts";
@@ -51,7 +51,20 @@ export function requireContent(entity: Entity, { input, previous }: Change, read
   const faults = contentFaults(type.definition, attributes as Content, { isPublished });
   if (faults.length === 0) return;
   const at = `${input.pointer}/attributes`;
-  throw unprocessable(...faults.map(({ pointer, detail }) => ({ pointer: at + pointer, detail })));
+  throw unprocessable(
+    ...faults.map(({ pointer, detail }) => ({ pointer: at + sentPointer(pointer, entity, input), detail })),
+  );
+}
+
+/** Returns where a custom field is in the body, which has some of them alone. */
+function sentPointer(pointer: string, entity: Entity, input: Input): string {
+  const [, index, rest] = /^\/custom_fields\/(\d+)(.*)$/.exec(pointer) ?? [];
+  if (index === undefined) return pointer;
+  const [all, sent] = [entity, input].map(
+    ({ attributes }) => (attributes.custom_fields ?? []) as readonly Field[],
+  );
+  const place = sent?.findIndex(({ key }) => key === all?.[Number(index)]?.key) ?? -1;
+  return place < 0 ? "/custom_fields" : `/custom_fields/${place}${rest}`;
 }
 
 /** Checks that the parent which an input names can show the element. @throws {AppError} `not_found`, `unprocessable`. */
