@@ -1,11 +1,9 @@
 /** The file with the profiles of commands. */
 
-import { execFile } from "node:child_process";
 import { readFile, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import process from "node:process";
-import { promisify } from "node:util";
 import { CliError, type ConfigFile, exits, type TokenSource } from "../../lib/cli/mod.ts";
 import { files } from "./files.ts";
 
@@ -53,6 +51,10 @@ async function tokenFrom(source: TokenSource): Promise<string> {
   if ("file" in source) return await readFile(beside(source.file), "utf8");
   if ("env" in source) return process.env[source.env] ?? "";
   const [program = "", ...args] = source.command;
+  const [{ execFile }, { promisify }] = await Promise.all([
+    import("node:child_process"),
+    import("node:util"),
+  ]);
   const { stdout } = await promisify(execFile)(program, args, { timeout: commandMsMax });
   return stdout;
 }

@@ -4,7 +4,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
-import { Readable } from "node:stream";
 import { type CliFiles, invalid, wrongUsage } from "../../lib/cli/mod.ts";
 
 /** Largest document, in bytes. */
@@ -28,6 +27,7 @@ export const files: CliFiles = {
   },
   readText,
   async open(path) {
+    const { Readable } = await import("node:stream");
     if (path === "-") {
       takeStdin();
       return { bytes: null, stream: () => Readable.toWeb(process.stdin) as ReadableStream<Uint8Array> };

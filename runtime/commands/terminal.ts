@@ -1,8 +1,7 @@
 /** The terminal of commands. */
 
 import process from "node:process";
-import { createInterface } from "node:readline";
-import { Writable } from "node:stream";
+import { isatty } from "node:tty";
 import type { CliTerminal } from "../../lib/cli/mod.ts";
 
 const widthDefault = 100;
@@ -12,12 +11,11 @@ let hasStatus = false;
 
 /** The terminal or pipes of this process. */
 export const terminal: CliTerminal = {
-  isTerminal: {
-    stdin: process.stdin.isTTY === true,
-    stdout: process.stdout.isTTY === true,
-    stderr: process.stderr.isTTY === true,
+  // Without the streams of the process, which cost a start some milliseconds.
+  isTerminal: { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) },
+  get width() {
+    return process.stdout.columns ?? widthDefault;
   },
-  width: process.stdout.columns ?? widthDefault,
   print(text) {
     clearStatus();
     return new Promise(resolve => {
@@ -47,17 +45,22 @@ function clearStatus(): void {
 }
 
 /** Reads a line of stdin; null at its end and after Ctrl-C. */
-function askLine(): Promise<string | null> {
+async function askLine(): Promise<string | null> {
+  const { createInterface } = await import("node:readline");
   const lines = createInterface({
     input: process.stdin,
     output: process.stderr,
     terminal: process.stdin.isTTY,
   });
-  return answerOf(lines, lines);
+  return await answerOf(lines, lines);
 }
 
 /** Reads a line that is not shown. */
 async function askSecret(): Promise<string | null> {
+  const [{ createInterface }, { Writable }] = await Promise.all([
+    import("node:readline"),
+    import("node:stream"),
+  ]);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: process.stdin.isTTY });
   const answer = await answerOf(lines, lines);

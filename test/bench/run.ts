@@ -59,6 +59,7 @@ const benchmarks: readonly Benchmark[] = [
   "export_cipher",
   "geo",
   "footprint",
+  "cli_start",
 ].map(line => {
   const [name = "", ...args] = line.split(" ");
   return { name, args };

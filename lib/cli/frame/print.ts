@@ -85,14 +85,17 @@ function fitted(areWhole: readonly boolean[], natural: readonly number[], width:
   return widths;
 }
 
-const segmenter = new Intl.Segmenter();
 /** Characters that take two cells of a terminal. */
 const wide = /\p{Emoji_Presentation}|\p{sc=Han}|\p{sc=Hiragana}|\p{sc=Katakana}|\p{sc=Hangul}/u;
+
+/** What people see as characters. */
+const charactersOf = (text: string): readonly string[] =>
+  [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
 
 function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
+  for (const segment of charactersOf(text)) width += wide.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -100,9 +103,11 @@ function padded(text: string, width: number): string {
   const own = widthOf(text);
   if (own <= width) return text + " ".repeat(width - own);
   let cut = "";
-  for (const { segment } of segmenter.segment(text)) {
-    if (widthOf(cut + segment) > width - 1) break;
+  let left = width - 1;
+  for (const segment of charactersOf(text)) {
+    left -= widthOf(segment);
+    if (left < 0) break;
     cut += segment;
   }
-  return `${cut}…`.padEnd(width);
+  return `${cut}…${" ".repeat(width - 1 - widthOf(cut))}`;
 }
