@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * The command `grandstand`. Results go to stdout, notes and logs to stderr. Each command loads only its own modules.
+ * The command `grandstand`. Results go to stdout, notes and logs to stderr. Each command loads only its own modules. What every
+ * start loads takes `process` from the globals: importing `node:process` opens its three streams.
  *
  * @module
  */
 
-import process from "node:process";
 import { type CommandGroup, exits, groups, runCommandLine } from "../lib/cli/mod.ts";
 import { host } from "./commands/host.ts";
 

@@ -3,7 +3,6 @@
 import { readFile, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import process from "node:process";
 import { CliError, type ConfigFile, exits, type TokenSource } from "../../lib/cli/mod.ts";
 import { files } from "./files.ts";
 

@@ -3,7 +3,6 @@
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import process from "node:process";
 import { type CliFiles, invalid, wrongUsage } from "../../lib/cli/mod.ts";
 
 /** Largest document, in bytes. */

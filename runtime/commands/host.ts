@@ -1,6 +1,5 @@
 /** What this machine provides to commands. Modules of the store and of documents are loaded when they are needed. */
 
-import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { CliHost } from "../../lib/cli/mod.ts";
 import { config } from "./config_file.ts";

@@ -1,6 +1,5 @@
 /** The terminal of commands. */
 
-import process from "node:process";
 import { isatty } from "node:tty";
 import type { CliTerminal } from "../../lib/cli/mod.ts";
 

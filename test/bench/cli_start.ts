@@ -60,6 +60,8 @@ try {
   const [port] = (await once(server, "message")) as [number];
   mkdirSync(folder, { recursive: true });
   await bundle(folder);
+  // As in the package; without it Node reads each file twice.
+  writeFileSync(`${folder}/package.json`, '{"type": "module"}');
   const bare = `${folder}/bare.mjs`;
   writeFileSync(
     bare,
