@@ -19,11 +19,11 @@ import {
   type StoredEvent,
   shownEvents,
 } from "../directory/mod.ts";
-import { type ReadRecord, readMany, type Store, type Stored } from "../storage/mod.ts";
+import { type ReadRecord, readMany, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;
-/** Age in ms from which statistics are read again. With the records that makes less than two reads a second. */
+/** Age in ms from which statistics are read again, for each read of them. With the records that makes less than two reads a second. */
 const countsAgeMsMax = 1_500;
 /** Time in ms for which a feed is served while the store cannot be read. */
 const staleMs = 60_000;
@@ -119,9 +119,12 @@ export class Sources {
     const source = await this.event(id);
     if (source === null) return null;
     const counts = await this.#counts.getOrLoad(id, async () => {
+      const began = this.#options.clock();
       const ids = [id, ...source.elements.map(element => element.id)];
       const value = await readCounts(this.#options.store, source.event.projectId, ids);
-      return { value, version: JSON.stringify([...value].map(([name, own]) => [name, ...own])) };
+      const version = JSON.stringify([...value].map(([name, own]) => [name, ...own]));
+      const reads = Math.ceil(ids.length / storageLimits.readsMax);
+      return { value, version, until: began + reads * countsAgeMsMax };
     });
     const last = this.#counted.get(source);
     if (last?.counts === counts) return last;
