@@ -89,6 +89,22 @@ describe("assets on the command line", () => {
     );
   });
 
+  it("says what is stored already when it is interrupted", async t => {
+    const { cli, world } = await opened(t);
+    const controller = new AbortController();
+    const outcome = await cli("assets upload a.txt b.txt", {
+      interruption: controller.signal,
+      async fetch(request) {
+        const answer = await world.platform.fetch(request);
+        if (!request.url.includes("b.txt")) return answer;
+        controller.abort();
+        throw new Error("aborted");
+      },
+    });
+    assert.equal(outcome.code, 130);
+    assert.match(outcome.stderr, /Done already: uploaded a\.txt as /);
+  });
+
   it("refuses missing files and unknown tags before it sends anything", async t => {
     const { cli } = await opened(t);
     const missing = await cli("assets upload a.txt none.png other.png --json");

@@ -1,5 +1,6 @@
 /** The command that uploads files. */
 
+import { interrupted } from "../frame/client.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type ControlApi, pathOf } from "../frame/control_api.ts";
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
@@ -71,7 +72,6 @@ export const uploadAssets: CommandSpec = {
         context.done(`uploaded ${file} as ${uploaded.id}`);
         return uploaded;
       } catch (error) {
-        if (context.interruption().aborted) throw error;
         failures.push(error);
         const message = error instanceof Error ? error.message : String(error);
         return { file, id: null, mime: null, bytes: null, result: "failed", error: message };
@@ -79,7 +79,8 @@ export const uploadAssets: CommandSpec = {
         context.progress(`${++done}/${sources.length} uploading`);
       }
     });
-    if (failures.length === sources.length) throw failures[0];
+    const isStopped = context.interruption().aborted;
+    if (isStopped || failures.length === sources.length) throw isStopped ? interrupted() : failures[0];
     const notes = data.flatMap(({ file, error }) => (error === null ? [] : [`${file}: ${error}`]));
     return { data, notes, exit: failures.length === 0 ? exits.ok : exits.failed };
   },
