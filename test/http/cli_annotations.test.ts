@@ -7,6 +7,7 @@ import { ids } from "../support/platform.ts";
 import { catalogueUrl, openAuthor } from "./_apps.ts";
 import { dataOf, openCli } from "./_cli.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
+import { personWith } from "./_people.ts";
 
 async function opened(t: TestContext) {
   const author = await openAuthor(t, async clock => createMemoryStore({ clock }));
@@ -112,6 +113,27 @@ describe("context on the command line", () => {
     assert.equal((await dataOf(cli, `context element ${element} --only-target`)).length, 1);
     const template = await create("event_templates", { name: "T" }, { project: to("projects", ids.project) });
     assert.equal((await dataOf(cli, `context event-template ${template}`)).length, 4);
+  });
+
+  it("ends where you have no role", async t => {
+    const { cli, world } = await opened(t);
+    const role = { level: "projects", id: ids.project, role: "viewer" } as const;
+    const variables = { GRANDSTAND_TOKEN: await personWith(world, role) };
+    const data = await dataOf(cli, `context event ${ids.event}`, { variables });
+    assert.deepEqual(
+      data.map((one: { kind: string; role: string }) => [one.kind, one.role]),
+      [
+        ["event", "viewer"],
+        ["project", "viewer"],
+      ],
+    );
+    const refused = await cli(`annotations set event ${ids.event} a=1`, { variables });
+    assert.equal(refused.code, 5);
+    const capped = { ...role, role: "creator" } as const;
+    const creator = { GRANDSTAND_TOKEN: await personWith(world, capped) };
+    assert.equal((await cli(`annotations set event ${ids.event} a=1`, { variables: creator })).code, 0);
+    const hidden = await cli(`context space ${ids.space}`, { variables });
+    assert.equal(hidden.code, 6);
   });
 });
 

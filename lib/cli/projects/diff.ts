@@ -71,8 +71,12 @@ const comparisons: Readonly<
     settings.map(({ key, pointer, from, to }) => ({ key: key + pointer, a: from, b: to })),
   app(a, b) {
     const [from, to] = [a, b].map(document => {
-      const { id: app = null, attributes = {} } = appOf(document.data, document) ?? {};
-      return { id: app, version: attributes.version ?? null, digest: attributes.spec_digest ?? null };
+      const { attributes = {} } = appOf(document.data, document) ?? {};
+      return {
+        id: relation(document.data, "app"),
+        version: attributes.version ?? null,
+        digest: attributes.spec_digest ?? null,
+      };
     });
     return (["id", "version", "digest"] as const)
       .map(key => ({ key, a: from?.[key], b: to?.[key] }))

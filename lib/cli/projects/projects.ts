@@ -69,7 +69,7 @@ const listProjects: CommandSpec = {
         id: project.id,
         name,
         app: titleOf(app),
-        app_id: app?.id ?? null,
+        app_id: relation(project, "app"),
         state: stateOf(project),
         updated_at,
       };
@@ -111,7 +111,7 @@ const inspectProject: CommandSpec = {
       name: project.attributes.name,
       state: stateOf(project),
       space_id: relation(project, "space"),
-      app_id: app?.id ?? null,
+      app_id: relation(project, "app"),
       app: titleOf(app),
       spec_url: app?.attributes.spec_url ?? null,
       settings_digest: project.meta?.settings_digest,
@@ -223,10 +223,14 @@ async function appAgain(
   const app = appOf(project.data, project);
   const spaceId = relation(project.data, "space");
   if (app === undefined || spaceId === null) {
-    throw invalid("The project has no app", {
-      hint: "Name one of its space with --app",
-      next: `grandstand apps list --space ${spaceId}`,
-    });
+    const isHidden = relation(project.data, "app") !== null;
+    throw invalid(
+      isHidden ? "You have no role in the space of the project's app" : "The project has no app",
+      {
+        hint: "Name one of its space with --app",
+        next: `grandstand apps list --space ${spaceId}`,
+      },
+    );
   }
   const specUrl = String(app.attributes.spec_url);
   try {
