@@ -24,24 +24,29 @@ function pageCommand(name: "consumer" | "studio", summary: string): CommandSpec 
     requests: 1,
     output: text,
     async run(input, context) {
-      const url = new URL((await projectOf(input, context))[name] ?? "");
-      if (input.flags.event !== undefined) url.searchParams.set("event", input.flags.event);
-      return { data: url.href };
+      return { data: pageAddress(await projectOf(input, context), name, input.flags.event) };
     },
   };
 }
 
-/** Returns the addresses of a project. @throws {CliError} The event is of another one. */
+/** Returns the address of a page of a project, or of an event of it. */
+export function pageAddress(project: ResourceObject, name: "consumer" | "studio", event?: string): string {
+  const url = new URL(urlsOf(project)[name] ?? "");
+  if (event !== undefined) url.searchParams.set("event", event);
+  return url.href;
+}
+
+/** Returns a project. @throws {CliError} The event is of another one. */
 async function projectOf(
   { flags: { project = "", event } }: CliInput,
   { api }: CliContext,
-): Promise<Addresses> {
+): Promise<ResourceObject> {
   const control = await api();
-  if (event === undefined) return urlsOf((await control.get(pathOf({ kind: "project", id: project }))).data);
+  if (event === undefined) return (await control.get(pathOf({ kind: "project", id: project }))).data;
   const found = await control.get(pathOf({ kind: "event", id: event }), { include: "project" });
   const own = relation(found.data, "project");
   const included = found.included("projects", own);
-  if (own === project && included !== undefined) return urlsOf(included);
+  if (own === project && included !== undefined) return included;
   throw invalid(`Event ${event} is of another project`, {
     next: `grandstand events list --project ${project}`,
   });
@@ -60,7 +65,12 @@ const feeds: CommandSpec = {
   requests: 1,
   output: rows({ name: ["NAME", "text"], url: ["URL", "text"] }),
   async run(input, context) {
-    const { self: _, consumer: _consumer, studio: _studio, ...urls } = await projectOf(input, context);
+    const {
+      self: _,
+      consumer: _consumer,
+      studio: _studio,
+      ...urls
+    } = urlsOf(await projectOf(input, context));
     const data = Object.entries(urls).map(([name, url]) => ({ name, url }));
     return { data, shown: data.map(({ name, url }) => `${name} ${url}\n`).join("") };
   },

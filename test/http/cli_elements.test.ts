@@ -149,7 +149,7 @@ describeOnStores("commands about elements", open => {
       show.files.set("show.yaml", text);
       assert.equal((await show.run(line, values)).code, 8, text);
     }
-    assert.equal((await show.run("elements apply --event $EVENT --file none.yaml", values)).code, 8);
+    assert.equal((await show.run("elements apply --event $EVENT --file none.yaml", values)).code, 2);
     assert.equal((await show.run("elements apply --event $EVENT", values)).code, 2);
   });
 
@@ -187,7 +187,7 @@ describeOnStores("commands about elements", open => {
       ["--type nothing", 8],
       ["--type message --var fields.nothing=1", 8],
       ["--type message --var body", 2],
-      ["--type message --var fields.body=@missing", 8],
+      ["--type message --var fields.body=@missing", 2],
       ["--type message --var nothing=1", 8],
     ] as const) {
       assert.equal((await show.run(`${create} ${flags}`, values)).code, code, flags);
@@ -303,8 +303,8 @@ describeOnStores("smoke commands", open => {
     assert.equal(json.data.length, 13);
     assert.ok(json.data.every((one: Row) => one.publish === "ok"));
     const few = await show.run("smoke run --project $PROJECT --types poll,message --no-publish");
-    assert.equal(few.requests.length, 4);
-    assert.match(few.stdout, /^poll\tok\tskipped\t\nmessage\tok\tskipped\t\nhttps?:\S+\n$/);
+    assert.equal(few.requests.length, 5);
+    assert.match(few.stdout, /^poll\tok\tskipped\t\nmessage\tok\tskipped\t\nhttps?:\S+event=\S+\n$/);
     assert.equal((await show.run("smoke run --project $PROJECT --types nothing")).code, 8);
 
     const fetch = async (request: Request): Promise<Response> => {

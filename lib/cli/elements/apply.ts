@@ -3,7 +3,7 @@
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { pathOf, type ResourceObject } from "../frame/control_api.ts";
-import { conflict, exits, invalid } from "../frame/errors.ts";
+import { type CliError, conflict, exits, invalid, wrongUsage } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
 import {
@@ -107,8 +107,13 @@ export const applyElements: CommandSpec = {
 /** Reads a document. @throws {CliError} There is no such file. */
 export async function readFile({ files }: CliContext, path: string): Promise<LocatedDocument> {
   const file = await files.read(path);
-  if (file === null) throw invalid(`There is no file ${path}`, { code: "no_file" });
+  if (file === null) throw missingFile(path);
   return file;
+}
+
+/** Creates the error for a file that there is not. */
+export function missingFile(path: string): CliError {
+  return wrongUsage(`Cannot read ${path}: there is no such file`, { code: "missing_file" });
 }
 
 /** @throws {CliError} The event is not running, so that nothing can be published. */

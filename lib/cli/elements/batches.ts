@@ -4,7 +4,7 @@
  * @module
  */
 
-import { to } from "../events/fields.ts";
+import { jsonPointer } from "../../errors/mod.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, ResourceObject, Write } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
@@ -93,7 +93,7 @@ export function creationsOf(eventId: string, elements: readonly NewElement[]): C
     if (isPublished && isWrapper) last.push(changeOf({ ref: { lid }, attributes: publish }));
     created.add(lid);
     const relationships = {
-      event: to("events", eventId),
+      event: { data: { type: "events", id: eventId } },
       ...(parent !== null && !("parent" in lateParent) ? { parent: { data: typed(parent) } } : {}),
     };
     const data = { type: "elements", lid, attributes: { ...now, ...(hasLate || isWrapper ? {} : publish) } };
@@ -147,21 +147,45 @@ function batchFrom(operations: readonly Operation[], start: number): readonly Op
 
 /** Replaces local ids of earlier batches. */
 function withIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (ids.size === 0 || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(item => withIds(item, ids));
-  const { lid, ...rest } = value as { readonly lid?: unknown };
-  const id = typeof lid === "string" ? ids.get(lid) : undefined;
-  if (id !== undefined && Object.keys(rest).length === 0) return id;
-  const members = Object.entries(id === undefined ? value : { ...rest, id });
-  return Object.fromEntries(members.map(([name, member]) => [name, withIds(member, ids)]));
+  if (ids.size === 0) return value;
+  return mapTree(value, part => {
+    const { lid, ...rest } = (part ?? {}) as { readonly lid?: unknown };
+    const id = typeof lid === "string" ? ids.get(lid) : undefined;
+    if (id === undefined) return undefined;
+    return Object.keys(rest).length === 0 ? id : { ...(withIds(rest, ids) as object), id };
+  });
+}
+
+/** Copies a value. What `replace` returns stands in the place of a part; undefined keeps the part. */
+export function mapTree(
+  value: unknown,
+  replace: (part: unknown, pointer: string) => unknown,
+  pointer = "",
+): unknown {
+  const replaced = replace(value, pointer);
+  if (replaced !== undefined) return replaced;
+  if (Array.isArray(value)) return value.map((item, index) => mapTree(item, replace, `${pointer}/${index}`));
+  if (!isMap(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(
+    members.map(([key, member]) => [key, mapTree(member, replace, pointer + jsonPointer(key))]),
+  );
+}
+
+/** True for objects that are no lists. */
+export function isMap(value: unknown): value is Attributes {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the local ids in the value of an attribute. */
 export function refsIn(value: unknown): readonly { readonly lid: string }[] {
   if (typeof value !== "object" || value === null) return [];
-  const { lid } = value as { readonly lid?: unknown };
-  if (typeof lid === "string" && Object.keys(value).length === 1) return [{ lid }];
-  return Object.values(value).flatMap(refsIn);
+  return isRef(value) ? [value] : Object.values(value).flatMap(refsIn);
+}
+
+/** True for `{lid}`, the reference to an element that is created in the same batch. */
+export function isRef(value: unknown): value is { readonly lid: string } {
+  return isMap(value) && typeof value.lid === "string" && Object.keys(value).length === 1;
 }
 
 function typed(ref: ElementRef) {

@@ -1,13 +1,13 @@
 /** Commands about elements. */
 
-import { eventFlag, to } from "../events/fields.ts";
+import { eventFlag } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
-import { pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import { documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
-import { applyElements, exportElements, isDraft, readFile, requireActive } from "./apply.ts";
-import { changeOf, listElements, sendOperations } from "./batches.ts";
+import { applyElements, exportElements, isDraft, missingFile, readFile, requireActive } from "./apply.ts";
+import { changeOf, isMap, listElements, mapTree, sendOperations } from "./batches.ts";
 import { cloneFrom, cloneGroup } from "./copy.ts";
 import {
   type Item,
@@ -68,7 +68,7 @@ const createElement: CommandSpec = {
     }
     const { data } = await (await context.api()).write("POST", "/elements", {
       within: { kind: "event", id: event },
-      document: { data: { type: "elements", attributes, relationships: { event: to("events", event) } } },
+      document: documentOf("elements", attributes, { related: { event: { type: "events", id: event } } }),
     });
     const { name, state, content_type: type } = data.attributes;
     return { data: { id: data.id, type, name, state } };
@@ -97,18 +97,14 @@ async function withVariable(item: Item, pair: string, { files }: CliContext): Pr
   const [, name = "", given = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   if (name === "") throw wrongUsage("--var must be path=value");
   const text = given.startsWith("@") ? await files.readText(given.slice(1), 1_048_576) : given;
-  if (text === null) throw invalid(`There is no file ${given.slice(1)}`, { code: "no_file" });
+  if (text === null) throw missingFile(given.slice(1));
   const value = given.startsWith("@") ? text : parsed(text);
   if (!variablesIn(item).includes(name)) return withMember(item, name.split("."), value) as Item;
   const pattern = new RegExp(`\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`, "g");
-  const fill = (part: unknown): unknown => {
-    if (Array.isArray(part)) return part.map(fill);
-    if (isMap(part))
-      return Object.fromEntries(Object.entries(part).map(([key, member]) => [key, fill(member)]));
-    if (typeof part !== "string") return part;
-    return part.replace(pattern, "") === "" && part !== "" ? value : part.replace(pattern, () => text);
-  };
-  return fill(item) as Item;
+  return mapTree(item, part => {
+    if (typeof part !== "string" || !part.includes("{{")) return undefined;
+    return part.replace(pattern, "") === "" ? value : part.replace(pattern, () => text);
+  }) as Item;
 }
 
 function withMember(target: unknown, [key = "", ...path]: readonly string[], value: unknown): unknown {
@@ -216,7 +212,7 @@ async function publishOne(context: CliContext, elementId: string, isDryRun: bool
   if (!isDraft(element) && state !== "future") return { data: [{ ...row, result: `already ${state}` }] };
   const event = included("events", relation(element, "event"));
   if (event !== undefined) requireActive(event);
-  const document = { data: { type: "elements", id: elementId, attributes: { action: "publish" } } };
+  const document = documentOf("elements", { action: "publish" }, { id: elementId });
   await api.write("PATCH", pathOf(within), { within, document, isDryRun });
   return { data: [{ ...row, result: isDryRun ? "would be published" : "published" }] };
 }
@@ -285,8 +281,4 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function isMap(value: unknown): value is Item {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -11,7 +11,7 @@ import { jsonPointer } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { attributesOf, type ElementContent } from "../element_content.ts";
 import { suggestion } from "../frame/suggest.ts";
-import { type Attributes, refsIn } from "./batches.ts";
+import { type Attributes, isMap, mapTree, refsIn } from "./batches.ts";
 
 /** A fault of a file. */
 export interface FileFault {
@@ -28,8 +28,6 @@ export interface FileElement {
   /** Name of the wrapper; undefined where the file says none. */
   readonly parent: string | undefined;
 }
-
-type Item = Readonly<Record<string, unknown>>;
 
 const definitions = resources.elements.attributes;
 const own = ["type", "name", "question", "options", "fields", "parent", "children"];
@@ -129,9 +127,11 @@ export function elementsOfFile(
       ...(question === undefined ? {} : { question }),
       ...(custom === undefined ? {} : { custom_fields: custom }),
     };
-    const linked = withReferences(contents, "", (text, at) =>
-      find(text, filePointer(pointer, read.attributes, at)),
-    );
+    const linked = mapTree(contents, (part, at) => {
+      if (typeof part !== "string" || !/^\{\{.+\}\}$/s.test(part)) return undefined;
+      const lid = find(part, filePointer(pointer, read.attributes, at));
+      return lid === undefined ? part : { lid };
+    });
     const name = String(rest.name);
     return { pointer, name, attributes: { ...rest, ...(linked as object) }, parent: parents.get(name) };
   });
@@ -170,28 +170,6 @@ function parentsOf(
   return parents;
 }
 
-/** Replaces texts that are a reference. */
-function withReferences(
-  value: unknown,
-  pointer: string,
-  find: (text: string, pointer: string) => string | undefined,
-): unknown {
-  if (typeof value === "string") {
-    if (!/^\{\{.+\}\}$/s.test(value)) return value;
-    const lid = find(value, pointer);
-    return lid === undefined ? value : { lid };
-  }
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value))
-    return value.map((item, index) => withReferences(item, `${pointer}/${index}`, find));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      withReferences(member, pointer + jsonPointer(key), find),
-    ]),
-  );
-}
-
 /** Returns a fault for each circle of references. */
 function cyclesOf(elements: readonly FileElement[]): readonly FileFault[] {
   const byName = new Map(elements.map(element => [element.name, element]));
@@ -209,8 +187,4 @@ function cyclesOf(elements: readonly FileElement[]): readonly FileFault[] {
   };
   for (const { name } of elements) visit(name, []);
   return faults;
-}
-
-function isMap(value: unknown): value is Item {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,16 +4,16 @@ import { resources } from "../../authoring/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/control_api.ts";
-import { type Attributes, refsIn } from "./batches.ts";
+import { type Attributes, isRef, mapTree } from "./batches.ts";
 import type { FileElement } from "./file.ts";
 
 const definitions = resources.elements.attributes;
 
 /** Returns attributes in which the ids of elements are references. */
 export function linkedAttributes(attributes: Attributes, lids: ReadonlyMap<string, string>): Attributes {
-  return replaced(attributes, text => {
-    const lid = lids.get(text);
-    return lid === undefined ? text : { lid };
+  return mapTree(attributes, part => {
+    const lid = lids.get(part as string);
+    return lid === undefined ? undefined : { lid };
   }) as Attributes;
 }
 
@@ -41,9 +41,9 @@ export function itemsOf(elements: readonly ResourceObject[]): readonly Attribute
     taken.add(name);
     names.set(id, name);
   }
-  const reference = (id: string): string => {
-    const name = names.get(id);
-    return name === undefined ? id : `{{${name}}}`;
+  const reference = (id: unknown): string | undefined => {
+    const name = names.get(id as string);
+    return name === undefined ? undefined : `{{${name}}}`;
   };
   return elements.map(element => {
     const { content_type: type, name: _, question, custom_fields, ...others } = copiedAttributes(element);
@@ -53,17 +53,10 @@ export function itemsOf(elements: readonly ResourceObject[]): readonly Attribute
       type,
       name: names.get(element.id),
       ...others,
-      ...(replaced(contents, reference) as object),
+      ...(mapTree(contents, reference) as object),
       ...(children.length === 0 ? {} : { children: children.map(({ id }) => reference(id)) }),
     };
   });
-}
-
-function replaced(value: unknown, textOf: (text: string) => unknown): unknown {
-  if (typeof value === "string") return textOf(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(item => replaced(item, textOf));
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replaced(member, textOf)]));
 }
 
 /**
@@ -75,7 +68,7 @@ export function compared(
   byName: ReadonlyMap<string, ResourceObject>,
 ): { readonly attributes: Attributes; readonly changed: readonly string[] } {
   const idOf = (name: string): unknown => byName.get(name)?.id ?? { lid: name };
-  const attributes = withIds(given, idOf) as Attributes;
+  const attributes = mapTree(given, part => (isRef(part) ? idOf(part.lid) : undefined)) as Attributes;
   const remote = byName.get(own);
   if (remote === undefined) return { attributes, changed: [] };
   const changed = Object.keys(attributes).filter(name => {
@@ -96,13 +89,4 @@ function joined(name: string, value: unknown, remote: ResourceObject | null): un
       : ((from ?? {}) as Attributes);
   const mine = map(value);
   return Object.fromEntries(Object.keys(mine).map(key => [key, map(other)[key] ?? null]));
-}
-
-/** Returns a value in which `idOf` replaces references. */
-function withIds(value: unknown, idOf: (name: string) => unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(item => withIds(item, idOf));
-  const [ref] = refsIn(value);
-  if (ref !== undefined && "lid" in value) return idOf(ref.lid);
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withIds(member, idOf)]));
 }

@@ -5,7 +5,7 @@ import { dataOf } from "../element_content.ts";
 import { idArgument } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { pathOf } from "../frame/control_api.ts";
+import { pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { type CliError, exits, invalid } from "../frame/errors.ts";
 import { json, rows } from "../frame/output.ts";
 
@@ -132,12 +132,9 @@ export async function typesOf(
     const { catalogueApp } = await import("../../authoring/catalogue.ts");
     return catalogueApp("").elements;
   }
-  const { data } = await (await context.api()).all(
-    pathOf({ kind: "project", id: project }, "content_types"),
-    {
-      "page[count]": undefined,
-    },
-  );
+  const api = await context.api();
+  const path = pathOf({ kind: "project", id: project }, "content_types");
+  const { data } = await api.get<readonly ResourceObject[]>(path);
   return data.map(({ attributes }) => attributes.definition as ContentType);
 }
 

@@ -3,7 +3,7 @@
 import { batchUpdates, listElements } from "../elements/batches.ts";
 import { instant, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { type ControlApi, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { CliError, conflict, exits } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
 import { isoTime } from "../frame/times.ts";
@@ -193,7 +193,7 @@ async function act(context: CliContext, eventId: string, action: "start" | "stop
       return { data: { id: eventId, name, state, result: `already ${state}` } };
     if (isAgain || !(actions as readonly string[]).includes(action)) throw impossible(event, action);
     try {
-      const document = { data: { type: "events", id: eventId, attributes: { action } } };
+      const document = documentOf("events", { action }, { id: eventId });
       const { data } = await api.write("PATCH", pathOf(within), { within, document });
       const { state: now } = data.attributes;
       return { data: { id: eventId, name, state: now, result: aims[action].done } };

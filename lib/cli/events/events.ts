@@ -2,11 +2,11 @@
 
 import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
-import { type ControlApi, pathOf, relation } from "../frame/control_api.ts";
+import { type ControlApi, documentOf, pathOf, relation } from "../frame/control_api.ts";
 import { invalid } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
 import { pruneEvents, scheduleEvent, startEvent, stopEvent } from "./changes.ts";
-import { countsOf, durationMax, eventData, eventFields, idArgument, projectFlag, to } from "./fields.ts";
+import { countsOf, durationMax, eventData, eventFields, idArgument, projectFlag } from "./fields.ts";
 
 const nameFlag = { value: "text", description: "The name" };
 const oneEvent = record(eventFields);
@@ -30,7 +30,7 @@ const cloneEvent: CommandSpec = {
     const name = flags.name ?? `${source.attributes.name} (copy)`;
     const { data: copy } = await api.write("POST", `${path}/clone`, {
       within: { kind: "project", id: relation(source, "project") ?? "" },
-      document: { data: { type: "events", attributes: { name } } },
+      document: documentOf("events", { name }),
     });
     return { data: { id: copy.id, name, elements: countsOf(copy).all } };
   },
@@ -106,8 +106,7 @@ const fromTemplate: CommandSpec = {
       });
     }
     const attributes = { name: name ?? template.attributes.name };
-    const more = { template: to("event_templates", templateId) };
-    return { data: await addEvent(api, project, attributes, more) };
+    return { data: await addEvent(api, project, attributes, templateId) };
   },
 };
 
@@ -115,12 +114,13 @@ async function addEvent(
   api: ControlApi,
   project: string,
   attributes: Readonly<Record<string, unknown>>,
-  more: Readonly<Record<string, unknown>> = {},
+  templateId?: string,
 ) {
-  const relationships = { project: to("projects", project), ...more };
+  const template = templateId === undefined ? {} : { template: { type: "event_templates", id: templateId } };
+  const related = { project: { type: "projects", id: project }, ...template };
   const { data } = await api.write("POST", "/events", {
     within: { kind: "project", id: project },
-    document: { data: { type: "events", attributes, relationships } },
+    document: documentOf("events", attributes, { related }),
   });
   return eventData(data);
 }

@@ -55,8 +55,3 @@ export function countsOf({ attributes }: ResourceObject): ElementCounts {
 export function isActive({ attributes: { state } }: ResourceObject): boolean {
   return state === "current" || state === "on_demand";
 }
-
-/** Returns a relationship to one resource. */
-export function to(type: string, target: string) {
-  return { data: { type, id: target } };
-}

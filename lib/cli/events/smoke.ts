@@ -5,10 +5,11 @@ import { attributesOf } from "../element_content.ts";
 import { contentsOf, templateOf, variablesIn } from "../elements/types.ts";
 import { whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { pathOf, type ResourceObject } from "../frame/control_api.ts";
+import { documentOf, pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { CliError, exits, invalid } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
-import { durationMax, projectFlag, to, yesFlag } from "./fields.ts";
+import { pageAddress } from "../url.ts";
+import { durationMax, projectFlag, yesFlag } from "./fields.ts";
 
 /** Both mark an event of ours: a name alone could be somebody else's. */
 const prefix = "smoke-";
@@ -34,8 +35,10 @@ const clean: CommandSpec = {
       const within = { kind: "event", id } as const;
       const isRunning = attributes.state === "current";
       if (isRunning) {
-        const document = { data: { type: "events", id, attributes: { action: "stop" } } };
-        await api.write("PATCH", pathOf(within), { within, document });
+        await api.write("PATCH", pathOf(within), {
+          within,
+          document: documentOf("events", { action: "stop" }, { id }),
+        });
         context.done(`stopped ${id}`);
       }
       await api.write("DELETE", pathOf(within), { within });
@@ -64,7 +67,7 @@ const run: CommandSpec = {
   },
   changes: "Creates and starts an event, creates and publishes elements",
   examples: ["smoke run --project $PROJECT --types poll,message", "smoke run --project $PROJECT"],
-  requests: 6,
+  requests: 7,
   output: rows({
     type: ["TYPE", "text"],
     id: [null, "text?"],
@@ -80,7 +83,8 @@ const run: CommandSpec = {
     const { project = "", types: wanted, duration } = flags;
     const api = await context.api();
     const within = { kind: "project", id: project } as const;
-    const { data: listed } = await api.all(pathOf(within, "content_types"), { "page[count]": undefined });
+    const { data: owner } = await api.get(pathOf(within));
+    const { data: listed } = await api.get<readonly ResourceObject[]>(pathOf(within, "content_types"));
     const enabled = listed.filter(({ attributes }) => attributes.enabled === true);
     const names = wanted?.split(",") ?? enabled.map(({ id }) => id);
     const unknown = names.filter(name => !enabled.some(({ id }) => id === name));
@@ -99,7 +103,7 @@ const run: CommandSpec = {
     };
     const { data: event } = await api.write("POST", "/events", {
       within,
-      document: { data: { type: "events", attributes, relationships: { project: to("projects", project) } } },
+      document: documentOf("events", attributes, { related: { project: { type: "projects", id: project } } }),
     });
     context.done(`created event ${event.id}`);
     const data: Tried[] = [];
@@ -109,15 +113,15 @@ const run: CommandSpec = {
       data.push(await tryType(context, type, event, { isPublishing, earlier }));
       context.progress(`${data.length} of ${names.length} types`);
     }
-    const { history = event.id } = event.attributes.urls as Readonly<Record<string, string>>;
+    const url = pageAddress(owner, "consumer", event.id);
     const lines = data.map(({ type, create, publish, error }) =>
       [type, create, publish, error ?? ""].join("\t"),
     );
     const hasFailed = data.some(({ error }) => error !== null);
     return {
       data,
-      meta: { event: event.id, url: history },
-      shown: `${[...lines, history].join("\n")}\n`,
+      meta: { event: event.id, url },
+      shown: `${[...lines, url].join("\n")}\n`,
       ...(hasFailed ? { exit: exits.failed } : {}),
     };
   },
@@ -150,13 +154,13 @@ async function tryType(
     const attributes = { content_type: name, name: `${prefix}${name}`, ...contentOf(type, context, earlier) };
     const { data: element } = await api.write("POST", "/elements", {
       within: { kind: "event", id: event.id },
-      document: { data: { type: "elements", attributes, relationships: { event: to("events", event.id) } } },
+      document: documentOf("elements", attributes, { related: { event: { type: "events", id: event.id } } }),
     });
     id = element.id;
     if (!isPublishing) return { type: name, id, create: "ok", publish: "skipped", error: null };
     await api.write("PATCH", pathOf({ kind: "element", id }), {
       within: { kind: "event", id: event.id },
-      document: { data: { type: "elements", id, attributes: { action: "publish" } } },
+      document: documentOf("elements", { action: "publish" }, { id }),
     });
     return { type: name, id, create: "ok", publish: "ok", error: null };
   } catch (error) {
