@@ -52,7 +52,12 @@ export async function openShow(t: TestContext, open: OpenStore): Promise<Show> {
           files,
           clock: world.clock.now,
           ...more,
-          variables: { GRANDSTAND_TOKEN: token, ...more.variables },
+          variables: {
+            GRANDSTAND_TOKEN: token,
+            // The public address of the platform, to which links lead.
+            GRANDSTAND_CONTROL_URL: "http://127.0.0.1:8787",
+            ...more.variables,
+          },
         },
       ),
     async data(line, values) {

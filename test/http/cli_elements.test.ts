@@ -98,6 +98,43 @@ describeOnStores("commands about elements", open => {
     );
   });
 
+  it("apply more than 500 elements in parts, of which a run after an interruption does the rest", async t => {
+    const show = await openShow(t, open);
+    const items = Array.from(
+      { length: 598 },
+      (_, n) => `- { type: message, name: m${n}, fields: { body: "${n}" } }`,
+    );
+    const text = [
+      "- { type: message, name: child, fields: { body: x }, parent: rail }",
+      ...items,
+      "- { type: group, name: rail, children: [m1, m590] }",
+    ].join("\n");
+    const values = await withFile(show, text);
+    const stop = new AbortController();
+    const fetch = async (request: Request): Promise<Response> => {
+      request.signal.throwIfAborted();
+      const answer = await show.world.platform.fetch(request);
+      if (request.method === "POST") stop.abort();
+      return answer;
+    };
+    const broken = await show.run(`${line} --json`, values, { fetch, interruption: stop.signal });
+    assert.equal(broken.code, 130);
+    assert.deepEqual(broken.error.details, ["done already: 500 of 603 operations"]);
+    assert.equal((await show.data("elements list --event $EVENT", values)).length, 500);
+    const rest = await show.run(`${line} --update --json`, values);
+    assert.equal(rest.code, 0, rest.stderr);
+    const elements = await show.data("elements list --event $EVENT", values);
+    assert.equal(elements.length, 600);
+    const rail = elements.at(-1).id;
+    assert.deepEqual(
+      elements.filter((one: Row) => one.parent !== null).map((one: Row) => [one.name, one.parent]),
+      ["child", "m1", "m590"].map(name => [name, rail]),
+    );
+    const whole = await withFile(show, text);
+    assert.equal((await show.run(line, whole)).requests.length, 3);
+    assert.equal((await show.run(`${line} --json`, whole)).requests.length, 6);
+  });
+
   it("name every error of a file with line and column, and write nothing", async t => {
     const show = await openShow(t, open);
     const values = await withFile(
