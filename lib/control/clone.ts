@@ -96,7 +96,7 @@ async function cloneEvent(call: AuthorCall, kind: Kind, context: ResourceRoutesC
     needed: "creator",
     noun: "event",
   });
-  const source = await readSource(services, home, { id: sourceId, key: eventKey(sourceId) });
+  const source = await readSource(services, home, sourceId, eventKey(sourceId));
   if (source === null) throw notFound("event");
   const event = eventCodec.decode(source.stored);
   const etag = `"v${event.rev}.${source.contents.rev}"`;

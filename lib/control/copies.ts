@@ -26,14 +26,6 @@ const assetsMax = 400;
 /** Time for which a copy may be in the making. */
 const stagedMs = 600_000;
 
-/** What is copied. */
-interface CopySource {
-  /** The event or template. */
-  readonly id: string;
-  /** The key of its record. */
-  readonly key: string;
-}
-
 /** The owner of copied elements: an event, or a template, whose elements nobody finds by their ids. */
 interface CopyTarget {
   readonly home: Home;
@@ -50,11 +42,12 @@ interface ReadSource {
   readonly elements: readonly Entity[];
 }
 
-/** Reads an event or template with its elements as they were at one instant; null if there is none. */
+/** Reads the event or template of a key with its elements as they were at one instant; null if there is none. */
 export async function readSource(
   { store }: ControlServices,
   home: Home,
-  { id, key }: CopySource,
+  id: string,
+  key: string,
 ): Promise<ReadSource | null> {
   const step = (draft: Draft): ReadSource | null => {
     draft.want(contentsKey(id));
@@ -80,7 +73,7 @@ export async function copiedFrom(
   const sourceId = input.refs[relationship] ?? null;
   if (!isNew || sourceId === null) return undefined;
   const home: Home = { kind: "project", id: input.refs.project ?? "" };
-  const source = await readSource(services, home, { id: sourceId, key: keyOf(sourceId) });
+  const source = await readSource(services, home, sourceId, keyOf(sourceId));
   if (source === null) throw unknownRelated(input, relationship);
   const copied = await copyElements(services, source, sourceId, { home, id, as, isDry });
   const { attributes } = codec.decode(source.stored);

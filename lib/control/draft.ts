@@ -157,12 +157,12 @@ export async function runDraft<A>(
   const keys = new Set(rule.keys);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const { draft, answers } = await applied(store, partition, rule, keys);
-    const { checks, writes } = draft.batch();
-    if (rule.isDry === true || writes.length === 0) {
+    if (rule.isDry === true || draft.isUnchanged) {
       // What one read answers is from one instant.
-      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, checks))) return answers;
+      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, draft))) return answers;
       continue;
     }
+    const { checks, writes } = draft.batch();
     requireOneCommit(checks.length, writes);
     const commit = await store.commit(partition, { checks, writes });
     if (commit.ok) return answers;
@@ -231,7 +231,8 @@ async function readAll(
 }
 
 /** Returns true if the records have not changed since they were read. */
-async function areCurrent(store: Store, partition: string, checks: readonly RecordCheck[]): Promise<boolean> {
+async function areCurrent(store: Store, partition: string, draft: Draft): Promise<boolean> {
+  const { checks } = draft.batch();
   const keys = checks.map(({ key }) => key);
   const stored = await readAll(store, partition, keys);
   return checks.every(({ key, version }) => (stored.get(key)?.version ?? null) === version);

@@ -3,20 +3,12 @@
 import { type BoardEntry, type Partition, readPageAfter, type Store } from "../storage/mod.ts";
 import type { ListView } from "./jsonapi/queries.ts";
 
-/** A page of a board. */
-interface ExactPage {
-  readonly ids: readonly string[];
-  /** The position after the page; null at the end. */
-  readonly next: string | null;
-  readonly total: number;
-}
-
 /** Reads the page that a view names by its number, or the one after a position. The newest entries come first unless the view says otherwise. */
 export async function readExactPage(
   store: Store,
   partition: Partition,
   { key, view, after }: { readonly key: string; readonly view: ListView; readonly after: string | undefined },
-): Promise<ExactPage> {
+) {
   const { count, number = 1, sort } = view;
   const reverse = sort?.descending ?? true;
   const offset = (number - 1) * count;

@@ -74,7 +74,7 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
   await places.keep(copyId, home);
   // What a process left that died while it made this copy.
   await deleteStaged(store, partition, copyId);
-  const source = await readSource(services, home, { id: eventId, key: eventKey(eventId) });
+  const source = await readSource(services, home, eventId, eventKey(eventId));
   if (source === null) return;
   const target = { home, id: copyId, as: "event", isDry: false } as const;
   const copied = await copyElements(services, source, eventId, target);

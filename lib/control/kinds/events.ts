@@ -199,7 +199,7 @@ function notedBy(action: string, entity: Entity, now: number): Readonly<Record<s
   return { ...started, ...(isFixed ? { stoppedAt: Math.min(end ?? now, now) } : {}), closedAt: now };
 }
 
-function index(entity: Entity, draft: Draft, { previous, now }: Change): void {
+function index(entity: Entity, draft: Draft, { previous, now }: Pick<Change, "previous" | "now">): void {
   const { id, created: score } = entity;
   const entry = entryOf(entity);
   if (previous === null) draft.effect({ type: "score", op: "set", key: boards.created, member: id, score });
@@ -216,13 +216,9 @@ export function entryOf(entity: Entity): OpenEvent {
 
 /** Adds a new event, with its place in the lists. */
 export function addEvent(draft: Draft, entity: Entity, now: number): void {
-  const { id, created } = entity;
-  const entry = entryOf(entity);
-  draft.put(eventKey(id), eventCodec.encode(entity));
-  draft.effect({ type: "score", op: "set", key: boards.created, member: id, score: created });
-  draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
-  setOpen(draft, entry, now);
-  noteAssets(draft, id, assetsIn([entity]), now);
+  draft.put(eventKey(entity.id), eventCodec.encode(entity));
+  index(entity, draft, { previous: null, now });
+  noteAssets(draft, entity.id, assetsIn([entity]), now);
 }
 
 /** Changes the list of open events. */
