@@ -61,4 +61,4 @@ export {
   roles,
 } from "./resource.ts";
 export { type Field, fileName, plainObject, uuidText } from "./schemas.ts";
-export { resources } from "./table.ts";
+export { definitionOf, resources } from "./table.ts";

@@ -25,3 +25,8 @@ export const resources: Readonly<Record<Exclude<ResourceType, "sessions">, Resou
   workflows,
   audit_entries: auditEntries,
 };
+
+/** Returns the definition of a type, if the table has one. */
+export function definitionOf(type: string): Resource | undefined {
+  return Object.hasOwn(resources, type) ? resources[type as keyof typeof resources] : undefined;
+}

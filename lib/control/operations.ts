@@ -18,7 +18,14 @@ import { dryRun } from "./jsonapi/queries.ts";
 import { SentResource } from "./jsonapi/schemas.ts";
 import { type Kind, unprocessable } from "./kind.ts";
 import type { WriteOperation } from "./write.ts";
-import { bodyBytesMax, newId, type ResourceRoutesContext, writeErrors } from "./write_calls.ts";
+import {
+  bodyBytesMax,
+  exampleId,
+  isDryRun,
+  newId,
+  type ResourceRoutesContext,
+  writeErrors,
+} from "./write_calls.ts";
 
 /** The media type of JSON:API with its extension. */
 const atomicMediaType = `${jsonApiMediaType};ext="https://jsonapi.org/ext/atomic"`;
@@ -102,18 +109,13 @@ export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
       maxBytes: bodyBytesMax,
       mediaTypes: [jsonApiMediaType, atomicMediaType],
       example: {
-        "atomic:operations": [
-          {
-            op: "add",
-            data: { type: "spaces", attributes: { name: "Stadium" }, relationships: exampleOwner },
-          },
-        ],
+        "atomic:operations": [{ op: "add", data: exampleSpace }],
       },
     },
     responses: { 200: { description: "What the operations left", schema: ResultsSchema } },
     errors: writeErrors,
     handle: async call => {
-      const isDry = call.query.dry_run === "true";
+      const isDry = isDryRun(call);
       const operations = await resolved(call.body["atomic:operations"], context);
       const left = await writer.write({
         author: call.principal,
@@ -131,8 +133,10 @@ export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
   });
 }
 
-const exampleOwner = {
-  organisation: { data: { type: "organisations", id: "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31" } },
+const exampleSpace = {
+  type: "spaces",
+  attributes: { name: "Stadium" },
+  relationships: { organisation: { data: { type: "organisations", id: exampleId } } },
 };
 
 /** What the operations of a body have named and made so far. */
@@ -193,13 +197,9 @@ async function resolvedOperation(
     );
     return { ...common, object: linked };
   }
-  if (object === undefined || object.type !== target.type || !isOneOf(object.id, undefined, id))
+  if (object?.type !== target.type || (object.id?.toLowerCase() ?? id) !== id)
     throw unprocessable({ pointer, detail: "Expected the resource object that `ref` names" });
   return { ...common, object };
-}
-
-function isOneOf(id: string | undefined, ...ids: readonly (string | undefined)[]): boolean {
-  return ids.includes(id?.toLowerCase());
 }
 
 async function addition(
@@ -248,22 +248,9 @@ function kindOf(
 
 /** Returns a resource object whose local ids are replaced by ids. */
 function withIds(object: ResourceObject, pointer: string, known: Known): ResourceObject {
-  const { attributes, relationships, ...rest } = object;
-  return {
-    ...rest,
-    ...(attributes === undefined
-      ? {}
-      : { attributes: replaced(attributes, `${pointer}/attributes`, known) as ResourceObject["attributes"] }),
-    ...(relationships === undefined
-      ? {}
-      : {
-          relationships: replaced(
-            relationships,
-            `${pointer}/relationships`,
-            known,
-          ) as ResourceObject["relationships"],
-        }),
-  };
+  const { type, id, lid, attributes, relationships } = object;
+  const parts = replaced({ attributes, relationships }, pointer, known) as Partial<ResourceObject>;
+  return { type, id, lid, ...parts };
 }
 
 /** In relationships a local id stands beside a type; alone it is that of an element, as the value of a field. */

@@ -5,11 +5,10 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/crypto/mod.ts";
 import { resources } from "../../authoring/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
+import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
-import type { AuthorCall } from "../jsonapi/calls.ts";
+import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/calls.ts";
 import { readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
 import { notFound } from "../kind.ts";
@@ -72,21 +71,19 @@ function myRoleRoute(
   { services, author }: AccessRoutesContext,
 ): AnyRoute {
   const { noun } = resources[scope];
-  const parameter = `${noun}Id`;
   return route({
     method: "GET",
-    path: `/api/v2/${scope}/:${parameter}/my_role`,
-    operation: `readMyRoleIn${noun.charAt(0).toUpperCase()}${noun.slice(1)}`,
+    path: `/api/v2/${scope}/:${parameterOf(scope)}/my_role`,
+    operation: `readMyRoleIn${nameOf(scope)}`,
     summary: `Read the caller's role in the ${noun}`,
     description: "Answers `none` where the caller has no role, and for an unknown id as well.",
     auth: author,
-    params: v.object({ [parameter]: v.pipe(v.string(), v.description(`Id of the ${noun}`)) }),
+    params: idParams(scope),
     responses: { 200: { description: "The role", schema: RoleSchema } },
-    handle: async ({ principal, params }) => {
-      const id = String((params as Readonly<Record<string, string>>)[parameter]).toLowerCase();
-      if (!isUuid(id)) throw invalidField("Cannot find the role", parameter, "Expected a UUID");
+    handle: async call => {
+      const id = idOf(call, scope);
       const home = homeNamed({ type: scope, id });
-      const { attributes, meta } = await services.roles.shown(principal, home, id);
+      const { attributes, meta } = await services.roles.shown(call.principal, home, id);
       return json(200, { data: { type: "scope_roles", id, attributes }, meta });
     },
   });

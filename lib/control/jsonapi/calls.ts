@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { type Resource, type ResourceType, resources } from "../../authoring/mod.ts";
+import { definitionOf, type Resource, type ResourceType } from "../../authoring/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
 import { type Call, jsonApiMediaType, type Reply } from "../../http/mod.ts";
 import type { Author } from "../access/authors.ts";
@@ -101,7 +101,7 @@ export function article(noun: string): string {
 
 /** Returns the name of one record of a type. */
 export function nounOf(type: ResourceType): string {
-  return (resources as Readonly<Partial<Record<ResourceType, Resource>>>)[type]?.noun ?? words(type);
+  return definitionOf(type)?.noun ?? words(type);
 }
 
 /** The place of a page in a list whose pages have numbers. */

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type Resource, resources } from "../../authoring/mod.ts";
+import { definitionOf, type Resource } from "../../authoring/mod.ts";
 import { invalidField } from "../../errors/mod.ts";
 import { integerParameter } from "../../http/mod.ts";
 
@@ -99,10 +99,6 @@ function typesOf(from: Resource["type"], path: string): readonly Resource["type"
     types.push(type);
   }
   return types;
-}
-
-function definitionOf(type: Resource["type"]): Resource | undefined {
-  return (resources as Readonly<Partial<Record<Resource["type"], Resource>>>)[type];
 }
 
 /**
