@@ -16,6 +16,7 @@ import {
   revelation,
   statsKey,
 } from "../../authoring/mod.ts";
+import { memoize } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { noteChange } from "../assets/uses.ts";
@@ -112,10 +113,13 @@ function eventKeysOf(eventId: string | null | undefined): readonly string[] {
 }
 
 function eventPhaseOf(draft: Draft, eventId: string, now: number) {
-  const stored = draft.get(eventKey(eventId));
+  const stored = draft.get<object>(eventKey(eventId));
   if (stored === null) throw notFound("event");
-  return eventPhase(eventEntityTimes(eventCodec.decode(stored)), now);
+  return eventPhase(timesOf(stored), now);
 }
+
+/** All elements of an event ask for its times. */
+const timesOf = memoize((event: object) => eventEntityTimes(eventCodec.decode(event)));
 
 function phaseOf(entity: Entity, draft: Draft, now: number) {
   return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now), now);
