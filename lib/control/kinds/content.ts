@@ -11,14 +11,12 @@ import { contentsOf, eventOf } from "./contents.ts";
 /** The record of a project. Checking it makes a move to another app and a write of elements exclude each other. */
 export const projectKey = "project";
 
-type ReadTypes = () => ProjectTypes;
-
 /** Attributes that say what an element shows, and those that say when the clock publishes it. */
 const contentAttributes = ["content_type", "question", "custom_fields"];
 const scheduleAttributes = ["start_mode", "start_offset", "offset"];
 
 /** Returns the content types of the project of a draft; null: it has no app. */
-export function typesOf(apps: Apps, draft: Draft): ProjectTypes {
+function typesOf(apps: Apps, draft: Draft): ProjectTypes {
   const project = draft.get(projectKey);
   const types = project === null ? null : apps.typesOf(projectCodec.decode(project));
   return types instanceof Promise ? draft.waitFor(types) : types;
@@ -30,13 +28,13 @@ export function typesOf(apps: Apps, draft: Draft): ProjectTypes {
  *
  * @throws {AppError} `unprocessable`.
  */
-export function requireContent(entity: Entity, { input, previous }: Change, readTypes: ReadTypes): void {
+export function requireContent(entity: Entity, draft: Draft, { input, previous }: Change, apps: Apps): void {
   const { attributes } = entity;
   const isScheduled = attributes.start_mode === "timecode";
   const isPublished = isScheduled || input.action === "publish";
   const names = isScheduled ? [...contentAttributes, ...scheduleAttributes] : contentAttributes;
   if (input.action !== "publish" && !names.some(name => name in input.attributes)) return;
-  const types = readTypes();
+  const types = typesOf(apps, draft);
   if (types === null) return;
   const type = types.find(({ definition }) => definition.content_type === attributes.content_type);
   // Elements of a type that was hidden since stay usable.
@@ -68,7 +66,7 @@ function sentPointer(pointer: string, entity: Entity, input: Input): string {
 }
 
 /** Checks that the parent which an input names can show the element. @throws {AppError} `not_found`, `unprocessable`. */
-export function requireParent(entity: Entity, draft: Draft, { input }: Change, readTypes: ReadTypes): void {
+export function requireParent(entity: Entity, draft: Draft, { input }: Change, apps: Apps): void {
   const { parent } = input.refs;
   if (parent === undefined || parent === null) return;
   const { elements } = contentsOf(draft, eventOf(entity));
@@ -77,7 +75,7 @@ export function requireParent(entity: Entity, draft: Draft, { input }: Change, r
   const hasChildren = elements.some(each => each.parent === entity.id);
   if (parent === entity.id || found.parent !== undefined || hasChildren)
     throw badParent(input, "Expected a wrapper that is in no wrapper");
-  const types = readTypes();
+  const types = typesOf(apps, draft);
   const above = draft.get<Entity>(elementKey(parent), { isGuarded: true });
   if (types === null || above === null) return;
   const [wrapper, own] = [above, entity].map(

@@ -33,7 +33,7 @@ import {
   unprocessable,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { projectKey, requireContent, requireParent, typesOf } from "./content.ts";
+import { projectKey, requireContent, requireParent } from "./content.ts";
 import { contentsOf, entryOf, eventKey, eventOf } from "./contents.ts";
 
 /** The custom field in which clients send the right option as well. */
@@ -146,8 +146,8 @@ function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Ent
   if (answer !== null && input.attributes.correct_option === undefined) attributes.correct_option = answer;
   const next: Entity = { ...entity, attributes };
   if (previous !== null && isPublished(previous, draft, now)) requireUnfrozen(previous, next, change);
-  else requireContent(next, change, () => typesOf(apps, draft));
-  requireParent(next, draft, change, () => typesOf(apps, draft));
+  else requireContent(next, draft, change, apps);
+  requireParent(next, draft, change, apps);
   if (input.action === null) return next;
   const { actions } = phaseOf(next, draft, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);

@@ -10,17 +10,18 @@ import {
   directoryPartition,
   type EventCandidate,
   type ListingBounds,
+  type OpenEvent,
   openEventsOf,
   shownEvents,
 } from "../../directory/mod.ts";
-import type { BoardEntry, Store } from "../../storage/mod.ts";
+import { storageLimits } from "../../storage/mod.ts";
 import type { ListView } from "../jsonapi/queries.ts";
 import type { Narrowed } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 
 /** Returns the ids of the events that a list asks for, in its order, or null where they can be any. */
 export async function narrowEvents(
-  { store, apps }: ControlServices,
+  services: ControlServices,
   projectId: string,
   { filters, sort }: Pick<ListView, "filters" | "sort">,
   now: number,
@@ -29,10 +30,9 @@ export async function narrowEvents(
   const states = state === undefined ? null : String(state).split(",");
   const isShown = onlyListings === "true";
   if (!isShown && (states === null || states.includes("past"))) return null;
-  const open = await openEventsOf(store, projectId, now);
-  const bounds = ((await apps.project(projectId))?.state?.listings ?? defaultListings) as ListingBounds;
+  const open = await openEventsOf(services.store, projectId, now);
   const all = isShown
-    ? shownEvents(open, await begunEvents(store, projectId, open.length + bounds.past, now), now, bounds)
+    ? await shownOf(services, projectId, open, now)
     : open.map((event): EventCandidate => ({ ...event, state: eventState(event, now) }));
   const found = states === null ? all : all.filter(event => states.includes(event.state));
   const keyOf = ({ start, created }: EventCandidate): number => (sort?.by === "created_at" ? created : start);
@@ -41,15 +41,17 @@ export async function narrowEvents(
   return { ids: ordered.map(({ id }) => id), filters: others };
 }
 
-/** Reads the events that have begun, the newest first. */
-async function begunEvents(
-  store: Store,
+/** Returns the events that the listing of a project shows. */
+async function shownOf(
+  { store, apps }: ControlServices,
   projectId: string,
-  limit: number,
+  open: readonly OpenEvent[],
   now: number,
-): Promise<readonly BoardEntry[]> {
+): Promise<readonly EventCandidate[]> {
+  const bounds = ((await apps.project(projectId))?.state?.listings ?? defaultListings) as ListingBounds;
+  const limit = Math.min(storageLimits.rangeLimitMax, open.length + bounds.past);
   const [{ entries }] = await store.read(directoryPartition("project", projectId), [
-    { type: "board", key: "events", reverse: true, max: now, limit: Math.min(1_000, limit) },
+    { type: "board", key: "events", reverse: true, max: now, limit },
   ]);
-  return entries;
+  return shownEvents(open, entries, now, bounds);
 }
