@@ -152,11 +152,17 @@ describe("settings on the command line", () => {
     const faulty = await push();
     assert.deepEqual([faulty.code, faulty.requests], [8, []]);
     assert.deepEqual(
-      faulty.error.details.map((line: string) => line.split(":")[0]),
-      ["/1/key", "/2/key", "/2/values", "/3"],
+      faulty.error.details.map((line: string) => line.split(" ")[1]),
+      ["/1/key:", "/2/key:", "/2/values:", "/3:"],
     );
+    files.set("settings.json", '[\n  {"key": "a"}]');
+    assert.match((await push()).error.details[0], /^settings\.json:2:\d+ \/0\/values: /);
     files.set("settings.json", '[\n  {"key": "a",,}]');
-    assert.match((await push()).error.message, /settings\.json:2:15/);
+    assert.match((await push()).error.message, /settings\.json:2:\d+/);
+    const piped = await push("--file", "-");
+    assert.deepEqual([piped.code, piped.requests], [2, []]);
+    files.set("-", "{");
+    assert.equal((await push("--file", "-")).code, 8);
     save([setting("a", "x".repeat(2_100_000))]);
     const large = await push("--force");
     assert.deepEqual([large.code, large.requests], [2, []]);

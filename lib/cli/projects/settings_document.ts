@@ -39,9 +39,15 @@ export function settingsDocument(settings: readonly Setting[]): SettingsDocument
 export async function readSettings(path: string, { files }: CliContext): Promise<SettingsDocument | null> {
   const text = await files.readText(path, fileBytesMax);
   if (text === null) return null;
-  const value = parsed(text, path);
+  const value = parsed(text) ?? (path === "-" ? null : (await files.read(path))?.document);
   const faults = faultsOf(value);
-  if (faults.length > 0) throw invalid(`The settings in ${path} are not valid`, { details: faults });
+  if (faults.length > 0) {
+    const located = path === "-" ? null : await files.read(path).catch(() => null);
+    const details = faults.map(
+      ([pointer, detail]) => `${located?.locate(pointer) ?? path} ${pointer}: ${detail}`,
+    );
+    throw invalid(`The settings in ${path} are not valid`, { details });
+  }
   const document = settingsDocument(value as readonly Setting[]);
   if (document.bytes <= settingsBytesMax) return document;
   throw invalid(
@@ -63,31 +69,31 @@ export async function requireSettings(
   });
 }
 
-function parsed(text: string, path: string): unknown {
+/** Parses JSON quickly; undefined where it is none, of which the reader of documents tells the position. */
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const { message } = error as Error;
-    const offset = /position (\d+)/.exec(message)?.[1];
-    const lines = text.slice(0, Number(offset ?? 0)).split("\n");
-    const at = offset === undefined ? "" : `:${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
-    throw invalid(`Cannot read ${path}${at} as JSON: ${message}`, { code: "wrong_document" });
+  } catch {
+    return undefined;
   }
 }
 
-function faultsOf(value: unknown): readonly string[] {
-  if (!Array.isArray(value)) return ['/: Expected a list of {"key", "values"}'];
+type Fault = readonly [pointer: string, detail: string];
+
+function faultsOf(value: unknown): readonly Fault[] {
+  if (!Array.isArray(value)) return [["", 'Expected a list of {"key", "values"}']];
   const keys = new Map<string, number>();
-  return value.flatMap((item: unknown, index): readonly string[] => {
-    const { key, values } = (isRecord(item) ? item : {}) as Partial<Setting>;
-    if (!isRecord(item)) return [`/${index}: Expected {"key", "values"}`];
+  return value.flatMap((item: unknown, index): readonly Fault[] => {
+    if (!isRecord(item)) return [[`/${index}`, 'Expected {"key", "values"}']];
+    const { key, values } = item as Partial<Setting>;
     const first = typeof key === "string" ? keys.get(key) : undefined;
     if (typeof key === "string" && first === undefined) keys.set(key, index);
-    return [
-      ...(typeof key === "string" && key !== "" ? [] : [`/${index}/key: Expected a text`]),
-      ...(first === undefined ? [] : [`/${index}/key: Expected another key than that of /${first}`]),
-      ...(isRecord(values) ? [] : [`/${index}/values: Expected an object`]),
+    const faults: readonly (Fault | false)[] = [
+      (typeof key !== "string" || key === "") && [`/${index}/key`, "Expected a text"],
+      first !== undefined && [`/${index}/key`, `Expected another key than that of /${first}`],
+      !isRecord(values) && [`/${index}/values`, "Expected an object"],
     ];
+    return faults.filter(fault => fault !== false);
   });
 }
 
