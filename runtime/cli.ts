@@ -6,17 +6,11 @@
  * @module
  */
 
-import { type CommandGroup, exits, groups, runCommandLine } from "../lib/cli/mod.ts";
+import { exits, groups, runCommandLine } from "../lib/cli/mod.ts";
+import { serverGroups } from "./commands/groups.ts";
 import { host } from "./commands/host.ts";
 
-const serverCommands = () => import("./commands/server_commands.ts");
-
-const ownGroups: readonly CommandGroup[] = [
-  { word: "serve", isOurs: true, load: async () => (await serverCommands()).serveCommands },
-  { word: "worker", isOurs: true, load: async () => (await serverCommands()).workerCommands },
-];
-
-const code = await runCommandLine(process.argv.slice(2), host, [...groups, ...ownGroups]);
+const code = await runCommandLine(process.argv.slice(2), host, [...groups, ...serverGroups]);
 process.exitCode = code;
 // What a failed start left open must not keep the program alive.
 if (code !== exits.ok) process.exit();

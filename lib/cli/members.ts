@@ -108,7 +108,10 @@ const listTokens: CommandSpec = {
   examples: ["tokens list"],
   requests: 1,
   output: rows(token),
-  run: async (_, { api }) => ({ data: (await (await api()).all("/access_tokens")).data.map(tokenOf) }),
+  async run(_, { api }) {
+    const { data } = await (await api()).get<readonly ResourceObject[]>("/access_tokens");
+    return { data: data.map(tokenOf) };
+  },
 };
 
 /** `tokens create`. */

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { parseCommandLine } from "../../lib/cli/frame/parse.ts";
-import { type CommandGroup, groups } from "../../lib/cli/mod.ts";
-import { serveCommands, workerCommands } from "../../runtime/commands/server_commands.ts";
+import { groups } from "../../lib/cli/mod.ts";
+import { serverGroups } from "../../runtime/commands/groups.ts";
 import { files, textOf } from "../repo/files.ts";
 import { start } from "./processes.ts";
 
@@ -20,11 +20,7 @@ const hasCurl = await run("curl", ["--version"]).then(
   () => false,
 );
 
-const allGroups: readonly CommandGroup[] = [
-  ...groups,
-  { word: "serve", isOurs: true, load: async () => serveCommands },
-  { word: "worker", isOurs: true, load: async () => workerCommands },
-];
+const allGroups = [...groups, ...serverGroups];
 
 /** The blocks of a page in one language. */
 function blocksOf(page: string, language: string): string[] {
