@@ -13,7 +13,7 @@ export const terminal: CliTerminal = {
   // Without the streams of the process, which cost a start some milliseconds.
   isTerminal: { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) },
   get width() {
-    return process.stdout.columns ?? widthDefault;
+    return process.stdout.columns || widthDefault;
   },
   print(text) {
     clearStatus();
@@ -28,7 +28,7 @@ export const terminal: CliTerminal = {
     process.stderr.write(text);
   },
   status(line) {
-    process.stderr.write(clearLine + line.slice(0, (process.stderr.columns ?? widthDefault) - 1));
+    process.stderr.write(clearLine + line.slice(0, (process.stderr.columns || widthDefault) - 1));
     hasStatus = true;
   },
   ask(question, isSecret = false) {
