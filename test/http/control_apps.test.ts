@@ -134,7 +134,8 @@ describeOnStores("apps", open => {
     const refused = await addApp("https://apps.example/spec.json");
     assert.equal(refused.status, 422);
     assert.match(refused.json.errors[0].detail, /catalogue/);
-    assert.equal((await addApp(catalogueUrl)).status, 201);
+    // The platform has no public URL here, and is called by any name of its machine.
+    assert.equal((await addApp(catalogueUrl.replace("127.0.0.1", "localhost"))).status, 201);
   });
 
   it("gives a new project the content types of its app", async t => {

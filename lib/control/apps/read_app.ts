@@ -79,7 +79,7 @@ export async function readApp(
       if (error instanceof Failure) return error;
       throw error;
     });
-  const app = specUrl === root + catalogueSpecPath ? catalogueApp(root) : null;
+  const app = localForm(specUrl) === localForm(root + catalogueSpecPath) ? catalogueApp(root) : null;
   const [spec, elements] =
     app === null
       ? await Promise.all([
@@ -91,6 +91,11 @@ export async function readApp(
   return spec instanceof Failure || elements instanceof Failure
     ? { app: null, checks }
     : sized({ spec, elements }, checks);
+}
+
+/** Writes the names of this machine alike, under which its platform is called without a public URL. */
+function localForm(url: string): string {
+  return url.replace(/^http:\/\/(localhost|\[::1\])(?=[:/])/, "http://127.0.0.1");
 }
 
 type Check<T> = (
