@@ -345,6 +345,14 @@ describeOnEveryStore("feeds", open => {
       clock.advance(1_000);
       assert.equal((await call(path)).json.timeline.length, 1);
     }
+    const namesIn = async ({ call }: TestPlatform): Promise<readonly unknown[]> =>
+      (await call(listings)).json.events.map(({ name }: Part) => name);
+    for (const each of [one, two]) assert.ok(!(await namesIn(each)).includes("Late"));
+    await producer.event({ name: "Late", duration: 10_000 });
+    for (const each of [one, two]) {
+      each.clock.advance(1_000);
+      assert.ok((await namesIn(each)).includes("Late"));
+    }
   });
 
   it("reads the store at most twice a second for a feed, however many ask", async t => {
