@@ -19,7 +19,7 @@ import { homeOf, requireAccess } from "./services.ts";
 import {
   created,
   isDryRun,
-  objectOf,
+  newObjectOf,
   type ResourceRoutesContext,
   write,
   writeErrors,
@@ -82,7 +82,7 @@ export function cloneRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute
 
 async function cloneEvent(call: AuthorCall, kind: Kind, context: ResourceRoutesContext): Promise<Reply> {
   const { services } = context;
-  const { attributes: written = {} } = objectOf(call, "events");
+  const { attributes: written = {} } = newObjectOf(call, "events");
   const others = Object.keys(written).filter(name => name !== "name");
   if (others.length > 0)
     throw unprocessable(

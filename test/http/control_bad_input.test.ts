@@ -199,6 +199,34 @@ describeOnStores("bad input to the control API", open => {
     assert.ok(tried >= 15, `${tried} operations were tried`);
   });
 
+  it("is a body of another kind for a route that the table does not make", async t => {
+    const subject = await Subject.open(t, open);
+    const clone = `/events/${ids.event}/clone`;
+    const check = { type: "spec_checks", attributes: { spec_url: "https://apps.example/spec.json" } };
+    const login = { type: "sessions", attributes: { email: "op@example.com" } };
+    const app = `/projects/${ids.project}/relationships/app`;
+    const order = `/events/${ids.event}/relationships/elements`;
+    await subject.refuse([
+      ["POST", clone, { data: { type: "elements" } }, 409, ["/data/type"]],
+      ["POST", clone, { data: { type: "events", id: ids.event } }, 403, ["/data/id"]],
+      ["POST", clone, resource("events", { duration: 5 }), 422, ["/data/attributes/duration"]],
+      ["POST", clone, resource("events", { name: 5 }), 422, ["/data/attributes/name"]],
+      ["POST", "/apps/validate_spec_url", { data: { ...check, type: "apps" } }, 409, ["/data/type"]],
+      ["POST", "/apps/validate_spec_url", { data: { ...check, id: ids.event } }, 403, ["/data/id"]],
+      ["POST", "/apps/validate_spec_url", { data: { ...check, attributes: {} } }, 422, null],
+      ["POST", "/sessions", { data: { ...login, type: "users" } }, 400, ["/data/type"]],
+      ["POST", "/sessions", resource("sessions", { email: "no address" }), 400, ["/data/attributes/email"]],
+      ["POST", "/sessions/x/verify", resource("sessions", { code: 1 }), 400, null],
+      ["PATCH", app, { data: null }, 400, ["/data"]],
+      ["PATCH", app, to("events", ids.event), 400, ["/data/type"]],
+      ["PATCH", app, to("apps", ids.event), 404, ["/data/id"]],
+      ["PATCH", order, to("elements", ids.event), 400, ["/data"]],
+      ["PATCH", order, { data: [{ type: "events", id: ids.event }] }, 400, ["/data/0/type"]],
+      ["PATCH", order, { data: [{ type: "elements", id: ids.event }] }, 409, ["/data"]],
+      ["GET", "/events/x", undefined, 400, ["eventId"]],
+    ]);
+  });
+
   it("is a parameter that a route does not know, by name", async t => {
     const subject = await Subject.open(t, open);
     const examples = await validExamples(subject.world);

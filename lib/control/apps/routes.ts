@@ -15,7 +15,7 @@ import { readInput } from "../jsonapi/input.ts";
 import { documentSchema, listSchema } from "../jsonapi/schemas.ts";
 import { notFound } from "../kind.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
-import { bodyOf, objectOf, type ResourceRoutesContext } from "../write_calls.ts";
+import { bodyOf, newObjectOf, type ResourceRoutesContext } from "../write_calls.ts";
 import { moveRoute } from "./move_route.ts";
 import { readApp } from "./read_app.ts";
 
@@ -46,7 +46,7 @@ function checkRoute({ services, author, random }: ResourceRoutesContext): AnyRou
     handle: async call => {
       const { type } = specChecks;
       const pointer = "/data";
-      const input = readInput(objectOf(call, type), {
+      const input = readInput(newObjectOf(call, type), {
         resource: specChecks,
         isNew: true,
         role: "viewer",
