@@ -48,7 +48,11 @@ interface Stage extends CliWorld {
   readonly edit: (from: string, to: string) => void;
 }
 
-const variables = { START: "2099-01-01T20:00:00Z" };
+const variables = {
+  START: "2099-01-01T20:00:00Z",
+  // Links to further pages begin with the public address.
+  GRANDSTAND_CONTROL_URL: "http://127.0.0.1:8787",
+};
 
 async function openStage(t: TestContext): Promise<Stage> {
   const world = await openCliWorld();
@@ -328,6 +332,30 @@ describe("manifests", () => {
     const { requests, json } = await stage.run("plan --json");
     assert.deepEqual([json.meta.add + json.meta.update, json.meta.noop], [0, 429]);
     assert.ok(requests.length <= 30, String(requests.length));
+  });
+});
+
+describe("large manifests", () => {
+  it("are finished after a failure between two batches", async t => {
+    const stage = await openStage(t);
+    const element = (index: number) =>
+      `{ key: q${index}, type: ask, data: { fields: { prompt: "{{q${(index + 1) % 800}}}" } } }`;
+    const elements = Array.from({ length: 800 }, (_, index) => element(index)).join(", ");
+    stage.edit(
+      "    events:\n",
+      `    events:\n      - { key: large, name: Large, elements: [${elements}] }\n`,
+    );
+    let batches = 0;
+    const fetch = async (request: Request): Promise<Response> => {
+      if (request.url.endsWith("/operations") && ++batches > 1) throw new TypeError("fetch failed");
+      return await stage.platform.fetch(request);
+    };
+    assert.match(await stage.refused("apply --yes", 9, { fetch }), /Done already: wrote 500 changes of main/);
+    const { requests, json } = await stage.run("apply --yes --json");
+    assert.equal(requests.filter(line => line.startsWith("POST")).length, 1);
+    assert.deepEqual(todo(await stage.run("plan --json")), []);
+    const last = await attributesOf(stage, `elements/${rowOf({ json } as Outcome, "main/large/q799").id}`);
+    assert.equal(last.custom_fields[0].values.all, rowOf({ json } as Outcome, "main/large/q0").id);
   });
 });
 

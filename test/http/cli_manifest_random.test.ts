@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stringify } from "yaml";
+import { createRandom } from "../../adapters/conformance/random.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids } from "../support/platform.ts";
 import type { Outcome } from "../support/terminal.ts";
@@ -62,6 +63,82 @@ describe("random manifests", () => {
       }
     });
   }
+});
+
+const strange = [
+  ...[
+    null,
+    [],
+    {},
+    0,
+    -1,
+    1e9,
+    true,
+    "",
+    "x".repeat(300),
+    [[]],
+    [null],
+    { key: 1 },
+    { lid: "q" },
+    { all: 1 },
+  ],
+  ...[
+    "{{",
+    "{{}}",
+    "{{x}}",
+    "{{vars.word}}",
+    "{{env.A}}",
+    "{{q0}}",
+    "a {{q0}}",
+    "{{q0.id.name}}",
+    "{{toString}}",
+  ],
+  ...[
+    "{{project-0.name}}",
+    "{{catalogue.url}}",
+    ["{{q0}}"],
+    "\u0001q0",
+    "constructor",
+    "2099-01-01T00:00:00Z",
+  ],
+];
+const members = [
+  "__proto",
+  "constructor",
+  "id",
+  "aliases",
+  "children",
+  "settings_file",
+  "services",
+  "question",
+  "app",
+];
+
+type Owner = Record<string, unknown>;
+
+/** Lists every member of a document. */
+function membersOf(value: unknown): readonly (readonly [Owner, string])[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => [[value as Owner, key] as const, ...membersOf(each)]);
+}
+
+describe("manifests with strange values", () => {
+  it("are refused for what is wrong, or applied", async t => {
+    const world = await openCliWorld();
+    t.after(world.dispose);
+    for (let seed = 1; seed <= sampleSize(2_000, 150); seed++) {
+      const { integer, pick } = createRandom(seed);
+      const show = structuredClone(randomShow(1 + integer(6)));
+      for (let left = 1 + integer(2); left > 0; left--) {
+        const [owner, key] = pick(membersOf(show));
+        if (integer(4) === 0) delete owner[key];
+        else owner[integer(4) === 0 && !Array.isArray(owner) ? pick(members) : key] = pick(strange);
+      }
+      const line = integer(3) === 0 ? "apply --yes" : "apply --dry-run";
+      const { code, stderr } = await world.cli(line, { files: fileOf(show) });
+      assert.ok([0, 2, 7, 8].includes(code), `seed ${seed}: ${code} ${stderr}`);
+    }
+  });
 });
 
 describe("runs of apply that end early", () => {

@@ -250,6 +250,7 @@ class Run implements Applied {
     const isDryRun = this.#isDryRun;
     // The allow-list was asked about all that the plan changes.
     const within = targetOf(first.wanted, this.#plan.space, this.#plan.remote);
+    this.#context.progress(`writing ${entries.length} changes of ${rootOf(first.wanted).path}`);
     const operations = entries.map(({ operation }) => operation);
     const left = await this.#api.operations(operations, { within, isDryRun }).catch((error: unknown) => {
       throw located(error, entries);

@@ -121,7 +121,12 @@ class Planner {
   #conflicts(kind: Wanted["kind"], remote: ResourceObject, changed: readonly (readonly [string, unknown])[]) {
     const applied = annotationOf(remote, appliedAnnotation) ?? "";
     const there = this.#unitsOf(kind, remote, this.#formerTokens);
-    return changed.map(([name]) => name).filter(name => isChangedElsewhere(applied, name, there.get(name)));
+    const isElsewhere = (name: string): boolean => isChangedElsewhere(applied, name, there.get(name));
+    // With another app a project uses all its types, until the run that moved it hides some.
+    const isMoved = isElsewhere("app");
+    return changed
+      .map(([name]) => name)
+      .filter(name => isElsewhere(name) && !(isMoved && name === "enabled_types"));
   }
 
   #newAttributes(wanted: Wanted): Readonly<Record<string, unknown>> {

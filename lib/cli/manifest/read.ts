@@ -198,7 +198,9 @@ function readNode(node: Node, nodes: readonly Node[], references: References) {
     faults.push({ pointer: `${pointer}/end_at`, detail: "Needs end_mode: scheduled" });
   if (own.hidden_elements !== undefined && raw.enabled_types !== undefined)
     faults.push({ pointer: `${pointer}/hidden_elements`, detail: "Give either this or enabled_types" });
-  const children = resolved("children", found => found.kind === "element" && found.parent === node.parent);
+  const ofProject = (name: string): unknown => (kind === "project" ? (resolved(name) ?? null) : null);
+  const isSibling = (found: Node): boolean => found.kind === "element" && found.parent === node.parent;
+  const children = kind === "element" ? resolved("children", isSibling) : undefined;
   const childPaths = children === undefined ? null : (children as readonly unknown[]).map(pathOfToken);
   if (childPaths?.includes(null) && faults.length === 0)
     faults.push({ pointer: `${pointer}/children`, detail: "Expected references such as {{q1}}" });
@@ -206,8 +208,8 @@ function readNode(node: Node, nodes: readonly Node[], references: References) {
     attributes: own,
     id: (resolved("id") ?? null) as string | null,
     app: (resolved("app", found => found.kind === "app") ?? null) as string | null,
-    enabledTypes: (resolved("enabled_types") ?? null) as readonly string[] | null,
-    settingsFile: (resolved("settings_file") ?? null) as string | null,
+    enabledTypes: ofProject("enabled_types") as readonly string[] | null,
+    settingsFile: ofProject("settings_file") as string | null,
     children: childPaths?.filter(path => path !== null) ?? null,
     isPublished: raw.publish === true,
   };
@@ -216,7 +218,7 @@ function readNode(node: Node, nodes: readonly Node[], references: References) {
 /** The contents of an element stand under `data` or beside its other members. */
 function contentOf(resolved: (name: string) => unknown) {
   const data = (resolved("data") ?? {}) as Parameters<typeof attributesOf>[0];
-  const [question, options, fields] = ["question", "options", "fields"].map(resolved);
+  const [question, options, fields] = ["question", "options", "fields"].map(name => resolved(name));
   return attributesOf({
     ...data,
     ...(question === undefined ? {} : { question }),
