@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { parse } from "yaml";
+import { createOutbound } from "../../adapters/outbound/mod.ts";
+import type { PlatformOptions } from "../../lib/mod.ts";
 import { ids } from "../support/platform.ts";
 import type { Outcome, Surroundings } from "../support/terminal.ts";
-import { catalogueUrl } from "./_apps.ts";
+import { AppServer, catalogueUrl } from "./_apps.ts";
 import { type CliWorld, openCliWorld } from "./_cli_examples.ts";
 
 const show = `
@@ -54,8 +56,8 @@ const variables = {
   GRANDSTAND_CONTROL_URL: "http://127.0.0.1:8787",
 };
 
-async function openStage(t: TestContext): Promise<Stage> {
-  const world = await openCliWorld();
+async function openStage(t: TestContext, options: Partial<PlatformOptions> = {}): Promise<Stage> {
+  const world = await openCliWorld(options);
   t.after(world.dispose);
   const settings = JSON.stringify([{ key: "skin", values: { all: "dark" } }]);
   const files = new Map([
@@ -335,6 +337,49 @@ describe("manifests", () => {
   });
 });
 
+describe("apps of manifests", () => {
+  it("are registered once, and projects move to them, wherever a run ends", async t => {
+    const server = new AppServer();
+    await server.start();
+    t.after(() => server.stop());
+    const address = server.publish("match");
+    const outbound = createOutbound({ networks: ["127.0.0.1"] });
+    const requestsMax = 12;
+    for (let after = 0; after <= requestsMax; after++) {
+      const stage = await openStage(t, { outbound });
+      stage.files.set("grandstand.yaml", small);
+      await stage.run("apply --yes");
+      stage.edit(catalogueUrl, address);
+      stage.edit("[poll, quiz]", "[poll]");
+      stage.edit("options: [A, B]", "options: [A, B, C]");
+      let sent = 0;
+      const fetch = async (request: Request): Promise<Response> => {
+        if (sent++ < after) return await stage.platform.fetch(request);
+        throw new TypeError("fetch failed");
+      };
+      const { code } = await stage.cli("apply --yes", { files: stage.files, fetch });
+      assert.equal(code, after < requestsMax - 2 ? 9 : 0, String(after));
+      const { data } = (await stage.run("apply --yes --json")).json;
+      assert.deepEqual(todo(await stage.run("plan --json")), []);
+      const project = await attributesOf(stage, `projects/${data[1].id}`);
+      assert.deepEqual(project.enabled_types, ["poll"]);
+    }
+  });
+});
+
+const small = `
+version: 1
+id: small
+apps: [{ key: app, spec_url: "${catalogueUrl}" }]
+projects:
+  - key: main
+    name: Small
+    app: "{{app}}"
+    enabled_types: [poll, quiz]
+    events:
+      - { key: e, name: E, elements: [{ key: q, type: poll, question: Who?, options: [A, B] }] }
+`;
+
 describe("large manifests", () => {
   it("are finished after a failure between two batches", async t => {
     const stage = await openStage(t);
@@ -412,6 +457,16 @@ describe("saved plans", () => {
     const text = await stage.refused("apply --yes", 7, { fetch });
     assert.match(text, /Somebody has changed what the plan is about/);
     assert.match(text, /main\/ep2\/b/);
+    await stage.run("apply --yes");
+    stage.edit("- { key: b,", "- { key: c, type: ask }\n          - { key: b,");
+    const event = rowOf(applied, "main/ep2").id;
+    const inBetween = async (request: Request): Promise<Response> => {
+      const related = { event: ["events", event] } as const;
+      if (request.url.endsWith("/operations"))
+        await stage.create("/elements", "elements", { content_type: "ask" }, related);
+      return await stage.platform.fetch(request);
+    };
+    assert.match(await stage.refused("apply --yes", 7, { fetch: inBetween }), /main\/ep2/);
     await stage.run("apply --yes");
   });
 });

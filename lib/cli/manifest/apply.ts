@@ -16,7 +16,6 @@ import type { Wanted } from "./read.ts";
 import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
 import { appliedAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
-import { typesOf } from "./units.ts";
 
 const operationsMax = 500;
 /** Most bytes of a batch, less than a body of the control API may have. */
@@ -151,15 +150,16 @@ class Run implements Applied {
     const id = this.ids.get(path) ?? null;
     if (id === null || enabledTypes === null) return;
     const within = { kind: "project", id } as const;
-    const { data, etag } = await this.#api.get(pathOf(within));
-    const strange = enabledTypes.filter(type => !typesOf(data).includes(type));
+    const { data } = await this.#api.get<readonly ResourceObject[]>(pathOf(within, "content_types"));
+    const known = data.map(({ id: type }) => type);
+    const strange = enabledTypes.filter(type => !known.includes(type));
     if (strange.length > 0) {
       const detail = `The app has no ${strange.join(", ")}`;
       throw this.#plan.manifest.refusal([{ pointer: `${pointer}/enabled_types`, detail }]);
     }
-    const hidden_elements = typesOf(data).filter(type => !enabledTypes.includes(type));
+    const hidden_elements = known.filter(type => !enabledTypes.includes(type));
     const document = documentOf("projects", { hidden_elements }, { id });
-    await this.#api.write("PATCH", pathOf(within), { within, document, ifMatch: etag });
+    await this.#api.write("PATCH", pathOf(within), { within, document });
     this.#context.done(`hid ${hidden_elements.length} content types of ${path}`);
   }
 

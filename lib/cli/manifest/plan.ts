@@ -9,7 +9,7 @@ import { type Attribute, eventInstants, eventState, resources } from "../../auth
 import { documentDigest } from "../../directory/mod.ts";
 import { type ResourceObject, relation } from "../frame/control_api.ts";
 import type { Manifest, Wanted } from "./read.ts";
-import { type Fault, mapTexts, tokenOf } from "./references.ts";
+import { type Fault, mapTexts, pathOfToken, tokenOf } from "./references.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote, wrapperOf } from "./remote.ts";
 import { types } from "./schema.ts";
 import { digestsOf, isChangedElsewhere, patchOf, textOf, typesOf, unitsOf } from "./units.ts";
@@ -108,7 +108,7 @@ class Planner {
     const annotations =
       kind === "app" || action === "noop"
         ? {}
-        : { annotations: { [keyAnnotation]: mark, [appliedAnnotation]: digestsOf(owned) } };
+        : { annotations: { [keyAnnotation]: mark, [appliedAnnotation]: this.#digests(owned) } };
     return {
       ...{ wanted, remote, action, notes, conflicts, frozen, wrapper },
       fields: remote === null ? [] : fields,
@@ -121,12 +121,21 @@ class Planner {
   #conflicts(kind: Wanted["kind"], remote: ResourceObject, changed: readonly (readonly [string, unknown])[]) {
     const applied = annotationOf(remote, appliedAnnotation) ?? "";
     const there = this.#unitsOf(kind, remote, this.#formerTokens);
+    const app = relation(remote, "app") ?? "";
+    there.set("app", this.#remote.addresses.get(app) ?? app);
     const isElsewhere = (name: string): boolean => isChangedElsewhere(applied, name, there.get(name));
     // With another app a project uses all its types, until the run that moved it hides some.
     const isMoved = isElsewhere("app");
     return changed
       .map(([name]) => name)
       .filter(name => isElsewhere(name) && !(isMoved && name === "enabled_types"));
+  }
+
+  /** Remembers what is applied; an app by its address, as its key may stand for another one later. */
+  #digests(owned: ReadonlyMap<string, unknown>): string {
+    const key = pathOfToken(owned.get("app"));
+    const app = this.#manifest.wanted.find(({ kind, path }) => kind === "app" && path === key);
+    return digestsOf(app === undefined ? owned : new Map([...owned, ["app", app.attributes.spec_url]]));
   }
 
   #newAttributes(wanted: Wanted): Readonly<Record<string, unknown>> {

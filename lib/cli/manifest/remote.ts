@@ -24,6 +24,8 @@ export interface Remote {
   readonly namesakes: ReadonlyMap<string, ResourceObject>;
   /** Elements of the events that were found, by event. */
   readonly elements: ReadonlyMap<string, readonly ResourceObject[]>;
+  /** Addresses of the space's apps, by their ids. */
+  readonly addresses: ReadonlyMap<string, string>;
   /** Number of entities beside them that the manifest does not have. */
   readonly unmanaged: number;
 }
@@ -70,7 +72,10 @@ export async function readRemote(manifest: Manifest, space: string, api: Control
     manifest.wanted.filter(one => one.parent === parent && one.kind === kind);
   const inSpace = (list: string): string => pathOf({ kind: "space", id: space }, list);
   const projects = below(null, "project");
-  await Promise.all([read(inSpace("apps"), below(null, "app")), read(inSpace("projects"), projects)]);
+  const [apps] = await Promise.all([
+    read(inSpace("apps"), below(null, "app")),
+    read(inSpace("projects"), projects),
+  ]);
   await mapConcurrent(projects, readsMax, async project => {
     const id = found.get(project.path)?.id;
     if (id !== undefined) await read(pathOf({ kind: "project", id }, "events"), below(project, "event"));
@@ -87,7 +92,8 @@ export async function readRemote(manifest: Manifest, space: string, api: Control
       faults.push({ pointer: `${one.pointer}/id`, detail: `Its ${one.parent?.kind} does not exist yet` });
   }
   if (faults.length > 0) throw manifest.refusal(faults);
-  return { found, namesakes, elements, unmanaged };
+  const addresses = new Map(apps.map(({ id, attributes }) => [id, String(attributes.spec_url)]));
+  return { found, namesakes, elements, addresses, unmanaged };
 }
 
 /** Asks for large attributes if the manifest has them. */
