@@ -171,4 +171,29 @@ describeOnStores("moves of projects to other apps", open => {
     for (const id of apps)
       assert.equal((await call(`/apps/${id}`, { method: "DELETE" })).status, id === used ? 409 : 204);
   });
+
+  it("counts the projects of an app, wherever the process dies that creates one", async t => {
+    const { world, call, addApp, addProject } = await openAuthor(t, open, outbound);
+    const appId = (await addApp(catalogueUrl)).json.data.id;
+    let isOver = false;
+    for (let at = 0; !isOver; at++) {
+      for (const when of ["before", "after"] as const) {
+        const death = dieAtCommit(world.store, at, when);
+        await addProject(appId);
+        death.end();
+        isOver = death.commits <= at;
+        for (let round = 0; round < 2; round++) {
+          world.clock.advance(71_000);
+          await world.platform.work();
+        }
+        const { data } = (await call(`/spaces/${ids.space}/projects?page[count]=100`)).json;
+        const users = data.filter(
+          ({ relationships }: Answer["json"]) => relationships.app.data?.id === appId,
+        );
+        const { attributes } = (await call(`/apps/${appId}`)).json.data;
+        assert.equal(attributes.project_count, users.length, `commit ${at}, ${when}`);
+      }
+    }
+    assert.ok((await call(`/apps/${appId}`)).json.data.attributes.project_count > 1);
+  });
 });
