@@ -4,8 +4,8 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CommandSpec } from "../../lib/cli/mod.ts";
 import { documentDigest } from "../../lib/directory/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
-import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
 import { catalogueUrl } from "./_apps.ts";
+import { type Cli, openCli } from "./_cli.ts";
 import { eventExamples } from "./_cli_event_examples.ts";
 import { operatorToken, resource, to } from "./_control_examples.ts";
 
@@ -16,7 +16,7 @@ export interface CliWorld extends TestPlatform {
   /** Variables of every example, such as PROJECT. */
   readonly variables: Readonly<Record<string, string>>;
   /** Runs a command line as the operator. */
-  cli(line: string | readonly string[], around?: Surroundings): Promise<Outcome>;
+  readonly cli: Cli;
   /** Creates a record and returns its id. */
   create(
     path: string,
@@ -47,18 +47,7 @@ export async function openCliWorld(options: Parameters<typeof openPlatform>[1] =
     ...world,
     token,
     variables,
-    cli: (line, { variables: more = {}, ...around } = {}) =>
-      runCli(line, {
-        fetch: request => world.platform.fetch(request),
-        clock: world.clock.now,
-        variables: {
-          GRANDSTAND_TOKEN: token,
-          GRANDSTAND_ORG: ids.organisation,
-          GRANDSTAND_SPACE: ids.space,
-          ...more,
-        },
-        ...around,
-      }),
+    cli: await openCli(world, undefined, token),
     async create(path, type, attributes, related = {}) {
       const relationships = Object.fromEntries(
         Object.entries(related).map(([name, [kind, id]]) => [name, to(kind, id)]),
