@@ -58,13 +58,21 @@ describeOnStores("commands about elements", open => {
     const again = await show.run(`${line} --json`, values);
     assert.deepEqual(column(again.json.data, "action"), ["exists", "exists", "exists", "exists"]);
     assert.equal(again.requests.length, 1);
+    assert.equal(await show.audited(), before);
+    show.files.set("show.yaml", "- { type: group, name: more, children: [hello] }");
+    assert.match(
+      (await show.run(line, values)).stderr,
+      /:1:41: hello is in the event alone: add it to the file/,
+    );
+    show.files.set("show.yaml", "- { type: message, name: late, fields: { body: x }, parent: rail }");
+    assert.equal((await show.run(line, values)).code, 0);
+    assert.equal((await show.data("elements list --event $EVENT", values)).at(-1).parent, rail);
     show.files.set("show.yaml", file.replace("duration: 30", "duration: 60"));
     const differing = await show.run(`${line} --json`, values);
     assert.deepEqual(
       [differing.code, differing.error.details],
       [7, ["show.yaml:10:3: q1 differs in duration"]],
     );
-    assert.equal(await show.audited(), before);
     const updated = await show.data(`${line} --update`, values);
     assert.deepEqual(column(updated, "action"), ["exists", "exists", "updated", "exists"]);
     assert.equal((await show.call(`/elements/${elements[2].id}`)).json.data.attributes.duration, 60);

@@ -2,7 +2,7 @@
 
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { pathOf, type ResourceObject } from "../frame/control_api.ts";
+import { type Operation, pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { type CliError, conflict, exits, invalid, wrongUsage } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
@@ -74,11 +74,13 @@ export const applyElements: CommandSpec = {
         details: faults.map(({ pointer, detail }) => `${file.locate(pointer)}: ${detail}`),
       });
     }
+    // A wrapper waits for its children, of which a timecode may publish some later.
+    const waiting = new Set(elements.filter(isTimed).map(({ parent }) => parent));
     const pairs = elements.map((element): Pair => {
       const remote = byName.get(element.name);
       const { attributes, changed } = compared(element, byName);
-      const isManual = element.attributes.start_mode !== "timecode";
-      const isPublished = publishes && isManual && (remote === undefined || isDraft(remote));
+      const isReady = !isTimed(element) && !waiting.has(element.name);
+      const isPublished = publishes && isReady && (remote === undefined || isDraft(remote));
       return { element, attributes, remote, changed, isPublished };
     });
     if (!("update" in flags)) requireEqual(pairs, file, path);
@@ -129,6 +131,11 @@ export function isDraft({ attributes }: ResourceObject): boolean {
   return attributes.state === "non_scheduled";
 }
 
+/** True if a timecode publishes an element. */
+export function isTimed({ attributes }: { readonly attributes: Attributes }): boolean {
+  return attributes.start_mode === "timecode";
+}
+
 /** @throws {CliError} An element of the event differs from that of the file. */
 function requireEqual(pairs: readonly Pair[], { locate }: LocatedDocument, path: string): void {
   const details = pairs.flatMap(({ element, changed }) =>
@@ -144,54 +151,39 @@ function requireEqual(pairs: readonly Pair[], { locate }: LocatedDocument, path:
 }
 
 function operationsOf(eventId: string, pairs: readonly Pair[], byName: ReadonlyMap<string, ResourceObject>) {
-  const refOf = (name: string): ElementRef => {
-    const remote = byName.get(name);
-    return remote === undefined ? { lid: name } : { id: remote.id };
+  const parentOf = ({ parent }: FileElement): ElementRef | null => {
+    if (parent === undefined) return null;
+    const remote = byName.get(parent);
+    return remote === undefined ? { lid: parent } : { id: remote.id };
   };
-  const wrappers = new Set(pairs.map(({ element }) => element.parent));
-  // A wrapper waits for its children, of which a timecode may publish some later.
-  const waiting = new Set(
-    pairs.flatMap(({ element: { parent, attributes } }) =>
-      attributes.start_mode === "timecode" && parent !== undefined ? [parent] : [],
-    ),
-  );
   const created = creationsOf(
     eventId,
-    pairs.flatMap(({ element: { name, parent }, attributes, remote, isPublished }) =>
-      remote !== undefined
-        ? []
-        : [
-            {
-              lid: name,
-              attributes: attributes,
-              parent: parent === undefined ? null : refOf(parent),
-              isPublished: isPublished && !waiting.has(name),
-            },
-          ],
-    ),
+    pairs
+      .filter(({ remote }) => remote === undefined)
+      .map(({ element, attributes, isPublished }) => ({
+        lid: element.name,
+        attributes,
+        parent: parentOf(element),
+        isPublished,
+      })),
   );
-  const existing = pairs.filter(({ remote }) => remote !== undefined);
-  const changes = existing
-    .filter(
-      ({ changed, isPublished, element }) =>
-        changed.length > 0 || (isPublished && !wrappers.has(element.name)),
-    )
-    .map(({ element: { name, parent }, attributes, remote, changed, isPublished }) => {
-      const own = Object.entries(attributes).filter(([each]) => changed.includes(each));
-      const publish = isPublished && !wrappers.has(name) ? { action: "publish" } : {};
-      return changeOf({
-        ref: refOf(name),
-        attributes: { ...Object.fromEntries(own), ...publish },
-        ...(changed.includes("parent") && parent !== undefined ? { parent: refOf(parent) } : {}),
-        etag: String(remote?.meta?.etag),
-      });
-    });
-  const published = existing
-    .filter(
-      ({ element, isPublished }) => isPublished && wrappers.has(element.name) && !waiting.has(element.name),
-    )
-    .map(({ element }) => changeOf({ ref: refOf(element.name), attributes: { action: "publish" } }));
-  return [...created.operations, ...changes, ...created.wrappers, ...published];
+  const wrappers = new Set(pairs.map(({ element }) => element.parent));
+  const changes: Operation[] = [];
+  const last: Operation[] = [];
+  for (const { element, attributes, remote, changed, isPublished } of pairs) {
+    if (remote === undefined) continue;
+    const ref = { id: remote.id };
+    const publish = isPublished ? { action: "publish" } : {};
+    const isWrapper = wrappers.has(element.name);
+    const written = Object.entries(attributes).filter(([name]) => changed.includes(name));
+    const now = { ...Object.fromEntries(written), ...(isWrapper ? {} : publish) };
+    const moved = changed.includes("parent") ? { parent: parentOf(element) } : {};
+    const etag = String(remote.meta?.etag);
+    if (changed.length > 0 || "action" in now)
+      changes.push(changeOf({ ref, attributes: now, ...moved, etag }));
+    if (isPublished && isWrapper) last.push(changeOf({ ref, attributes: publish }));
+  }
+  return [...created.operations, ...changes, ...created.wrappers, ...last];
 }
 
 /** `elements export`. */

@@ -47,16 +47,6 @@ export function changeOf({ ref, attributes, parent, etag }: ElementChange): Oper
   return { op: "update", data, ...(etag === undefined ? {} : { meta: { if_match: etag } }) };
 }
 
-/** Changes elements by their ids, all or none of each 500. */
-export async function batchUpdates(
-  context: CliContext,
-  changes: readonly { readonly id: string; readonly attributes: Attributes }[],
-  write: Omit<Write, "document">,
-): Promise<void> {
-  const operations = changes.map(({ id, attributes }) => changeOf({ ref: { id }, attributes }));
-  await sendOperations(context, operations, write);
-}
-
 /** Operations that create elements, and those that publish the wrappers among them. */
 export interface Creations {
   readonly operations: readonly Operation[];
@@ -76,35 +66,36 @@ export function creationsOf(eventId: string, elements: readonly NewElement[]): C
   const later: Operation[] = [];
   const last: Operation[] = [];
   const additions = elements.map(({ lid, attributes, parent, isPublished }): Operation => {
-    const isLate = ([, value]: readonly [string, unknown]): boolean => !refsIn(value).every(isKnown);
-    const late = Object.entries(attributes).filter(isLate);
+    const isLate = (value: unknown): boolean => !refsIn(value).every(isKnown);
+    const hasLate = Object.values(attributes).some(isLate);
     // An element with a timecode must be complete.
-    const kept = late.length === 0 ? [] : Object.entries(attributes).filter(([name]) => /^start_/.test(name));
-    const put = Object.fromEntries([...late, ...kept]);
-    const hasLate = late.length > 0;
-    const now = Object.fromEntries(Object.entries(attributes).filter(([name]) => !(name in put)));
+    const waits = ([name, value]: readonly [string, unknown]): boolean =>
+      isLate(value) || (hasLate && name.startsWith("start_"));
+    const entries = Object.entries(attributes);
     const publish = isPublished ? { action: "publish" } : {};
     const isWrapper = wrappers.has(lid);
-    const lateParent = parent !== null && !isKnown(parent) ? { parent } : {};
-    if (hasLate || "parent" in lateParent) {
-      const attributes = { ...put, ...(hasLate && !isWrapper ? publish : {}) };
-      later.push(changeOf({ ref: { lid }, ...(hasLate ? { attributes } : {}), ...lateParent }));
+    const isParentLate = parent !== null && !isKnown(parent);
+    if (hasLate || isParentLate) {
+      const put = { ...Object.fromEntries(entries.filter(waits)), ...(isWrapper ? {} : publish) };
+      const change = { ...(hasLate ? { attributes: put } : {}), ...(isParentLate ? { parent } : {}) };
+      later.push(changeOf({ ref: { lid }, ...change }));
     }
     if (isPublished && isWrapper) last.push(changeOf({ ref: { lid }, attributes: publish }));
     created.add(lid);
+    const now = Object.fromEntries(entries.filter(entry => !waits(entry)));
     const relationships = {
       event: { data: { type: "events", id: eventId } },
-      ...(parent !== null && !("parent" in lateParent) ? { parent: { data: typed(parent) } } : {}),
+      ...(parent === null || isParentLate ? {} : { parent: { data: typed(parent) } }),
     };
-    const data = { type: "elements", lid, attributes: { ...now, ...(hasLate || isWrapper ? {} : publish) } };
-    return { op: "add", data: { ...data, relationships } };
+    const written = { ...now, ...(hasLate || isWrapper ? {} : publish) };
+    return { op: "add", data: { type: "elements", lid, attributes: written, relationships } };
   });
   return { operations: [...additions, ...later], wrappers: last };
 }
 
 /** Options of {@linkcode sendOperations}. */
 export interface SendOptions extends Omit<Write, "document"> {
-  /** Names what an operation is about, for errors at a pointer into its data. */
+  /** Names what an operation is about, for errors at a pointer into its data. @default its id and the pointer */
   readonly where?: (operation: Operation, pointer: string) => string | undefined;
 }
 
@@ -112,7 +103,7 @@ export interface SendOptions extends Omit<Write, "document"> {
 export async function sendOperations(
   { api: open, done, progress }: CliContext,
   operations: readonly Operation[],
-  { where, ...write }: SendOptions,
+  { where = idAndPointer, ...write }: SendOptions,
 ): Promise<ReadonlyMap<string, string>> {
   const api = await open();
   const ids = new Map<string, string>();
@@ -121,7 +112,7 @@ export async function sendOperations(
     const results = await api.operations(batch, write).catch((error: unknown) => {
       throw located(error, (index, pointer) => {
         const operation = operations[start + index];
-        return operation === undefined ? undefined : where?.(operation, pointer);
+        return operation === undefined ? undefined : where(operation, pointer);
       });
     });
     for (const [index, { op, data }] of batch.entries()) {
@@ -133,6 +124,11 @@ export async function sendOperations(
     if (write.isDryRun !== true) done(`${start} of ${operations.length} operations`);
   }
   return ids;
+}
+
+function idAndPointer({ data }: Operation, pointer: string): string {
+  const { id, lid } = data as { readonly id?: string; readonly lid?: string };
+  return `${id ?? lid}${pointer}`;
 }
 
 function batchFrom(operations: readonly Operation[], start: number): readonly Operation[] {

@@ -6,7 +6,7 @@ import type { CliContext, CliResult, CommandSpec } from "../frame/command.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { exits, invalid } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
-import { publishFlag, requireActive } from "./apply.ts";
+import { isTimed, publishFlag, requireActive } from "./apply.ts";
 import { creationsOf, listElements, type NewElement, sendOperations } from "./batches.ts";
 
 const output = rows({ source: ["SOURCE", "text"], type: ["TYPE", "text"], id: ["NEW_ID", "text"] });
@@ -131,10 +131,7 @@ async function copyInto(
     };
   });
   const { operations, wrappers } = creationsOf(eventId, copies);
-  const made = await sendOperations(context, [...operations, ...wrappers], {
-    within,
-    where: ({ data }, pointer) => `${(data as { readonly lid?: string }).lid}${pointer}`,
-  });
+  const made = await sendOperations(context, [...operations, ...wrappers], { within });
   const data = chosen.map(one => ({ source: one.id, type: typeOf(one), id: made.get(one.id) }));
   return { data, notes: notesOf(all, ids) };
 }
@@ -154,8 +151,4 @@ function notesOf(all: readonly ResourceObject[], ids: ReadonlySet<string>): read
 
 function typeOf({ attributes }: ResourceObject): string {
   return String(attributes.content_type);
-}
-
-function isTimed({ attributes }: ResourceObject): boolean {
-  return attributes.start_mode === "timecode";
 }

@@ -233,11 +233,7 @@ async function publishAll(context: CliContext, eventId: string, isDryRun: boolea
   );
   const ordered = [...(first ?? []), ...(last ?? [])];
   const operations = ordered.map(({ id }) => changeOf({ ref: { id }, attributes: { action: "publish" } }));
-  await sendOperations(context, operations, {
-    within,
-    isDryRun,
-    where: ({ data }, pointer) => `${(data as { readonly id: string }).id}${pointer}`,
-  });
+  await sendOperations(context, operations, { within, isDryRun });
   const rowOf = (element: ResourceObject, result: string) => ({
     level: relation(element, "parent") === null ? 0 : 1,
     id: element.id,

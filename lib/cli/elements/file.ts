@@ -99,7 +99,7 @@ export function elementsOfFile(
   if (!Array.isArray(document)) {
     return { elements: [], faults: [{ pointer: "", detail: "Expected a list of elements" }] };
   }
-  const names = new Map<string, number>();
+  const names = new Set<string>();
   const faults: FileFault[] = [];
   for (const [index, item] of document.entries()) {
     const { name } = isMap(item) ? item : {};
@@ -108,7 +108,7 @@ export function elementsOfFile(
         faults.push({ pointer: `/${index}`, detail: "Expected a name, which tells elements apart" });
     } else if (names.has(name)) {
       faults.push({ pointer: `/${index}/name`, detail: `Expected another name: ${name} is taken` });
-    } else names.set(name, index);
+    } else names.add(name);
   }
   /** A name in the text of a reference; what nobody has is a fault. */
   const find = (text: unknown, pointer: string): string | undefined => {
@@ -117,7 +117,13 @@ export function elementsOfFile(
     if (found === undefined) faults.push({ pointer, detail: `No element is named ${inner.trim()}` });
     return found;
   };
-  const parents = parentsOf(document, find, faults);
+  const findInFile = (text: unknown, pointer: string): string | undefined => {
+    const name = find(text, pointer);
+    if (name === undefined || names.has(name)) return name;
+    faults.push({ pointer, detail: `${name} is in the event alone: add it to the file` });
+    return undefined;
+  };
+  const parents = parentsOf(document, { find, findInFile }, faults);
   const elements = document.map((item: unknown, index): FileElement => {
     const pointer = `/${index}`;
     const read = attributesOfItem(item, pointer);
@@ -139,10 +145,12 @@ export function elementsOfFile(
   return { elements, faults };
 }
 
+type FindName = (text: unknown, pointer: string) => string | undefined;
+
 /** Returns the names of wrappers by the names of what they show. */
 function parentsOf(
   items: readonly unknown[],
-  find: (text: unknown, pointer: string) => string | undefined,
+  { find, findInFile }: Readonly<Record<"find" | "findInFile", FindName>>,
   faults: FileFault[],
 ): ReadonlyMap<string, string> {
   const parents = new Map<string, string>();
@@ -164,7 +172,7 @@ function parentsOf(
     else
       for (const [nth, child] of children.entries()) {
         const place = `${at}/children/${nth}`;
-        note(find(child, place), String(name), place);
+        note(findInFile(child, place), String(name), place);
       }
   }
   return parents;

@@ -1,6 +1,6 @@
 /** Commands that change events: prune, schedule, start and stop. */
 
-import { batchUpdates, listElements } from "../elements/batches.ts";
+import { changeOf, listElements, sendOperations } from "../elements/batches.ts";
 import { instant, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
@@ -132,14 +132,10 @@ export const scheduleEvent: CommandSpec = {
       old_offset: attributes.start_mode === "timecode" ? attributes.start_offset : null,
       offset: Number(flags["start-offset"]) + index * Number(flags["space-seconds"]),
     }));
-    await batchUpdates(
-      context,
-      data.map(({ id: elementId, offset }) => ({
-        id: elementId,
-        attributes: { start_mode: "timecode", start_offset: offset },
-      })),
-      { within, isDryRun: "dry-run" in flags },
+    const operations = data.map(({ id: elementId, offset }) =>
+      changeOf({ ref: { id: elementId }, attributes: { start_mode: "timecode", start_offset: offset } }),
     );
+    await sendOperations(context, operations, { within, isDryRun: "dry-run" in flags });
     return { data };
   },
 };
