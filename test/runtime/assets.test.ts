@@ -114,9 +114,10 @@ describe("assets of a server", { skip: runtime === undefined ? "nothing is built
         .catch(() => []);
       assert.doesNotMatch(answer, /^HTTP\/1.1 (2|5)/, body);
     }
+    assert.equal((await upload(server, "whole")).status, 201);
     const headers = { authorization };
     const list = await fetch(`${server.url}/api/v2/spaces/${spaceId}/assets?page[number]=1`, { headers });
-    assert.equal(((await list.json()) as { meta: { total: number } }).meta.total, 0);
+    assert.equal(((await list.json()) as { meta: { total: number } }).meta.total, 1);
   });
 
   it("are the same in two processes, equal files once", { skip: redisAvailable() }, async t => {
