@@ -1,7 +1,7 @@
 /** The terminal of commands. */
 
 import { isatty } from "node:tty";
-import type { CliTerminal } from "../../lib/cli/mod.ts";
+import { CliError, type CliTerminal, exits } from "../../lib/cli/mod.ts";
 
 const widthDefault = 100;
 const clearLine = "\r\u001b[K";
@@ -31,10 +31,23 @@ export const terminal: CliTerminal = {
     process.stderr.write(clearLine + line.slice(0, (process.stderr.columns || widthDefault) - 1));
     hasStatus = true;
   },
-  ask(question, isSecret = false) {
+  async ask(question, isSecret = false) {
     clearStatus();
+    const [{ createInterface }, { Writable }] = await Promise.all([
+      import("node:readline"),
+      import("node:stream"),
+    ]);
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const lines = createInterface({
+      input: process.stdin,
+      output: isSecret ? nowhere : process.stderr,
+      terminal: process.stdin.isTTY,
+    });
+    // After the terminal is set up, so that every key of the answer is seen, and a secret is not.
     process.stderr.write(question);
-    return isSecret ? askSecret() : askLine();
+    const answer = await answerOf(lines, lines);
+    if (isSecret) process.stderr.write("\n");
+    return answer;
   },
 };
 
@@ -43,44 +56,22 @@ function clearStatus(): void {
   hasStatus = false;
 }
 
-/** Reads a line of stdin; null at its end and after Ctrl-C. */
-async function askLine(): Promise<string | null> {
-  const { createInterface } = await import("node:readline");
-  const lines = createInterface({
-    input: process.stdin,
-    output: process.stderr,
-    terminal: process.stdin.isTTY,
-  });
-  return await answerOf(lines, lines);
-}
-
-/** Reads a line that is not shown. */
-async function askSecret(): Promise<string | null> {
-  const [{ createInterface }, { Writable }] = await Promise.all([
-    import("node:readline"),
-    import("node:stream"),
-  ]);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: process.stdin.isTTY });
-  const answer = await answerOf(lines, lines);
-  process.stderr.write("\n");
-  return answer;
-}
-
+/** Reads a line; null at the end of the input. @throws {CliError} Ctrl-C. */
 async function answerOf(
   lines: AsyncIterable<string>,
   handle: { close(): void; once(event: "SIGINT" | "close", listener: () => void): unknown },
 ): Promise<string | null> {
+  let interrupt = (): void => {};
   try {
     return await new Promise<string | null>((resolve, reject) => {
+      interrupt = () => reject(new CliError(exits.interrupted, "Interrupted", { code: "interrupted" }));
+      handle.once("SIGINT", interrupt);
+      process.once("SIGINT", interrupt);
       handle.once("close", () => resolve(null));
-      handle.once("SIGINT", () => {
-        process.kill(process.pid, "SIGINT");
-        resolve(null);
-      });
       firstOf(lines).then(line => line !== null && resolve(line), reject);
     });
   } finally {
+    process.off("SIGINT", interrupt);
     handle.close();
   }
 }

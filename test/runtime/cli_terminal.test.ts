@@ -1,0 +1,184 @@
+/** The command line on a terminal: `script` of util-linux gives it a pseudo-terminal. */
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
+
+const built = runtimes.find(({ form, skip }) => form === "built" && skip === false);
+const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux");
+const skip = hasScript ? false : "script of util-linux is not installed";
+const folder = mkdtempSync(join(tmpdir(), "grandstand-terminal-"));
+const memberOf = (id: string) => ({
+  type: "scope_roles",
+  id,
+  attributes: { role: "viewer", email: "sam@example.com" },
+});
+
+interface Outcome {
+  readonly code: unknown;
+  /** Everything that the terminal showed. */
+  readonly shown: string;
+}
+
+describe("the command line on a terminal", { skip, concurrency: true, timeout: 180_000 }, () => {
+  let server: Server;
+  let environment: Record<string, string>;
+  let removed = 0;
+  let isAsked: (value: unknown) => void;
+  const asked = new Promise(resolve => {
+    isAsked = resolve;
+  });
+
+  before(async () => {
+    server = createServer((request, response) => {
+      const path = request.url ?? "";
+      if (request.method === "DELETE" && path.endsWith("/r1")) removed += 1;
+      if (path.includes("/organisations/silent/")) return isAsked(null);
+      response.setHeader("content-type", "application/vnd.api+json");
+      const rows = Array.from({ length: 5_000 }, (_, index) => ({
+        type: "organisations",
+        id: `o${index}`,
+        attributes: { name: `Club ${index} ${"é".repeat(200)}` },
+      }));
+      const me = {
+        type: "users",
+        id: "u1",
+        attributes: { name: "Sam", email: "sam@example.com", system_role: "user" },
+      };
+      const data = path.includes("/me")
+        ? me
+        : path.includes("/roles")
+          ? [memberOf(path.includes("/s1/") ? "r1" : "r2")]
+          : rows;
+      response.end(request.method === "DELETE" ? undefined : JSON.stringify({ data, links: { next: null } }));
+    });
+    await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    assert.ok(typeof address === "object" && address !== null);
+    environment = {
+      GRANDSTAND_CONTROL_URL: `http://127.0.0.1:${address.port}`,
+      GRANDSTAND_CONFIG: join(folder, "config", "config.json"),
+      GRANDSTAND_TOKEN: "gst_1_secret",
+      GRANDSTAND_SPACE: "s1",
+      CI: "",
+      TERM: "xterm",
+    };
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Runs a line of the shell, in which `grandstand` is the command, and types keys when a text appears. */
+  async function onTerminal(
+    line: string,
+    typed: readonly (readonly [after: RegExp | Promise<unknown>, keys: string])[] = [],
+    more: Record<string, string> = {},
+  ): Promise<Outcome> {
+    assert.ok(built !== undefined);
+    const define = `grandstand() { ${cliCommand(built)
+      .map(word => `'${word}'`)
+      .join(" ")} "$@"; }`;
+    const shell = `stty cols 60; set -o pipefail; ${define}; ${line}`;
+    const command = `exec bash -c '${shell.replaceAll("'", `'\\''`)}'`;
+    const program = start(["script", "-qefc", command, "/dev/null"], { ...environment, ...more });
+    for (const [text, keys] of typed) {
+      await (text instanceof Promise ? text : program.match(text));
+      program.stdin.write(keys);
+    }
+    return { code: await program.ended, shown: program.stdout() };
+  }
+
+  const remove = "grandstand members remove space s1 sam@example.com";
+  const question = /\[y\/N\] /;
+
+  it("asks before a change, and takes no answer but yes for one", async () => {
+    for (const [keys, code] of [
+      ["n\r", 10],
+      ["\r", 10],
+      ["\u0004", 10],
+      ["\u0003", 130],
+    ] as const) {
+      const outcome = await onTerminal(remove, [[question, keys]]);
+      assert.equal(outcome.code, code, outcome.shown);
+      assert.match(outcome.shown, code === 10 ? /Declined/ : /Interrupted/);
+    }
+    assert.equal(removed, 0);
+    const outcome = await onTerminal(remove, [[question, "y\r"]]);
+    assert.deepEqual([outcome.code, removed], [0, 1], outcome.shown);
+  });
+
+  it("asks on the terminal while its output goes to a file", async () => {
+    const file = join(folder, "out.json");
+    const { code, shown } = await onTerminal(`${remove.replace("s1", "s2")} --json > ${file}`, [
+      [question, "y\r"],
+    ]);
+    assert.equal(code, 0, shown);
+    assert.ok("data" in JSON.parse(readFileSync(file, "utf8")));
+  });
+
+  it("never asks with CI, GRANDSTAND_NO_INPUT or --no-input, nor where stdin is no terminal", async () => {
+    for (const [line, more] of [
+      [remove, { CI: "1" }],
+      [remove, { GRANDSTAND_NO_INPUT: "1" }],
+      [`${remove} --no-input`, {}],
+      [`${remove} < /dev/null`, {}],
+    ] as const) {
+      const { code, shown } = await onTerminal(line, [], more);
+      assert.equal(code, 2, shown);
+      assert.match(shown, /nobody can be asked here[\s\S]*--yes/);
+    }
+  });
+
+  it("hides a token that is typed, and keeps it readable by its owner only", async () => {
+    const line = "grandstand login --token-stdin --profile typed";
+    const { code, shown } = await onTerminal(line, [[/Token: /, "gst_2_hidden\r"]]);
+    assert.equal(code, 0, shown);
+    assert.doesNotMatch(shown, /hidden/);
+    const file = join(folder, "config", "tokens", "typed");
+    assert.equal(readFileSync(file, "utf8"), "gst_2_hidden\n");
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const ended = await onTerminal(line, [[/Token: /, "\u0003"]]);
+    assert.equal(ended.code, 130, ended.shown);
+  });
+
+  it("fits a table to the terminal, in one colour with NO_COLOR", async () => {
+    const { code, shown } = await onTerminal("grandstand orgs list");
+    assert.equal(code, 0);
+    const lines = shown.split("\r\n");
+    assert.match(lines[0] ?? "", /^ID +NAME +ROLE +DEFAULT$/);
+    assert.match(lines[1] ?? "", /^o0 +Club 0 é+… +none/);
+    assert.ok(lines.every(line => line.length <= 60));
+    const colours = await onTerminal("grandstand orgs list", [], { NO_COLOR: "" });
+    assert.ok(colours.shown.startsWith("\u001b[1mID"));
+  });
+
+  it("ends well where a reader takes no more, or stdout is closed", async () => {
+    const piped = await onTerminal("grandstand orgs list | head -n 1");
+    assert.equal(piped.code, 0, piped.shown);
+    assert.equal(piped.shown.trimEnd().split("\n").length, 1);
+    const closed = await onTerminal("grandstand orgs list --json >&-");
+    assert.doesNotMatch(closed.shown, /at .*\.js:\d/);
+  });
+
+  it("ends a request at Ctrl-C", async () => {
+    const { code, shown } = await onTerminal("grandstand spaces list --org silent", [[asked, "\u0003"]]);
+    assert.equal(code, 130, shown);
+    assert.match(shown, /Interrupted/);
+  });
+
+  it("says that a file with profiles may be read by others", async () => {
+    const file = join(folder, "shared.json");
+    writeFileSync(file, '{"version": 1, "profiles": {}}', { mode: 0o644 });
+    const { code, shown } = await onTerminal("grandstand config list", [], { GRANDSTAND_CONFIG: file });
+    assert.equal(code, 0, shown);
+    assert.match(shown, /may be read by others: chmod 600/);
+  });
+});
