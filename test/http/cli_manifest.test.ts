@@ -384,8 +384,8 @@ describe("large manifests", () => {
   it("are finished after a failure between two batches", async t => {
     const stage = await openStage(t);
     const element = (index: number) =>
-      `{ key: q${index}, type: ask, data: { fields: { prompt: "{{q${(index + 1) % 800}}}" } } }`;
-    const elements = Array.from({ length: 800 }, (_, index) => element(index)).join(", ");
+      `{ key: q${index}, type: ask, data: { fields: { prompt: "{{q${(index + 1) % 510}}}" } } }`;
+    const elements = Array.from({ length: 510 }, (_, index) => element(index)).join(", ");
     stage.edit(
       "    events:\n",
       `    events:\n      - { key: large, name: Large, elements: [${elements}] }\n`,
@@ -399,7 +399,7 @@ describe("large manifests", () => {
     const { requests, json } = await stage.run("apply --yes --json");
     assert.equal(requests.filter(line => line.startsWith("POST")).length, 1);
     assert.deepEqual(todo(await stage.run("plan --json")), []);
-    const last = await attributesOf(stage, `elements/${rowOf({ json } as Outcome, "main/large/q799").id}`);
+    const last = await attributesOf(stage, `elements/${rowOf({ json } as Outcome, "main/large/q509").id}`);
     assert.equal(last.custom_fields[0].values.all, rowOf({ json } as Outcome, "main/large/q0").id);
   });
 });

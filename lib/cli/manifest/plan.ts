@@ -9,7 +9,7 @@ import { type Attribute, eventInstants, eventState, resources } from "../../auth
 import { documentDigest } from "../../directory/mod.ts";
 import { type ResourceObject, relation } from "../frame/control_api.ts";
 import type { Manifest, Wanted } from "./read.ts";
-import { type Fault, mapTexts, pathOfToken, tokenOf } from "./references.ts";
+import { type Fault, mapTexts, tokenOf } from "./references.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote, wrapperOf } from "./remote.ts";
 import { types } from "./schema.ts";
 import { digestsOf, isChangedElsewhere, patchOf, textOf, typesOf, unitsOf } from "./units.ts";
@@ -133,9 +133,11 @@ class Planner {
 
   /** Remembers what is applied; an app by its address, as its key may stand for another one later. */
   #digests(owned: ReadonlyMap<string, unknown>): string {
-    const key = pathOfToken(owned.get("app"));
-    const app = this.#manifest.wanted.find(({ kind, path }) => kind === "app" && path === key);
-    return digestsOf(app === undefined ? owned : new Map([...owned, ["app", app.attributes.spec_url]]));
+    const app = owned.get("app");
+    if (typeof app !== "string") return digestsOf(owned);
+    const wanted = this.#manifest.wanted.find(({ kind, path }) => kind === "app" && tokenOf(path) === app);
+    const address = wanted?.attributes.spec_url ?? this.#remote.addresses.get(app) ?? app;
+    return digestsOf(new Map([...owned, ["app", address]]));
   }
 
   #newAttributes(wanted: Wanted): Readonly<Record<string, unknown>> {
