@@ -17,6 +17,8 @@ export interface CliWorld extends TestPlatform {
   readonly variables: Readonly<Record<string, string>>;
   /** Runs a command line as the operator. */
   readonly cli: Cli;
+  /** Ids of the newest changes in organisation, space and project. */
+  audit(): Promise<readonly string[]>;
   /** Creates a record and returns its id. */
   create(
     path: string,
@@ -48,6 +50,12 @@ export async function openCliWorld(options: Parameters<typeof openPlatform>[1] =
     token,
     variables,
     cli: await openCli(world, undefined, token),
+    async audit() {
+      const places = [`organisations/${ids.organisation}`, `spaces/${ids.space}`, `projects/${ids.project}`];
+      const headers = { authorization: `Bearer ${token}` };
+      const lists = places.map(place => world.call(`/api/v2/${place}/audit`, { headers }));
+      return (await Promise.all(lists)).flatMap(({ json }) => json.data.map(({ id }: { id: string }) => id));
+    },
     async create(path, type, attributes, related = {}) {
       const relationships = Object.fromEntries(
         Object.entries(related).map(([name, [kind, id]]) => [name, to(kind, id)]),

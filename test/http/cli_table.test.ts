@@ -1,7 +1,7 @@
 /** What every command of the control API has in common, from the table of commands. */
 
 import assert from "node:assert/strict";
-import { afterEach, describe, it } from "node:test";
+import { after, afterEach, describe, it } from "node:test";
 import { Ajv } from "ajv";
 import { schemaOf } from "../../lib/cli/frame/output.ts";
 import { type CommandSpec, groups } from "../../lib/cli/mod.ts";
@@ -37,17 +37,21 @@ describe("every command of the control API", () => {
   });
 
   /** Opens a fresh platform with what the first example of a command needs. */
-  async function prepare(command: CommandSpec): Promise<Prepared> {
+  /** Opens a platform with what the first example of a command needs. */
+  async function prepare(command: CommandSpec, worlds: CliWorld[]): Promise<() => Prepared> {
     const world = await openCliWorld();
-    opened.push(world);
+    worlds.push(world);
     const example: CliExample = (await cliExamples[nameOf(command)]?.(world)) ?? {};
     const { variables = {}, files, answers } = example;
     const args = exampleArgs(command, { ...world.variables, ...variables });
-    const around = {
-      ...(files === undefined ? {} : { files: new Map(files) }),
-      ...(answers === undefined ? {} : { answers }),
-    };
-    return { world, args, around };
+    return () => ({
+      world,
+      args,
+      around: {
+        ...(files === undefined ? {} : { files: new Map(files) }),
+        ...(answers === undefined ? {} : { answers }),
+      },
+    });
   }
 
   it("has an example", () => {
@@ -62,8 +66,25 @@ describe("every command of the control API", () => {
     const flags = Object.entries(command.flags ?? {});
 
     describe(`grandstand ${nameOf(command)}`, () => {
+      const kept: CliWorld[] = [];
+      let shared: Promise<() => Prepared> | null = null;
+      after(async () => {
+        for (const world of kept) await world.dispose();
+      });
+
+      /** For what must change nothing: one platform. */
+      async function untouched(): Promise<Prepared> {
+        shared ??= prepare(command, kept);
+        return (await shared)();
+      }
+
+      /** For what may change something: a fresh platform. */
+      async function fresh(): Promise<Prepared> {
+        return command.changes === undefined ? await untouched() : (await prepare(command, opened))();
+      }
+
       it("works as its first example says, with the number of requests of the table", async () => {
-        const { world, args, around } = await prepare(command);
+        const { world, args, around } = await fresh();
         const { code, stderr, requests } = await world.cli(args, around);
         assert.equal(code, 0, stderr);
         assert.equal(requests.length, command.requests, requests.join("\n"));
@@ -71,7 +92,7 @@ describe("every command of the control API", () => {
 
       it("prints one document of its schema with --json, on a terminal and off", async () => {
         for (const isTerminal of [false, true]) {
-          const { world, args, around } = await prepare(command);
+          const { world, args, around } = await fresh();
           const outcome = await world.cli(["--json", ...args], { ...around, isTerminal });
           assert.equal(outcome.code, 0, outcome.stderr);
           assert.equal(outcome.stdout.split("\n").length, 2);
@@ -81,13 +102,13 @@ describe("every command of the control API", () => {
       });
 
       it("prints nothing to stderr with --quiet", async () => {
-        const { world, args, around } = await prepare(command);
+        const { world, args, around } = await fresh();
         const { code, stderr } = await world.cli([...args, "--quiet"], around);
         assert.deepEqual([code, stderr], [0, ""]);
       });
 
       it("refuses wrong usage before any request", async () => {
-        const { world, args, around } = await prepare(command);
+        const { world, args, around } = await untouched();
         const required = flags.filter(([, spec]) => spec.required === true && spec.profile === undefined);
         const wrong: [readonly string[], RegExp][] = [
           [[...args, "--profil", "x"], /There is no --profil\. Did you mean --profile\?/],
@@ -117,7 +138,7 @@ describe("every command of the control API", () => {
           [412, "precondition_failed", 7],
           [500, "internal_error", 1],
         ] as const;
-        const { world, args, around } = await prepare(command);
+        const { world, args, around } = await untouched();
         for (const [status, code, exit] of statuses) {
           const outcome = await world.cli([...args, "--json"], { ...around, ...refusing(status, code) });
           assert.deepEqual([outcome.code, outcome.stdout], [exit, ""], `${status}: ${outcome.stderr}`);
@@ -129,7 +150,7 @@ describe("every command of the control API", () => {
       });
 
       it("tries again where the platform is busy, no earlier than it says", async () => {
-        const { world, args, around } = await prepare(command);
+        const { world, args, around } = await fresh();
         const pauses: number[] = [];
         const refused = new Set<string>();
         const { code, stderr } = await world.cli(args, {
@@ -148,7 +169,7 @@ describe("every command of the control API", () => {
 
       if ("yes" in (command.flags ?? {})) {
         it("changes nothing without consent", async () => {
-          const { world, args, around } = await prepare(command);
+          const { world, args, around } = await untouched();
           for (const [answers, exit] of [
             [undefined, 2],
             [["n"], 10],
@@ -171,11 +192,13 @@ describe("every command of the control API", () => {
 
       if ("dry-run" in (command.flags ?? {})) {
         it("changes nothing with --dry-run", async () => {
-          const { world, args, around } = await prepare(command);
+          const { world, args, around } = await untouched();
+          const before = await world.audit();
           const { code, stderr, requests } = await world.cli([...args, "--dry-run"], around);
           assert.equal(code, 0, stderr);
           const writes = requests.filter(one => !one.startsWith("GET ") && !one.includes("dry_run=true"));
           assert.deepEqual(writes, []);
+          assert.deepEqual(await world.audit(), before);
         });
       }
     });
