@@ -87,6 +87,7 @@ function isByLocale(value: unknown): value is Field["values"] {
   return names.length > 0 && names.every(name => localeShape.test(name));
 }
 
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+/** True for objects that are no lists. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

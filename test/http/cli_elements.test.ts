@@ -138,9 +138,6 @@ describeOnStores("commands about elements", open => {
       elements.filter((one: Row) => one.parent !== null).map((one: Row) => [one.name, one.parent]),
       ["child", "m1", "m590"].map(name => [name, rail]),
     );
-    const whole = await withFile(show, text);
-    assert.equal((await show.run(line, whole)).requests.length, 3);
-    assert.equal((await show.run(`${line} --json`, whole)).requests.length, 6);
   });
 
   it("name every error of a file with line and column, and write nothing", async t => {

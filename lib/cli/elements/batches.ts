@@ -5,6 +5,7 @@
  */
 
 import { jsonPointer } from "../../errors/mod.ts";
+import { isMap } from "../element_content.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, ResourceObject, Write } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
@@ -166,11 +167,6 @@ export function mapTree(
   return Object.fromEntries(
     members.map(([key, member]) => [key, mapTree(member, replace, pointer + jsonPointer(key))]),
   );
-}
-
-/** True for objects that are no lists. */
-export function isMap(value: unknown): value is Attributes {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the local ids in the value of an attribute. */

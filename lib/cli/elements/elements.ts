@@ -1,5 +1,6 @@
 /** Commands about elements. */
 
+import { isMap } from "../element_content.ts";
 import { eventFlag } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
@@ -7,7 +8,7 @@ import { documentOf, pathOf, type ResourceObject, relation } from "../frame/cont
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
 import { applyElements, exportElements, isDraft, missingFile, readFile, requireActive } from "./apply.ts";
-import { changeOf, isMap, listElements, mapTree, sendOperations } from "./batches.ts";
+import { changeOf, listElements, mapTree, sendOperations } from "./batches.ts";
 import { cloneFrom, cloneGroup } from "./copy.ts";
 import {
   type Item,
@@ -207,14 +208,13 @@ async function publishOne(context: CliContext, elementId: string, isDryRun: bool
   const api = await context.api();
   const within = { kind: "element", id: elementId } as const;
   const { data: element, included } = await api.get(pathOf(within), { include: "event" });
-  const { content_type: type, state } = element.attributes;
-  const row = { level: relation(element, "parent") === null ? 0 : 1, id: elementId, type };
-  if (!isDraft(element) && state !== "future") return { data: [{ ...row, result: `already ${state}` }] };
+  const { state } = element.attributes;
+  if (!isDraft(element) && state !== "future") return { data: [rowOf(element, `already ${state}`)] };
   const event = included("events", relation(element, "event"));
   if (event !== undefined) requireActive(event);
   const document = documentOf("elements", { action: "publish" }, { id: elementId });
   await api.write("PATCH", pathOf(within), { within, document, isDryRun });
-  return { data: [{ ...row, result: isDryRun ? "would be published" : "published" }] };
+  return { data: [rowOf(element, isDryRun ? "would be published" : "published")] };
 }
 
 async function publishAll(context: CliContext, eventId: string, isDryRun: boolean): Promise<CliResult> {
@@ -234,18 +234,18 @@ async function publishAll(context: CliContext, eventId: string, isDryRun: boolea
   const ordered = [...(first ?? []), ...(last ?? [])];
   const operations = ordered.map(({ id }) => changeOf({ ref: { id }, attributes: { action: "publish" } }));
   await sendOperations(context, operations, { within, isDryRun });
-  const rowOf = (element: ResourceObject, result: string) => ({
-    level: relation(element, "parent") === null ? 0 : 1,
-    id: element.id,
-    type: element.attributes.content_type,
-    result,
-  });
   const waiting = drafts.filter(isWaiting);
   const data = [
     ...ordered.map(element => rowOf(element, isDryRun ? "would be published" : "published")),
     ...waiting.map(element => rowOf(element, "waits for scheduled children")),
   ];
   return { data, notes: data.length === 0 ? ["Nothing to publish"] : [] };
+}
+
+function rowOf(element: ResourceObject, result: string) {
+  const { id, attributes } = element;
+  const level = relation(element, "parent") === null ? 0 : 1;
+  return { level, id, type: attributes.content_type, result };
 }
 
 /** Commands that begin with `elements`. */

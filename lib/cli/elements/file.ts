@@ -9,9 +9,9 @@ import * as v from "valibot";
 import { resources } from "../../authoring/mod.ts";
 import { jsonPointer } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
-import { attributesOf, type ElementContent } from "../element_content.ts";
+import { attributesOf, type ElementContent, isMap } from "../element_content.ts";
 import { suggestion } from "../frame/suggest.ts";
-import { type Attributes, isMap, mapTree, refsIn } from "./batches.ts";
+import { type Attributes, mapTree, refsIn } from "./batches.ts";
 
 /** A fault of a file. */
 export interface FileFault {

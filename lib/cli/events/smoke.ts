@@ -2,7 +2,7 @@
 
 import type { ContentType } from "../../authoring/mod.ts";
 import { attributesOf } from "../element_content.ts";
-import { contentsOf, templateOf, variablesIn } from "../elements/types.ts";
+import { contentsOf } from "../elements/types.ts";
 import { whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { documentOf, pathOf, type ResourceObject } from "../frame/control_api.ts";
@@ -149,9 +149,12 @@ async function tryType(
 ): Promise<Tried> {
   const api = await context.api();
   const { content_type: name } = type;
+  const contents = attributesOf(
+    contentsOf(type, (property, nth) => sampleOf(property, nth, context.clock(), earlier)),
+  );
   let id: string | null = null;
   try {
-    const attributes = { content_type: name, name: `${prefix}${name}`, ...contentOf(type, context, earlier) };
+    const attributes = { content_type: name, name: `${prefix}${name}`, ...contents };
     const { data: element } = await api.write("POST", "/elements", {
       within: { kind: "event", id: event.id },
       document: documentOf("elements", attributes, { related: { event: { type: "events", id: event.id } } }),
@@ -170,17 +173,6 @@ async function tryType(
     const [create, publish] = id === null ? ["failed", "skipped"] : ["ok", "failed"];
     return { type: name, id, create, publish, error: [error.message, ...details].join("; ") };
   }
-}
-
-/** Returns contents for a type: its template where that has no variables, else values that fit its fields. */
-function contentOf(type: ContentType, { clock }: CliContext, earlier: string | null) {
-  const { type: _, name: __, ...template } = templateOf(type);
-  const item =
-    (type.templates ?? []).length > 0 && variablesIn(template).length === 0
-      ? template
-      : contentsOf(type, (property, nth) => sampleOf(property, nth, clock(), earlier));
-  const { question, options, fields, ...others } = item;
-  return { ...others, ...attributesOf({ question, options, fields } as Parameters<typeof attributesOf>[0]) };
 }
 
 type Property = Parameters<Parameters<typeof contentsOf>[1]>[0];
