@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createControl } from "../../lib/control/mod.ts";
 import { createPlatform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
@@ -81,6 +82,37 @@ describeOnEveryStore("access tokens", open => {
       await world.call("/api/v2/access_tokens", { ...options, body }),
     ];
     assert.notEqual(first.json.data.attributes.token, second.json.data.attributes.token);
+  });
+
+  it("are read again together with their owners", async t => {
+    const trips: string[][] = [];
+    const world = await openPlatform(async clock => {
+      const store = await open(clock);
+      const { read } = store;
+      let waiting = 0;
+      // What is asked for at once is one round trip.
+      const counted = async (...[partition, queries]: Parameters<typeof read>) => {
+        if (waiting++ === 0) trips.push([]);
+        trips.at(-1)?.push(partition);
+        await setImmediate();
+        waiting--;
+        return await read.call(store, partition, queries);
+      };
+      return Object.assign(store, { read: counted });
+    });
+    t.after(() => world.dispose());
+    const { authors } = world.platform;
+    const { id: userId } = await authors.findOrCreate("op@example.com");
+    const { token } = await authors.createToken({ userId, name: "Test" });
+    const tripsOf = async () => {
+      trips.length = 0;
+      assert.equal((await world.call("/api/v2/me", { token })).status, 200);
+      return trips.map(({ length }) => length);
+    };
+    assert.deepEqual(await tripsOf(), [1, 1]);
+    assert.deepEqual(await tripsOf(), []);
+    world.clock.advance(1_000);
+    assert.deepEqual(await tripsOf(), [2]);
   });
 
   it("and roles end within a second in every process", async t => {

@@ -102,6 +102,8 @@ export class Authors {
   readonly #pepper: Uint8Array;
   readonly #emailKey: Uint8Array;
   readonly #verified: Cache<CachedAuthor | null>;
+  /** The owners of tokens, so that both are read at once the next time. */
+  readonly #owners = new Cache<string>({ entriesMax: cachedMax });
 
   constructor(options: AuthorsOptions) {
     this.#options = options;
@@ -269,10 +271,15 @@ export class Authors {
   }
 
   async #load(id: string): Promise<CachedAuthor | null> {
-    const [stored] = await this.#options.store.read(tokenPartition(id), [{ type: "record", key: tokenKey }]);
+    const owner = this.#owners.get(id);
+    const [[stored], known] = await Promise.all([
+      this.#options.store.read(tokenPartition(id), [{ type: "record", key: tokenKey }]),
+      owner === undefined ? null : this.user(owner),
+    ]);
     if (stored === null) return null;
     const { tag, ...token } = JSON.parse(stored.value) as StoredToken;
-    const user = await this.user(token.userId);
+    const user = known ?? (await this.user(token.userId));
+    this.#owners.set(id, token.userId);
     return user === null ? null : { user, token, tag };
   }
 
