@@ -265,6 +265,10 @@ describeOnEveryStore("assets", open => {
     assert.equal(again.headers.get("etag"), '"v2"');
     const unknown = await change("POST", ids.event);
     assert.equal(unknown.status, 404);
+    assert.equal(unknown.json.errors[0].source.pointer, "/data");
+    const dry = { method: "DELETE", body: { data: [{ type: "tags", id: logos }] } };
+    assert.equal((await call(`${path}?dry_run=true`, dry)).status, 200);
+    assert.deepEqual(await tags(), ["Logos", "Goals"]);
     assert.equal((await change("DELETE", logos)).status, 204);
     assert.deepEqual(await tags(), ["Goals"]);
     const tagged = (tagId: string) => call(`/spaces/${ids.space}/assets?filter%5Btag%5D=${tagId}`);
