@@ -95,8 +95,8 @@ export function createClient(
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
           ...(stream === undefined ? {} : { body: stream(), duplex: "half" }),
-          // A redirect would send the credentials elsewhere.
-          redirect: "manual",
+          // A redirect would send the credentials elsewhere. Node keeps all that is streamed unless redirects are errors.
+          redirect: stream === undefined ? "manual" : "error",
           signal: AbortSignal.any([context.timeLimit(ask.timeoutMs ?? timeoutMs), context.interruption()]),
         });
       const { response, text } = await sendWithRetries(request, context, {

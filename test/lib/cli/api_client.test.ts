@@ -64,6 +64,9 @@ describe("the server of commands", () => {
       ["gsk_1", "gss_1", "application/json", "*"],
     );
     assert.equal(await request.text(), '{"b":1}');
+    await server.send("/a", { method: "POST", stream: () => new Blob(["file"]).stream() });
+    assert.equal(seen[1]?.redirect, "error");
+    assert.equal(await seen[1]?.text(), "file");
   });
 
   it(`is given up after ${30_000} ms`, async () => {
