@@ -38,7 +38,7 @@ const planCommand: CommandSpec = {
   flags: {
     file: fileFlag,
     space,
-    out: { value: "path", description: "Keep the plan in a file for apply --plan" },
+    out: { value: "path", description: "Keep the plan in a file for apply --plan; - is stdout" },
     "exit-code": { description: "Exit with 3 if there is something to do" },
   },
   variables,
@@ -51,13 +51,15 @@ const planCommand: CommandSpec = {
     const { readManifest } = await import("./manifest/read.ts");
     const { file = defaultFile } = flags;
     const plan = await madePlan(await readManifest(file, context), flags, context);
-    if (flags.out !== undefined) {
-      const { savedPlan } = await import("./manifest/saved.ts");
-      const saved = savedPlan(plan, file.replace(/[^/]*$/, ""), Math.floor(context.clock() / 1_000));
-      await context.files.writeText(flags.out, `${JSON.stringify(saved, null, 2)}\n`);
-    }
     const result = resultOf(plan);
-    return "exit-code" in flags && changesOf(plan).length > 0 ? { ...result, exit: exits.differs } : result;
+    const exit = "exit-code" in flags && changesOf(plan).length > 0 ? exits.differs : exits.ok;
+    if (flags.out === undefined) return { ...result, exit };
+    const { savedPlan } = await import("./manifest/saved.ts");
+    const saved = savedPlan(plan, file.replace(/[^/]*$/, ""), Math.floor(context.clock() / 1_000));
+    const text = `${JSON.stringify(saved, null, 2)}\n`;
+    if (flags.out === "-") return { ...result, exit, shown: text };
+    await context.files.writeText(flags.out, text);
+    return { ...result, exit };
   },
 };
 

@@ -415,7 +415,7 @@ describe("saved plans", () => {
     assert.deepEqual(todo(await stage.run("plan --json")), []);
     stage.files.set("plan.json", plan);
     assert.match(await stage.refused("apply --plan plan.json --yes", 7), /main exists now/);
-    await stage.run("plan --out noop.json");
+    stage.files.set("noop.json", (await stage.run("plan --out -")).stdout);
     await stage.run("apply --plan noop.json");
     assert.match(await stage.refused("apply --plan none.json --yes", 2), /There is no file none.json/);
     assert.match(await stage.refused("apply --plan settings.json --yes", 8), /is no plan/);

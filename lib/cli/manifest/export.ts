@@ -9,7 +9,7 @@ import { mapConcurrent } from "../../background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { type ControlApi, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { escaped, mapTexts } from "./references.ts";
-import { annotationOf, keyAnnotation, wrapperOf } from "./remote.ts";
+import { annotationOf, keyAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
 
 type Plain = Record<string, unknown>;
@@ -86,7 +86,7 @@ function plainElements(elements: readonly ResourceObject[], manifestId: string):
   const keys = keysOf(elements, manifestId, "element");
   return elements.map(element => {
     const { content_type: type, published_at } = element.attributes;
-    const children = elements.filter(each => wrapperOf(each) === element.id);
+    const children = elements.filter(each => relation(each, "parent") === element.id);
     const data = dataOf(element.attributes as ElementContent);
     return {
       ...{ key: keys.get(element.id), id: element.id, type },
@@ -161,12 +161,12 @@ function keysOf(
 }
 
 function slug(text: unknown, otherwise: string): string {
-  const words = String(text ?? "")
-    .normalize("NFKD")
-    .toLowerCase();
-  const made = words
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, 40)
-    .replace(/^-+|-+$/g, "");
-  return made === "" ? otherwise.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "one" : made;
+  const words = [text ?? "", otherwise, "one"].map(each => String(each).normalize("NFKD").toLowerCase());
+  const keys = words.map(each =>
+    each
+      .replace(/[^a-z0-9]+/g, "-")
+      .slice(0, 40)
+      .replace(/^-+|-+$/g, ""),
+  );
+  return keys.find(key => key !== "") ?? otherwise;
 }

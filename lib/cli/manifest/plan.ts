@@ -10,7 +10,7 @@ import { documentDigest } from "../../directory/mod.ts";
 import { type ResourceObject, relation } from "../frame/control_api.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import { type Fault, mapTexts, tokenOf } from "./references.ts";
-import { annotationOf, appliedAnnotation, keyAnnotation, type Remote, wrapperOf } from "./remote.ts";
+import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
 import { types } from "./schema.ts";
 import { digestsOf, isChangedElsewhere, patchOf, textOf, typesOf, unitsOf } from "./units.ts";
 
@@ -156,7 +156,7 @@ class Planner {
   #wrapperOf({ path }: Wanted, remote: ResourceObject | null): string | null | undefined {
     const wrapper = this.#wrappers.get(path);
     if (wrapper !== undefined) return tokenOf(wrapper.path);
-    const id = remote === null ? null : wrapperOf(remote);
+    const id = remote === null ? null : relation(remote, "parent");
     const former = this.#manifest.wanted.find(one => this.#remote.found.get(one.path)?.id === id);
     return id !== null && former?.children != null ? null : undefined;
   }
@@ -191,7 +191,7 @@ class Planner {
 
   #unitsOf(kind: Wanted["kind"], remote: ResourceObject, tokens = this.#tokens): Map<string, unknown> {
     const units = unitsOf(kind, this.#tokenised(remote.attributes, tokens));
-    if (kind === "element") units.set("parent", this.#tokenised(wrapperOf(remote), tokens));
+    if (kind === "element") units.set("parent", this.#tokenised(relation(remote, "parent"), tokens));
     if (kind !== "project") return units;
     units.set("settings", remote.meta?.settings_digest);
     units.set("app", this.#tokenised(relation(remote, "app"), tokens));
@@ -213,7 +213,7 @@ class Planner {
     const children = this.#manifest.wanted.filter(({ path }) => this.#wrappers.get(path) === wanted);
     const managed = children.map(({ path }) => this.#remote.found.get(path)?.id);
     const others = (this.#remote.elements.get(relation(remote ?? nothing, "event") ?? "") ?? []).filter(
-      one => remote !== null && wrapperOf(one) === remote.id && !managed.includes(one.id),
+      one => remote !== null && relation(one, "parent") === remote.id && !managed.includes(one.id),
     );
     const isHeld = others.some(one => !isPublished(one)) || children.some(one => !this.#willBePublished(one));
     return isHeld ? "waits for its children to be published" : true;

@@ -2,7 +2,7 @@
 
 import { type Attribute, resources } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
-import { type ControlApi, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import { type ControlApi, pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import type { Fault } from "./references.ts";
@@ -126,9 +126,4 @@ function matchOf(
     hint: `Remove one of them, or its annotation ${keyAnnotation}`,
     next: `grandstand annotations delete ${kind} ${another.id} ${keyAnnotation}`,
   });
-}
-
-/** Returns the id of the wrapper of an element, or null. */
-export function wrapperOf(element: ResourceObject): string | null {
-  return relation(element, "parent");
 }
