@@ -17,10 +17,17 @@ export const terminal: CliTerminal = {
   },
   print(text) {
     clearStatus();
-    return new Promise(resolve => {
-      // A reader that is gone, such as `head`, ends the output and is no failure.
-      process.stdout.once("error", () => resolve());
-      process.stdout.write(text, () => resolve());
+    return new Promise((resolve, reject) => {
+      const settle = (error?: NodeJS.ErrnoException | null): void => {
+        // A reader that is gone, such as `head`, ends the output and is no failure.
+        if (error === undefined || error === null || error.code === "EPIPE") resolve();
+        else
+          reject(
+            new CliError(exits.failed, `Cannot write the output: ${error.code}`, { code: "not_printed" }),
+          );
+      };
+      process.stdout.once("error", settle);
+      process.stdout.write(text, settle);
     });
   },
   warn(text) {

@@ -121,10 +121,13 @@ export class ControlApi {
   async all(path: string, query: Query = {}): Promise<Listing> {
     const data: ResourceObject[] = [];
     const pages: Document<readonly ResourceObject[]>[] = [];
+    const asked = new Set<string>();
     let next: string | null = path + queryText({ "page[count]": String(pageCount), ...query });
     while (next !== null && data.length < rowsMax) {
+      asked.add(next);
       const page: Document<readonly ResourceObject[]> & { readonly next: string | null } =
         await this.#ask<readonly ResourceObject[]>(next);
+      if (!Array.isArray(page.data) || (page.next !== null && asked.has(page.next))) throw unknownAnswer();
       pages.push(page);
       data.push(...page.data);
       next = page.data.length === 0 ? null : page.next;
@@ -251,7 +254,7 @@ export class ControlApi {
   async #ask<D>(path: string, ask: ApiRequest = {}): Promise<Document<D> & { readonly next: string | null }> {
     const { status, json, etag } = await this.#answer(path, { headers: { accept: jsonApiType }, ...ask });
     const { data, included = [], links, meta = {} } = json ?? {};
-    if (data === undefined && json !== null) throw unknownAnswer();
+    if (json !== null && !(isLinkage(data) && isLinkage(included))) throw unknownAnswer();
     const byKey = new Map(included.map(one => [`${one.type}/${one.id}`, one]));
     return {
       status,
@@ -272,6 +275,7 @@ export class ControlApi {
   /** @throws {CliError} The link leads to another server. */
   #pathOf(link: string): string {
     const origin = `${this.url}${base}`;
+    if (!URL.canParse(link, `${origin}/`)) throw unknownAnswer();
     const { href } = new URL(link, `${origin}/`);
     if (href.startsWith(`${origin}/`)) return href.slice(origin.length);
     throw new CliError(exits.failed, "The next page of the list is on another server", {
@@ -279,6 +283,12 @@ export class ControlApi {
       hint: "Set the public URL of the platform to the address that is called",
     });
   }
+}
+
+/** True for null, a resource or a list of them. */
+function isLinkage(data: unknown): boolean {
+  const isOne = (one: unknown): boolean => typeof (one as Partial<Identifier> | null)?.id === "string";
+  return data === null || (Array.isArray(data) ? data.every(isOne) : isOne(data));
 }
 
 interface AnyDocument {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { cleanJson } from "./clean.ts";
 import { relativeTime } from "./times.ts";
 
 /** The type of a field; a `?` behind it allows null. `time` is ISO 8601 in UTC, `json` anything. */
@@ -63,8 +64,7 @@ export function schemaOf(output: Output): object {
 
 /** Formats data as a table or text. `now`, in Unix ms, makes times relative; null leaves them as they are. */
 export function shownAs(output: Output, data: unknown, now: number | null): Rows | string {
-  if (!("fields" in output))
-    return output.kind === "text" ? `${data}\n` : `${JSON.stringify(data, null, 2)}\n`;
+  if (!("fields" in output)) return output.kind === "text" ? `${data}\n` : `${cleanJson(data, 2)}\n`;
   const shown = Object.entries(output.fields).filter(([, [heading]]) => heading !== null);
   const records = (output.kind === "rows" ? data : [data]) as readonly Readonly<Record<string, unknown>>[];
   return {

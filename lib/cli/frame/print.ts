@@ -4,7 +4,7 @@
  * @module
  */
 
-import { clean } from "./clean.ts";
+import { clean, cleanJson } from "./clean.ts";
 import type { CliResult } from "./command.ts";
 import { type CliError, exits } from "./errors.ts";
 import { type Output, type Rows, shownAs } from "./output.ts";
@@ -25,7 +25,7 @@ export interface PrintOptions {
 /** Formats the data of a command for stdout. */
 export function printedResult(result: CliResult, output: Output, options: PrintOptions): string {
   const { data, meta = {} } = result;
-  if (options.isJson) return `${JSON.stringify({ data, meta })}\n`;
+  if (options.isJson) return `${cleanJson({ data, meta })}\n`;
   const shown = result.shown ?? shownAs(output, data, options.isTerminal ? options.now : null);
   return typeof shown === "string" ? shown : table(shown, options);
 }
@@ -36,7 +36,7 @@ export function printedError({ exit, message, options }: CliError, isJson: boole
   if (isJson) {
     const retryable = exit === exits.unavailable;
     const error = { code, status, message, hint, next, retryable, details, request_id: requestId };
-    return `${JSON.stringify({ error })}\n`;
+    return `${cleanJson({ error })}\n`;
   }
   const lines = [
     message,
