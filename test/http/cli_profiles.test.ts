@@ -310,3 +310,22 @@ describe("grandstand help", () => {
     }
   });
 });
+
+describe("lists", () => {
+  it("go on behind an empty page, and end where pages are empty without end", async () => {
+    const world = await open();
+    const page = (data: readonly unknown[], next: string | null): Response =>
+      Response.json({ data, links: { next } }, { headers: { "content-type": "application/vnd.api+json" } });
+    const space = { type: "spaces", id: "s1", attributes: { name: "One" } };
+    const found = await world.cli("spaces list --json", {
+      fetch: async ({ url }) =>
+        url.includes("cursor") ? page([space], null) : page([], "http://127.0.0.1/api/v2/more?cursor=1"),
+    });
+    assert.deepEqual([found.code, found.json.data.length, found.json.meta.truncated], [0, 1, false]);
+    let count = 0;
+    const endless = await world.cli("spaces list --json", {
+      fetch: async () => page([], `http://127.0.0.1/api/v2/more?cursor=${++count}`),
+    });
+    assert.deepEqual([endless.code, count, endless.json.meta.truncated], [0, 1_000, true]);
+  });
+});

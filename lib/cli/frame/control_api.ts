@@ -19,6 +19,8 @@ import { type AllowEntry, tokenOf } from "./profile.ts";
 const base = "/api/v2";
 /** Most records that a list returns. */
 const rowsMax = 10_000;
+/** Most pages of a list, with empty ones among them. */
+const pagesMax = 1_000;
 /** Records asked for at a time, as many as a page may have. */
 const pageCount = 100;
 const atomicType = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
@@ -123,17 +125,18 @@ export class ControlApi {
     const pages: Document<readonly ResourceObject[]>[] = [];
     const asked = new Set<string>();
     let next: string | null = path + queryText({ "page[count]": String(pageCount), ...query });
-    while (next !== null && data.length < rowsMax) {
+    // A page may be empty before the end: a filter looks at so many records a page.
+    while (next !== null && data.length < rowsMax && pages.length < pagesMax) {
       asked.add(next);
       const page: Document<readonly ResourceObject[]> & { readonly next: string | null } =
         await this.#ask<readonly ResourceObject[]>(next);
       if (!Array.isArray(page.data) || (page.next !== null && asked.has(page.next))) throw unknownAnswer();
       pages.push(page);
       data.push(...page.data);
-      next = page.data.length === 0 ? null : page.next;
+      next = page.next;
     }
     const isTruncated = next !== null;
-    if (isTruncated) this.#context.note(`Only the first ${rowsMax} are shown`);
+    if (isTruncated) this.#context.note(`Only the first ${data.length} are shown`);
     const included: Document["included"] = (type, id) => {
       for (const page of pages) {
         const found = page.included(type, id);
