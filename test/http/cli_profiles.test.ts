@@ -319,12 +319,18 @@ describe("lists", () => {
     const space = { type: "spaces", id: "s1", attributes: { name: "One" } };
     const found = await world.cli("spaces list --json", {
       fetch: async ({ url }) =>
-        url.includes("cursor") ? page([space], null) : page([], "http://127.0.0.1/api/v2/more?cursor=1"),
+        url.includes("cursor") ? page([space], null) : page([], "/api/v2/more?cursor=1"),
     });
+    assert.equal(found.code, 0, found.stderr);
     assert.deepEqual([found.code, found.json.data.length, found.json.meta.truncated], [0, 1, false]);
+    const { code, requests } = await world.cli("spaces list --control-url http://localhost:8080", {
+      fetch: async ({ url }) =>
+        url.includes("cursor") ? page([space], null) : page([], "http://127.0.0.1:8080/api/v2/more?cursor=1"),
+    });
+    assert.deepEqual([code, requests.at(-1)], [0, "GET /api/v2/more?cursor=1"]);
     let count = 0;
     const endless = await world.cli("spaces list --json", {
-      fetch: async () => page([], `http://127.0.0.1/api/v2/more?cursor=${++count}`),
+      fetch: async () => page([], `/api/v2/more?cursor=${++count}`),
     });
     assert.deepEqual([endless.code, count, endless.json.meta.truncated], [0, 1_000, true]);
   });

@@ -280,7 +280,8 @@ export class ControlApi {
     const origin = `${this.url}${base}`;
     if (!URL.canParse(link, `${origin}/`)) throw unknownAnswer();
     const { href } = new URL(link, `${origin}/`);
-    if (href.startsWith(`${origin}/`)) return href.slice(origin.length);
+    const [own, other] = [localForm(`${origin}/`), localForm(href)];
+    if (other.startsWith(own)) return other.slice(own.length - 1);
     throw new CliError(exits.failed, "The next page of the list is on another server", {
       code: "wrong_answer",
       hint: "Set the public URL of the platform to the address that is called",
@@ -331,6 +332,11 @@ export function documentOf(
 /** Writes the path of a resource. */
 export function pathOf({ kind, id }: Target, ...more: readonly string[]): string {
   return ["", kinds[kind].path, encodeURIComponent(id), ...more].join("/");
+}
+
+/** Writes the names of this machine alike: a platform without a public URL links to one of them. */
+function localForm(url: string): string {
+  return url.replace(/^http:\/\/(localhost|\[::1\])(?=[:/])/, "http://127.0.0.1");
 }
 
 function queryText(query: Query): string {
