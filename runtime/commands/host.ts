@@ -16,7 +16,7 @@ export const host: CliHost = {
   pause: ms => setTimeout(ms),
   random: Math.random,
   uniqueId: () => crypto.randomUUID(),
-  timeLimit: ms => AbortSignal.timeout(ms),
+  timeLimit: ms => AbortSignal.timeout(Math.ceil(ms)),
   clock: Date.now,
   variables: process.env,
   files,

@@ -15,6 +15,17 @@ const server = createServer((request, response) => {
   const isKnown = request.headers.authorization === "Bearer gst_1_secret";
   response.statusCode = isKnown ? 200 : 401;
   response.setHeader("content-type", "application/vnd.api+json");
+  if (isKnown && request.method === "POST") {
+    let rows = -1;
+    request.on("data", (chunk: Buffer) => {
+      rows += chunk.toString().split("\n").length - 1;
+    });
+    request.on("end", () => {
+      const summary = { total: rows, changed: rows, unchanged: 0, failed: 0, unknown: 0 };
+      response.end(`${JSON.stringify({ summary })}\n`);
+    });
+    return;
+  }
   const errors = [{ status: "401", code: "unauthenticated", detail: "No" }];
   response.end(JSON.stringify(isKnown ? { data: [organisation], links: { next: null } } : { errors }));
 });
@@ -65,6 +76,20 @@ for (const { name, command, skip } of runtimes) {
       assert.match(wrong.stderr, /wrong\.yaml:2:\d+ \/metrics\/0/);
       const piped = await run(["loyalty", "validate", "-"], {}, "metrics: []\n");
       assert.equal(piped.code, 0, piped.stderr);
+    });
+
+    it("sends a file and reads lines", async () => {
+      const file = join(folder, "users.csv");
+      writeFileSync(file, `userId\n${"fan\n".repeat(50_001)}`);
+      for (const [path, input] of [
+        [file, ""],
+        ["-", "userId\nfan\n"],
+      ] as const) {
+        const args = ["users", "import", path, "--org", "o1", "--format", "csv", "--json"];
+        const { code, stdout, stderr } = await run(args, {}, input);
+        assert.equal(code, 0, stderr);
+        assert.equal(JSON.parse(stdout).meta.summary.total, path === "-" ? 1 : 50_001);
+      }
     });
 
     it("ends with a code for each kind of failure", async () => {
