@@ -49,10 +49,13 @@ export class CliError extends Error {
   readonly exit: Exit;
   readonly options: CliErrorOptions;
 
+  /** Lines of the message behind the first one become details. */
   constructor(exit: Exit, message: string, options: CliErrorOptions) {
-    super(message);
+    const [first = "", ...others] = message.split("\n");
+    super(first);
     this.exit = exit;
-    this.options = options;
+    const details = [...others.map(line => line.trim()), ...(options.details ?? [])];
+    this.options = details.length === 0 ? options : { ...options, details };
   }
 }
 
