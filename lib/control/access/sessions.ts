@@ -17,6 +17,7 @@ import { codeAgeMsMax, type IdentityContext } from "../../identity/mod.ts";
 import { platformPartition } from "../../storage/mod.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
 import type { ControlServices } from "../services.ts";
+import { mismatch } from "../write_calls.ts";
 import { tokenObject } from "./routes.ts";
 
 /** Life of the token of a login, in seconds: 30 days. */
@@ -66,13 +67,14 @@ function createRoute({ services, login, random }: SessionRoutesContext): AnyRout
       "Mails a code to an authoring user, for 10 minutes. The answer is the same for unknown addresses.",
     auth: open,
     body: {
-      schema: bodyOf("NewSession", { email: v.pipe(email, v.description("Address of the person")) }),
+      ...bodyOf("NewSession", { email: v.pipe(email, v.description("Address of the person")) }),
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "sessions", attributes: { email: "sam@example.com" } } },
     },
     responses: { 201: { description: "The login, which waits for the code", schema: SessionSchema } },
-    errors: ["rate_limited", "storage_unavailable"],
+    errors: ["conflict", "rate_limited", "storage_unavailable"],
     handle: async ({ body, info }) => {
+      requireSession(body.data);
       const { email } = body.data.attributes;
       const attempt = await limiter.attempt("forgot", {
         projectId: attemptsOf,
@@ -108,15 +110,16 @@ function verifyRoute({ services, login }: SessionRoutesContext): AnyRoute {
     auth: open,
     params: v.object({ sessionId: v.pipe(v.string(), v.description("Id of the login"), v.maxLength(100)) }),
     body: {
-      schema: bodyOf("SessionCode", {
+      ...bodyOf("SessionCode", {
         code: v.pipe(v.string(), v.maxLength(20), v.description("The mailed code")),
       }),
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "sessions", attributes: { code: "12345678" } } },
     },
     responses: { 201: { description: "The token", schema: documentSchema(resources.access_tokens) } },
-    errors: ["invalid_code", "rate_limited", "storage_unavailable"],
+    errors: ["conflict", "invalid_code", "rate_limited", "storage_unavailable"],
     handle: async ({ body, params: { sessionId }, info }) => {
+      requireSession(body.data);
       await limiter.attempt("confirm", { projectId: attemptsOf, address: info.address });
       const partition = sessionPartition(sessionId);
       const [stored] = await services.store.read(partition, [{ type: "record", key: sessionKey }]);
@@ -134,8 +137,14 @@ function verifyRoute({ services, login }: SessionRoutesContext): AnyRoute {
 }
 
 function bodyOf<E extends v.ObjectEntries>(name: string, entries: E) {
-  const data = v.strictObject({ type: v.literal("sessions"), attributes: v.strictObject(entries) });
-  return named(name, v.strictObject({ data }));
+  const attributes = v.strictObject(entries);
+  const described = v.strictObject({ data: v.strictObject({ type: v.literal("sessions"), attributes }) });
+  const schema = v.strictObject({ data: v.strictObject({ type: v.string(), attributes }) });
+  return { schema, described: named(name, described) };
+}
+
+function requireSession({ type }: { readonly type: string }): void {
+  if (type !== "sessions") throw mismatch("/data/type", "Expected the type sessions");
 }
 
 function codeMail(to: string, code: string) {
