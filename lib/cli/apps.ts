@@ -5,7 +5,7 @@ import type { Check } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import { type ControlApi, documentOf, pathOf } from "./frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid } from "./frame/errors.ts";
-import { record, rows } from "./frame/output.ts";
+import { type Fields, listed, record, rows } from "./frame/output.ts";
 import { spaceFlag } from "./orgs.ts";
 
 /** Largest list of known apps, in bytes. */
@@ -116,14 +116,17 @@ export async function registerApp(
     isDryRun = false,
   }: { readonly spaceId: string; readonly specUrl: string; readonly isDryRun?: boolean },
 ) {
-  const document = documentOf(
-    "apps",
-    { spec_url: specUrl },
-    { related: { space: { type: "spaces", id: spaceId } } },
-  );
-  return (await api.write("POST", "/apps", { within: { kind: "space", id: spaceId }, document, isDryRun }))
-    .data;
+  return await api.create("apps", { spec_url: specUrl }, { kind: "space", id: spaceId }, { isDryRun });
 }
+
+const appFields: Fields = {
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  version: ["VERSION", "text"],
+  spec_url: ["SPEC_URL", "text"],
+  project_count: ["PROJECTS", "whole"],
+  created_at: ["CREATED", "time"],
+};
 
 /** `apps list`. */
 const listApps: CommandSpec = {
@@ -132,21 +135,9 @@ const listApps: CommandSpec = {
   flags: { space: spaceFlag },
   examples: ["apps list", "apps list --space $SPACE --json"],
   requests: 1,
-  output: rows({
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    version: ["VERSION", "text"],
-    spec_url: ["SPEC_URL", "text"],
-    project_count: ["PROJECTS", "whole"],
-    created_at: ["CREATED", "time"],
-  }),
+  output: rows(appFields),
   async run({ flags: { space = "" } }, { api }) {
-    const list = await (await api()).all(pathOf({ kind: "space", id: space }, "apps"));
-    const data = list.data.map(({ id, attributes }) => {
-      const { name, version, spec_url, project_count, created_at_iso: created_at } = attributes;
-      return { id, name, version, spec_url, project_count, created_at };
-    });
-    return { data, meta: { truncated: list.isTruncated } };
+    return listed(await (await api()).all(pathOf({ kind: "space", id: space }, "apps")), appFields);
   },
 };
 

@@ -5,8 +5,7 @@ import type { ArgumentSpec, CommandSpec } from "./frame/command.ts";
 import { type ControlApi, pathOf, type ResourceObject } from "./frame/control_api.ts";
 import { CliError, exits } from "./frame/errors.ts";
 import { type Kind, kindOf, kinds, type Target } from "./frame/kinds.ts";
-import { record, rows } from "./frame/output.ts";
-import { isoTime } from "./frame/times.ts";
+import { fieldsOf, listed, record, rows } from "./frame/output.ts";
 import { spaceFlag } from "./orgs.ts";
 
 const roles = oneOf("viewer", "creator", "admin");
@@ -187,8 +186,7 @@ const listTags: CommandSpec = {
   requests: 1,
   output: rows(tag),
   async run({ flags: { space = "" } }, { api }) {
-    const { data, isTruncated } = await (await api()).all(pathOf({ kind: "space", id: space }, "tags"));
-    return { data: data.map(tagOf), meta: { truncated: isTruncated } };
+    return listed(await (await api()).all(pathOf({ kind: "space", id: space }, "tags")), tag);
   },
 };
 
@@ -204,10 +202,8 @@ const createTag: CommandSpec = {
   output: record(tag),
   exits: { 7: "there is a tag of this name" },
   async run({ args: [name], flags: { space = "" } }, { api }) {
-    const within = { kind: "space", id: space } as const;
-    const relationships = { space: { data: { type: "spaces", id: space } } };
-    const document = { data: { type: "tags", attributes: { name }, relationships } };
-    return { data: tagOf((await (await api()).write("POST", "/tags", { within, document })).data) };
+    const created = await (await api()).create("tags", { name }, { kind: "space", id: space });
+    return { data: fieldsOf(tag, created) };
   },
 };
 
@@ -226,23 +222,12 @@ function grantOf(all: readonly ResourceObject[], email: string): ResourceObject 
   return all.find(({ attributes }) => String(attributes.email).toLowerCase() === email.toLowerCase());
 }
 
-function memberOf({ id, attributes: { email, role } }: ResourceObject) {
-  return { id, email, role };
+function memberOf(grant: ResourceObject) {
+  return fieldsOf(member, grant);
 }
 
-function tagOf({ id, attributes: { name } }: ResourceObject) {
-  return { id, name };
-}
-
-function tokenOf({ id, attributes }: ResourceObject) {
-  const { name, prefix, role_cap, scopes, expires_at } = attributes;
-  const places = (scopes ?? []) as readonly { readonly type: string; readonly id: string }[];
-  return {
-    id,
-    name,
-    prefix,
-    role_cap: role_cap ?? null,
-    scopes: places.map(({ type, id }) => `${type.replace(/s$/, "")}:${id}`),
-    expires_at: isoTime((expires_at ?? null) as number | null),
-  };
+function tokenOf(one: ResourceObject) {
+  const places = (one.attributes.scopes ?? []) as readonly { readonly type: string; readonly id: string }[];
+  const scopes = places.map(({ type, id }) => `${type.replace(/s$/, "")}:${id}`);
+  return { ...fieldsOf(token, one), scopes };
 }

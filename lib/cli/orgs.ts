@@ -3,7 +3,7 @@
 import { id } from "./frame/checks.ts";
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
 import { type Listing, pathOf, type ResourceObject, relation } from "./frame/control_api.ts";
-import { rows } from "./frame/output.ts";
+import { type Fields, listed, rows } from "./frame/output.ts";
 
 /** The flag that names an organisation. */
 export const orgFlag: FlagSpec = {
@@ -25,27 +25,32 @@ export const spaceFlag: FlagSpec = {
   check: id,
 };
 
+const organisation: Fields = {
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  role: ["ROLE", "text"],
+  is_default: ["DEFAULT", "flag"],
+};
+const space: Fields = {
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  domain: ["DOMAIN", "text?"],
+  role: ["ROLE", "text"],
+};
+
 /** `orgs list`. */
 const listOrganisations: CommandSpec = {
   words: ["orgs", "list"],
   summary: "List the organisations in which you have a role",
   examples: ["orgs list", "orgs list --json"],
   requests: 1,
-  output: rows({
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    role: ["ROLE", "text"],
-    is_default: ["DEFAULT", "flag"],
-  }),
+  output: rows(organisation),
   async run(_, { api, settings }) {
     const list = await (await api()).all("/organisations", { include: "my_role" });
-    const data = list.data.map(one => ({
-      id: one.id,
-      name: one.attributes.name,
+    return listed(list, organisation, one => ({
       role: roleOf(one, list),
       is_default: settings.profile.org === one.id,
     }));
-    return { data, meta: { truncated: list.isTruncated } };
   },
 };
 
@@ -56,22 +61,11 @@ const listSpaces: CommandSpec = {
   flags: { org: orgFlag },
   examples: ["spaces list", "spaces list --org $ORG"],
   requests: 1,
-  output: rows({
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    domain: ["DOMAIN", "text?"],
-    role: ["ROLE", "text"],
-  }),
+  output: rows(space),
   async run({ flags: { org = "" } }, { api }) {
     const path = pathOf({ kind: "organisation", id: org }, "spaces");
     const list = await (await api()).all(path, { include: "my_role" });
-    const data = list.data.map(one => ({
-      id: one.id,
-      name: one.attributes.name,
-      domain: one.attributes.domain ?? null,
-      role: roleOf(one, list),
-    }));
-    return { data, meta: { truncated: list.isTruncated } };
+    return listed(list, space, one => ({ role: roleOf(one, list) }));
   },
 };
 

@@ -10,6 +10,7 @@ import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { type Fields, record, rows } from "./frame/output.ts";
+import { isoTime } from "./frame/times.ts";
 
 /** A resource of the server; tables show its attributes. */
 const resource: Fields = { type: [null, "text"], id: ["ID", "text"], attributes: [null, "json"] };
@@ -79,7 +80,7 @@ const webhookDeadLetters = deadLetterCommands<DeadLetter>({
     columns: ["ID", "DEAD_AT", "TYPE", "MESSAGE", "ATTEMPTS", "REASON"],
     rows: letters.map(({ id, attributes }) => [
       id,
-      isoOf(attributes.dead_at),
+      isoTime(attributes.dead_at),
       attributes.message_type,
       attributes.message_id,
       String(attributes.attempts),
@@ -110,16 +111,12 @@ function rowOf({
   return [
     id,
     disabled_reason === null ? status : `${status} (${disabled_reason})`,
-    since === null ? "" : isoOf(since),
+    isoTime(since) ?? "",
     String(attributes.waiting),
     String(attributes.dead_letters),
-    last_failure === null ? "" : `${isoOf(last_failure.at)} ${last_failure.reason}`,
+    last_failure === null ? "" : `${isoTime(last_failure.at)} ${last_failure.reason}`,
     attributes.url,
   ];
-}
-
-function isoOf(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
 }
 
 /** Commands that begin with `webhooks`. */

@@ -5,7 +5,7 @@ import type { ArgumentSpec, CommandSpec } from "../frame/command.ts";
 import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { exits, wrongUsage } from "../frame/errors.ts";
 import type { Target } from "../frame/kinds.ts";
-import { type Fields, record, rows } from "../frame/output.ts";
+import { type Fields, fieldsOf, record, rows } from "../frame/output.ts";
 import { spaceFlag } from "../orgs.ts";
 import { uploadAssets } from "./upload.ts";
 
@@ -87,11 +87,9 @@ const listAssets: CommandSpec = {
     });
     const nameOf = (type: string, one: string | null): unknown => list.included(type, one)?.attributes.name;
     const data = list.data.map(asset => {
-      const { name, mime: type, bytes, alt_text, url, created_at_iso: created_at } = asset.attributes;
       const tags = tagsOf(asset).map(one => nameOf("tags", one) ?? one);
       const by = relation(asset, "uploader");
-      const person = nameOf("users", by) ?? by;
-      return { id: asset.id, name, mime: type, bytes, tags, uploader: person, alt_text, url, created_at };
+      return { ...fieldsOf(assetFields, asset), tags, uploader: nameOf("users", by) ?? by };
     });
     const { total } = list.meta;
     return { data, meta: { page: { number: Number(page), size: Number(limit), total } } };
@@ -103,37 +101,22 @@ function tagsOf({ relationships }: ResourceObject): readonly string[] {
   return Array.isArray(data) ? data.map(tag => tag.id) : [];
 }
 
-/** `assets media-types`. */
-const listMediaTypes: CommandSpec = {
-  words: ["assets", "media-types"],
-  summary: "List the media types in use in a space, the most frequent first",
-  flags: { space: spaceFlag },
-  examples: ["assets media-types"],
-  requests: 1,
-  output: rows({ mime: ["MIME", "text"], count: ["COUNT", "whole"] }),
-  async run({ flags: { space = "" } }, { api }) {
-    const path = pathOf({ kind: "space", id: space }, "media_types");
-    const { data } = await (await api()).get<readonly ResourceObject[]>(path);
-    return { data: data.map(({ attributes: { mime, count } }) => ({ mime, count })) };
-  },
-};
-
-/** `assets uploaders`. */
-const listUploaders: CommandSpec = {
-  words: ["assets", "uploaders"],
-  summary: "List who has uploaded assets of a space, the busiest first",
-  flags: { space: spaceFlag },
-  examples: ["assets uploaders"],
-  requests: 1,
-  output: rows({ id: ["ID", "text"], name: ["NAME", "text"], count: ["COUNT", "whole"] }),
-  async run({ flags: { space = "" } }, { api }) {
-    const path = pathOf({ kind: "space", id: space }, "uploaders");
-    const { data } = await (await api()).get<readonly ResourceObject[]>(path);
-    return {
-      data: data.map(one => ({ id: one.id, name: one.attributes.name, count: one.attributes.count })),
-    };
-  },
-};
+/** `assets media-types` and `assets uploaders`. */
+function countCommand(word: "media-types" | "uploaders", summary: string, fields: Fields): CommandSpec {
+  return {
+    words: ["assets", word],
+    summary,
+    flags: { space: spaceFlag },
+    examples: [`assets ${word}`],
+    requests: 1,
+    output: rows(fields),
+    async run({ flags: { space = "" } }, { api }) {
+      const path = pathOf({ kind: "space", id: space }, word.replace("-", "_"));
+      const { data } = await (await api()).get<readonly ResourceObject[]>(path);
+      return { data: data.map(one => fieldsOf(fields, one)) };
+    },
+  };
+}
 
 /** `assets tag` and `assets untag`. */
 function tagCommand(word: "tag" | "untag"): CommandSpec {
@@ -160,6 +143,8 @@ function tagCommand(word: "tag" | "untag"): CommandSpec {
   };
 }
 
+const changedFields: Fields = { id: ["ID", "text"], name: ["NAME", "text"], alt_text: ["ALT", "text"] };
+
 /** `assets update`. */
 const updateAsset: CommandSpec = {
   words: ["assets", "update"],
@@ -172,7 +157,7 @@ const updateAsset: CommandSpec = {
   changes: "Changes the asset",
   examples: ["assets update $ASSET --name logo.png", 'assets update $ASSET --alt-text "Club crest"'],
   requests: 2,
-  output: record({ id: ["ID", "text"], name: ["NAME", "text"], alt_text: ["ALT", "text"] }),
+  output: record(changedFields),
   async run({ args: [assetId = ""], flags: { name, "alt-text": alt } }, { api }) {
     if (name === undefined && alt === undefined) throw wrongUsage("assets update needs --name or --alt-text");
     const control = await api();
@@ -183,7 +168,7 @@ const updateAsset: CommandSpec = {
     };
     const document = documentOf("assets", attributes, { id: assetId });
     const { data } = await control.write("PATCH", `/assets/${assetId}`, { within, document });
-    return { data: { id: assetId, name: data.attributes.name, alt_text: data.attributes.alt_text } };
+    return { data: fieldsOf(changedFields, data) };
   },
 };
 
@@ -191,10 +176,17 @@ const updateAsset: CommandSpec = {
 export const assetsCommands: readonly CommandSpec[] = [
   deleteAsset,
   listAssets,
-  listMediaTypes,
+  countCommand("media-types", "List the media types in use in a space, the most frequent first", {
+    mime: ["MIME", "text"],
+    count: ["COUNT", "whole"],
+  }),
   tagCommand("tag"),
   tagCommand("untag"),
   updateAsset,
   uploadAssets,
-  listUploaders,
+  countCommand("uploaders", "List who has uploaded assets of a space, the busiest first", {
+    id: ["ID", "text"],
+    name: ["NAME", "text"],
+    count: ["COUNT", "whole"],
+  }),
 ];

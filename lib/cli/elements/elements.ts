@@ -67,12 +67,9 @@ const createElement: CommandSpec = {
       const details = faults.map(({ pointer, detail }) => `${pointer || "/"}: ${detail}`);
       throw invalid("The element has errors", { details });
     }
-    const { data } = await (await context.api()).write("POST", "/elements", {
-      within: { kind: "event", id: event },
-      document: documentOf("elements", attributes, { related: { event: { type: "events", id: event } } }),
-    });
-    const { name, state, content_type: type } = data.attributes;
-    return { data: { id: data.id, type, name, state } };
+    const element = await (await context.api()).create("elements", attributes, { kind: "event", id: event });
+    const { name, state, content_type: type } = element.attributes;
+    return { data: { id: element.id, type, name, state } };
   },
 };
 

@@ -2,14 +2,15 @@
 
 import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
-import { type ControlApi, documentOf, pathOf, relation } from "../frame/control_api.ts";
+import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { invalid } from "../frame/errors.ts";
-import { record, rows } from "../frame/output.ts";
+import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
 import { pruneEvents, scheduleEvent, startEvent, stopEvent } from "./changes.ts";
-import { countsOf, durationMax, eventData, eventFields, idArgument, projectFlag } from "./fields.ts";
+import { countsOf, durationMax, eventFields, idArgument, projectFlag } from "./fields.ts";
 
 const nameFlag = { value: "text", description: "The name" };
 const oneEvent = record(eventFields);
+const counted: Fields = { id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] };
 
 /** `events clone`. */
 const cloneEvent: CommandSpec = {
@@ -22,7 +23,7 @@ const cloneEvent: CommandSpec = {
   changes: "Creates a manual event and its elements",
   examples: ["events clone $EVENT --name Rerun", "events clone $EVENT"],
   requests: 2,
-  output: record({ id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] }),
+  output: record(counted),
   async run({ args: [eventId = ""], flags }, { api: open }) {
     const api = await open();
     const path = pathOf({ kind: "event", id: eventId });
@@ -116,14 +117,16 @@ async function addEvent(
   attributes: Readonly<Record<string, unknown>>,
   templateId?: string,
 ) {
-  const template = templateId === undefined ? {} : { template: { type: "event_templates", id: templateId } };
-  const related = { project: { type: "projects", id: project }, ...template };
-  const { data } = await api.write("POST", "/events", {
-    within: { kind: "project", id: project },
-    document: documentOf("events", attributes, { related }),
-  });
-  return eventData(data);
+  const related = templateId === undefined ? {} : { template: { type: "event_templates", id: templateId } };
+  const event = await api.create("events", attributes, { kind: "project", id: project }, { related });
+  return fieldsOf(eventFields, event);
 }
+
+const listFields: Fields = {
+  ...eventFields,
+  drafts: ["DRAFT", "whole"],
+  published: ["PUBLISHED", "whole"],
+};
 
 /** `events list`. */
 const listEvents: CommandSpec = {
@@ -139,18 +142,14 @@ const listEvents: CommandSpec = {
   },
   examples: ["events list --project $PROJECT", "events list --project $PROJECT --state future,current"],
   requests: 1,
-  output: rows({ ...eventFields, drafts: ["DRAFT", "whole"], published: ["PUBLISHED", "whole"] }),
+  output: rows(listFields),
   async run({ flags: { project = "", state } }, { api }) {
     const path = pathOf({ kind: "project", id: project }, "events");
     const query = { sort: "-start_at", "filter[state]": state };
-    const { data, isTruncated } = await (await api()).all(path, query);
-    return {
-      data: data.map(event => {
-        const { drafts, published } = countsOf(event);
-        return { ...eventData(event), drafts, published };
-      }),
-      meta: { truncated: isTruncated },
-    };
+    return listed(await (await api()).all(path, query), listFields, event => {
+      const { drafts, published } = countsOf(event);
+      return { drafts, published };
+    });
   },
 };
 
@@ -161,18 +160,11 @@ const listTemplates: CommandSpec = {
   flags: { project: projectFlag },
   examples: ["events templates --project $PROJECT"],
   requests: 1,
-  output: rows({ id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] }),
+  output: rows(counted),
   async run({ flags: { project = "" } }, { api }) {
     const path = pathOf({ kind: "project", id: project }, "event_templates");
-    const { data, isTruncated } = await (await api()).all(path);
-    return {
-      data: data.map(one => ({
-        id: one.id,
-        name: one.attributes.name,
-        elements: one.attributes.element_count,
-      })),
-      meta: { truncated: isTruncated },
-    };
+    const elementsOf = ({ attributes }: ResourceObject) => ({ elements: attributes.element_count });
+    return listed(await (await api()).all(path), counted, elementsOf);
   },
 };
 

@@ -4,7 +4,6 @@ import { id } from "../frame/checks.ts";
 import type { ArgumentSpec, FlagSpec } from "../frame/command.ts";
 import type { ResourceObject } from "../frame/control_api.ts";
 import type { Fields } from "../frame/output.ts";
-import { isoTime } from "../frame/times.ts";
 
 /** Longest duration, in seconds. */
 export const durationMax = 31_536_000;
@@ -31,12 +30,6 @@ export const eventFields = {
   start_at: ["START", "time?"],
   duration: ["DURATION", "whole"],
 } as const satisfies Fields;
-
-/** Returns the data of an event. */
-export function eventData({ id: eventId, attributes }: ResourceObject) {
-  const { name, state, start_at: start = null, duration } = attributes;
-  return { id: eventId, name, state, start_at: isoTime(start as number | null), duration };
-}
 
 /** Numbers of the elements of an event. */
 export interface ElementCounts {

@@ -101,10 +101,7 @@ const run: CommandSpec = {
       annotations: { [annotation]: startedAt },
       ...(isPublishing ? { action: "start" } : {}),
     };
-    const { data: event } = await api.write("POST", "/events", {
-      within,
-      document: documentOf("events", attributes, { related: { project: { type: "projects", id: project } } }),
-    });
+    const event = await api.create("events", attributes, within);
     context.done(`created event ${event.id}`);
     const data: Tried[] = [];
     for (const name of names) {
@@ -155,14 +152,11 @@ async function tryType(
   let id: string | null = null;
   try {
     const attributes = { content_type: name, name: `${prefix}${name}`, ...contents };
-    const { data: element } = await api.write("POST", "/elements", {
-      within: { kind: "event", id: event.id },
-      document: documentOf("elements", attributes, { related: { event: { type: "events", id: event.id } } }),
-    });
-    id = element.id;
+    const within = { kind: "event", id: event.id } as const;
+    ({ id } = await api.create("elements", attributes, within));
     if (!isPublishing) return { type: name, id, create: "ok", publish: "skipped", error: null };
     await api.write("PATCH", pathOf({ kind: "element", id }), {
-      within: { kind: "event", id: event.id },
+      within,
       document: documentOf("elements", { action: "publish" }, { id }),
     });
     return { type: name, id, create: "ok", publish: "ok", error: null };

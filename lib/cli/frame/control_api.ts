@@ -78,6 +78,12 @@ export interface Write {
   readonly isRepeatable?: boolean;
 }
 
+/** Options of a creation. */
+export interface Creation extends Pick<Write, "isDryRun"> {
+  /** Other resources that the new one names, by relationship. */
+  readonly related?: Readonly<Record<string, Identifier>>;
+}
+
 /** An operation of a batch. */
 export interface Operation {
   readonly op: "add" | "update" | "remove";
@@ -177,17 +183,33 @@ export class ControlApi {
     });
   }
 
+  /** Creates a resource in the one that it belongs to. @throws {CliError} As {@linkcode write}. */
+  async create(
+    type: string,
+    attributes: Readonly<Record<string, unknown>>,
+    within: Target,
+    { related = {}, isDryRun = false }: Creation = {},
+  ): Promise<ResourceObject> {
+    const owner = { type: kinds[within.kind].path, id: within.id };
+    const document = documentOf(type, attributes, { related: { [within.kind]: owner, ...related } });
+    return (await this.write("POST", `/${type}`, { within, document, isDryRun })).data;
+  }
+
   /** Does up to 500 operations at once, all or none, and returns their resources. @throws {CliError} As {@linkcode write}. */
   async operations(
     operations: readonly Operation[],
-    write: Omit<Write, "document">,
+    { within, isDryRun = false }: Omit<Write, "document">,
   ): Promise<readonly ResourceObject[]> {
+    if (within !== null) await this.requireAllowed(within);
+    const headers = {
+      accept: atomicType,
+      "content-type": atomicType,
+      "idempotency-key": this.#context.uniqueId(),
+    };
     const body = { "atomic:operations": operations };
-    const answer = await this.#answer(`/operations${write.isDryRun === true ? "?dry_run=true" : ""}`, {
-      ...(await this.#batch(write.within)),
-      body,
-    });
-    const results = answer.json?.["atomic:results"];
+    const path = `/operations${isDryRun ? "?dry_run=true" : ""}`;
+    const { json } = await this.#answer(path, { method: "POST", headers, body });
+    const results = json?.["atomic:results"];
     if (!Array.isArray(results)) throw unknownAnswer();
     return results.map(result => (result as { readonly data: ResourceObject }).data);
   }
@@ -242,16 +264,6 @@ export class ControlApi {
       current = document.included(kinds[name].path, next);
     }
     return chain;
-  }
-
-  async #batch(within: Target | null): Promise<ApiRequest> {
-    if (within !== null) await this.requireAllowed(within);
-    const headers = {
-      accept: atomicType,
-      "content-type": atomicType,
-      "idempotency-key": this.#context.uniqueId(),
-    };
-    return { method: "POST", headers };
   }
 
   async #ask<D>(path: string, ask: ApiRequest = {}): Promise<Document<D> & { readonly next: string | null }> {

@@ -5,7 +5,9 @@
  */
 
 import { cleanJson } from "./clean.ts";
-import { relativeTime } from "./times.ts";
+import type { CliResult } from "./command.ts";
+import type { Listing, ResourceObject } from "./control_api.ts";
+import { isoTime, relativeTime } from "./times.ts";
 
 /** The type of a field; a `?` behind it allows null. `time` is ISO 8601 in UTC, `json` anything. */
 export type FieldType = BaseType | `${BaseType}?`;
@@ -27,6 +29,26 @@ export const record = (fields: Fields): Output => ({ kind: "record", fields });
 export const text: Output = { kind: "text" };
 /** Data that has no fixed form. */
 export const json: Output = { kind: "json" };
+
+/** Returns the fields of a resource: its id, and attributes by their names. */
+export function fieldsOf(fields: Fields, { id, attributes }: ResourceObject): Record<string, unknown> {
+  const entries = Object.entries(fields).map(([name, [, type]]) => {
+    const value = name === "id" ? id : (attributes[name] ?? null);
+    const isUnixTime = typeof value === "number" && splitType(type)[0] === "time";
+    return [name, isUnixTime ? isoTime(value) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Returns the result of a command that lists resources; `more` has the fields that are no attributes. */
+export function listed(
+  { data, isTruncated }: Listing,
+  fields: Fields,
+  more: (one: ResourceObject) => Readonly<Record<string, unknown>> = () => ({}),
+): CliResult {
+  const rows = data.map(one => ({ ...fieldsOf(fields, one), ...more(one) }));
+  return { data: rows, meta: { truncated: isTruncated } };
+}
 
 /** A table. */
 export interface Rows {

@@ -40,6 +40,8 @@ export const globalFlags: Readonly<Record<string, FlagSpec>> = {
 
 const shortFlags: Readonly<Record<string, string>> = { "-h": "--help", "-q": "--quiet", "-v": "--verbose" };
 
+const noInput: CliInput = { args: [], flags: {}, lists: {} };
+
 /** A command line whose command is known. */
 export interface CommandLine {
   /** Null: the words name a group or nothing, and help is wanted. */
@@ -63,24 +65,11 @@ export async function parseCommandLine(
   const words = leadingWords(args);
   const [{ text: first = "" } = {}] = words;
   const group = groups.find(({ word }) => word === first);
-  if (first === "version") {
-    return {
-      command: null,
-      siblings: [],
-      input: { args: [], flags: {}, lists: {} },
-      globals: { version: "" },
-    };
-  }
+  if (first === "version") return { command: null, siblings: [], input: noInput, globals: { version: "" } };
   if (group === undefined && first !== "") {
-    throw wrongUsage(
-      `There is no command "${first}".${suggestion(
-        first,
-        groups.map(({ word }) => word),
-      )}`,
-      {
-        next: "grandstand help",
-      },
-    );
+    const names = groups.map(({ word }) => word);
+    const next = "grandstand help";
+    throw wrongUsage(`There is no command "${first}".${suggestion(first, names)}`, { next });
   }
   const siblings = (await group?.load()) ?? [];
   const texts = words.map(({ text }) => text);
@@ -89,27 +78,18 @@ export async function parseCommandLine(
     const below = siblings.filter(({ words: all }) => texts.every((word, index) => all[index] === word));
     if (below.length === 0 && first !== "") throw unknownCommand(siblings, texts);
     const skipped = new Set(words.map(({ index }) => index));
-    const { flags } = sorted(
-      args.filter((_, index) => !skipped.has(index)),
-      globalFlags,
-    );
-    return { command, siblings: below, input: { args: [], flags: {}, lists: {} }, globals: flags };
+    const others = args.filter((_, index) => !skipped.has(index));
+    const { flags } = sorted(others, globalFlags);
+    return { command, siblings: below, input: noInput, globals: flags };
   }
   const used = new Set(words.slice(0, command.words.length).map(({ index }) => index));
-  const specs = { ...globalFlags, ...command.flags };
-  const { flags, lists, positional } = sorted(
-    args.filter((_, index) => !used.has(index)),
-    specs,
-  );
-  const own = Object.entries(flags).filter(([name]) => command.flags?.[name] !== undefined);
-  const globals = Object.entries(flags).filter(([name]) => command.flags?.[name] === undefined);
+  const left = args.filter((_, index) => !used.has(index));
+  const { flags, lists, positional } = sorted(left, { ...globalFlags, ...command.flags });
   if (!("help" in flags)) checkArguments(command, positional);
-  return {
-    command,
-    siblings,
-    input: { args: positional, flags: Object.fromEntries(own), lists },
-    globals: Object.fromEntries(globals),
-  };
+  const some = (areOwn: boolean) =>
+    Object.entries(flags).filter(([name]) => (command.flags?.[name] !== undefined) === areOwn);
+  const input = { args: positional, flags: Object.fromEntries(some(true)), lists };
+  return { command, siblings, input, globals: Object.fromEntries(some(false)) };
 }
 
 /** The words before the first flag that is not global, with their places. */

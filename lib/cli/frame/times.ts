@@ -17,6 +17,8 @@ export function relativeTime(iso: string, now: number): string {
 }
 
 /** Writes Unix seconds as an ISO 8601 time in UTC; null stays null. */
+export function isoTime(unixSeconds: number): string;
+export function isoTime(unixSeconds: number | null): string | null;
 export function isoTime(unixSeconds: number | null): string | null {
   return unixSeconds === null ? null : new Date(unixSeconds * 1_000).toISOString();
 }

@@ -5,6 +5,7 @@ import { createApiClient, organisationFlags } from "../api_client.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { wrongUsage } from "../frame/errors.ts";
 import { json } from "../frame/output.ts";
+import { isoTime } from "../frame/times.ts";
 
 const nameDefault = "App";
 
@@ -45,7 +46,7 @@ export const clientTokenCommand: CommandSpec = {
         token.name,
         isoTime(token.createdAt),
         isoTime(token.expiresAt),
-        token.endedAt === null ? "" : isoTime(token.endedAt),
+        isoTime(token.endedAt) ?? "",
       ]);
       return { data: clientTokens, shown: { columns: ["ID", "NAME", "CREATED", "EXPIRES", "ENDED"], rows } };
     }
@@ -69,7 +70,3 @@ export const clientTokenCommand: CommandSpec = {
     };
   },
 };
-
-function isoTime(unixSeconds: number): string {
-  return new Date(unixSeconds * 1_000).toISOString();
-}

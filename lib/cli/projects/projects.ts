@@ -6,13 +6,12 @@ import type { CliContext, CommandSpec } from "../frame/command.ts";
 import {
   type ControlApi,
   type Document,
-  documentOf,
   pathOf,
   type ResourceObject,
   relation,
 } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid } from "../frame/errors.ts";
-import { record, rows } from "../frame/output.ts";
+import { type Fields, listed, record, rows } from "../frame/output.ts";
 import { spaceFlag } from "../orgs.ts";
 import { clientTokenCommand } from "./client_tokens.ts";
 import { appOf, diffProjects, readProject } from "./diff.ts";
@@ -33,14 +32,20 @@ const createProject: CommandSpec = {
   output: record({ id: ["ID", "text"], name: ["NAME", "text"], app_id: ["APP", "text"] }),
   exits: { [exits.invalid]: "The app is not one of the space" },
   async run({ flags: { space = "", name = "", app = "" } }, { api }) {
-    const related = { space: { type: "spaces", id: space }, app: { type: "apps", id: app } };
-    const document = documentOf("projects", { name }, { related });
-    const { data } = await (await api()).write("POST", "/projects", {
-      within: { kind: "space", id: space },
-      document,
-    });
-    return { data: { id: data.id, name: data.attributes.name, app_id: relation(data, "app") } };
+    const related = { app: { type: "apps", id: app } };
+    const within = { kind: "space", id: space } as const;
+    const project = await (await api()).create("projects", { name }, within, { related });
+    return { data: { id: project.id, name: project.attributes.name, app_id: relation(project, "app") } };
   },
+};
+
+const projectFields: Fields = {
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  app: ["APP", "text?"],
+  app_id: [null, "text?"],
+  state: ["STATE", "text"],
+  updated_at: ["UPDATED", "time"],
 };
 
 /** `projects list`. */
@@ -50,31 +55,16 @@ const listProjects: CommandSpec = {
   flags: { space: spaceFlag },
   examples: ["projects list", "projects list --space $SPACE --json"],
   requests: 1,
-  output: rows({
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    app: ["APP", "text?"],
-    app_id: [null, "text?"],
-    state: ["STATE", "text"],
-    updated_at: ["UPDATED", "time"],
-  }),
+  output: rows(projectFields),
   async run({ flags: { space = "" } }, { api }) {
     const list = await (await api()).all(pathOf({ kind: "space", id: space }, "projects"), {
       include: "app",
     });
-    const data = list.data.map(project => {
-      const { name, updated_at_iso: updated_at } = project.attributes;
-      const app = appOf(project, list);
-      return {
-        id: project.id,
-        name,
-        app: titleOf(app),
-        app_id: relation(project, "app"),
-        state: stateOf(project),
-        updated_at,
-      };
-    });
-    return { data, meta: { truncated: list.isTruncated } };
+    return listed(list, projectFields, project => ({
+      app: titleOf(appOf(project, list)),
+      app_id: relation(project, "app"),
+      state: stateOf(project),
+    }));
   },
 };
 
