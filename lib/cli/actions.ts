@@ -8,7 +8,7 @@ import type { DeadActionReplayReply, DeadActionsReply } from "../audience/mod.ts
 import { organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
 import type { AnswerOf } from "./frame/client.ts";
-import type { CliInput, CommandSpec } from "./frame/command.ts";
+import type { CommandSpec } from "./frame/command.ts";
 import { rows } from "./frame/output.ts";
 
 const path = "/v1/api/audience/internal/actions/dead-letters";
@@ -37,10 +37,9 @@ export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAc
     attempts: ["ATTEMPTS", "whole"],
     reason: ["REASON", "json"],
   }),
-  async page(server, input, offset) {
+  async page(server, _, offset) {
     const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
-    const request = { headers: headersOf(input) };
-    const { json } = await server.send<typeof DeadActionsReply>(withSpace(path + query, server), request);
+    const { json } = await server.send<typeof DeadActionsReply>(withSpace(path + query, server));
     return [json.data, json.totalCount];
   },
   idOf: ({ deadLetterId }) => deadLetterId,
@@ -56,15 +55,11 @@ export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAc
       `${reason.code}: ${reason.message}`,
     ]),
   }),
-  async replay(server, input, ids) {
-    const request = { method: "POST", body: { ids }, headers: headersOf(input) };
+  async replay(server, _, ids) {
+    const request = { method: "POST", body: { ids } };
     const replayPath = withSpace(`${path}/replay`, server);
     const answer = await server.send<typeof DeadActionReplayReply>(replayPath, request);
     return answer.json.data;
   },
   queued: count => `Queued ${count} again.`,
 });
-
-function headersOf({ flags: { org = "" } }: CliInput): Readonly<Record<string, string>> {
-  return { "x-platform-org-id": org };
-}

@@ -32,7 +32,6 @@ async function change(
   await (await api()).write("PATCH", pathOf(target, "annotations"), write);
 }
 
-/** `annotations delete`. */
 const deleteAnnotation: CommandSpec = {
   words: ["annotations", "delete"],
   summary: "Remove an annotation",
@@ -51,7 +50,6 @@ const deleteAnnotation: CommandSpec = {
   },
 };
 
-/** `annotations get`. */
 const getAnnotations: CommandSpec = {
   words: ["annotations", "get"],
   summary: "Print the annotations of a resource, or the value of one of them",
@@ -71,7 +69,6 @@ const getAnnotations: CommandSpec = {
   },
 };
 
-/** `annotations set`. */
 const setAnnotations: CommandSpec = {
   words: ["annotations", "set"],
   summary: "Set annotations of a resource; others stay",
@@ -118,7 +115,6 @@ export const annotationsCommands: readonly CommandSpec[] = [deleteAnnotation, ge
 /** Kinds in which roles are given; below, the role is that of the project. */
 const scopes: readonly Kind[] = ["project", "space", "organisation"];
 
-/** `context`. */
 const context: CommandSpec = {
   words: ["context"],
   summary: "Show what a resource is and what it belongs to, with your role and the annotation context",

@@ -44,12 +44,13 @@ export interface SpaceClient extends ApiClient {
  * @throws {CliError} No platform is named, credentials must not be sent to it, or there are none.
  */
 export async function createApiClient({ flags }: CliInput, context: CliContext): Promise<SpaceClient> {
-  const { key, space = "" } = flags;
+  const { key, space = "", org } = flags;
   const credentials =
     key === undefined
       ? { authorization: `Bearer ${await tokenOf(context.settings, context)}` }
       : { "x-api-key": key, "x-api-secret": secretOf(context) };
-  return { ...createClient(credentials, context), space: space.toLowerCase() };
+  const named = org === undefined ? {} : { "x-platform-org-id": org };
+  return { ...createClient({ ...credentials, ...named }, context), space: space.toLowerCase() };
 }
 
 function secretOf({ variables }: CliContext): string {
@@ -58,8 +59,6 @@ function secretOf({ variables }: CliContext): string {
   throw new CliError(
     exits.unauthenticated,
     "GRANDSTAND_API_SECRET must be set to the secret of the API key",
-    {
-      code: "missing_secret",
-    },
+    { code: "missing_secret" },
   );
 }

@@ -21,7 +21,6 @@ interface KnownApp {
   readonly types: readonly string[];
 }
 
-/** `apps catalogue`. */
 const catalogue: CommandSpec = {
   words: ["apps", "catalogue"],
   summary: "List known apps: that of the platform, and those in catalogue.json beside the configuration",
@@ -70,7 +69,6 @@ function isKnownApp(value: unknown): value is KnownApp {
   return areTexts([name, version, spec_url]) && areTexts(types);
 }
 
-/** `apps create`. */
 const createApp: CommandSpec = {
   words: ["apps", "create"],
   summary: "Register a version of an app in a space; projects stay on theirs",
@@ -128,7 +126,6 @@ const appFields: Fields = {
   created_at: ["CREATED", "time"],
 };
 
-/** `apps list`. */
 const listApps: CommandSpec = {
   words: ["apps", "list"],
   summary: "List the apps of a space, newest first",
@@ -141,7 +138,6 @@ const listApps: CommandSpec = {
   },
 };
 
-/** `apps validate-spec-url`. */
 const validateSpecUrl: CommandSpec = {
   words: ["apps", "validate-spec-url"],
   summary: "Check step by step that the server can read an app; without a login, that this machine can",

@@ -33,7 +33,6 @@ const key = {
   check: oneOf(...Object.keys(checks)),
 };
 
-/** `config list`. */
 const listCommand: CommandSpec = {
   words: ["config", "list"],
   summary: "List the profiles of this machine",
@@ -62,7 +61,6 @@ const listCommand: CommandSpec = {
   },
 };
 
-/** `config get`. */
 const getCommand: CommandSpec = {
   words: ["config", "get"],
   summary: "Print a setting of the profile",
@@ -79,7 +77,6 @@ const getCommand: CommandSpec = {
   },
 };
 
-/** `config set`. */
 const setCommand: CommandSpec = {
   words: ["config", "set"],
   summary: "Change a setting of the profile, or remove it where no value is given",

@@ -5,9 +5,9 @@
  */
 
 import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../exports/mod.ts";
-import { createApiClient, organisationFlags, type SpaceClient, userFlags, withSpace } from "./api_client.ts";
+import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import type { AnswerOf } from "./frame/client.ts";
-import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
+import type { CliContext, CommandSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
 import { type Fields, json, record, rows } from "./frame/output.ts";
 
@@ -33,8 +33,7 @@ const exportFields: Fields = {
 
 type ShownExport = AnswerOf<typeof ExportAnswer>["data"];
 
-/** `exports create`. */
-export const createExportCommand: CommandSpec = {
+const createExportCommand: CommandSpec = {
   words: ["exports", "create"],
   summary: "Request an export of users",
   changes: "starts an export",
@@ -60,7 +59,7 @@ export const createExportCommand: CommandSpec = {
     notify: { value: "address", description: "Address that receives the link and the password by mail" },
   },
   async run(input, context) {
-    const { server, headers } = await openExports(input, context);
+    const server = await createApiClient(input, context);
     const { flags, lists } = input;
     const body = {
       format: flags.format,
@@ -70,7 +69,7 @@ export const createExportCommand: CommandSpec = {
       ...(flags.notify === undefined ? {} : { notify: { email: flags.notify } }),
     };
     // A second attempt could start another export.
-    const request = { method: "POST", body, headers, isRepeatable: false };
+    const request = { method: "POST", body, isRepeatable: false };
     const { json } = await server.send<typeof AcceptedAnswer>(
       withSpace(`${base}/users/export`, server),
       request,
@@ -80,8 +79,7 @@ export const createExportCommand: CommandSpec = {
   },
 };
 
-/** `exports list`. */
-export const listExportsCommand: CommandSpec = {
+const listExportsCommand: CommandSpec = {
   words: ["exports", "list"],
   summary: "List the exports of an organisation, newest first",
   examples: ["exports list"],
@@ -89,15 +87,13 @@ export const listExportsCommand: CommandSpec = {
   output: rows(exportFields),
   flags: exportFlags,
   async run(input, context) {
-    const { server, headers } = await openExports(input, context);
+    const server = await createApiClient(input, context);
     const found: ShownExport[] = [];
     let cursor: string | null = null;
     do {
       const query: string = cursor === null ? "" : `&lastEvaluatedKey=${encodeURIComponent(cursor)}`;
       const path = withSpace(`${base}/exports?limit=100${query}`, server);
-      const page: AnswerOf<typeof ExportPageAnswer> = (
-        await server.send<typeof ExportPageAnswer>(path, { headers })
-      ).json;
+      const page: AnswerOf<typeof ExportPageAnswer> = (await server.send<typeof ExportPageAnswer>(path)).json;
       found.push(...page.data);
       cursor = page.lastEvaluatedKey;
     } while (cursor !== null);
@@ -105,8 +101,7 @@ export const listExportsCommand: CommandSpec = {
   },
 };
 
-/** `exports show`. */
-export const showExportCommand: CommandSpec = {
+const showExportCommand: CommandSpec = {
   words: ["exports", "show"],
   summary:
     "Show an export with its progress and, once completed, a link valid for 15 minutes and the password",
@@ -117,10 +112,10 @@ export const showExportCommand: CommandSpec = {
   args: [{ name: "export", description: "The id of the export" }],
   flags: exportFlags,
   async run(input, context) {
-    const { server, headers } = await openExports(input, context);
+    const server = await createApiClient(input, context);
     const [id = ""] = input.args;
     const path = withSpace(`${base}/exports/${encodeURIComponent(id)}`, server);
-    const { data } = (await server.send<typeof ExportAnswer>(path, { headers })).json;
+    const { data } = (await server.send<typeof ExportAnswer>(path)).json;
     const { status, downloadUrl, password, error } = data;
     const lines = [
       ["status", status],
@@ -165,14 +160,6 @@ export const decryptCommand: CommandSpec = {
 
 function usersOf({ rowCount, progress }: ShownExport): string {
   return rowCount === null ? `${progress.processed} of ${progress.total}` : String(rowCount);
-}
-
-async function openExports(
-  input: CliInput,
-  context: CliContext,
-): Promise<{ readonly server: SpaceClient; readonly headers: Readonly<Record<string, string>> }> {
-  const headers = { "x-platform-org-id": input.flags.org ?? "" };
-  return { server: await createApiClient(input, context), headers };
 }
 
 async function filterOf(path: string, { files }: CliContext): Promise<unknown> {

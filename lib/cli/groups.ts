@@ -1,68 +1,52 @@
 import type { CommandGroup } from "./frame/command.ts";
 
+type Loaders = Readonly<Record<string, CommandGroup["load"]>>;
+
+const ofInterface: Loaders = {
+  orgs: async () => (await import("./orgs.ts")).orgsCommands,
+  spaces: async () => (await import("./orgs.ts")).spacesCommands,
+  apps: async () => (await import("./apps.ts")).appsCommands,
+  projects: async () => (await import("./projects/projects.ts")).projectsCommands,
+  events: async () => (await import("./events/events.ts")).eventsCommands,
+  elements: async () => (await import("./elements/elements.ts")).elementsCommands,
+  url: async () => (await import("./url.ts")).urlCommands,
+  smoke: async () => (await import("./events/smoke.ts")).smokeCommands,
+  plan: async () => (await import("./manifest.ts")).planCommands,
+  apply: async () => (await import("./manifest.ts")).applyCommands,
+  export: async () => [
+    ...(await import("./manifest.ts")).exportCommands,
+    (await import("./exports.ts")).decryptCommand,
+  ],
+  annotations: async () => (await import("./annotations.ts")).annotationsCommands,
+  context: async () => (await import("./annotations.ts")).contextCommands,
+  assets: async () => (await import("./assets/assets.ts")).assetsCommands,
+  scope: async () => (await import("./scope.ts")).scopeCommands,
+  forms: async () => (await import("./url.ts")).formsCommands,
+};
+const ours: Loaders = {
+  login: async () => (await import("./login.ts")).loginCommands,
+  logout: async () => (await import("./login.ts")).logoutCommands,
+  whoami: async () => (await import("./login.ts")).whoamiCommands,
+  config: async () => (await import("./config.ts")).configCommands,
+  completion: async () => (await import("./help_command.ts")).completionCommands,
+  help: async () => (await import("./help_command.ts")).helpCommands,
+  tags: async () => (await import("./members.ts")).tagsCommands,
+  members: async () => (await import("./members.ts")).membersCommands,
+  tokens: async () => (await import("./members.ts")).tokensCommands,
+  operators: async () => (await import("./operators.ts")).operatorsCommands,
+  keys: async () => (await import("./keys.ts")).keysCommands,
+  "signing-keys": async () => (await import("./signing_keys.ts")).signingKeysCommands,
+  loyalty: async () => (await import("./loyalty/mod.ts")).loyaltyCommands,
+  leaderboards: async () => [(await import("./store.ts")).rebuildCommand],
+  users: async () => (await import("./users.ts")).usersCommands,
+  webhooks: async () => (await import("./webhooks.ts")).webhooksCommands,
+  actions: async () => (await import("./actions.ts")).actionsCommands,
+  exports: async () => (await import("./exports.ts")).exportsCommands,
+  seed: async () => [(await import("./store.ts")).applySeedCommand],
+  doctor: async () => [(await import("./store.ts")).doctorCommand],
+};
+
 /** Every group of commands, in the order in which the help lists them. */
-export const groups: readonly CommandGroup[] = [
-  { word: "orgs", isOurs: false, load: async () => (await import("./orgs.ts")).orgsCommands },
-  { word: "spaces", isOurs: false, load: async () => (await import("./orgs.ts")).spacesCommands },
-  { word: "apps", isOurs: false, load: async () => (await import("./apps.ts")).appsCommands },
-  {
-    word: "projects",
-    isOurs: false,
-    load: async () => (await import("./projects/projects.ts")).projectsCommands,
-  },
-  { word: "events", isOurs: false, load: async () => (await import("./events/events.ts")).eventsCommands },
-  {
-    word: "elements",
-    isOurs: false,
-    load: async () => (await import("./elements/elements.ts")).elementsCommands,
-  },
-  { word: "url", isOurs: false, load: async () => (await import("./url.ts")).urlCommands },
-  { word: "smoke", isOurs: false, load: async () => (await import("./events/smoke.ts")).smokeCommands },
-  { word: "plan", isOurs: false, load: async () => (await import("./manifest.ts")).planCommands },
-  { word: "apply", isOurs: false, load: async () => (await import("./manifest.ts")).applyCommands },
-  {
-    word: "export",
-    isOurs: false,
-    load: async () => [
-      ...(await import("./manifest.ts")).exportCommands,
-      (await import("./exports.ts")).decryptCommand,
-    ],
-  },
-  {
-    word: "annotations",
-    isOurs: false,
-    load: async () => (await import("./annotations.ts")).annotationsCommands,
-  },
-  { word: "context", isOurs: false, load: async () => (await import("./annotations.ts")).contextCommands },
-  { word: "assets", isOurs: false, load: async () => (await import("./assets/assets.ts")).assetsCommands },
-  { word: "scope", isOurs: false, load: async () => (await import("./scope.ts")).scopeCommands },
-  { word: "forms", isOurs: false, load: async () => (await import("./url.ts")).formsCommands },
-  { word: "login", isOurs: true, load: async () => (await import("./login.ts")).loginCommands },
-  { word: "logout", isOurs: true, load: async () => (await import("./login.ts")).logoutCommands },
-  { word: "whoami", isOurs: true, load: async () => (await import("./login.ts")).whoamiCommands },
-  { word: "config", isOurs: true, load: async () => (await import("./config.ts")).configCommands },
-  {
-    word: "completion",
-    isOurs: true,
-    load: async () => (await import("./help_command.ts")).completionCommands,
-  },
-  { word: "help", isOurs: true, load: async () => (await import("./help_command.ts")).helpCommands },
-  { word: "tags", isOurs: true, load: async () => (await import("./members.ts")).tagsCommands },
-  { word: "members", isOurs: true, load: async () => (await import("./members.ts")).membersCommands },
-  { word: "tokens", isOurs: true, load: async () => (await import("./members.ts")).tokensCommands },
-  { word: "operators", isOurs: true, load: async () => (await import("./operators.ts")).operatorsCommands },
-  { word: "keys", isOurs: true, load: async () => (await import("./keys.ts")).keysCommands },
-  {
-    word: "signing-keys",
-    isOurs: true,
-    load: async () => (await import("./signing_keys.ts")).signingKeysCommands,
-  },
-  { word: "loyalty", isOurs: true, load: async () => (await import("./loyalty/mod.ts")).loyaltyCommands },
-  { word: "leaderboards", isOurs: true, load: async () => [(await import("./store.ts")).rebuildCommand] },
-  { word: "users", isOurs: true, load: async () => (await import("./users.ts")).usersCommands },
-  { word: "webhooks", isOurs: true, load: async () => (await import("./webhooks.ts")).webhooksCommands },
-  { word: "actions", isOurs: true, load: async () => (await import("./actions.ts")).actionsCommands },
-  { word: "exports", isOurs: true, load: async () => (await import("./exports.ts")).exportsCommands },
-  { word: "seed", isOurs: true, load: async () => [(await import("./store.ts")).applySeedCommand] },
-  { word: "doctor", isOurs: true, load: async () => [(await import("./store.ts")).doctorCommand] },
-];
+export const groups: readonly CommandGroup[] = [ofInterface, ours].flatMap(loaders =>
+  Object.entries(loaders).map(([word, load]) => ({ word, isOurs: loaders === ours, load })),
+);

@@ -9,7 +9,6 @@ import { json, text } from "./frame/output.ts";
 import { toolData, toolMarkdown } from "./frame/reference.ts";
 import { suggestion } from "./frame/suggest.ts";
 
-/** `help`. */
 const helpCommand: CommandSpec = {
   words: ["help"],
   summary: "Explain a command or all of them; with --json the whole tool as data",
@@ -32,7 +31,6 @@ const helpCommand: CommandSpec = {
   },
 };
 
-/** `completion`. */
 const completionCommand: CommandSpec = {
   words: ["completion"],
   summary: "Print a script that completes commands and flags in your shell",

@@ -25,8 +25,7 @@ const newKey: Fields = {
 };
 const keyArgument = { name: "key", description: "The id of the key, gsk_…" } as const;
 
-/** `keys bootstrap`. */
-export const bootstrapCommand: CommandSpec = {
+const bootstrapCommand: CommandSpec = {
   words: ["keys", "bootstrap"],
   summary:
     "Create the first API key of an organisation, with every permission, in the store; GRANDSTAND_SECRET is that of the server",
@@ -51,8 +50,7 @@ export const bootstrapCommand: CommandSpec = {
   },
 };
 
-/** `keys create`. */
-export const createCommand: CommandSpec = {
+const createCommand: CommandSpec = {
   words: ["keys", "create"],
   summary: "Create an API key with at most the permissions of the calling key",
   changes: "creates an API key",
@@ -82,8 +80,7 @@ export const createCommand: CommandSpec = {
   },
 };
 
-/** `keys list`. */
-export const listCommand: CommandSpec = {
+const listCommand: CommandSpec = {
   words: ["keys", "list"],
   summary: "List the API keys of an organisation, oldest first",
   examples: ["keys list"],
@@ -106,8 +103,7 @@ export const listCommand: CommandSpec = {
   },
 };
 
-/** `keys rotate`. */
-export const rotateCommand: CommandSpec = {
+const rotateCommand: CommandSpec = {
   words: ["keys", "rotate"],
   summary: "Give an API key a new secret; the old one works for a while",
   changes: "adds a secret to the key; older ones end after --grace",
@@ -137,8 +133,7 @@ export const rotateCommand: CommandSpec = {
   },
 };
 
-/** `keys revoke`. */
-export const revokeCommand: CommandSpec = {
+const revokeCommand: CommandSpec = {
   words: ["keys", "revoke"],
   summary: "Revoke an API key",
   changes: "ends the key with all its secrets",

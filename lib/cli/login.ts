@@ -16,7 +16,6 @@ const who = record({
   control_url: ["CONTROL_URL", "text"],
 });
 
-/** `login`. */
 const loginCommand: CommandSpec = {
   words: ["login"],
   summary: "Log in by a mailed code, or with a token, and keep the token in the profile",
@@ -50,7 +49,6 @@ const loginCommand: CommandSpec = {
   },
 };
 
-/** `logout`. */
 const logoutCommand: CommandSpec = {
   words: ["logout"],
   summary: "End the token of the profile and remove it",
@@ -72,7 +70,6 @@ const logoutCommand: CommandSpec = {
   },
 };
 
-/** `whoami`. */
 const whoamiCommand: CommandSpec = {
   words: ["whoami"],
   summary: "Show who the token belongs to",

@@ -20,7 +20,6 @@ const scopeArgs: readonly ArgumentSpec[] = [
 const emailArg: ArgumentSpec = { name: "email", description: "Address of the person" };
 const member = { id: ["ID", "text"], email: ["EMAIL", "text"], role: ["ROLE", "text"] } as const;
 
-/** `members list`. */
 const listMembers: CommandSpec = {
   words: ["members", "list"],
   summary: "List who has a role in an organisation, space or project",
@@ -28,10 +27,11 @@ const listMembers: CommandSpec = {
   examples: ["members list space $SPACE"],
   requests: 1,
   output: rows(member),
-  run: async ({ args }, { api }) => ({ data: (await grants(await api(), scopeOf(args))).map(memberOf) }),
+  run: async ({ args }, { api }) => ({
+    data: (await grants(await api(), scopeOf(args))).map(one => fieldsOf(member, one)),
+  }),
 };
 
-/** `members set`. */
 const setMember: CommandSpec = {
   words: ["members", "set"],
   summary: "Give a person a role, or another one",
@@ -47,7 +47,7 @@ const setMember: CommandSpec = {
     const control = await api();
     const known = grantOf(await grants(control, within), email);
     if (known !== undefined && known.attributes.role === role) {
-      return { data: memberOf(known), notes: ["No change"] };
+      return { data: fieldsOf(member, known), notes: ["No change"] };
     }
     const document =
       known === undefined
@@ -56,11 +56,10 @@ const setMember: CommandSpec = {
     const { data } = await (known === undefined
       ? control.write("POST", pathOf(within, "roles"), { within, document })
       : control.write("PATCH", `/scope_roles/${known.id}`, { within, document }));
-    return { data: memberOf(data) };
+    return { data: fieldsOf(member, data) };
   },
 };
 
-/** `members remove`. */
 const removeMember: CommandSpec = {
   words: ["members", "remove"],
   summary: "Take a person's role away",
@@ -84,7 +83,7 @@ const removeMember: CommandSpec = {
     }
     await confirm(`Take the role ${known.attributes.role} from ${email}`);
     await control.write("DELETE", `/scope_roles/${known.id}`, { within });
-    return { data: memberOf(known) };
+    return { data: fieldsOf(member, known) };
   },
 };
 
@@ -100,7 +99,6 @@ const token = {
   expires_at: ["EXPIRES", "time?"],
 } as const;
 
-/** `tokens list`. */
 const listTokens: CommandSpec = {
   words: ["tokens", "list"],
   summary: "List your access tokens",
@@ -113,7 +111,6 @@ const listTokens: CommandSpec = {
   },
 };
 
-/** `tokens create`. */
 const createToken: CommandSpec = {
   words: ["tokens", "create"],
   summary: "Create an access token, which is shown once",
@@ -157,7 +154,6 @@ const createToken: CommandSpec = {
   },
 };
 
-/** `tokens revoke`. */
 const revokeToken: CommandSpec = {
   words: ["tokens", "revoke"],
   summary: "End an access token of yours, within a second everywhere",
@@ -177,7 +173,6 @@ export const tokensCommands: readonly CommandSpec[] = [listTokens, createToken, 
 
 const tag = { id: ["ID", "text"], name: ["NAME", "text"] } as const;
 
-/** `tags list`. */
 const listTags: CommandSpec = {
   words: ["tags", "list"],
   summary: "List the tags of a space",
@@ -190,7 +185,6 @@ const listTags: CommandSpec = {
   },
 };
 
-/** `tags create`. */
 const createTag: CommandSpec = {
   words: ["tags", "create"],
   summary: "Create a tag in a space",
@@ -220,10 +214,6 @@ async function grants(control: ControlApi, scope: Target): Promise<readonly Reso
 
 function grantOf(all: readonly ResourceObject[], email: string): ResourceObject | undefined {
   return all.find(({ attributes }) => String(attributes.email).toLowerCase() === email.toLowerCase());
-}
-
-function memberOf(grant: ResourceObject) {
-  return fieldsOf(member, grant);
 }
 
 function tokenOf(one: ResourceObject) {

@@ -5,8 +5,7 @@ import { wrongUsage } from "./frame/errors.ts";
 import { record } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
-/** `operators bootstrap`. */
-export const bootstrapOperatorCommand: CommandSpec = {
+const bootstrapOperatorCommand: CommandSpec = {
   words: ["operators", "bootstrap"],
   summary:
     "Make a person an operator with an access token, and the first organisation and space, in the store; GRANDSTAND_SECRET is that of the server",

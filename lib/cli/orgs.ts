@@ -38,7 +38,6 @@ const space: Fields = {
   role: ["ROLE", "text"],
 };
 
-/** `orgs list`. */
 const listOrganisations: CommandSpec = {
   words: ["orgs", "list"],
   summary: "List the organisations in which you have a role",
@@ -54,7 +53,6 @@ const listOrganisations: CommandSpec = {
   },
 };
 
-/** `spaces list`. */
 const listSpaces: CommandSpec = {
   words: ["spaces", "list"],
   summary: "List the spaces of an organisation",

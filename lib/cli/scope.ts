@@ -22,7 +22,6 @@ export function targetOf([kind = "", id = ""]: readonly string[]): Target {
   return { kind: kindOf(kind) ?? "project", id: id.toLowerCase() };
 }
 
-/** `scope check`. */
 const checkCommand: CommandSpec = {
   words: ["scope", "check"],
   summary: "Tell whether you may change a resource, without changing it",
@@ -57,7 +56,6 @@ const checkCommand: CommandSpec = {
   },
 };
 
-/** `scope show`. */
 const showCommand: CommandSpec = {
   words: ["scope", "show"],
   summary: "Show the allow-list of the profile",

@@ -8,8 +8,7 @@ import type { CommandSpec } from "./frame/command.ts";
 import { record, rows } from "./frame/output.ts";
 import { storeFlags } from "./store.ts";
 
-/** `signing-keys list`. */
-export const listSigningKeysCommand: CommandSpec = {
+const listSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "list"],
   summary: "List the keys that sign and verify tokens, in the order in which they sign",
   examples: ["signing-keys list --redis redis://127.0.0.1:6379"],
@@ -37,8 +36,7 @@ export const listSigningKeysCommand: CommandSpec = {
   },
 };
 
-/** `signing-keys rotate`. */
-export const rotateSigningKeysCommand: CommandSpec = {
+const rotateSigningKeysCommand: CommandSpec = {
   words: ["signing-keys", "rotate"],
   summary:
     "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
@@ -56,8 +54,7 @@ export const rotateSigningKeysCommand: CommandSpec = {
   },
 };
 
-/** `signing-keys revoke`. */
-export const revokeSigningKeyCommand: CommandSpec = {
+const revokeSigningKeyCommand: CommandSpec = {
   words: ["signing-keys", "revoke"],
   summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
   changes: "ends a key and the tokens that it signed",

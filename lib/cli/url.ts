@@ -56,7 +56,6 @@ function urlsOf({ attributes }: ResourceObject): Addresses {
   return attributes.urls as Addresses;
 }
 
-/** `url feeds`. */
 const feeds: CommandSpec = {
   words: ["url", "feeds"],
   summary: "Print the public feeds of a project, a line each",
@@ -76,7 +75,6 @@ const feeds: CommandSpec = {
   },
 };
 
-/** `url livestats`. */
 const liveStats: CommandSpec = {
   words: ["url", "livestats"],
   summary: "Print the address of the live statistics of an event",

@@ -26,7 +26,6 @@ type Row = Exclude<Line, { readonly summary: unknown }>;
 
 const mediaTypes = { csv: "text/csv", json: "application/json", jsonl: "application/x-ndjson" } as const;
 
-/** `users import`. */
 const importCommand: CommandSpec = {
   words: ["users", "import"],
   summary:
@@ -53,7 +52,7 @@ const importCommand: CommandSpec = {
   exits: { [exits.failed]: "rows were not applied, or the import ended before the file did" },
   async run(input, context) {
     const [path = ""] = input.args;
-    const { org = "", format = formatOf(path) } = input.flags;
+    const { format = formatOf(path) } = input.flags;
     const file = await context.files.open(path);
     if (file === null) throw invalid(`Cannot read ${path}: there is no such file`, { code: "missing_file" });
     const server = await createApiClient(input, context);
@@ -62,7 +61,7 @@ const importCommand: CommandSpec = {
     let sent = 0;
     await server.send(withSpace("/v1/api/audience/internal/users/import?results=failed", server), {
       method: "POST",
-      headers: { "x-platform-org-id": org, "content-type": mediaTypes[format as keyof typeof mediaTypes] },
+      headers: { "content-type": mediaTypes[format as keyof typeof mediaTypes] },
       stream() {
         sent = 0;
         return counted(file.stream(), bytes => {

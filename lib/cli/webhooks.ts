@@ -15,8 +15,7 @@ import { isoTime } from "./frame/times.ts";
 /** A resource of the server; tables show its attributes. */
 const resource: Fields = { type: [null, "text"], id: ["ID", "text"], attributes: [null, "json"] };
 
-/** `webhooks list`. */
-export const webhooksCommand: CommandSpec = {
+const webhooksCommand: CommandSpec = {
   words: ["webhooks", "list"],
   summary: "List the webhooks of a space with their state",
   examples: ["webhooks list", "webhooks list --space $SPACE --json"],
@@ -31,8 +30,7 @@ export const webhooksCommand: CommandSpec = {
   },
 };
 
-/** `webhooks enable`. */
-export const enableCommand: CommandSpec = {
+const enableCommand: CommandSpec = {
   words: ["webhooks", "enable"],
   summary: "Enable a disabled webhook",
   changes: "deliveries to the webhook begin again",

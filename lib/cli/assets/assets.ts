@@ -35,7 +35,6 @@ async function readAsset(
   return { asset, etag, within: { kind: "space", id: relation(asset, "space") ?? "" } };
 }
 
-/** `assets delete`. */
 const deleteAsset: CommandSpec = {
   words: ["assets", "delete"],
   summary: "Delete an asset; its address ends at once",
@@ -55,7 +54,6 @@ const deleteAsset: CommandSpec = {
   },
 };
 
-/** `assets list`. */
 const listAssets: CommandSpec = {
   words: ["assets", "list"],
   summary: "List a page of the assets of a space, newest first",
@@ -145,7 +143,6 @@ function tagCommand(word: "tag" | "untag"): CommandSpec {
 
 const changedFields: Fields = { id: ["ID", "text"], name: ["NAME", "text"], alt_text: ["ALT", "text"] };
 
-/** `assets update`. */
 const updateAsset: CommandSpec = {
   words: ["assets", "update"],
   summary: "Change the name or the alternative text of an asset",

@@ -12,7 +12,6 @@ const nameFlag = { value: "text", description: "The name" };
 const oneEvent = record(eventFields);
 const counted: Fields = { id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] };
 
-/** `events clone`. */
 const cloneEvent: CommandSpec = {
   words: ["events", "clone"],
   summary: "Copy an event with all its elements, as drafts",
@@ -37,7 +36,6 @@ const cloneEvent: CommandSpec = {
   },
 };
 
-/** `events create`. */
 const createEvent: CommandSpec = {
   words: ["events", "create"],
   summary: "Create an event",
@@ -84,7 +82,6 @@ const createEvent: CommandSpec = {
   },
 };
 
-/** `events from-template`. */
 const fromTemplate: CommandSpec = {
   words: ["events", "from-template"],
   summary: "Create an event with the elements of a template",
@@ -128,7 +125,6 @@ const listFields: Fields = {
   published: ["PUBLISHED", "whole"],
 };
 
-/** `events list`. */
 const listEvents: CommandSpec = {
   words: ["events", "list"],
   summary: "List the events of a project, the latest first",
@@ -153,7 +149,6 @@ const listEvents: CommandSpec = {
   },
 };
 
-/** `events templates`. */
 const listTemplates: CommandSpec = {
   words: ["events", "templates"],
   summary: "List the event templates of a project",

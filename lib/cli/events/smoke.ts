@@ -15,7 +15,6 @@ import { durationMax, projectFlag, yesFlag } from "./fields.ts";
 const prefix = "smoke-";
 const annotation = "smoke/run";
 
-/** `smoke clean`. */
 const clean: CommandSpec = {
   words: ["smoke", "clean"],
   summary: "Stop and delete the events of smoke run",
@@ -50,7 +49,6 @@ const clean: CommandSpec = {
   },
 };
 
-/** `smoke run`. */
 const run: CommandSpec = {
   words: ["smoke", "run"],
   summary: "Create an event and try an element of each type that the project uses",

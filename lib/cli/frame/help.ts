@@ -7,41 +7,19 @@ const columnWidth = 26;
 
 /** Writes the help of a command, with or without the global flags. */
 export function commandHelp(command: CommandSpec, hasGlobals = true): string {
-  const {
-    words,
-    summary,
-    args = [],
-    flags = {},
-    variables = [],
-    changes,
-    examples,
-    exits = {},
-    isAlpha,
-  } = command;
+  const { words, summary, args = [], flags = {}, variables = [], changes, examples, exits = {} } = command;
   const usage = ["grandstand", ...words, ...args.map(usageOf), "[flags]"].join(" ");
   return [
     `${usage}\n`,
     `  ${summary}.`,
-    ...(isAlpha === true ? ["  Alpha: its behaviour may change."] : []),
+    ...(command.isAlpha === true ? ["  Alpha: its behaviour may change."] : []),
     `  Changes: ${changes ?? "nothing"}.`,
-    section(
-      "Arguments",
-      args.map(one => line(usageOf(one), one.description)),
-    ),
-    section("Flags", Object.entries(flags).map(flagLine)),
-    section("Global flags", hasGlobals ? Object.entries(globalFlags).map(flagLine) : []),
-    section(
-      "Variables",
-      variables.map(text => `  ${text}`),
-    ),
-    section(
-      "Examples",
-      examples.map(example => `  grandstand ${example}`),
-    ),
-    section(
-      "Exit codes",
-      Object.entries(exits).map(([code, meaning]) => line(code, meaning)),
-    ),
+    section("Arguments", args, one => line(usageOf(one), one.description)),
+    section("Flags", Object.entries(flags), flagLine),
+    section("Global flags", hasGlobals ? Object.entries(globalFlags) : [], flagLine),
+    section("Variables", variables, text => `  ${text}`),
+    section("Examples", examples, example => `  grandstand ${example}`),
+    section("Exit codes", Object.entries(exits), ([code, meaning]) => line(code, meaning)),
   ]
     .filter(part => part !== "")
     .join("\n")
@@ -69,9 +47,9 @@ export async function commandsOf(
 export async function toolHelp(groups: readonly CommandGroup[]): Promise<string> {
   return [
     "Usage: grandstand <command> [arguments] [flags]",
-    section("Commands of the interface", (await commandsOf(groups, false)).map(summaryLine)),
-    section("Other commands", (await commandsOf(groups, true)).map(summaryLine)),
-    section("Global flags", Object.entries(globalFlags).map(flagLine)),
+    section("Commands of the interface", await commandsOf(groups, false), summaryLine),
+    section("Other commands", await commandsOf(groups, true), summaryLine),
+    section("Global flags", Object.entries(globalFlags), flagLine),
     "\nExit codes: 0 done, 1 failed, 2 wrong usage or consent missing, 3 differences found, 4 not authenticated,",
     "  5 forbidden, 6 not found, 7 conflict, 8 invalid, 9 unavailable, 10 declined, 130 interrupted.",
     "More with grandstand <command> --help.\n",
@@ -107,6 +85,6 @@ function line(heading: string, text: string): string {
     : `  ${heading}\n      ${text}`;
 }
 
-function section(title: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : `\n${title}:\n${lines.join("\n")}`;
+function section<I>(title: string, items: readonly I[], write: (item: I) => string): string {
+  return items.length === 0 ? "" : `\n${title}:\n${items.map(write).join("\n")}`;
 }

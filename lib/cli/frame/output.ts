@@ -5,7 +5,6 @@
  */
 
 import { cleanJson } from "./clean.ts";
-import type { CliResult } from "./command.ts";
 import type { Listing, ResourceObject } from "./control_api.ts";
 import { isoTime, relativeTime } from "./times.ts";
 
@@ -45,7 +44,7 @@ export function listed(
   { data, isTruncated }: Listing,
   fields: Fields,
   more: (one: ResourceObject) => Readonly<Record<string, unknown>> = () => ({}),
-): CliResult {
+) {
   const rows = data.map(one => ({ ...fieldsOf(fields, one), ...more(one) }));
   return { data: rows, meta: { truncated: isTruncated } };
 }

@@ -7,7 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import { clean } from "./clean.ts";
 import { interrupted } from "./client.ts";
-import type { CliContext, CliInput, CliResult, CommandGroup, CommandSpec } from "./command.ts";
+import type { CliContext, CliInput, CommandGroup, CommandSpec } from "./command.ts";
 import { ControlApi } from "./control_api.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import { commandHelp, groupHelp, toolHelp } from "./help.ts";
@@ -64,7 +64,11 @@ async function run(
   const filled = fillIn(command, input, host, settings);
   const context = contextOf({ args, host, groups, settings, steps });
   const result = await command.run(filled, context);
-  await print(result, command, context);
+  const { isJson, hasColors } = settings;
+  const { width, isTerminal } = host.terminal;
+  const options = { isJson, isTerminal: isTerminal.stdout, hasColors, width, now: host.clock() };
+  await host.terminal.print(printedResult(result, command.output, options));
+  for (const text of result.notes ?? []) context.note(text);
   return result.exit ?? exits.ok;
 }
 
@@ -165,18 +169,6 @@ function contextOf({ args, host, groups, settings, steps }: Around): CliContext 
 /** Quotes an argument for a shell where it needs it. */
 function quoted(argument: string): string {
   return /^[\w./:=@,-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
-}
-
-async function print(
-  result: CliResult,
-  command: CommandSpec,
-  { settings, terminal, clock, note }: CliContext,
-): Promise<void> {
-  const { isJson, hasColors } = settings;
-  const isTerminal = terminal.isTerminal.stdout;
-  const options = { isJson, isTerminal, hasColors, width: terminal.width, now: clock() };
-  await terminal.print(printedResult(result, command.output, options));
-  for (const text of result.notes ?? []) note(text);
 }
 
 function asCliError(error: unknown): CliError {

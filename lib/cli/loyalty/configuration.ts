@@ -60,18 +60,13 @@ export function configurationOf(
   return { document: attributes, etag, version: meta.version, digest: meta.digest };
 }
 
-/** Returns the file that stores the base of a configuration. */
-function basePath(file: string): string {
-  return `${file}.base.json`;
-}
-
 /** Reads the base for this server and space; null if there is none. */
 export async function readBase(
   file: string,
   { files }: CliContext,
   { url, space }: SpaceClient,
 ): Promise<Base | null> {
-  const base = (await files.read(basePath(file)))?.document as Base | undefined;
+  const base = (await files.read(`${file}.base.json`))?.document as Base | undefined;
   return base?.url === url && base.space === space ? base : null;
 }
 
@@ -84,7 +79,7 @@ export async function writeBase(
   const { url, space } = server;
   const { etag, digest } = remote;
   const base: Base = { url, space, etag, digest, pulled_at: new Date(clock()).toISOString() };
-  await files.write(basePath(file), base);
+  await files.write(`${file}.base.json`, base);
 }
 
 /**

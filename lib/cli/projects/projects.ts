@@ -17,7 +17,6 @@ import { clientTokenCommand } from "./client_tokens.ts";
 import { appOf, diffProjects, readProject } from "./diff.ts";
 import { projectArgument, settingsCommands } from "./settings.ts";
 
-/** `projects create`. */
 const createProject: CommandSpec = {
   words: ["projects", "create"],
   summary: "Create a project in a space",
@@ -48,7 +47,6 @@ const projectFields: Fields = {
   updated_at: ["UPDATED", "time"],
 };
 
-/** `projects list`. */
 const listProjects: CommandSpec = {
   words: ["projects", "list"],
   summary: "List the projects of a space",
@@ -68,7 +66,6 @@ const listProjects: CommandSpec = {
   },
 };
 
-/** `projects inspect`. */
 const inspectProject: CommandSpec = {
   words: ["projects", "inspect"],
   summary: "Show a project with its app and content types",
@@ -124,7 +121,6 @@ const inspectProject: CommandSpec = {
   },
 };
 
-/** `projects reload`. */
 const reloadProject: CommandSpec = {
   words: ["projects", "reload"],
   summary: "Move a project to another app, or to what the address of its app has now",

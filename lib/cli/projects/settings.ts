@@ -50,7 +50,6 @@ function noted({ data: { meta } }: Document): Pick<SettingsDocument, "digest" | 
   return { digest: String(meta?.settings_digest), bytes: Number(meta?.settings_bytes) };
 }
 
-/** `projects settings diff`. */
 const diffSettings: CommandSpec = {
   words: ["projects", "settings", "diff"],
   summary: "Compare the settings in a file with those of a project",
@@ -77,7 +76,6 @@ const diffSettings: CommandSpec = {
   },
 };
 
-/** `projects settings pull`. */
 const pullSettings: CommandSpec = {
   words: ["projects", "settings", "pull"],
   summary: "Write the settings of a project to a file",
@@ -114,7 +112,6 @@ const pullSettings: CommandSpec = {
   },
 };
 
-/** `projects settings push`. */
 const pushSettings: CommandSpec = {
   words: ["projects", "settings", "push"],
   summary: "Replace the settings of a project by those in a file, unless somebody else changed them",
