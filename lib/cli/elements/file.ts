@@ -1,6 +1,7 @@
 /**
  * Elements in files: a list of maps with `type`, `name`, contents as people write them, and other attributes by their names.
- * `{{name}}` stands for the id of another element; `parent`, or `children` of the wrapper, say what shows an element.
+ * `{{name}}` stands for the id of another element, and `\{{name}}` for that text. `parent`, or `children` of the wrapper, say what shows
+ * an element.
  *
  * @module
  */
@@ -134,7 +135,8 @@ export function elementsOfFile(
       ...(custom === undefined ? {} : { custom_fields: custom }),
     };
     const linked = mapTree(contents, (part, at) => {
-      if (typeof part !== "string" || !/^\{\{.+\}\}$/s.test(part)) return undefined;
+      if (typeof part !== "string" || !/^\\*\{\{.+\}\}$/s.test(part)) return undefined;
+      if (part.startsWith("\\")) return part.slice(1);
       const lid = find(part, filePointer(pointer, read.attributes, at));
       return lid === undefined ? part : { lid };
     });

@@ -30,6 +30,11 @@ export function copiedAttributes({ attributes }: ResourceObject): Attributes {
   return Object.fromEntries(Object.entries(copied).filter(isWritten));
 }
 
+/** Writes a text that looks like a reference so that it is none. */
+function escaped(value: unknown): string | undefined {
+  return typeof value === "string" && /^\\*\{\{.+\}\}$/s.test(value) ? `\\${value}` : undefined;
+}
+
 /** Writes elements as items of a file, in which names tell them apart and stand for ids. */
 export function itemsOf(elements: readonly ResourceObject[]): readonly Attributes[] {
   const names = new Map<string, string>();
@@ -53,7 +58,7 @@ export function itemsOf(elements: readonly ResourceObject[]): readonly Attribute
       type,
       name: names.get(element.id),
       ...others,
-      ...(mapTree(contents, reference) as object),
+      ...(mapTree(contents, part => reference(part) ?? escaped(part)) as object),
       ...(children.length === 0 ? {} : { children: children.map(({ id }) => reference(id)) }),
     };
   });
