@@ -1,5 +1,6 @@
 /** Commands about manifests: files that say what projects, events and elements there are to be. */
 
+import { writeFiles } from "./elements/apply.ts";
 import { id } from "./frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "./frame/command.ts";
 import { conflict, exits, wrongUsage } from "./frame/errors.ts";
@@ -10,8 +11,6 @@ import { spaceFlag } from "./orgs.ts";
 
 /** Settings from this size on need a flag, in bytes. */
 const largeSettingsBytes = 2_097_152;
-/** Longest text of a file that an export compares with, in bytes. */
-const fileBytesMax = 8 * 1_048_576;
 
 const defaultFile = "grandstand.yaml";
 const fileFlag: FlagSpec = { value: "path", description: "The manifest", otherwise: defaultFile };
@@ -137,16 +136,8 @@ const exportCommand: CommandSpec = {
     if (isStdout) return { data, shown: text };
     const files = new Map([[out, text]]);
     if (settings.length > 0) files.set(settingsFile, `${JSON.stringify(settings, null, 2)}\n`);
-    for (const [path, content] of files) {
-      const there = await context.files.readText(path, fileBytesMax);
-      if (there !== null && there !== content && !("force" in flags)) {
-        throw conflict(`${path} exists and differs`, {
-          hint: "Give --force to replace it, or another --out",
-          next: `grandstand export --project ${project} --out ${out} --force`,
-        });
-      }
-    }
-    for (const [path, content] of files) await context.files.writeText(path, content);
+    const next = `grandstand export --project ${project} --out ${out} --force`;
+    await writeFiles(context, files, { isForced: "force" in flags, next });
     return { data };
   },
 };

@@ -2,19 +2,16 @@
 
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { type Operation, pathOf, type ResourceObject } from "../frame/control_api.ts";
+import { pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { type CliError, conflict, exits, invalid, wrongUsage } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
-import {
-  type Attributes,
-  changeOf,
-  creationsOf,
-  type ElementRef,
-  listElements,
-  sendOperations,
-} from "./batches.ts";
+import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
+import { pathOfToken, tokenOf } from "./references.ts";
+
+/** Longest text of a file that an export compares with, in bytes. */
+const fileBytesMax = 16_777_216;
 
 /** The flag that publishes. */
 export const publishFlag = { description: "Publish them as well; the event must be running" };
@@ -84,14 +81,14 @@ export const applyElements: CommandSpec = {
       return { element, attributes, remote, changed, isPublished };
     });
     if (!("update" in flags)) requireEqual(pairs, file, path);
-    const operations = operationsOf(eventId, pairs, byName);
-    const byLid = new Map(elements.map(element => [element.name, element]));
+    const changes = changesOf(eventId, pairs, byName);
+    const ownByName = new Map(elements.map(element => [element.name, element]));
     const byId = new Map(pairs.map(({ element, remote }) => [remote?.id, element]));
-    const ids = await sendOperations(context, operations, {
+    const ids = await sendChanges(context, changes, {
       within,
-      where: ({ data }, pointer) => {
-        const { lid = "", id } = data as { readonly lid?: string; readonly id?: string };
-        const element = id === undefined ? byLid.get(lid) : byId.get(id);
+      where: ({ id }, pointer) => {
+        const name = pathOfToken(id);
+        const element = name === null ? byId.get(id) : ownByName.get(name);
         return element && file.locate(filePointer(element.pointer, element.attributes, pointer));
       },
     });
@@ -105,6 +102,23 @@ export const applyElements: CommandSpec = {
     return { data };
   },
 };
+
+/** Writes texts by the paths of their files. @throws {CliError} A file has another text, and is not to be replaced. */
+export async function writeFiles(
+  { files }: CliContext,
+  texts: ReadonlyMap<string, string>,
+  { isForced, next }: { readonly isForced: boolean; readonly next?: string },
+): Promise<void> {
+  for (const [path, text] of texts) {
+    const before = await files.readText(path, fileBytesMax);
+    if (before !== null && before !== text && !isForced)
+      throw conflict(`${path} exists and differs`, {
+        hint: "Give --force to replace it, or another --out",
+        ...(next === undefined ? {} : { next }),
+      });
+  }
+  for (const [path, text] of texts) await files.writeText(path, text);
+}
 
 /** Reads a document. @throws {CliError} There is no such file. */
 export async function readFile({ files }: CliContext, path: string): Promise<LocatedDocument> {
@@ -150,40 +164,41 @@ function requireEqual(pairs: readonly Pair[], { locate }: LocatedDocument, path:
   });
 }
 
-function operationsOf(eventId: string, pairs: readonly Pair[], byName: ReadonlyMap<string, ResourceObject>) {
-  const parentOf = ({ parent }: FileElement): ElementRef | null => {
-    if (parent === undefined) return null;
-    const remote = byName.get(parent);
-    return remote === undefined ? { lid: parent } : { id: remote.id };
-  };
+function changesOf(
+  eventId: string,
+  pairs: readonly Pair[],
+  byName: ReadonlyMap<string, ResourceObject>,
+): readonly Change[] {
+  const parentOf = ({ parent }: FileElement): string | null =>
+    parent === undefined ? null : (byName.get(parent)?.id ?? tokenOf(parent));
   const created = creationsOf(
     eventId,
     pairs
       .filter(({ remote }) => remote === undefined)
       .map(({ element, attributes, isPublished }) => ({
-        lid: element.name,
+        id: tokenOf(element.name),
         attributes,
         parent: parentOf(element),
         isPublished,
       })),
   );
   const wrappers = new Set(pairs.map(({ element }) => element.parent));
-  const changes: Operation[] = [];
-  const last: Operation[] = [];
+  const changes: Change[] = [];
+  const last: Change[] = [];
   for (const { element, attributes, remote, changed, isPublished } of pairs) {
     if (remote === undefined) continue;
-    const ref = { id: remote.id };
+    const { id } = remote;
     const publish = isPublished ? { action: "publish" } : {};
     const isWrapper = wrappers.has(element.name);
     const written = Object.entries(attributes).filter(([name]) => changed.includes(name));
     const now = { ...Object.fromEntries(written), ...(isWrapper ? {} : publish) };
-    const moved = changed.includes("parent") ? { parent: parentOf(element) } : {};
-    const etag = String(remote.meta?.etag);
+    const related = changed.includes("parent") ? { parent: parentOf(element) } : {};
+    const ifMatch = String(remote.meta?.etag);
     if (changed.length > 0 || "action" in now)
-      changes.push(changeOf({ ref, attributes: now, ...moved, etag }));
-    if (isPublished && isWrapper) last.push(changeOf({ ref, attributes: publish }));
+      changes.push({ op: "update", id, attributes: now, related, ifMatch });
+    if (isPublished && isWrapper) last.push({ op: "update", id, attributes: publish });
   }
-  return [...created.operations, ...changes, ...created.wrappers, ...last];
+  return [...created.changes, ...changes, ...created.wrappers, ...last];
 }
 
 /** `elements export`. */
@@ -205,13 +220,7 @@ export const exportElements: CommandSpec = {
     const { stringify } = await import("yaml");
     const text = stringify(data, { lineWidth: 0 });
     if (out === "-") return { data, shown: text };
-    const before = await context.files.readText(out, 16_777_216);
-    if (before !== null && before !== text && force === undefined) {
-      throw conflict(`${out} exists and differs`, {
-        hint: "Give --force to replace it, or another --out",
-      });
-    }
-    await context.files.writeText(out, text);
+    await writeFiles(context, new Map([[out, text]]), { isForced: force !== undefined });
     return { data, shown: "", notes: [`${data.length} elements in ${out}`] };
   },
 };

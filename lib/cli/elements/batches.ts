@@ -1,39 +1,40 @@
 /**
- * Elements in batches: lists them, and creates, changes and publishes up to 500 in one atomic request.
+ * Changes in batches: up to 500 in one atomic request, in which what is created has local ids.
  *
  * @module
  */
 
-import { jsonPointer } from "../../errors/mod.ts";
-import { isMap } from "../element_content.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, ResourceObject, Write } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
+import { mapTexts, pathOfToken, pathsIn, tokenOf } from "./references.ts";
 
 /** Attributes by name. */
 export type Attributes = Readonly<Record<string, unknown>>;
-/** Names an element by its id, or by the local id of one that is created in the same batch. */
-export type ElementRef = { readonly id: string } | { readonly lid: string };
 
-/** An element that is to be created. Its attributes name others as `{lid}`. */
+/** A resource that is created or changed. Tokens stand for ids, also for its own. */
+export interface Change {
+  readonly op: "add" | "update";
+  /** @default "elements" */
+  readonly type?: string;
+  readonly id: string;
+  readonly attributes?: Attributes;
+  readonly related?: Readonly<Record<string, string | null>>;
+  readonly ifMatch?: string;
+}
+
+/** An element that is to be created. Tokens stand for ids. */
 export interface NewElement {
-  readonly lid: string;
+  /** Its token. */
+  readonly id: string;
   readonly attributes: Attributes;
-  readonly parent: ElementRef | null;
+  readonly parent: string | null;
   readonly isPublished: boolean;
 }
 
-/** A change of an element. */
-export interface ElementChange {
-  readonly ref: ElementRef;
-  readonly attributes?: Attributes;
-  readonly parent?: ElementRef | null;
-  readonly etag?: string;
-}
-
-/** Most operations and most characters of one request. */
 const operationsMax = 500;
-const charactersMax = 5_000_000;
+/** Most bytes of a batch, less than a body of the control API may have. */
+const bytesMax = 5 * 1_048_576;
 
 /** Returns the elements of an event in their order. */
 export async function listElements(api: ControlApi, eventId: string): Promise<readonly ResourceObject[]> {
@@ -41,155 +42,180 @@ export async function listElements(api: ControlApi, eventId: string): Promise<re
   return data.toSorted((a, b) => Number(a.attributes.position) - Number(b.attributes.position));
 }
 
-/** Returns the operation that changes an element. */
-export function changeOf({ ref, attributes, parent, etag }: ElementChange): Operation {
-  const relationships = parent === undefined ? undefined : { parent: { data: parent && typed(parent) } };
-  const data = { ...typed(ref), ...(attributes && { attributes }), ...(relationships && { relationships }) };
-  return { op: "update", data, ...(etag === undefined ? {} : { meta: { if_match: etag } }) };
-}
-
-/** Operations that create elements, and those that publish the wrappers among them. */
+/** Changes that create elements, and those that publish the wrappers among them. */
 export interface Creations {
-  readonly operations: readonly Operation[];
-  readonly wrappers: readonly Operation[];
+  readonly changes: readonly Change[];
+  readonly wrappers: readonly Change[];
 }
 
 /**
- * Returns the operations that create elements in their order. What names an element that comes later is written afterwards;
+ * Returns the changes that create elements in their order. What names an element that comes later is written afterwards;
  * wrappers are published apart, as their children come first.
  */
 export function creationsOf(eventId: string, elements: readonly NewElement[]): Creations {
   const created = new Set<string>();
-  const isKnown = (ref: ElementRef): boolean => !("lid" in ref) || created.has(ref.lid);
-  const wrappers = new Set(
-    elements.map(({ parent }) => (parent !== null && "lid" in parent ? parent.lid : null)),
-  );
-  const later: Operation[] = [];
-  const last: Operation[] = [];
-  const additions = elements.map(({ lid, attributes, parent, isPublished }): Operation => {
-    const isLate = (value: unknown): boolean => !refsIn(value).every(isKnown);
+  const isLate = (value: unknown): boolean => !pathsIn(value).every(path => created.has(tokenOf(path)));
+  const wrappers = new Set(elements.map(({ parent }) => parent));
+  const later: Change[] = [];
+  const last: Change[] = [];
+  const additions = elements.map(({ id, attributes, parent, isPublished }): Change => {
     const hasLate = Object.values(attributes).some(isLate);
     // An element with a timecode must be complete.
     const waits = ([name, value]: readonly [string, unknown]): boolean =>
       isLate(value) || (hasLate && name.startsWith("start_"));
     const entries = Object.entries(attributes);
     const publish = isPublished ? { action: "publish" } : {};
-    const isWrapper = wrappers.has(lid);
-    const isParentLate = parent !== null && !isKnown(parent);
+    const isWrapper = wrappers.has(id);
+    const isParentLate = isLate(parent);
     if (hasLate || isParentLate) {
       const put = { ...Object.fromEntries(entries.filter(waits)), ...(isWrapper ? {} : publish) };
-      const change = { ...(hasLate ? { attributes: put } : {}), ...(isParentLate ? { parent } : {}) };
-      later.push(changeOf({ ref: { lid }, ...change }));
+      const late = hasLate ? { attributes: put } : {};
+      later.push({ op: "update", id, ...late, ...(isParentLate ? { related: { parent } } : {}) });
     }
-    if (isPublished && isWrapper) last.push(changeOf({ ref: { lid }, attributes: publish }));
-    created.add(lid);
-    const now = Object.fromEntries(entries.filter(entry => !waits(entry)));
-    const relationships = {
-      event: { data: { type: "events", id: eventId } },
-      ...(parent === null || isParentLate ? {} : { parent: { data: typed(parent) } }),
+    if (isPublished && isWrapper) last.push({ op: "update", id, attributes: publish });
+    created.add(id);
+    return {
+      ...{ op: "add", id },
+      attributes: {
+        ...Object.fromEntries(entries.filter(entry => !waits(entry))),
+        ...(hasLate || isWrapper ? {} : publish),
+      },
+      related: { event: eventId, ...(parent === null || isParentLate ? {} : { parent }) },
     };
-    const written = { ...now, ...(hasLate || isWrapper ? {} : publish) };
-    return { op: "add", data: { type: "elements", lid, attributes: written, relationships } };
   });
-  return { operations: [...additions, ...later], wrappers: last };
+  return { changes: [...additions, ...later], wrappers: last };
 }
 
-/** Options of {@linkcode sendOperations}. */
+/** Options of {@linkcode sendChanges}. */
 export interface SendOptions extends Omit<Write, "document"> {
-  /** Names what an operation is about, for errors at a pointer into its data. @default its id and the pointer */
-  readonly where?: (operation: Operation, pointer: string) => string | undefined;
+  /** Names what a change is about, for errors at a pointer into its data. @default its id and the pointer */
+  readonly where?: (change: Change, pointer: string) => string | undefined;
 }
 
-/** Sends operations, all or none of each 500, and returns the ids of created elements by their local ids. */
-export async function sendOperations(
+/** Sends changes, all or none of each 500, and returns the ids of what they created by paths. */
+export async function sendChanges(
   { api: open, done, progress }: CliContext,
-  operations: readonly Operation[],
+  changes: readonly Change[],
   { where = idAndPointer, ...write }: SendOptions,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, string | null>> {
   const api = await open();
-  const ids = new Map<string, string>();
-  for (let start = 0; start < operations.length; ) {
-    const batch = batchFrom(operations, start).map(operation => withIds(operation, ids) as Operation);
-    const results = await api.operations(batch, write).catch((error: unknown) => {
+  let sent = 0;
+  const batches = new Batches<Change>(new Map(), async (operations, batch) => {
+    const results = await api.operations(operations, write).catch((error: unknown) => {
       throw located(error, (index, pointer) => {
-        const operation = operations[start + index];
-        return operation === undefined ? undefined : where(operation, pointer);
+        const change = batch[index];
+        return change && where(change, pointer.replace(/^\/attributes/, ""));
       });
     });
-    for (const [index, { op, data }] of batch.entries()) {
-      const { lid } = (data ?? {}) as { readonly lid?: string };
-      if (op === "add" && lid !== undefined) ids.set(lid, results[index]?.id ?? "");
-    }
-    start += batch.length;
-    progress(`${start} of ${operations.length} operations`);
-    if (write.isDryRun !== true) done(`${start} of ${operations.length} operations`);
+    sent += batch.length;
+    progress(`${sent} of ${changes.length} operations`);
+    if (write.isDryRun !== true) done(`${sent} of ${changes.length} operations`);
+    return results.map(({ id }) => id);
+  });
+  for (const change of changes) await batches.push(change, change);
+  await batches.flush();
+  return batches.ids;
+}
+
+function idAndPointer({ id }: Change, pointer: string): string {
+  return `${pathOfToken(id) ?? id}${pointer}`;
+}
+
+/** Sends a batch, and returns the ids of its resources; none after a trial. */
+type Send<Subject> = (
+  operations: readonly Operation[],
+  subjects: readonly Subject[],
+) => Promise<readonly string[]>;
+
+/** Collects changes, and sends them when a batch is full. */
+export class Batches<Subject> {
+  /** Ids by paths; null: it does not exist yet. */
+  readonly ids: Map<string, string | null>;
+  readonly #send: Send<Subject>;
+  /** Types of what the batch creates, by paths. */
+  #added = new Map<string, string>();
+  #entries: { readonly operation: Operation; readonly change: Change; readonly subject: Subject }[] = [];
+  #bytes = 0;
+
+  constructor(ids: Map<string, string | null>, send: Send<Subject>) {
+    this.ids = ids;
+    this.#send = send;
   }
-  return ids;
+
+  /** Adds a change; false: it names what does not exist, as in a trial. */
+  async push(change: Change, subject: Subject): Promise<boolean> {
+    // In attributes local ids may stand for elements alone.
+    const isEarly = pathsIn(change.attributes).some(
+      path => (this.#added.get(path) ?? "elements") !== "elements",
+    );
+    if (isEarly) await this.flush();
+    let operation = this.#built(change);
+    const bytes = new TextEncoder().encode(JSON.stringify(operation)).length;
+    if (this.#entries.length === operationsMax || this.#bytes + bytes > bytesMax) {
+      await this.flush();
+      // Local ids of the former batch are ids now.
+      operation = this.#built(change);
+    }
+    if (pathsIn(operation).some(path => this.ids.get(path) === null)) return false;
+    this.#bytes += bytes;
+    this.#entries.push({ operation, change, subject });
+    const path = pathOfToken(change.id);
+    if (change.op === "add" && path !== null) this.#added.set(path, change.type ?? "elements");
+    return true;
+  }
+
+  /** Sends what is left. */
+  async flush(): Promise<void> {
+    const entries = this.#entries;
+    if (entries.length === 0) return;
+    this.#entries = [];
+    this.#added = new Map();
+    this.#bytes = 0;
+    const ids = await this.#send(
+      entries.map(({ operation }) => operation),
+      entries.map(({ subject }) => subject),
+    );
+    for (const [index, { change }] of entries.entries()) {
+      const path = pathOfToken(change.id);
+      if (change.op === "add" && path !== null) this.ids.set(path, ids[index] ?? null);
+    }
+  }
+
+  #built({ op, type = "elements", id, attributes, related = {}, ifMatch }: Change): Operation {
+    const own = op === "add" ? { type, lid: pathOfToken(id) ?? id } : this.#link(type, id);
+    const links = Object.entries(related).map(([name, to]) => [
+      name,
+      { data: to === null ? null : this.#link(name === "parent" ? "elements" : `${name}s`, to) },
+    ]);
+    const values = mapTexts(attributes, text => {
+      const { id: known, lid } = this.#link("elements", text);
+      return lid === undefined ? known : { lid };
+    }) as Attributes | undefined;
+    const relationships = Object.fromEntries(links);
+    return {
+      op,
+      data: { ...own, ...(values && { attributes: values }), ...(links.length > 0 && { relationships }) },
+      ...(ifMatch === undefined ? {} : { meta: { if_match: ifMatch } }),
+    };
+  }
+
+  /** Names a resource by its id, or by its local id in this batch. */
+  #link(type: string, to: string): { readonly type: string; readonly id?: string; readonly lid?: string } {
+    const path = pathOfToken(to);
+    if (path === null) return { type, id: to };
+    return this.#added.has(path) ? { type, lid: path } : { type, id: this.ids.get(path) ?? to };
+  }
 }
 
-function idAndPointer({ data }: Operation, pointer: string): string {
-  const { id, lid } = data as { readonly id?: string; readonly lid?: string };
-  return `${id ?? lid}${pointer}`;
-}
-
-function batchFrom(operations: readonly Operation[], start: number): readonly Operation[] {
-  let characters = 0;
-  const all = operations.slice(start, start + operationsMax);
-  const end = all.findIndex(operation => {
-    characters += JSON.stringify(operation).length;
-    return characters > charactersMax;
-  });
-  return end < 0 ? all : all.slice(0, Math.max(end, 1));
-}
-
-/** Replaces local ids of earlier batches. */
-function withIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (ids.size === 0) return value;
-  return mapTree(value, part => {
-    const { lid, ...rest } = (part ?? {}) as { readonly lid?: unknown };
-    const id = typeof lid === "string" ? ids.get(lid) : undefined;
-    if (id === undefined) return undefined;
-    return Object.keys(rest).length === 0 ? id : { ...(withIds(rest, ids) as object), id };
-  });
-}
-
-/** Copies a value. What `replace` returns stands in the place of a part; undefined keeps the part. */
-export function mapTree(
-  value: unknown,
-  replace: (part: unknown, pointer: string) => unknown,
-  pointer = "",
+/** Names in an error of a batch what its operations are about. */
+export function located(
+  error: unknown,
+  name: (index: number, pointer: string) => string | undefined,
 ): unknown {
-  const replaced = replace(value, pointer);
-  if (replaced !== undefined) return replaced;
-  if (Array.isArray(value)) return value.map((item, index) => mapTree(item, replace, `${pointer}/${index}`));
-  if (!isMap(value)) return value;
-  const members = Object.entries(value);
-  return Object.fromEntries(
-    members.map(([key, member]) => [key, mapTree(member, replace, pointer + jsonPointer(key))]),
-  );
-}
-
-/** Returns the local ids in the value of an attribute. */
-export function refsIn(value: unknown): readonly { readonly lid: string }[] {
-  if (typeof value !== "object" || value === null) return [];
-  return isRef(value) ? [value] : Object.values(value).flatMap(refsIn);
-}
-
-/** True for `{lid}`, the reference to an element that is created in the same batch. */
-export function isRef(value: unknown): value is { readonly lid: string } {
-  return isMap(value) && typeof value.lid === "string" && Object.keys(value).length === 1;
-}
-
-function typed(ref: ElementRef) {
-  return { type: "elements", ...ref };
-}
-
-/** Names the things that an error of a batch is about. */
-function located(error: unknown, name: (index: number, pointer: string) => string | undefined): unknown {
   if (!(error instanceof CliError)) return error;
   const details = (error.options.details ?? []).map(line =>
     line.replace(
-      /^\/atomic:operations\/(\d+)(?:\/data)?(?:\/attributes)?([^:\s]*)/,
+      /^\/atomic:operations\/(\d+)(?:\/data)?([^:\s]*)/,
       (whole, index, pointer) => name(Number(index), pointer) ?? whole,
     ),
   );

@@ -7,7 +7,8 @@ import { pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { exits, invalid } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
 import { isTimed, publishFlag, requireActive } from "./apply.ts";
-import { creationsOf, listElements, type NewElement, sendOperations } from "./batches.ts";
+import { type Attributes, creationsOf, listElements, type NewElement, sendChanges } from "./batches.ts";
+import { mapTexts, tokenOf } from "./references.ts";
 
 const output = rows({ source: ["SOURCE", "text"], type: ["TYPE", "text"], id: ["NEW_ID", "text"] });
 const copyExits = {
@@ -117,21 +118,21 @@ async function copyInto(
       hint: `It uses ${enabled.join(", ")}`,
     });
   }
-  const { copiedAttributes, linkedAttributes } = await import("./items.ts");
+  const { copiedAttributes } = await import("./items.ts");
   const ids = new Set(chosen.map(one => one.id));
-  const lids = new Map([...ids].map(each => [each, each]));
+  const linked = (text: string): string => (ids.has(text) ? tokenOf(text) : text);
   const scheduled = new Set(chosen.map(one => (isTimed(one) ? relation(one, "parent") : null)));
   const copies = chosen.map((one): NewElement => {
     const parent = relation(one, "parent");
     return {
-      lid: one.id,
-      attributes: linkedAttributes(copiedAttributes(one), lids),
-      parent: parent !== null && ids.has(parent) ? { lid: parent } : null,
+      id: tokenOf(one.id),
+      attributes: mapTexts(copiedAttributes(one), linked) as Attributes,
+      parent: parent !== null && ids.has(parent) ? tokenOf(parent) : null,
       isPublished: publishes && !isTimed(one) && !scheduled.has(one.id),
     };
   });
-  const { operations, wrappers } = creationsOf(eventId, copies);
-  const made = await sendOperations(context, [...operations, ...wrappers], { within });
+  const creations = creationsOf(eventId, copies);
+  const made = await sendChanges(context, [...creations.changes, ...creations.wrappers], { within });
   const data = chosen.map(one => ({ source: one.id, type: typeOf(one), id: made.get(one.id) }));
   return { data, notes: notesOf(all, ids) };
 }

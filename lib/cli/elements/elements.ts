@@ -8,8 +8,9 @@ import { documentOf, pathOf, type ResourceObject, relation } from "../frame/cont
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
 import { applyElements, exportElements, isDraft, missingFile, readFile, requireActive } from "./apply.ts";
-import { changeOf, listElements, mapTree, sendOperations } from "./batches.ts";
+import { type Change, listElements, sendChanges } from "./batches.ts";
 import { cloneFrom, cloneGroup } from "./copy.ts";
+import { mapTexts } from "./references.ts";
 import {
   type Item,
   listTemplates,
@@ -99,10 +100,9 @@ async function withVariable(item: Item, pair: string, { files }: CliContext): Pr
   const value = given.startsWith("@") ? text : parsed(text);
   if (!variablesIn(item).includes(name)) return withMember(item, name.split("."), value) as Item;
   const pattern = new RegExp(`\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`, "g");
-  return mapTree(item, part => {
-    if (typeof part !== "string" || !part.includes("{{")) return undefined;
-    return part.replace(pattern, "") === "" ? value : part.replace(pattern, () => text);
-  }) as Item;
+  return mapTexts(item, part =>
+    part !== "" && part.replace(pattern, "") === "" ? value : part.replace(pattern, () => text),
+  ) as Item;
 }
 
 function withMember(target: unknown, [key = "", ...path]: readonly string[], value: unknown): unknown {
@@ -229,8 +229,8 @@ async function publishAll(context: CliContext, eventId: string, isDryRun: boolea
     ready.filter(({ id }) => wrappers.has(id) === isWrapper),
   );
   const ordered = [...(first ?? []), ...(last ?? [])];
-  const operations = ordered.map(({ id }) => changeOf({ ref: { id }, attributes: { action: "publish" } }));
-  await sendOperations(context, operations, { within, isDryRun });
+  const changes = ordered.map(({ id }): Change => ({ op: "update", id, attributes: { action: "publish" } }));
+  await sendChanges(context, changes, { within, isDryRun });
   const waiting = drafts.filter(isWaiting);
   const data = [
     ...ordered.map(element => rowOf(element, isDryRun ? "would be published" : "published")),

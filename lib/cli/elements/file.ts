@@ -12,16 +12,10 @@ import { jsonPointer } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { attributesOf, type ElementContent, isMap } from "../element_content.ts";
 import { suggestion } from "../frame/suggest.ts";
-import { type Attributes, mapTree, refsIn } from "./batches.ts";
+import type { Attributes } from "./batches.ts";
+import { type Fault, mapTexts, pathsIn, tokenOf } from "./references.ts";
 
-/** A fault of a file. */
-export interface FileFault {
-  /** JSON Pointer into the file. */
-  readonly pointer: string;
-  readonly detail: string;
-}
-
-/** An element of a file. Its attributes are those of the API, and name others as `{lid: name}`. */
+/** An element of a file. Its attributes are those of the API, and tokens of names stand for ids. */
 export interface FileElement {
   readonly pointer: string;
   readonly name: string;
@@ -44,8 +38,8 @@ const known = [...own, ...plainNames];
 export function attributesOfItem(
   item: unknown,
   pointer: string,
-): { readonly attributes: Attributes; readonly faults: readonly FileFault[] } {
-  const fault = (at: string, detail: string): FileFault => ({ pointer: pointer + at, detail });
+): { readonly attributes: Attributes; readonly faults: readonly Fault[] } {
+  const fault = (at: string, detail: string): Fault => ({ pointer: pointer + at, detail });
   if (!isMap(item)) return { attributes: {}, faults: [fault("", "Expected an element, as a map")] };
   const faults = Object.keys(item)
     .filter(name => !known.includes(name))
@@ -96,12 +90,12 @@ export function filePointer(pointer: string, attributes: Attributes, inAttribute
 export function elementsOfFile(
   document: unknown,
   others: ReadonlySet<string>,
-): { readonly elements: readonly FileElement[]; readonly faults: readonly FileFault[] } {
+): { readonly elements: readonly FileElement[]; readonly faults: readonly Fault[] } {
   if (!Array.isArray(document)) {
     return { elements: [], faults: [{ pointer: "", detail: "Expected a list of elements" }] };
   }
   const names = new Set<string>();
-  const faults: FileFault[] = [];
+  const faults: Fault[] = [];
   for (const [index, item] of document.entries()) {
     const { name } = isMap(item) ? item : {};
     if (typeof name !== "string" || name === "") {
@@ -134,11 +128,11 @@ export function elementsOfFile(
       ...(question === undefined ? {} : { question }),
       ...(custom === undefined ? {} : { custom_fields: custom }),
     };
-    const linked = mapTree(contents, (part, at) => {
-      if (typeof part !== "string" || !/^\\*\{\{.+\}\}$/s.test(part)) return undefined;
-      if (part.startsWith("\\")) return part.slice(1);
-      const lid = find(part, filePointer(pointer, read.attributes, at));
-      return lid === undefined ? part : { lid };
+    const linked = mapTexts(contents, (text, at) => {
+      if (!looksLikeReference(text)) return text;
+      if (text.startsWith("\\")) return text.slice(1);
+      const found = find(text, filePointer(pointer, read.attributes, at));
+      return found === undefined ? text : tokenOf(found);
     });
     const name = String(rest.name);
     return { pointer, name, attributes: { ...rest, ...(linked as object) }, parent: parents.get(name) };
@@ -147,13 +141,18 @@ export function elementsOfFile(
   return { elements, faults };
 }
 
+/** True for references, and for texts before which a backslash says that they are none. */
+export function looksLikeReference(text: string): boolean {
+  return /^\\*\{\{.+\}\}$/s.test(text);
+}
+
 type FindName = (text: unknown, pointer: string) => string | undefined;
 
 /** Returns the names of wrappers by the names of what they show. */
 function parentsOf(
   items: readonly unknown[],
   { find, findInFile }: Readonly<Record<"find" | "findInFile", FindName>>,
-  faults: FileFault[],
+  faults: Fault[],
 ): ReadonlyMap<string, string> {
   const parents = new Map<string, string>();
   const note = (child: string | undefined, parent: string | undefined, pointer: string): void => {
@@ -181,10 +180,10 @@ function parentsOf(
 }
 
 /** Returns a fault for each circle of references. */
-function cyclesOf(elements: readonly FileElement[]): readonly FileFault[] {
+function cyclesOf(elements: readonly FileElement[]): readonly Fault[] {
   const byName = new Map(elements.map(element => [element.name, element]));
   const done = new Set<string>();
-  const faults: FileFault[] = [];
+  const faults: Fault[] = [];
   const visit = (name: string, path: readonly string[]): void => {
     const element = byName.get(name);
     if (path.includes(name)) {
@@ -193,7 +192,7 @@ function cyclesOf(elements: readonly FileElement[]): readonly FileFault[] {
     }
     if (element === undefined || done.has(name)) return;
     done.add(name);
-    for (const { lid } of refsIn(element.attributes)) visit(lid, [...path, name]);
+    for (const next of pathsIn(element.attributes)) visit(next, [...path, name]);
   };
   for (const { name } of elements) visit(name, []);
   return faults;

@@ -4,18 +4,11 @@ import { resources } from "../../authoring/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/control_api.ts";
-import { type Attributes, isRef, mapTree } from "./batches.ts";
-import type { FileElement } from "./file.ts";
+import type { Attributes } from "./batches.ts";
+import { type FileElement, looksLikeReference } from "./file.ts";
+import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
 
 const definitions = resources.elements.attributes;
-
-/** Returns attributes in which the ids of elements are references. */
-export function linkedAttributes(attributes: Attributes, lids: ReadonlyMap<string, string>): Attributes {
-  return mapTree(attributes, part => {
-    const lid = lids.get(part as string);
-    return lid === undefined ? undefined : { lid };
-  }) as Attributes;
-}
 
 /** Returns the attributes of an element that a copy of it takes, without those that are at their default. */
 export function copiedAttributes({ attributes }: ResourceObject): Attributes {
@@ -30,25 +23,31 @@ export function copiedAttributes({ attributes }: ResourceObject): Attributes {
   return Object.fromEntries(Object.entries(copied).filter(isWritten));
 }
 
-/** Writes a text that looks like a reference so that it is none. */
-function escaped(value: unknown): string | undefined {
-  return typeof value === "string" && /^\\*\{\{.+\}\}$/s.test(value) ? `\\${value}` : undefined;
+/** Returns names that tell resources apart, by their ids: what is wanted, with a number where it is taken. */
+export function namesOf(
+  all: readonly ResourceObject[],
+  wanted: (one: ResourceObject) => string,
+): ReadonlyMap<string, string> {
+  const taken = new Set<string>();
+  return new Map(
+    all.map(one => {
+      const base = wanted(one);
+      let name = base;
+      for (let nth = 2; taken.has(name); nth++) name = `${base}-${nth}`;
+      taken.add(name);
+      return [one.id, name];
+    }),
+  );
 }
 
 /** Writes elements as items of a file, in which names tell them apart and stand for ids. */
 export function itemsOf(elements: readonly ResourceObject[]): readonly Attributes[] {
-  const names = new Map<string, string>();
-  const taken = new Set<string>();
-  for (const { id, attributes } of elements) {
-    const base = String(attributes.name || attributes.content_type);
-    let name = base;
-    for (let nth = 2; taken.has(name); nth++) name = `${base}-${nth}`;
-    taken.add(name);
-    names.set(id, name);
-  }
-  const reference = (id: unknown): string | undefined => {
-    const name = names.get(id as string);
-    return name === undefined ? undefined : `{{${name}}}`;
+  const names = namesOf(elements, ({ attributes: { name, content_type: type } }) => String(name || type));
+  /** Writes an id as a reference, and a text that looks like one so that it is none. */
+  const written = (text: string): string => {
+    const name = names.get(text);
+    if (name !== undefined) return `{{${name}}}`;
+    return looksLikeReference(text) ? `\\${text}` : text;
   };
   return elements.map(element => {
     const { content_type: type, name: _, question, custom_fields, ...others } = copiedAttributes(element);
@@ -58,8 +57,8 @@ export function itemsOf(elements: readonly ResourceObject[]): readonly Attribute
       type,
       name: names.get(element.id),
       ...others,
-      ...(mapTree(contents, part => reference(part) ?? escaped(part)) as object),
-      ...(children.length === 0 ? {} : { children: children.map(({ id }) => reference(id)) }),
+      ...(mapTexts(contents, written) as object),
+      ...(children.length === 0 ? {} : { children: children.map(({ id }) => written(id)) }),
     };
   });
 }
@@ -72,8 +71,11 @@ export function compared(
   { name: own, attributes: given, parent }: FileElement,
   byName: ReadonlyMap<string, ResourceObject>,
 ): { readonly attributes: Attributes; readonly changed: readonly string[] } {
-  const idOf = (name: string): unknown => byName.get(name)?.id ?? { lid: name };
-  const attributes = mapTree(given, part => (isRef(part) ? idOf(part.lid) : undefined)) as Attributes;
+  const idOf = (name: string): string => byName.get(name)?.id ?? tokenOf(name);
+  const attributes = mapTexts(given, text => {
+    const name = pathOfToken(text);
+    return name === null ? text : idOf(name);
+  }) as Attributes;
   const remote = byName.get(own);
   if (remote === undefined) return { attributes, changed: [] };
   const changed = Object.keys(attributes).filter(name => {

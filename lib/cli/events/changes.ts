@@ -1,6 +1,6 @@
 /** Commands that change events: prune, schedule, start and stop. */
 
-import { changeOf, listElements, sendOperations } from "../elements/batches.ts";
+import { type Change, listElements, sendChanges } from "../elements/batches.ts";
 import { instant, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
@@ -132,10 +132,13 @@ export const scheduleEvent: CommandSpec = {
       old_offset: attributes.start_mode === "timecode" ? attributes.start_offset : null,
       offset: Number(flags["start-offset"]) + index * Number(flags["space-seconds"]),
     }));
-    const operations = data.map(({ id: elementId, offset }) =>
-      changeOf({ ref: { id: elementId }, attributes: { start_mode: "timecode", start_offset: offset } }),
+    const changes = data.map(
+      ({ id: elementId, offset }): Change => ({
+        ...{ op: "update", id: elementId },
+        attributes: { start_mode: "timecode", start_offset: offset },
+      }),
     );
-    await sendOperations(context, operations, { within, isDryRun: "dry-run" in flags });
+    await sendChanges(context, changes, { within, isDryRun: "dry-run" in flags });
     return { data };
   },
 };

@@ -5,21 +5,18 @@
  * @module
  */
 
+import { Batches, type Change, located } from "../elements/batches.ts";
+import { pathOfToken, pathsIn, tokenOf } from "../elements/references.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, ResourceObject } from "../frame/control_api.ts";
 import { documentOf, pathOf } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
 import type { Target } from "../frame/kinds.ts";
-import { ordered, pathsIn, type Turn } from "./order.ts";
+import { ordered, type Turn } from "./order.ts";
 import type { Plan, Step } from "./plan.ts";
 import type { Wanted } from "./read.ts";
-import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
 import { appliedAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
-
-const operationsMax = 500;
-/** Most bytes of a batch, less than a body of the control API may have. */
-const batchBytesMax = 5 * 1_048_576;
 
 /** Returns what a plan changes, for the allow-list: projects and events, and the space where they are new. */
 export function targetsOf({ space, steps, remote }: Plan): readonly Target[] {
@@ -69,16 +66,6 @@ function rootOf(wanted: Wanted): Wanted {
   return wanted.parent === null ? wanted : rootOf(wanted.parent);
 }
 
-/** Operations of one request, and the entities that they are about. */
-interface Batch {
-  readonly entries: { readonly operation: Operation; readonly wanted: Wanted }[];
-  /** Paths of the entities that it adds, which have local ids in it. */
-  readonly added: Set<string>;
-  bytes: number;
-}
-
-const emptyBatch = (): Batch => ({ entries: [], added: new Set(), bytes: 0 });
-
 class Run implements Applied {
   readonly ids: Map<string, string | null>;
   readonly untried = new Set<string>();
@@ -86,17 +73,18 @@ class Run implements Applied {
   readonly #api: ControlApi;
   readonly #context: CliContext;
   readonly #isDryRun: boolean;
-  readonly #kinds: ReadonlyMap<string, Wanted["kind"]>;
   readonly #guarded = new Set<string>();
-  #batch = emptyBatch();
+  readonly #batches: Batches<Wanted>;
 
   constructor(plan: Plan, api: ControlApi, context: CliContext, isDryRun: boolean) {
     this.#plan = plan;
     this.#api = api;
     this.#context = context;
     this.#isDryRun = isDryRun;
-    this.ids = new Map([...plan.remote.found].map(([path, { id }]) => [path, id]));
-    this.#kinds = new Map(plan.manifest.wanted.map(({ path, kind }) => [path, kind]));
+    this.ids = new Map(
+      plan.manifest.wanted.map(({ path }) => [path, plan.remote.found.get(path)?.id ?? null]),
+    );
+    this.#batches = new Batches(this.ids, (operations, batch) => this.#send(operations, batch));
   }
 
   async addApp({ wanted, attributes }: Step): Promise<void> {
@@ -128,17 +116,18 @@ class Run implements Applied {
     for (const { step } of turns)
       if (isWrapper(step) && step.publishes)
         await this.#push(step.wanted, { op: "update", attributes: actionOf(step) });
-    await this.#flush();
+    await this.#batches.flush();
     if (own !== undefined && (own.action === "add" || isMoved)) await this.#hideTypes(own);
   }
 
   /** Moves a project to its app. False: this is a trial, in which nothing can be tried with the new app. */
   async #move({ wanted, remote }: Step): Promise<boolean> {
-    const data = this.#link("apps", wanted.app ?? "");
+    const appPath = pathOfToken(wanted.app);
+    const app = appPath === null ? wanted.app : this.ids.get(appPath);
     const isDryRun = this.#isDryRun;
-    if (remote === null || pathsIn(data).length > 0) return false;
+    if (remote === null || app == null) return false;
     const within = { kind: "project", id: remote.id } as const;
-    const document = { data };
+    const document = { data: { type: "apps", id: app } };
     const path = pathOf(within, "relationships", "app");
     await this.#api.write("PATCH", path, { within, document, ifMatch: etagOf(remote), isDryRun });
     if (!isDryRun) this.#context.done(`moved ${wanted.path} to its app`);
@@ -197,76 +186,26 @@ class Run implements Applied {
     await this.#push(event, { op: "update", attributes: {}, ifMatch: etagOf(remote) });
   }
 
-  async #push(wanted: Wanted, write: Write): Promise<void> {
-    // In attributes local ids may stand for elements alone.
-    const isEarly = pathsIn(write.attributes).some(
-      path => this.#batch.added.has(path) && this.#kinds.get(path) !== "element",
-    );
-    if (isEarly) await this.#flush();
-    let operation = this.#built(wanted, write);
-    const bytes = new TextEncoder().encode(JSON.stringify(operation)).length;
-    if (this.#batch.entries.length === operationsMax || this.#batch.bytes + bytes > batchBytesMax) {
-      await this.#flush();
-      // Local ids of the former batch are ids now.
-      operation = this.#built(wanted, write);
-    }
-    // In a trial nobody knows the ids of what is not there.
-    if (pathsIn(operation).length > 0) return void this.untried.add(wanted.path);
-    this.#batch.bytes += bytes;
-    this.#batch.entries.push({ operation, wanted });
-    if (write.op === "add") this.#batch.added.add(wanted.path);
+  async #push(wanted: Wanted, change: Omit<Change, "id" | "type">): Promise<void> {
+    const own = { type: types[wanted.kind], id: tokenOf(wanted.path) };
+    const isTried = await this.#batches.push({ ...own, ...change }, wanted);
+    if (!isTried) this.untried.add(wanted.path);
   }
 
-  #built(wanted: Wanted, { op, attributes, related = {}, ifMatch }: Write): Operation {
-    const type = types[wanted.kind];
-    const self = op === "add" ? { type, lid: wanted.path } : this.#link(type, tokenOf(wanted.path));
-    const links = Object.entries(related).map(([name, to]) => [
-      name,
-      { data: to === null ? null : this.#link(name === "parent" ? "elements" : `${name}s`, to) },
-    ]);
-    const values = mapTexts(attributes, text => {
-      const { id, lid } = this.#link("elements", text);
-      return lid === undefined ? id : { lid };
-    });
-    return {
-      op,
-      data: { ...self, attributes: values, relationships: Object.fromEntries(links) },
-      ...(ifMatch === undefined ? {} : { meta: { if_match: ifMatch } }),
-    };
-  }
-
-  /** Names a resource by its id, or by its local id in this batch. */
-  #link(type: string, to: string): { readonly type: string; readonly id?: string; readonly lid?: string } {
-    const path = pathOfToken(to);
-    if (path === null) return { type, id: to };
-    return this.#batch.added.has(path) ? { type, lid: path } : { type, id: this.ids.get(path) ?? to };
-  }
-
-  async #flush(): Promise<void> {
-    const { entries } = this.#batch;
-    const [first] = entries;
-    if (first === undefined) return;
-    this.#batch = emptyBatch();
+  async #send(operations: readonly Operation[], batch: readonly Wanted[]): Promise<readonly string[]> {
+    const [first] = batch;
+    if (first === undefined) return [];
     const isDryRun = this.#isDryRun;
     // The allow-list was asked about all that the plan changes.
-    const within = targetOf(first.wanted, this.#plan.space, this.#plan.remote);
-    this.#context.progress(`writing ${entries.length} changes of ${rootOf(first.wanted).path}`);
-    const operations = entries.map(({ operation }) => operation);
+    const within = targetOf(first, this.#plan.space, this.#plan.remote);
+    this.#context.progress(`writing ${batch.length} changes of ${rootOf(first).path}`);
     const left = await this.#api.operations(operations, { within, isDryRun }).catch((error: unknown) => {
-      throw located(error, entries);
+      throw explained(located(error, (index, pointer) => `${batch[index]?.path} ${pointer}`));
     });
-    for (const [index, { operation, wanted }] of entries.entries())
-      if (operation.op === "add") this.ids.set(wanted.path, isDryRun ? null : (left[index]?.id ?? null));
-    if (!isDryRun) this.#context.done(`wrote ${entries.length} changes of ${rootOf(first.wanted).path}`);
+    if (isDryRun) return [];
+    this.#context.done(`wrote ${batch.length} changes of ${rootOf(first).path}`);
+    return left.map(({ id }) => id);
   }
-}
-
-/** What an operation writes; tokens stand for ids. */
-interface Write {
-  readonly op: "add" | "update";
-  readonly attributes: Step["attributes"];
-  readonly related?: Readonly<Record<string, string | null>>;
-  readonly ifMatch?: string;
 }
 
 /** A wrapper is published after its children. */
@@ -291,14 +230,12 @@ function etagOf({ meta }: ResourceObject): string {
   return String(meta?.etag);
 }
 
-/** Names entities in place of operations. */
-function located(error: unknown, entries: Batch["entries"]): unknown {
-  if (!(error instanceof CliError)) return error;
-  const details = (error.options.details ?? []).map(line =>
-    line.replace(/^\/atomic:operations\/(\d+)(\/data)?/, (_, index) => `${entries[index]?.wanted.path} `),
-  );
-  const isStale = error.options.status === 412;
-  const message = isStale ? "Somebody has changed what the plan is about" : error.message;
-  const more = isStale ? { hint: "Look at the new plan, then apply again", next: "grandstand plan" } : {};
-  return new CliError(error.exit, message, { ...error.options, details, ...more });
+/** Says what to do where somebody else was faster. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof CliError) || error.options.status !== 412) return error;
+  const next = { hint: "Look at the new plan, then apply again", next: "grandstand plan" };
+  return new CliError(error.exit, "Somebody has changed what the plan is about", {
+    ...error.options,
+    ...next,
+  });
 }

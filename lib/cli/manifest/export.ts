@@ -7,8 +7,10 @@
 import { type Attribute, resources } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
+import { namesOf } from "../elements/items.ts";
+import { mapTexts } from "../elements/references.ts";
 import { type ControlApi, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
-import { escaped, mapTexts } from "./references.ts";
+import { escaped } from "./references.ts";
 import { annotationOf, keyAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
 
@@ -145,19 +147,12 @@ function keysOf(
   manifestId: string,
   otherwise: string,
 ): ReadonlyMap<string, string> {
-  const taken = new Set<string>();
-  return new Map(
-    entities.map(one => {
-      const mark = annotationOf(one, keyAnnotation) ?? "";
-      const marked = mark.startsWith(`${manifestId}/`) ? mark.split("/").at(-1) : undefined;
-      const { name, content_type: type = otherwise } = one.attributes;
-      const wanted = marked ?? slug(name, String(type));
-      let key = wanted;
-      for (let count = 2; taken.has(key); count++) key = `${wanted}-${count}`;
-      taken.add(key);
-      return [one.id, key];
-    }),
-  );
+  return namesOf(entities, one => {
+    const mark = annotationOf(one, keyAnnotation) ?? "";
+    const marked = mark.startsWith(`${manifestId}/`) ? mark.split("/").at(-1) : undefined;
+    const { name, content_type: type = otherwise } = one.attributes;
+    return marked ?? slug(name, String(type));
+  });
 }
 
 function slug(text: unknown, otherwise: string): string {

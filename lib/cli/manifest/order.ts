@@ -5,25 +5,14 @@
  * @module
  */
 
+import { pathOfToken, pathsIn } from "../elements/references.ts";
 import type { Step } from "./plan.ts";
-import { mapTexts, pathOfToken } from "./references.ts";
 
 /** A step at its turn. */
 export interface Turn {
   readonly step: Step;
   /** Names of the attributes that are written when all entities exist. */
   readonly late: readonly string[];
-}
-
-/** Returns the paths of the entities that a value names. */
-export function pathsIn(value: unknown): readonly string[] {
-  const paths: string[] = [];
-  mapTexts(value, text => {
-    const path = pathOfToken(text);
-    if (path !== null) paths.push(path);
-    return text;
-  });
-  return paths;
 }
 
 /** Orders the steps that change something. */

@@ -6,9 +6,10 @@
 
 import * as v from "valibot";
 import { attributesOf } from "../element_content.ts";
+import { type Fault, pathOfToken, tokenOf } from "../elements/references.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, wrongUsage } from "../frame/errors.ts";
-import { type Fault, type Lookup, pathOfToken, References, tokenOf } from "./references.ts";
+import { type Lookup, References } from "./references.ts";
 import {
   attributeFaults,
   type EntityKind,

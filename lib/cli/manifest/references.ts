@@ -5,30 +5,10 @@
  * @module
  */
 
-import { jsonPointer } from "../../errors/mod.ts";
-
-/** A fault of a manifest. */
-export interface Fault {
-  /** JSON Pointer into the document. */
-  readonly pointer: string;
-  readonly detail: string;
-}
+import { type Fault, mapTexts } from "../elements/references.ts";
 
 /** Returns the value of `{{key}}`, `{{key.name}}` or `{{key.url}}`; a text is what is wrong with it. */
 export type Lookup = (key: string, part: string) => { readonly value: unknown } | string;
-
-/** Begins the text that stands for the id of an entity while it may be unknown. */
-const tokenStart = "\u0001";
-
-/** Returns the text that stands for the id of the entity with this path. */
-export function tokenOf(path: string): string {
-  return tokenStart + path;
-}
-
-/** Returns the path of the entity whose id a value stands for, or null. */
-export function pathOfToken(value: unknown): string | null {
-  return typeof value === "string" && value.startsWith(tokenStart) ? value.slice(tokenStart.length) : null;
-}
 
 const whole = /^\{\{\s*([^{}]+?)\s*\}\}$/;
 const inside = /(\\*)\{\{\s*([^{}]*?)\s*\}\}/g;
@@ -38,20 +18,6 @@ export function escaped(text: string): string {
   return text.replace(
     /(\\*)(\{\{[^{}]*\}\})/g,
     (_, slashes: string, rest: string) => `${slashes}${slashes}\\${rest}`,
-  );
-}
-
-/** Copies a value, with other texts in it. */
-export function mapTexts(
-  value: unknown,
-  map: (text: string, pointer: string) => unknown,
-  pointer = "",
-): unknown {
-  if (typeof value === "string") return map(value, pointer);
-  if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, map, `${pointer}/${index}`));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, mapTexts(member, map, pointer + jsonPointer(name))]),
   );
 }
 

@@ -2,10 +2,10 @@
 
 import { type Attribute, resources } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
+import type { Fault } from "../elements/references.ts";
 import { type ControlApi, pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";
 import type { Manifest, Wanted } from "./read.ts";
-import type { Fault } from "./references.ts";
 import { types } from "./schema.ts";
 
 /** The annotation with the manifest and path of an entity. */

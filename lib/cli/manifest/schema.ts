@@ -9,7 +9,7 @@ import { type Attribute, resources } from "../../authoring/mod.ts";
 import { jsonPointer } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { fieldsOf } from "../element_content.ts";
-import type { Fault } from "./references.ts";
+import type { Fault } from "../elements/references.ts";
 
 /** Kinds of entities, and the types of their resources. */
 export const types = { app: "apps", project: "projects", event: "events", element: "elements" } as const;
