@@ -158,7 +158,7 @@ describe("settings on the command line", () => {
     files.set("settings.json", '[\n  {"key": "a"}]');
     assert.match((await push()).error.details[0], /^settings\.json:2:\d+ \/0\/values: /);
     files.set("settings.json", '[\n  {"key": "a",,}]');
-    assert.match((await push()).error.message, /settings\.json:2:\d+/);
+    assert.match((await push()).error.details[0], /^settings\.json:2:\d+/);
     const piped = await push("--file", "-");
     assert.deepEqual([piped.code, piped.requests], [2, []]);
     files.set("-", "{");
