@@ -17,7 +17,7 @@ export interface GathererOptions<L, I, A> {
 
 interface Waiting<I, A> {
   readonly item: I;
-  readonly deadline: number;
+  deadline: number;
   resolve(answer: A | Promise<A>): void;
   reject(error: unknown): void;
 }
@@ -105,6 +105,9 @@ export class Gatherer<L, I, A> {
       const answers = await this.#options.call(lane.value, items, { deadline });
       let index = 0;
       for (const { resolve } of group) resolve(answers[index++] as A | Promise<A>);
+      // Only a process that was too busy to read it has an answer this late: the time of those who wait begins anew.
+      const now = performance.now();
+      if (now >= deadline) for (const waiting of lane.waiting) waiting.deadline = now + answerMsMax;
     } catch (error) {
       for (const { reject } of group) reject(error);
       this.#giveUp(lane, error);

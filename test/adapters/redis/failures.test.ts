@@ -130,6 +130,18 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     }
   });
 
+  it("answers reads that wait for others when the process was too busy to read the answers in time", async () => {
+    await using server = await startRedis();
+    await using store = createRedisStore({ server: server.url });
+    await put(store);
+    // Each is a call of its own, of which two are on their way at a time.
+    const large = Array.from({ length: 300 }, (_, n): Read => ({ type: "record", key: `k${n}` }));
+    const answers = Array.from({ length: 6 }, () => store.read("p", large));
+    for (let tick = 0; tick < 10; tick++) await new Promise<void>(resolve => process.nextTick(resolve));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, answerMsMax + 100);
+    for (const found of await Promise.all(answers)) assert.equal(found.length, large.length);
+  });
+
   it("answers reads whose connection is lost on the way", async () => {
     await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
