@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type CliFiles, invalid, wrongUsage } from "../../lib/cli/mod.ts";
+import { CliError, type CliFiles, exits, invalid, wrongUsage } from "../../lib/cli/mod.ts";
 
 /** Largest document, in bytes. */
 const documentBytesMax = 2_097_152;
@@ -79,18 +79,21 @@ async function regularFile(path: string): Promise<{ readonly size: number } | nu
 
 async function writeText(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
-  await mkdir(dirname(path), { recursive: true });
-  const file = await open(temporary, "wx", privateMode);
   try {
-    await file.writeFile(text);
-    await file.sync();
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(temporary, "wx", privateMode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  } finally {
-    await file.close();
+    await rm(temporary, { force: true }).catch(() => {});
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new CliError(exits.failed, `Cannot write ${path}: ${code}`, { code: "not_written" });
   }
-  await rename(temporary, path);
 }
 
 async function documentText(path: string, document: unknown): Promise<string> {

@@ -32,10 +32,10 @@ export const terminal: CliTerminal = {
   },
   warn(text) {
     clearStatus();
-    process.stderr.write(text);
+    toStderr(text);
   },
   status(line) {
-    process.stderr.write(clearLine + line.slice(0, (process.stderr.columns || widthDefault) - 1));
+    toStderr(clearLine + line.slice(0, (process.stderr.columns || widthDefault) - 1));
     hasStatus = true;
   },
   async ask(question, isSecret = false) {
@@ -51,16 +51,22 @@ export const terminal: CliTerminal = {
       terminal: process.stdin.isTTY,
     });
     // After the terminal is set up, so that every key of the answer is seen, and a secret is not.
-    process.stderr.write(question);
+    toStderr(question);
     const answer = await answerOf(lines, lines);
-    if (isSecret) process.stderr.write("\n");
+    if (isSecret) toStderr("\n");
     return answer;
   },
 };
 
 function clearStatus(): void {
-  if (hasStatus) process.stderr.write(clearLine);
+  if (hasStatus) toStderr(clearLine);
   hasStatus = false;
+}
+
+/** Writes to stderr. A reader that is gone does not end a command half-way. */
+function toStderr(text: string): void {
+  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
+  process.stderr.write(text);
 }
 
 /** Reads a line; null at the end of the input. @throws {CliError} Ctrl-C. */

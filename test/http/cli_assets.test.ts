@@ -105,6 +105,21 @@ describe("assets on the command line", () => {
     assert.match(outcome.stderr, /Done already: uploaded a\.txt as /);
   });
 
+  it("shows how far it is, in whole lines on a terminal that cannot replace one", async t => {
+    const { cli } = await opened(t);
+    let now = 0;
+    const clock = (): number => (now += 400);
+    const shown = await cli("assets upload a.txt b.txt", { clock, isTerminal: true });
+    assert.match(shown.stderr, /\d\/2 uploading\r/);
+    const dumb = await cli("assets upload a.txt b.txt", {
+      clock,
+      isTerminal: true,
+      variables: { TERM: "dumb" },
+    });
+    assert.match(dumb.stderr, /\d\/2 uploading\n/);
+    assert.doesNotMatch(dumb.stderr, /\r/);
+  });
+
   it("refuses missing files and unknown tags before it sends anything", async t => {
     const { cli } = await opened(t);
     const missing = await cli("assets upload a.txt none.png other.png --json");

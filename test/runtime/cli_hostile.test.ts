@@ -217,6 +217,22 @@ describe("a command whose file", { concurrency: true }, () => {
     assert.deepEqual(readdirSync(target), []);
   });
 
+  it("has the place of a folder leaves nothing behind", async () => {
+    const { server, url } = await serve(response => {
+      response.end(JSON.stringify({ data: { type: "users", id: "u1", attributes: {} } }));
+    });
+    mkdirSync(path("profiles/tokens/default"), { recursive: true });
+    const { code, stderr } = await run(
+      ["login", "--token-stdin"],
+      { GRANDSTAND_CONTROL_URL: url, GRANDSTAND_CONFIG: path("profiles/config.json") },
+      "gst_1_secret\n",
+    );
+    server.close();
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /^Cannot write .*default: EISDIR\n$/);
+    assert.deepEqual(readdirSync(path("profiles/tokens")), ["default"]);
+  });
+
   it("is an output that takes nothing fails", { skip: process.platform !== "linux" }, async () => {
     assert.ok(built !== undefined);
     const full = [

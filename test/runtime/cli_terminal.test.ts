@@ -166,6 +166,10 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
     assert.equal(piped.shown.trimEnd().split("\n").length, 1);
     const closed = await onTerminal("grandstand orgs list --json >&-");
     assert.doesNotMatch(closed.shown, /at .*\.js:\d/);
+    const file = join(folder, "whole.json");
+    const unheard = await onTerminal(`grandstand orgs list --json --verbose 2>&1 > ${file} | true`);
+    assert.equal(unheard.code, 0, unheard.shown);
+    assert.equal(JSON.parse(readFileSync(file, "utf8")).data.length, 5_000);
   });
 
   it("ends a request at Ctrl-C", async () => {

@@ -6,7 +6,10 @@ export function cleanJson(value: unknown, indent?: number): string {
   );
 }
 
-/** Replaces control and direction characters, with which text of a server could control the terminal. */
+/**
+ * Replaces control and direction characters, with which text of a server could control the terminal. The joiners of emoji and of
+ * scripts such as Persian stay.
+ */
 export function clean(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
+  return text.replace(/(?:(?![\u200c\u200d])[\p{Cc}\p{Cf}])+/gu, " ");
 }

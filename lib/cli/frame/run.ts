@@ -144,7 +144,8 @@ function contextOf({ args, host, groups, settings, steps }: Around): CliContext 
       if (settings.isQuiet || settings.isJson || host.interruption().aborted) return;
       const now = clock();
       if (now < nextAt) return;
-      if (terminal.isTerminal.stderr) return terminal.status(clean(text));
+      const isDumb = host.variables.TERM === "dumb";
+      if (terminal.isTerminal.stderr && !isDumb) return terminal.status(clean(text));
       nextAt = now + progressLineMs;
       terminal.warn(`${clean(text)}\n`);
     },

@@ -50,6 +50,15 @@ describe("the result of a command", () => {
     );
   });
 
+  it("keeps the joiners of emoji and scripts, which fill two cells together", () => {
+    const name = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467} mi\u200ckham";
+    const joined = [{ ...data[0], name }];
+    assert.ok(printed({ data: joined }, { isTerminal: false }).includes(`\t${name}\t`));
+    const [header = "", row = ""] = printed({ data: joined }).split("\n");
+    assert.match(header, /^ID {2}NAME {7}TAGS/);
+    assert.ok(row.includes(name));
+  });
+
   it("is what the command shows in place of its data", () => {
     const shown = { columns: ["A"], rows: [["x"]] };
     assert.equal(printed({ data, shown }), "A\nx\n");
