@@ -121,7 +121,11 @@ describe("assets on the command line", () => {
   });
 
   it("refuses missing files and unknown tags before it sends anything", async t => {
-    const { cli } = await opened(t);
+    const { cli, files } = await opened(t);
+    files.set("empty.png", "");
+    const empty = await cli("assets upload empty.png --json");
+    assert.deepEqual([empty.code, empty.error.details], [8, []]);
+    assert.match(empty.error.message, /at least one byte/);
     const missing = await cli("assets upload a.txt none.png other.png --json");
     assert.deepEqual([missing.code, missing.requests], [2, []]);
     assert.match(missing.error.message, /none\.png, other\.png/);

@@ -258,6 +258,11 @@ describeOnStores("commands about elements", open => {
     assert.deepEqual(column(all.json.data, "id"), [elements[2].id, elements[3].id, elements[1].id]);
     assert.equal(all.requests.length, 3);
     assert.deepEqual(await show.data("elements publish --event $EVENT", values), []);
+    const draft = "elements create --event $EVENT --type poll --var name=Unfinished";
+    const { id } = await show.data(draft, values);
+    const refused = await show.run("elements publish --event $EVENT --json", values);
+    assert.equal(refused.code, 8);
+    assert.ok(refused.error.details[0].startsWith(`Unfinished (${id})/question`), refused.stderr);
   });
 
   it("clone elements and groups between events", async t => {

@@ -230,7 +230,12 @@ async function publishAll(context: CliContext, eventId: string, isDryRun: boolea
   );
   const ordered = [...(first ?? []), ...(last ?? [])];
   const changes = ordered.map(({ id }): Change => ({ op: "update", id, attributes: { action: "publish" } }));
-  await sendChanges(context, changes, { within, isDryRun });
+  const names = new Map(drafts.map(({ id, attributes }) => [id, `${attributes.name || "no name"} (${id})`]));
+  await sendChanges(context, changes, {
+    within,
+    isDryRun,
+    where: ({ id }, pointer) => `${names.get(id)}${pointer}`,
+  });
   const waiting = drafts.filter(isWaiting);
   const data = [
     ...ordered.map(element => rowOf(element, isDryRun ? "would be published" : "published")),

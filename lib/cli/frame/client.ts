@@ -261,9 +261,10 @@ function refusal(
   const [first] = body.errors ?? [];
   const code = body.code ?? first?.code ?? body.data?.code ?? `http_${status}`;
   const message = body.detail ?? first?.detail ?? body.message ?? `The server answered ${status}`;
-  const details = (body.errors ?? []).flatMap(({ detail = "", pointer, source }) => {
+  const details = (body.errors ?? []).flatMap(({ detail = "", pointer, source }, _, all) => {
     const position = pointer ?? source?.pointer ?? source?.parameter;
-    return position === undefined ? [] : [`${position}: ${detail}`];
+    const isWhole = position === undefined || (position === "" && all.length === 1);
+    return isWhole ? [] : [`${position}: ${detail}`];
   });
   const requestId = headers.get("x-request-id");
   // What is missing is named in the document, not by the command.
