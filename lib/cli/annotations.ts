@@ -1,10 +1,11 @@
 /** Commands about annotations, and about where a resource belongs. */
 
 import type { CliContext, CommandSpec } from "./frame/command.ts";
-import { type Document, documentOf, pathOf, type ResourceObject, relation } from "./frame/control_api.ts";
+import type { Document } from "./frame/control_api.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
 import { type Kind, kinds, type Target } from "./frame/kinds.ts";
 import { record, rows } from "./frame/output.ts";
+import { documentOf, pathOf, type ResourceObject, relation } from "./frame/resources.ts";
 import { targetArgs, targetOf } from "./scope.ts";
 
 /** Largest file with the text of an annotation, in bytes. */

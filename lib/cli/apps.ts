@@ -3,9 +3,10 @@
 import type { CheckRow } from "../control/apps/read_app.ts";
 import type { Check } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
-import { type ControlApi, documentOf, pathOf } from "./frame/control_api.ts";
+import type { ControlApi } from "./frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid } from "./frame/errors.ts";
 import { type Fields, listed, record, rows } from "./frame/output.ts";
+import { documentOf, pathOf } from "./frame/resources.ts";
 import { spaceFlag } from "./orgs.ts";
 
 /** Largest list of known apps, in bytes. */

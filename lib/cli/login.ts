@@ -2,10 +2,11 @@
 
 import { createClient } from "./frame/client.ts";
 import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
-import { ControlApi, type ResourceObject } from "./frame/control_api.ts";
+import { ControlApi } from "./frame/control_api.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
 import { record } from "./frame/output.ts";
 import { platformUrl, writeProfile } from "./frame/profile.ts";
+import type { ResourceObject } from "./frame/resources.ts";
 
 const who = record({
   id: ["ID", "text"],

@@ -2,8 +2,9 @@
 
 import { id } from "./frame/checks.ts";
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
-import { type Listing, pathOf, type ResourceObject, relation } from "./frame/control_api.ts";
+import type { Listing } from "./frame/control_api.ts";
 import { type Fields, listed, rows } from "./frame/output.ts";
+import { pathOf, type ResourceObject, relation } from "./frame/resources.ts";
 
 /** The flag that names an organisation. */
 export const orgFlag: FlagSpec = {

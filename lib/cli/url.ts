@@ -2,9 +2,9 @@
 
 import { id } from "./frame/checks.ts";
 import type { CliContext, CliInput, CommandSpec, FlagSpec } from "./frame/command.ts";
-import { pathOf, type ResourceObject, relation } from "./frame/control_api.ts";
 import { invalid } from "./frame/errors.ts";
 import { rows, text } from "./frame/output.ts";
+import { pathOf, type ResourceObject, relation } from "./frame/resources.ts";
 
 /** The form that `forms demo` names where the profile names none. */
 const demoFormId = "00000000-0000-8000-8000-000000000f02";

@@ -2,10 +2,11 @@
 
 import { id, whole } from "../frame/checks.ts";
 import type { ArgumentSpec, CommandSpec } from "../frame/command.ts";
-import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import type { ControlApi } from "../frame/control_api.ts";
 import { exits, wrongUsage } from "../frame/errors.ts";
 import type { Target } from "../frame/kinds.ts";
 import { type Fields, fieldsOf, record, rows } from "../frame/output.ts";
+import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { spaceFlag } from "../orgs.ts";
 import { uploadAssets } from "./upload.ts";
 

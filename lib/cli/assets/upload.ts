@@ -2,10 +2,11 @@
 
 import { interrupted } from "../frame/client.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { type ControlApi, pathOf } from "../frame/control_api.ts";
+import type { ControlApi } from "../frame/control_api.ts";
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
 import type { OpenedFile } from "../frame/host.ts";
 import { rows } from "../frame/output.ts";
+import { pathOf } from "../frame/resources.ts";
 import { spaceFlag } from "../orgs.ts";
 
 /** Uploads at the same time. */

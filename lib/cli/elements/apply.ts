@@ -2,10 +2,10 @@
 
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { type CliError, conflict, exits, invalid, wrongUsage } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
+import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
 import { pathOfToken, tokenOf } from "./references.ts";

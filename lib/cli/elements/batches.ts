@@ -5,8 +5,9 @@
  */
 
 import type { CliContext } from "../frame/command.ts";
-import type { ControlApi, Operation, ResourceObject, Write } from "../frame/control_api.ts";
+import type { ControlApi, Operation, Write } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
+import type { ResourceObject } from "../frame/resources.ts";
 import { mapTexts, pathOfToken, pathsIn, tokenOf } from "./references.ts";
 
 /** Attributes by name. */

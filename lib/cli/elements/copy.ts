@@ -3,9 +3,9 @@
 import { eventFlag } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CliResult, CommandSpec } from "../frame/command.ts";
-import { pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
 import { exits, invalid } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
+import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { isTimed, publishFlag, requireActive } from "./apply.ts";
 import { type Attributes, creationsOf, listElements, type NewElement, sendChanges } from "./batches.ts";
 import { mapTexts, tokenOf } from "./references.ts";

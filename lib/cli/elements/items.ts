@@ -3,7 +3,7 @@
 import { resources } from "../../authoring/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
-import { type ResourceObject, relation } from "../frame/control_api.ts";
+import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Attributes } from "./batches.ts";
 import { type FileElement, looksLikeReference } from "./file.ts";
 import { mapTexts, pathOfToken, tokenOf } from "./references.ts";

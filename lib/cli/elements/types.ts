@@ -5,9 +5,9 @@ import { dataOf } from "../element_content.ts";
 import { idArgument } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { type CliError, exits, invalid } from "../frame/errors.ts";
 import { json, rows } from "../frame/output.ts";
+import { pathOf, type ResourceObject } from "../frame/resources.ts";
 
 type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
 /** An element as a file has it. */

@@ -3,9 +3,10 @@
 import { type Change, listElements, sendChanges } from "../elements/batches.ts";
 import { instant, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import type { ControlApi } from "../frame/control_api.ts";
 import { CliError, conflict, exits } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
+import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { isoTime } from "../frame/times.ts";
 import { countsOf, dryRunFlag, durationMax, eventFlag, idArgument, projectFlag, yesFlag } from "./fields.ts";
 

@@ -2,9 +2,10 @@
 
 import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
-import { type ControlApi, documentOf, pathOf, type ResourceObject, relation } from "../frame/control_api.ts";
+import type { ControlApi } from "../frame/control_api.ts";
 import { invalid } from "../frame/errors.ts";
 import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
+import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { pruneEvents, scheduleEvent, startEvent, stopEvent } from "./changes.ts";
 import { countsOf, durationMax, eventFields, idArgument, projectFlag } from "./fields.ts";
 

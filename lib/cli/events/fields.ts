@@ -2,8 +2,8 @@
 
 import { id } from "../frame/checks.ts";
 import type { ArgumentSpec, FlagSpec } from "../frame/command.ts";
-import type { ResourceObject } from "../frame/control_api.ts";
 import type { Fields } from "../frame/output.ts";
+import type { ResourceObject } from "../frame/resources.ts";
 
 /** Longest duration, in seconds. */
 export const durationMax = 31_536_000;

@@ -5,9 +5,9 @@ import { attributesOf } from "../element_content.ts";
 import { contentsOf } from "../elements/types.ts";
 import { whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { documentOf, pathOf, type ResourceObject } from "../frame/control_api.ts";
 import { CliError, exits, invalid } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
+import { documentOf, pathOf, type ResourceObject } from "../frame/resources.ts";
 import { pageAddress } from "../url.ts";
 import { durationMax, projectFlag, yesFlag } from "./fields.ts";
 

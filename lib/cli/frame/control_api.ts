@@ -15,6 +15,14 @@ import {
 import { CliError, exits } from "./errors.ts";
 import { type Kind, kindOf, kinds, type Target } from "./kinds.ts";
 import { type AllowEntry, tokenOf } from "./profile.ts";
+import {
+  type AnyDocument,
+  documentOf,
+  type Identifier,
+  isLinkage,
+  type ResourceObject,
+  relation,
+} from "./resources.ts";
 
 const base = "/api/v2";
 /** Most records that a list returns. */
@@ -25,22 +33,6 @@ const pagesMax = 1_000;
 const pageCount = 100;
 const atomicType = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
 const jsonApiType = "application/vnd.api+json";
-
-/** A resource object. */
-export interface ResourceObject {
-  readonly type: string;
-  readonly id: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly relationships?: Readonly<Record<string, { readonly data?: Linkage }>>;
-  readonly meta?: Readonly<Record<string, unknown>>;
-}
-
-/** What a relationship names. */
-export type Linkage = Identifier | readonly Identifier[] | null;
-interface Identifier {
-  readonly type: string;
-  readonly id: string;
-}
 
 /** Resources of an answer. */
 export interface Document<D = ResourceObject> {
@@ -299,51 +291,6 @@ export class ControlApi {
       hint: "Set the public URL of the platform to the address that is called",
     });
   }
-}
-
-/** True for null, a resource or a list of them. */
-function isLinkage(data: unknown): boolean {
-  const isOne = (one: unknown): boolean => typeof (one as Partial<Identifier> | null)?.id === "string";
-  return data === null || (Array.isArray(data) ? data.every(isOne) : isOne(data));
-}
-
-interface AnyDocument {
-  readonly data?: unknown;
-  readonly included?: readonly ResourceObject[];
-  readonly links?: { readonly next?: string | null };
-  readonly meta?: Readonly<Record<string, unknown>>;
-  readonly "atomic:results"?: unknown;
-}
-
-/** Returns the id that a relationship to one resource names; null: none. */
-export function relation({ relationships }: ResourceObject, name: string): string | null {
-  const data = relationships?.[name]?.data;
-  return data === undefined || data === null || Array.isArray(data) ? null : (data as Identifier).id;
-}
-
-/** Builds the document of a resource; `related` names others by relationship. */
-export function documentOf(
-  type: string,
-  attributes: Readonly<Record<string, unknown>>,
-  {
-    id,
-    related = {},
-  }: { readonly id?: string; readonly related?: Readonly<Record<string, Identifier>> } = {},
-) {
-  const relationships = Object.fromEntries(Object.entries(related).map(([name, data]) => [name, { data }]));
-  return {
-    data: {
-      type,
-      ...(id === undefined ? {} : { id }),
-      attributes,
-      ...(Object.keys(relationships).length === 0 ? {} : { relationships }),
-    },
-  };
-}
-
-/** Writes the path of a resource. */
-export function pathOf({ kind, id }: Target, ...more: readonly string[]): string {
-  return ["", kinds[kind].path, encodeURIComponent(id), ...more].join("/");
 }
 
 /** Writes the names of this machine alike: a platform without a public URL links to one of them. */

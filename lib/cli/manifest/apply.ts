@@ -8,10 +8,11 @@
 import { Batches, type Change, located } from "../elements/batches.ts";
 import { pathOfToken, pathsIn, tokenOf } from "../elements/references.ts";
 import type { CliContext } from "../frame/command.ts";
-import type { ControlApi, Operation, ResourceObject } from "../frame/control_api.ts";
-import { documentOf, pathOf } from "../frame/control_api.ts";
+import type { ControlApi, Operation } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
 import type { Target } from "../frame/kinds.ts";
+import type { ResourceObject } from "../frame/resources.ts";
+import { documentOf, pathOf } from "../frame/resources.ts";
 import { ordered, type Turn } from "./order.ts";
 import type { Plan, Step } from "./plan.ts";
 import type { Wanted } from "./read.ts";

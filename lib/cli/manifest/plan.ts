@@ -8,7 +8,7 @@
 import { type Attribute, eventInstants, eventState, resources } from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
-import { type ResourceObject, relation } from "../frame/control_api.ts";
+import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
 import { types } from "./schema.ts";

@@ -3,8 +3,9 @@
 import { type Attribute, resources } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
 import type { Fault } from "../elements/references.ts";
-import { type ControlApi, pathOf, type ResourceObject } from "../frame/control_api.ts";
+import type { ControlApi } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";
+import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import { types } from "./schema.ts";
 

@@ -3,8 +3,9 @@
 import * as v from "valibot";
 import { documentDigest } from "../../directory/mod.ts";
 import type { CliContext } from "../frame/command.ts";
-import { type ControlApi, pathOf, type ResourceObject } from "../frame/control_api.ts";
+import type { ControlApi } from "../frame/control_api.ts";
 import { conflict, invalid, wrongUsage } from "../frame/errors.ts";
+import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import type { Plan, Step } from "./plan.ts";
 import { type Manifest, manifestOf } from "./read.ts";
 

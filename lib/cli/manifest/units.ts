@@ -8,7 +8,7 @@
 import { type Attribute, resources } from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
-import type { ResourceObject } from "../frame/control_api.ts";
+import type { ResourceObject } from "../frame/resources.ts";
 import type { Wanted } from "./read.ts";
 import { types } from "./schema.ts";
 

@@ -2,15 +2,10 @@
 
 import { id, someOf } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
-import {
-  type ControlApi,
-  type Document,
-  pathOf,
-  type ResourceObject,
-  relation,
-} from "../frame/control_api.ts";
+import type { ControlApi, Document } from "../frame/control_api.ts";
 import { exits } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
+import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { exitCodeFlag } from "./settings.ts";
 import type { Difference, Setting } from "./settings_document.ts";
 

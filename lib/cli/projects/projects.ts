@@ -3,15 +3,10 @@
 import { registerApp } from "../apps.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import {
-  type ControlApi,
-  type Document,
-  pathOf,
-  type ResourceObject,
-  relation,
-} from "../frame/control_api.ts";
+import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid } from "../frame/errors.ts";
 import { type Fields, listed, record, rows } from "../frame/output.ts";
+import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { spaceFlag } from "../orgs.ts";
 import { clientTokenCommand } from "./client_tokens.ts";
 import { appOf, diffProjects, readProject } from "./diff.ts";

@@ -2,9 +2,10 @@
 
 import { id } from "../frame/checks.ts";
 import type { ArgumentSpec, CliContext, CommandSpec, FlagSpec } from "../frame/command.ts";
-import { type ControlApi, type Document, documentOf, pathOf } from "../frame/control_api.ts";
+import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, wrongUsage } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
+import { documentOf, pathOf } from "../frame/resources.ts";
 import type { Setting, SettingsDocument } from "./settings_document.ts";
 
 const load = () => import("./settings_document.ts");

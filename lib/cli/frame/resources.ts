@@ -1,0 +1,66 @@
+/** Resources of JSON:API, as commands read and write them. */
+
+import { kinds, type Target } from "./kinds.ts";
+
+/** A resource object. */
+export interface ResourceObject {
+  readonly type: string;
+  readonly id: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly relationships?: Readonly<Record<string, { readonly data?: Linkage }>>;
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+/** What a relationship names. */
+export type Linkage = Identifier | readonly Identifier[] | null;
+/** Names a resource. */
+export interface Identifier {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** True for null, a resource or a list of them. */
+export function isLinkage(data: unknown): boolean {
+  const isOne = (one: unknown): boolean => typeof (one as Partial<Identifier> | null)?.id === "string";
+  return data === null || (Array.isArray(data) ? data.every(isOne) : isOne(data));
+}
+
+/** A document as a server may send it. */
+export interface AnyDocument {
+  readonly data?: unknown;
+  readonly included?: readonly ResourceObject[];
+  readonly links?: { readonly next?: string | null };
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly "atomic:results"?: unknown;
+}
+
+/** Returns the id that a relationship to one resource names; null: none. */
+export function relation({ relationships }: ResourceObject, name: string): string | null {
+  const data = relationships?.[name]?.data;
+  return data === undefined || data === null || Array.isArray(data) ? null : (data as Identifier).id;
+}
+
+/** Builds the document of a resource; `related` names others by relationship. */
+export function documentOf(
+  type: string,
+  attributes: Readonly<Record<string, unknown>>,
+  {
+    id,
+    related = {},
+  }: { readonly id?: string; readonly related?: Readonly<Record<string, Identifier>> } = {},
+) {
+  const relationships = Object.fromEntries(Object.entries(related).map(([name, data]) => [name, { data }]));
+  return {
+    data: {
+      type,
+      ...(id === undefined ? {} : { id }),
+      attributes,
+      ...(Object.keys(relationships).length === 0 ? {} : { relationships }),
+    },
+  };
+}
+
+/** Writes the path of a resource. */
+export function pathOf({ kind, id }: Target, ...more: readonly string[]): string {
+  return ["", kinds[kind].path, encodeURIComponent(id), ...more].join("/");
+}
