@@ -192,7 +192,7 @@ const publish: CommandSpec = {
   },
   async run({ args: [elementId], flags: { event, "dry-run": dry } }, context) {
     if ((elementId === undefined) === (event === undefined)) {
-      throw wrongUsage("elements publish needs an id or --event, and not both");
+      throw wrongUsage("elements publish needs either an id or --event");
     }
     const isDryRun = dry !== undefined;
     return elementId === undefined

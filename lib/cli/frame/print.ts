@@ -38,9 +38,11 @@ export function printedError({ exit, message, options }: CliError, isJson: boole
     const error = { code, status, message, hint, next, retryable, details, request_id: requestId };
     return `${cleanJson({ error })}\n`;
   }
+  const [only = "", ...others] = details;
+  // One fault with its place says the message again.
+  const isRepeated = others.length === 0 && only.endsWith(`: ${message}`);
   const lines = [
-    message,
-    ...details.map(line => `  ${line}`),
+    ...(isRepeated ? [only] : [message, ...details.map(line => `  ${line}`)]),
     ...(hint === null ? [] : [`Hint: ${hint}.`]),
     ...(next === null ? [] : [`Next: ${next}`]),
     ...(requestId === null ? [] : [`Request id: ${requestId}`]),

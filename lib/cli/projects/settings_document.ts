@@ -44,7 +44,7 @@ export async function readSettings(path: string, { files }: CliContext): Promise
   if (faults.length > 0) {
     const located = path === "-" ? null : await files.read(path).catch(() => null);
     const details = faults.map(
-      ([pointer, detail]) => `${located?.locate(pointer) ?? path} ${pointer}: ${detail}`,
+      ([pointer, detail]) => `${located?.locate(pointer) ?? path}${pointer && ` ${pointer}`}: ${detail}`,
     );
     throw invalid(`The settings in ${path} are not valid`, { details });
   }

@@ -100,6 +100,11 @@ describe("the error of a command", () => {
     );
   });
 
+  it("says a single fault once, with its place", () => {
+    const options = { code: "validation_failed", details: ["/a: Is wrong"] };
+    assert.equal(printedError(new CliError(exits.invalid, "Is wrong", options), false), "/a: Is wrong\n");
+  });
+
   it("is one line of JSON with --json", () => {
     const line = printedError(error, true);
     assert.deepEqual(JSON.parse(line), {
