@@ -2,7 +2,7 @@
 
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { Document } from "./frame/control_api.ts";
-import { CliError, exits, wrongUsage } from "./frame/errors.ts";
+import { CliError, exits, missingFile, wrongUsage } from "./frame/errors.ts";
 import { type Kind, kinds, type Target } from "./frame/kinds.ts";
 import { record, rows } from "./frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "./frame/resources.ts";
@@ -107,7 +107,7 @@ async function pairOf(pair: string, { files }: CliContext): Promise<readonly [ke
   if (value.startsWith("@@")) return [key, value.slice(1)];
   const text = await files.readText(value.slice(1), textBytesMax);
   if (text !== null) return [key, text];
-  throw wrongUsage(`Cannot read ${value.slice(1)}: there is no such file`, { code: "missing_file" });
+  throw missingFile(value.slice(1));
 }
 
 /** Commands that begin with `annotations`. */

@@ -4,14 +4,16 @@
  * @module
  */
 
+import { entryFor, notAllowed } from "./frame/allow_list.ts";
 import { type ApiClient, createClient } from "./frame/client.ts";
 import type { CliContext, CliInput, FlagSpec } from "./frame/command.ts";
 import { CliError, exits } from "./frame/errors.ts";
+import type { Target } from "./frame/kinds.ts";
 import { tokenOf } from "./frame/profile.ts";
 import { orgFlag, spaceFlag } from "./orgs.ts";
 
 /** The flag with the API key. */
-export const keyFlag: FlagSpec = {
+const keyFlag: FlagSpec = {
   value: "key",
   description:
     "API key, whose secret is GRANDSTAND_API_SECRET; otherwise the token of an admin, as for other commands",
@@ -39,18 +41,46 @@ export interface SpaceClient extends ApiClient {
 }
 
 /**
- * Creates the client for the flags of a command.
+ * Creates the client for the flags of a command. The profile's allow-list is asked about `within` before a change.
  *
  * @throws {CliError} No platform is named, credentials must not be sent to it, or there are none.
  */
-export async function createApiClient({ flags }: CliInput, context: CliContext): Promise<SpaceClient> {
+export async function createApiClient(
+  { flags }: CliInput,
+  context: CliContext,
+  within: Target | null = targetOf(flags),
+): Promise<SpaceClient> {
   const { key, space = "", org } = flags;
   const credentials =
     key === undefined
       ? { authorization: `Bearer ${await tokenOf(context.settings, context)}` }
       : { "x-api-key": key, "x-api-secret": secretOf(context) };
   const named = org === undefined ? {} : { "x-platform-org-id": org };
-  return { ...createClient({ ...credentials, ...named }, context), space: space.toLowerCase() };
+  const client = createClient({ ...credentials, ...named }, context);
+  return {
+    ...client,
+    space: space.toLowerCase(),
+    async send(path, ask = {}) {
+      const { method = "GET", isTrial = false } = ask;
+      if (method !== "GET" && !isTrial) await requireAllowed(within, key !== undefined, context);
+      return await client.send(path, ask);
+    },
+  };
+}
+
+function targetOf({ space, org }: CliInput["flags"]): Target | null {
+  if (space !== undefined) return { kind: "space", id: space.toLowerCase() };
+  return org === undefined ? null : { kind: "organisation", id: org.toLowerCase() };
+}
+
+/** @throws {CliError} The allow-list does not have the resource. An API key cannot ask what is above it. */
+async function requireAllowed(within: Target | null, hasKey: boolean, context: CliContext): Promise<void> {
+  const { settings } = context;
+  if (settings.profile.allow === undefined) return;
+  if (within === null || (hasKey && entryFor(settings.profile, [within]) === null)) {
+    throw notAllowed(settings, within);
+  }
+  if (!hasKey) await (await context.api()).requireAllowed(within);
 }
 
 function secretOf({ variables }: CliContext): string {

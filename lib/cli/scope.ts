@@ -25,7 +25,7 @@ export function targetOf([kind = "", id = ""]: readonly string[]): Target {
 
 const checkCommand: CommandSpec = {
   words: ["scope", "check"],
-  summary: "Tell whether you may change a resource, without changing it",
+  summary: "Check whether you may change a resource, without changing it",
   args: targetArgs,
   examples: ["scope check event $EVENT"],
   requests: 2,

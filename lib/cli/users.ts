@@ -9,7 +9,7 @@ import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_
 import { oneOf } from "./frame/checks.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CommandSpec } from "./frame/command.ts";
-import { CliError, exits, invalid } from "./frame/errors.ts";
+import { CliError, exits, missingFile } from "./frame/errors.ts";
 import { rows } from "./frame/output.ts";
 import { indexUsersCommand } from "./store.ts";
 
@@ -54,7 +54,7 @@ const importCommand: CommandSpec = {
     const [path = ""] = input.args;
     const { format = formatOf(path) } = input.flags;
     const file = await context.files.open(path);
-    if (file === null) throw invalid(`Cannot read ${path}: there is no such file`, { code: "missing_file" });
+    if (file === null) throw missingFile(path);
     const server = await createApiClient(input, context);
     let failed: Row[] = [];
     let last: Line | null = null;

@@ -105,7 +105,7 @@ export class Writer {
       });
     };
     const answers = await run().finally(() => Promise.allSettled(after.map(end => end())));
-    // Forgets only what changed: whoever writes elements all evening keeps the project and the roles.
+    // Forgets only what changed: a producer who writes elements all evening keeps the project and the roles.
     const idsOf = (type: string) =>
       prepared.flatMap(each => (each.kind.resource.type === type ? each.id : []));
     const [events, { kind, id }] = [idsOf("events"), home];

@@ -157,7 +157,8 @@ describe("grandstand users import", () => {
   it("refuses a missing file, and one whose columns are not those of exports", async t => {
     const world = await open(t);
     const missing = await world.cli("users import none.csv");
-    assert.deepEqual([missing.code, missing.requests], [8, []]);
+    assert.deepEqual([missing.code, missing.requests], [2, []]);
+    assert.match(missing.stderr, /Cannot read none\.csv: there is no such file/);
     const files = new Map([["users.csv", "name\nAnn\n"]]);
     const wrong = await world.cli("users import users.csv", { files });
     assert.deepEqual([wrong.code, wrong.stdout], [8, ""]);

@@ -127,7 +127,7 @@ async function picture(show: Show, event: string): Promise<unknown> {
 describe("files of elements", () => {
   it("are exported and applied to an equal event, and exist when they are applied again", async t => {
     const show = await openShow(t, async clock => createMemoryStore({ clock }));
-    for (let seed = 0; seed < sampleSize(200, 10); seed++) {
+    for (let seed = 0; seed < sampleSize(100, 10); seed++) {
       const [source, copy] = await Promise.all(
         ["Source", "Copy"].map(name =>
           show.create("events", { name }, { project: to("projects", ids.project) }),

@@ -1,4 +1,4 @@
-/** Random manifests: what is applied is as planned, whatever happens in between. */
+/** Random manifests: what is applied is as planned, also after failures in between. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -148,7 +148,7 @@ describe("manifests with strange values", () => {
 });
 
 describe("runs of apply that end early", () => {
-  for (let seed = 1; seed <= sampleSize(5, 1); seed++) {
+  for (let seed = 1; seed <= sampleSize(3, 1); seed++) {
     for (const loses of ["request", "answer"] as const) {
       it(`are finished by the next one, seed ${seed}, no ${loses}`, async t => {
         let count = 0;

@@ -219,6 +219,41 @@ describe("the allow-list of a profile", () => {
     }
   });
 
+  it("counts for commands of back ends too, with a token and with a key", async () => {
+    const world = await open();
+    const other = [{ kind: "space", id: ids.otherSpace }];
+    const key = { GRANDSTAND_API_KEY: "gsk_1", GRANDSTAND_API_SECRET: "gss_1" };
+    const lines = [
+      "loyalty rollback 1",
+      "webhooks enable w1",
+      "keys create --name x --permission users:read",
+      `projects client-token ${ids.project}`,
+    ];
+    for (const [allow, variables] of [
+      [[], {}],
+      [other, {}],
+      [other, key],
+    ] as const) {
+      for (const line of lines) {
+        const { code, error, requests } = await world.cli(`${line} --json`, {
+          files: profiles(allow),
+          variables,
+        });
+        assert.deepEqual([code, error.code], [5, "not_in_allow_list"], line);
+        assert.deepEqual(
+          requests.filter(one => !one.startsWith("GET ")),
+          [],
+          line,
+        );
+      }
+    }
+    const trial = "loyalty dry-run --user u1 --action cheer --json";
+    assert.notEqual((await world.cli(trial, { files: profiles([]) })).code, 5);
+    const allow = [{ kind: "space", id: ids.space }];
+    const sent = await world.cli("webhooks enable w1 --json", { files: profiles(allow) });
+    assert.equal(sent.error.status, 404);
+  });
+
   it("lets changes through below its entries, and names the entry", async () => {
     const world = await open();
     const allow = [{ kind: "org", id: ids.organisation, label: "Sandbox" }];
@@ -308,6 +343,26 @@ describe("grandstand help", () => {
     for (const line of ["--json orgs list", "orgs --json list", "orgs list --json"]) {
       assert.equal((await world.cli(line)).json.data.length, 2, line);
     }
+  });
+});
+
+describe("a removal", () => {
+  it("whose answer was lost succeeds at the second attempt, and one of nothing fails", async () => {
+    const world = await open();
+    const id = await world.create("/access_tokens", "access_tokens", { name: "Old" });
+    const loses = (isAfter: boolean) => {
+      let count = 0;
+      return async (request: Request): Promise<Response> => {
+        const isFirst = request.method === "DELETE" && ++count === 1;
+        if (isFirst && !isAfter) return new Response(null, { status: 429 });
+        const response = await world.platform.fetch(request);
+        if (isFirst) throw new Error("lost");
+        return response;
+      };
+    };
+    const removed = await world.cli(`tokens revoke ${id}`, { fetch: loses(true) });
+    assert.deepEqual([removed.code, removed.requests.length], [0, 2], removed.stderr);
+    assert.equal((await world.cli(`tokens revoke ${id}`, { fetch: loses(false) })).code, 6);
   });
 });
 

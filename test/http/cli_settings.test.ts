@@ -70,7 +70,7 @@ describe("settings on the command line", () => {
     assert.deepEqual(JSON.parse((await cli(`projects settings pull ${project} --out -`)).stdout), settings);
   });
 
-  it("compares by key, whatever the order and layout", async t => {
+  it("compares by key, in any order and layout", async t => {
     const { cli, edit, save } = await opened(t);
     await edit(() => [setting("skin", { a: 1, b: [2] }), setting("menu", "x")]);
     save([setting("menu", "x"), setting("skin", { b: [3], c: null }), setting("new", true)]);

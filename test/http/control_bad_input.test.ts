@@ -80,14 +80,14 @@ class Subject {
       const { store } = this;
       store.changes.length = 0;
       const answer = await this.call(method, path, body);
-      const told = `${method} ${path} ${JSON.stringify(body)?.slice(0, 400)}: ${answer.text.slice(0, 600)}`;
-      assert.equal(answer.status, status, told);
+      const exchange = `${method} ${path} ${JSON.stringify(body)?.slice(0, 400)}: ${answer.text.slice(0, 600)}`;
+      assert.equal(answer.status, status, exchange);
       const named = answer.json.errors.flatMap(
         ({ source = {} }: { source?: Record<string, string> }) => source.pointer ?? source.parameter ?? [],
       );
-      if (places !== null) assert.deepEqual(named.toSorted(), places.toSorted(), told);
+      if (places !== null) assert.deepEqual(named.toSorted(), places.toSorted(), exchange);
       const kept = store.changes.filter(({ partition }) => /directory|author|access_token/.test(partition));
-      assert.deepEqual(kept, [], told);
+      assert.deepEqual(kept, [], exchange);
     }
   }
 }

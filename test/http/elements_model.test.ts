@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createRandom } from "../../adapters/conformance/random.ts";
 import { sampleSize } from "../support/full.ts";
-import { ids, openPlatform } from "../support/platform.ts";
+import { ids } from "../support/platform.ts";
 import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
-import { operatorHeaders, resource, to } from "./_control_examples.ts";
+import { openRandomAuthor } from "./_author_world.ts";
+import { resource, to } from "./_control_examples.ts";
 import { ModelEvent, type Plan } from "./_event_model.ts";
 
 const never = Number.POSITIVE_INFINITY;
@@ -108,14 +108,7 @@ class ModelElement {
 function compared(open: OpenStore, seeds: number): void {
   for (let seed = 1; seed <= seeds; seed++) {
     it(`agree on random sequences, seed ${seed}`, async t => {
-      const world = await openPlatform(open);
-      t.after(() => world.dispose());
-      const headers = await operatorHeaders(world);
-      const { integer: random } = createRandom(seed);
-      const one = <T>(...values: readonly T[]): T => values[random(values.length)] as T;
-      const now = () => Math.floor(world.clock.now() / 1_000);
-      const call = (path: string, method?: string, body?: unknown) =>
-        world.call(`/api/v2${path}`, { headers, ...(method === undefined ? {} : { method, body }) });
+      const { world, random, one, now, call } = await openRandomAuthor(t, open, seed);
       const eventPlan: Plan = {
         ...{ start_mode: one("manual", "clock"), start_at: now() + random(20), duration: one(0, 60, 90) },
         ...{ end_mode: "duration", end_at: null, on_demand_duration: one(0, 30), extra_time_duration: 0 },
@@ -149,25 +142,25 @@ function compared(open: OpenStore, seeds: number): void {
         models.set(answer.json.data.id, new ModelElement(event, plan));
       }
 
-      async function act(id: string, model: ModelElement, told: string): Promise<void> {
+      async function act(id: string, model: ModelElement, place: string): Promise<void> {
         const action = one("publish", ...actions);
         const isPossible = model.actions(now()).includes(action);
         const answer = await call(`/elements/${id}`, "PATCH", resource("elements", { action }, { id }));
-        assert.equal(answer.status, isPossible ? 204 : 422, `${told} ${action}: ${answer.text}`);
+        assert.equal(answer.status, isPossible ? 204 : 422, `${place} ${action}: ${answer.text}`);
         if (!isPossible) return;
         if (!model.done.has(action)) model.done.set(action, now());
         if (action === "publish") model.nth = ++publications;
       }
 
-      async function change(id: string, model: ModelElement, told: string): Promise<void> {
+      async function change(id: string, model: ModelElement, place: string): Promise<void> {
         const entries = Object.entries(planned()).filter(() => random(4) === 0);
         const sent: Partial<ElementPlan> = Object.fromEntries(entries);
         const expected = model.change(sent, now());
         const answer = await call(`/elements/${id}`, "PATCH", resource("elements", sent, { id }));
-        assert.equal(answer.status, expected, `${told} ${JSON.stringify(sent)}: ${answer.text}`);
+        assert.equal(answer.status, expected, `${place} ${JSON.stringify(sent)}: ${answer.text}`);
       }
 
-      async function changeEvent(told: string): Promise<void> {
+      async function changeEvent(place: string): Promise<void> {
         const sent = one(
           { action: "start" },
           { action: "start" },
@@ -179,7 +172,7 @@ function compared(open: OpenStore, seeds: number): void {
             ? event.act(sent.action, now())
             : event.change(sent, now());
         const answer = await call(`/events/${eventId}`, "PATCH", resource("events", sent, { id: eventId }));
-        assert.equal(answer.status, expected, `${told} ${JSON.stringify(sent)}: ${answer.text}`);
+        assert.equal(answer.status, expected, `${place} ${JSON.stringify(sent)}: ${answer.text}`);
       }
 
       /** The models in chronological order. */
@@ -191,7 +184,7 @@ function compared(open: OpenStore, seeds: number): void {
       const isoOf = (time: number): string | null =>
         time <= now() ? new Date(time * 1_000).toISOString() : null;
 
-      async function compare(told: string): Promise<void> {
+      async function compare(place: string): Promise<void> {
         const { json } = await call(`/events/${eventId}/elements?page[count]=100&include=event`);
         const expected = ordered().map(([id, model]) => [
           ...[id, model.state(now()), model.actions(now()), isoOf(model.at)],
@@ -203,7 +196,7 @@ function compared(open: OpenStore, seeds: number): void {
             ...[attributes.results_revealed_at_iso, attributes.answer_revealed_at_iso],
           ],
         );
-        assert.deepEqual(listed, expected, told);
+        assert.deepEqual(listed, expected, place);
         const states = ordered().map(([, model]) => model.state(now()));
         const countOf = (...wanted: readonly string[]) =>
           states.filter(state => wanted.includes(state)).length;
@@ -212,10 +205,10 @@ function compared(open: OpenStore, seeds: number): void {
           published: countOf("current", "on_demand", "past"),
         };
         const { data } = (await call(`/events/${eventId}`)).json;
-        assert.deepEqual(data.attributes.element_counts, counts, told);
+        assert.deepEqual(data.attributes.element_counts, counts, place);
       }
 
-      async function compareFeeds(told: string): Promise<void> {
+      async function compareFeeds(place: string): Promise<void> {
         const feed = async (name: string) =>
           (await world.call(`/events/${eventId.slice(0, 2)}/${eventId}/${name}.json`)).json;
         const shown = ordered().filter(([, model]) => model.at <= now() && !model.done.has("revoke"));
@@ -223,44 +216,44 @@ function compared(open: OpenStore, seeds: number): void {
         assert.deepEqual(
           timeline.map((item: Record<string, unknown>) => [item.id, item.state, "correct_option" in item]),
           shown.map(([id, model]) => [id, model.state(now()), model.answer <= now()]),
-          told,
+          place,
         );
         const { results } = await feed("latest_results");
         const open = shown.filter(([, model]) => model.results <= now()).map(([id]) => id);
         assert.deepEqual(
           results.map((item: Record<string, unknown>) => item.id),
           open.toReversed(),
-          told,
+          place,
         );
         const { elements } = await feed("livestats");
         assert.deepEqual(
           elements.map((item: Record<string, unknown>) => [item.id, "votes" in item]),
           shown.map(([id, model]) => [id, model.results <= now()]),
-          told,
+          place,
         );
       }
 
       for (let step = 0; step < 80; step++) {
         event.pass(now());
-        const told = `step ${step} at ${now()}`;
+        const place = `step ${step} at ${now()}`;
         const [id, model] = one(...models) ?? [];
         const what = random(12);
         if (id === undefined || model === undefined || (what === 0 && models.size < 8)) await add();
         else if (what <= 2) {
           world.clock.advance(1_000 * (1 + random(15)));
           event.pass(now());
-          await compareFeeds(told);
-        } else if (what === 3) await changeEvent(told);
-        else if (what <= 5) await change(id, model, told);
+          await compareFeeds(place);
+        } else if (what === 3) await changeEvent(place);
+        else if (what <= 5) await change(id, model, place);
         else if (what === 6 && random(4) === 0) {
           assert.equal((await call(`/elements/${id}`, "DELETE")).status, 204);
           models.delete(id);
-        } else await act(id, model, told);
-        await compare(told);
+        } else await act(id, model, place);
+        await compare(place);
       }
     });
   }
 }
 
-describeOnStores("elements and their model", open => compared(open, sampleSize(20, 6)));
+describeOnStores("elements and their model", open => compared(open, sampleSize(12, 6)));
 describeOnCluster("elements and their model", open => compared(open, 2));

@@ -2,25 +2,18 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createRandom } from "../../adapters/conformance/random.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
 import { sampleSize } from "../support/full.ts";
-import { ids, openPlatform } from "../support/platform.ts";
+import { ids } from "../support/platform.ts";
 import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
-import { operatorHeaders, resource, to } from "./_control_examples.ts";
+import { openRandomAuthor } from "./_author_world.ts";
+import { resource, to } from "./_control_examples.ts";
 import { ModelEvent, type Plan } from "./_event_model.ts";
 
 function compared(open: OpenStore, seeds: number): void {
   for (let seed = 1; seed <= seeds; seed++) {
     it(`agree on random sequences, seed ${seed}`, async t => {
-      const world = await openPlatform(open);
-      t.after(() => world.dispose());
-      const headers = await operatorHeaders(world);
-      const { integer: random } = createRandom(seed);
-      const one = <T>(...values: readonly T[]): T => values[random(values.length)] as T;
-      const now = () => Math.floor(world.clock.now() / 1_000);
-      const call = (path: string, method?: string, body?: unknown) =>
-        world.call(`/api/v2${path}`, { headers, ...(method === undefined ? {} : { method, body }) });
+      const { world, random, one, now, call } = await openRandomAuthor(t, open, seed);
       await call(`/events/${ids.event}`, "PATCH", resource("events", { action: "stop" }, { id: ids.event }));
       const change = (): Partial<Plan> => ({
         ...(random(2) === 0 ? { duration: one(0, 5, 20, 60) } : {}),

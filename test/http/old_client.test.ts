@@ -7,7 +7,7 @@ import { describeOnEveryStore } from "../support/stores.ts";
 import { operatorToken } from "./_control_examples.ts";
 
 describeOnEveryStore("an old client", open => {
-  // The clock stands still: whatever happens in one second keeps its order.
+  // The clock stands still: what happens in one second keeps its order.
   it("runs a show", async t => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());

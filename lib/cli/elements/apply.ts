@@ -2,7 +2,7 @@
 
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { type CliError, conflict, exits, invalid, wrongUsage } from "../frame/errors.ts";
+import { conflict, exits, invalid, missingFile } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
@@ -125,11 +125,6 @@ export async function readFile({ files }: CliContext, path: string): Promise<Loc
   const file = await files.read(path);
   if (file === null) throw missingFile(path);
   return file;
-}
-
-/** Creates the error for a file that there is not. */
-export function missingFile(path: string): CliError {
-  return wrongUsage(`Cannot read ${path}: there is no such file`, { code: "missing_file" });
 }
 
 /** @throws {CliError} The event is not running, so that nothing can be published. */

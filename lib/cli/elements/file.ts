@@ -100,7 +100,7 @@ export function elementsOfFile(
     const { name } = isMap(item) ? item : {};
     if (typeof name !== "string" || name === "") {
       if (isMap(item))
-        faults.push({ pointer: `/${index}`, detail: "Expected a name, which tells elements apart" });
+        faults.push({ pointer: `/${index}`, detail: "Expected a name, by which the element is known" });
     } else if (names.has(name)) {
       faults.push({ pointer: `/${index}/name`, detail: `Expected another name: ${name} is taken` });
     } else names.add(name);

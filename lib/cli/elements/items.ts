@@ -23,7 +23,7 @@ export function copiedAttributes({ attributes }: ResourceObject): Attributes {
   return Object.fromEntries(Object.entries(copied).filter(isWritten));
 }
 
-/** Returns names that tell resources apart, by their ids: what is wanted, with a number where it is taken. */
+/** Returns a distinct name for each resource, by id: the wanted one, with a number where it is taken. */
 export function namesOf(
   all: readonly ResourceObject[],
   wanted: (one: ResourceObject) => string,
@@ -40,7 +40,7 @@ export function namesOf(
   );
 }
 
-/** Writes elements as items of a file, in which names tell them apart and stand for ids. */
+/** Writes elements as items of a file, in which distinct names stand for ids. */
 export function itemsOf(elements: readonly ResourceObject[]): readonly Attributes[] {
   const names = namesOf(elements, ({ attributes: { name, content_type: type } }) => String(name || type));
   /** Writes an id as a reference, and a text that looks like one so that it is none. */

@@ -35,11 +35,15 @@ export const instant: Check = text =>
 export const id: Check = text =>
   /^[0-9A-Za-z_-]{1,64}$/.test(text) ? null : "must be an id: letters, digits, - and _";
 
+/** Returns true for an address of this machine. */
+export function isThisMachine({ hostname }: URL): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
 /** An address of https, or of http on this machine. */
 export const address: Check = text => {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isLocal = url !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-  return url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isLocal))
+  return url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isThisMachine(url)))
     ? null
     : "must be an https address, or an http one of this machine";
 };

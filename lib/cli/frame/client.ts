@@ -39,6 +39,8 @@ export interface ApiRequest {
   readonly expected?: readonly number[];
   /** False if it must be sent only once. @default true */
   readonly isRepeatable?: boolean;
+  /** True if it changes nothing although it is no GET. @default false */
+  readonly isTrial?: boolean;
   /** Longest time, in ms. @default that of the settings */
   readonly timeoutMs?: number;
 }
@@ -99,7 +101,7 @@ export function createClient(
           redirect: stream === undefined ? "manual" : "error",
           signal: AbortSignal.any([context.timeLimit(ask.timeoutMs ?? timeoutMs), context.interruption()]),
         });
-      const { response, text } = await sendWithRetries(request, context, {
+      const { response, text, isUncertain } = await sendWithRetries(request, context, {
         pace,
         attempts: isRepeatable ? attemptsMax : 1,
         lines,
@@ -107,6 +109,8 @@ export function createClient(
       const json = parsed(text);
       const { ok, status } = response;
       if (ok && json === undefined) throw unknownAnswer();
+      // An earlier attempt removed it, and its answer was lost.
+      if (isUncertain && method === "DELETE" && status === 404) return { status, etag: null, json: null };
       if (ok || expected.includes(status)) {
         return { status, etag: response.headers.get("etag"), json: json ?? null };
       }
@@ -161,13 +165,21 @@ interface SendOptions {
   readonly lines: ApiRequest["lines"];
 }
 
+interface Sent {
+  readonly response: Response;
+  readonly text: string;
+  /** True if an earlier attempt may have taken effect. */
+  readonly isUncertain: boolean;
+}
+
 /** Retries with full jitter and `Retry-After` as a floor. @throws {CliError} The server is out of reach. */
 async function sendWithRetries(
   request: () => Request,
   context: ClientContext,
   { pace, attempts, lines }: SendOptions,
-): Promise<{ readonly response: Response; readonly text: string }> {
+): Promise<Sent> {
   const { clock, pause, random, settings, terminal, interruption } = context;
+  let isUncertain = false;
   for (let attempt = 1; ; attempt++) {
     const jitterMs = random() * Math.min(firstPauseMsMax * 2 ** (attempt - 1), pauseMsMax);
     await pace.wait();
@@ -184,7 +196,10 @@ async function sendWithRetries(
         lines === undefined || !response.ok ? await response.text() : await readLines(response, lines());
       outcome(response.status);
       pace.note(response.headers);
-      if (attempt === attempts || !transientStatuses.has(response.status)) return { response, text };
+      if (attempt === attempts || !transientStatuses.has(response.status)) {
+        return { response, text, isUncertain };
+      }
+      isUncertain ||= response.status !== 429;
       const seconds = Number(response.headers.get("retry-after") ?? 0);
       const floorMs = Number.isFinite(seconds) ? seconds * 1_000 : 0;
       await pause(Math.min(Math.max(jitterMs, floorMs), pauseMsMax));
@@ -193,6 +208,7 @@ async function sendWithRetries(
       outcome("no answer");
       if (interruption().aborted) throw interrupted();
       if (attempt === attempts) throw unreachable(sent.url, error);
+      isUncertain = true;
       await pause(jitterMs);
     }
   }

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { entryFor, notAllowed } from "./allow_list.ts";
+import { isThisMachine } from "./checks.ts";
 import {
   type ApiClient,
   type ApiRequest,
@@ -13,7 +15,7 @@ import {
   unknownAnswer,
 } from "./client.ts";
 import { CliError, exits } from "./errors.ts";
-import { type Kind, kindOf, kinds, type Target } from "./kinds.ts";
+import { type Kind, kinds, type Target } from "./kinds.ts";
 import { type AllowEntry, tokenOf } from "./profile.ts";
 import {
   type AnyDocument,
@@ -47,7 +49,7 @@ export interface Document<D = ResourceObject> {
 
 /** All records of a list. */
 export interface Listing extends Document<readonly ResourceObject[]> {
-  /** True if there are more than 10,000. */
+  /** True if it has more than 10,000 records, or more than 1,000 pages. */
   readonly isTruncated: boolean;
 }
 
@@ -163,9 +165,7 @@ export class ControlApi {
       method,
       headers: {
         accept: jsonApiType,
-        ...(stream === undefined
-          ? { "content-type": path === "/operations" ? atomicType : jsonApiType }
-          : {}),
+        ...(stream === undefined ? { "content-type": jsonApiType } : {}),
         ...(method === "DELETE" ? {} : { "idempotency-key": this.#context.uniqueId() }),
         ...(ifMatch === undefined || ifMatch === null ? {} : { "if-match": ifMatch }),
       },
@@ -216,32 +216,21 @@ export class ControlApi {
 
   /** @throws {CliError} The profile's allow-list has neither the resource nor one above it. */
   async requireAllowed(target: Target): Promise<void> {
-    const { profile, profileName } = this.#context.settings;
-    const { allow } = profile;
+    const { settings } = this.#context;
+    const { allow } = settings.profile;
     const entry = allow === undefined ? null : await this.allowedBy(target);
-    if (allow !== undefined && entry === null) {
-      const wanted = allow.length === 0 ? "is read-only" : `may not change ${target.kind} ${target.id}`;
-      throw new CliError(exits.forbidden, `Profile ${profileName} ${wanted}`, {
-        code: "not_in_allow_list",
-        hint: `Its allow-list needs the entry {"kind": "${target.kind}", "id": "${target.id}"}, or one above it`,
-        next: `grandstand scope show --profile ${profileName}`,
-      });
-    }
+    if (allow !== undefined && entry === null) throw notAllowed(settings, target);
     if (this.#hasNamedProfile) return;
     this.#hasNamedProfile = true;
     const label = entry === null ? "" : ` · ${entry.kind} ${entry.label ?? entry.id}`;
-    this.#context.note(`profile ${profileName}${label}`);
+    this.#context.note(`profile ${settings.profileName}${label}`);
   }
 
   /** Returns the entry of the allow-list that lets a resource change; null: none. */
   async allowedBy(target: Target): Promise<AllowEntry | null> {
-    const { allow = [] } = this.#context.settings.profile;
-    const matching = (one: Target): AllowEntry | undefined =>
-      allow.find(({ kind, id }) => id === one.id && kindOf(kind) === one.kind);
-    if (allow.length === 0) return null;
-    const direct = matching(target);
-    if (direct !== undefined) return direct;
-    return (await this.chain(target)).map(matching).find(entry => entry !== undefined) ?? null;
+    const { profile } = this.#context.settings;
+    if ((profile.allow ?? []).length === 0) return null;
+    return entryFor(profile, [target]) ?? entryFor(profile, await this.chain(target));
   }
 
   async #readChain({ kind, id }: Target): Promise<readonly Target[]> {
@@ -281,11 +270,13 @@ export class ControlApi {
 
   /** @throws {CliError} The link leads to another server. */
   #pathOf(link: string): string {
-    const origin = `${this.url}${base}`;
-    if (!URL.canParse(link, `${origin}/`)) throw unknownAnswer();
-    const { href } = new URL(link, `${origin}/`);
-    const [own, other] = [localForm(`${origin}/`), localForm(href)];
-    if (other.startsWith(own)) return other.slice(own.length - 1);
+    const own = new URL(`${this.url}${base}/`);
+    if (!URL.canParse(link, own)) throw unknownAnswer();
+    const next = new URL(link, own);
+    // A platform without a public URL links to one of the names of its machine.
+    if (isSameOrigin(own, next) && next.pathname.startsWith(own.pathname)) {
+      return next.pathname.slice(own.pathname.length - 1) + next.search;
+    }
     throw new CliError(exits.failed, "The next page of the list is on another server", {
       code: "wrong_answer",
       hint: "Set the public URL of the platform to the address that is called",
@@ -293,9 +284,9 @@ export class ControlApi {
   }
 }
 
-/** Writes the names of this machine alike: a platform without a public URL links to one of them. */
-function localForm(url: string): string {
-  return url.replace(/^http:\/\/(localhost|\[::1\])(?=[:/])/, "http://127.0.0.1");
+function isSameOrigin(a: URL, b: URL): boolean {
+  const areLocal = isThisMachine(a) && isThisMachine(b) && a.protocol === b.protocol && a.port === b.port;
+  return a.origin === b.origin || areLocal;
 }
 
 function queryText(query: Query): string {

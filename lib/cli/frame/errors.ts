@@ -64,6 +64,11 @@ export function wrongUsage(message: string, more: Partial<CliErrorOptions> = {})
   return new CliError(exits.usage, message, { code: "wrong_usage", ...more });
 }
 
+/** Creates the error for a file that there is not. */
+export function missingFile(path: string, more: Partial<CliErrorOptions> = {}): CliError {
+  return wrongUsage(`Cannot read ${path}: there is no such file`, { code: "missing_file", ...more });
+}
+
 /** Creates the error for a state of the server that does not allow the command. */
 export function conflict(message: string, more: Partial<CliErrorOptions> = {}): CliError {
   return new CliError(exits.conflict, message, { code: "conflict", ...more });

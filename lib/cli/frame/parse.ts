@@ -127,7 +127,7 @@ interface Sorted {
   readonly positional: string[];
 }
 
-/** Tells flags and words apart. */
+/** Sorts arguments into flags and words. */
 function sorted(args: readonly string[], specs: Readonly<Record<string, FlagSpec>>): Sorted {
   const found: Sorted = { flags: {}, lists: {}, positional: [] };
   for (let index = 0; index < args.length; index++) {
@@ -166,7 +166,7 @@ function note(found: Sorted, name: string, spec: FlagSpec, value: string | undef
 }
 
 /** Returns what is wrong with a flag, or null. */
-export function flagFault(name: string, spec: FlagSpec, value: string | undefined): string | null {
+function flagFault(name: string, spec: FlagSpec, value: string | undefined): string | null {
   if (spec.value === undefined) return value === undefined ? null : `--${name} takes no value`;
   if (value === undefined || (value === "" && spec.allowsEmpty !== true)) return `--${name} needs a value`;
   const fault = spec.check?.(value) ?? null;

@@ -73,7 +73,7 @@ async function replay(input: CliInput, context: CliContext): Promise<CliResult> 
   const { user = "", file } = input.flags;
   const body = file === undefined ? {} : { document: (await readValid(file, context)).document };
   const server = await createApiClient(input, context);
-  const request = { method: "POST", body };
+  const request = { method: "POST", body, isTrial: true };
   const path = userPath(server, user, "replay");
   const data = dataOf(await server.send<typeof loyaltyAnswers.ReplayResponse>(path, request), "differences");
   const { records, isComplete, differences } = data;
@@ -95,7 +95,7 @@ async function replay(input: CliInput, context: CliContext): Promise<CliResult> 
 async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> {
   const { user = "", action = "" } = input.flags;
   const data = Object.fromEntries((input.lists.data ?? []).map(property));
-  const request = { method: "POST", body: { userId: user, action, data } };
+  const request = { method: "POST", body: { userId: user, action, data }, isTrial: true };
   const server = await createApiClient(input, context);
   const path = withSpace("/internal/loyalty/dry-run", server);
   const tried = dataOf(await server.send<typeof loyaltyAnswers.DryRunResponse>(path, request), "effects");

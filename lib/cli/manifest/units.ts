@@ -50,7 +50,7 @@ export function patchOf(
       const changed = Object.entries(value as object).filter(([key]) => isChanged(`${name}.${key}`));
       return changed.length === 0 ? [] : [[name, Object.fromEntries(changed)]];
     }
-    // The right option is also a custom field; whatever is written last counts.
+    // The right option is also a custom field; the one written last counts.
     const goesAlong = name === "correct_option" && fields.some(field => field.startsWith("custom_fields."));
     return isChanged(name) || goesAlong ? [[name, value ?? (nullable ? null : otherwise)]] : [];
   });

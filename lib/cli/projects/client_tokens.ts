@@ -36,7 +36,7 @@ export const clientTokenCommand: CommandSpec = {
     if ([name, list, end].filter(flag => flag !== undefined).length > 1) {
       throw wrongUsage("projects client-token takes one of --name, --list and --end");
     }
-    const server = await createApiClient(input, context);
+    const server = await createApiClient(input, context, { kind: "project", id: projectId.toLowerCase() });
     const path = `/internal/identity/projects/${encodeURIComponent(projectId)}/client-tokens`;
     if (list !== undefined) {
       const { json } = await server.send<typeof ClientTokensAnswer>(path);

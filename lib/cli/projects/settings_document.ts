@@ -3,7 +3,7 @@
 import { documentDigest } from "../../directory/loyalty_versions.ts";
 import { canonicalJson } from "../../http/requests/body.ts";
 import type { CliContext } from "../frame/command.ts";
-import { invalid, wrongUsage } from "../frame/errors.ts";
+import { invalid, missingFile } from "../frame/errors.ts";
 
 /** Most bytes of settings. */
 const settingsBytesMax = 4 * 1_048_576;
@@ -26,7 +26,7 @@ export interface SettingsDocument {
 }
 
 /** Digests settings. */
-export function settingsDocument(settings: readonly Setting[]): SettingsDocument {
+function settingsDocument(settings: readonly Setting[]): SettingsDocument {
   const bytes = new TextEncoder().encode(canonicalJson(settings)).length;
   return { settings, digest: documentDigest(settings), bytes };
 }
@@ -63,13 +63,10 @@ export async function requireSettings(
 ): Promise<SettingsDocument> {
   const document = await readSettings(path, context);
   if (document !== null) return document;
-  throw wrongUsage(`Cannot read ${path}: there is no such file`, {
-    code: "missing_file",
-    next: `grandstand projects settings pull ${projectId} --out ${path}`,
-  });
+  throw missingFile(path, { next: `grandstand projects settings pull ${projectId} --out ${path}` });
 }
 
-/** Parses JSON quickly; undefined where it is none, of which the reader of documents tells the position. */
+/** Parses JSON quickly; undefined where it is none, whose position the reader of documents reports. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
