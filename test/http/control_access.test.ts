@@ -62,7 +62,7 @@ describeOnStores("access to the control API", open => {
         type: "scope_roles",
         id: ids.organisation,
         attributes: { role: "viewer" },
-        meta: { inherited_from: null },
+        meta: { inherited_from: null, parents: [] },
       },
     ]);
   });
@@ -80,6 +80,25 @@ describeOnStores("access to the control API", open => {
       events.json.included.map(({ id }: { id: string }) => id),
       [ids.event],
     );
+  });
+
+  it("names what is above to those with a role, and to nobody else", async t => {
+    const { person, grant } = await opened(t, open);
+    await grant(project, "pat@example.com", "viewer");
+    const [pat, sam] = [await person("pat@example.com"), await person("sam@example.com")];
+    const above = [
+      { type: "spaces", id: ids.space },
+      { type: "organisations", id: ids.organisation },
+    ];
+    const own = { inherited_from: null, parents: above };
+    assert.deepEqual((await pat(`${project}/my_role`)).json.meta, own);
+    const event = await pat(`/events/${ids.event}?include=my_role`);
+    const inherited_from = { type: "projects", id: ids.project };
+    const [shown] = event.json.included;
+    assert.deepEqual(shown.meta, { inherited_from, parents: [inherited_from, ...above] });
+    const none = { inherited_from: null, parents: [] };
+    assert.deepEqual((await pat(`${space}/my_role`)).json.meta, none);
+    assert.deepEqual((await sam(`${project}/my_role`)).json.meta, none);
   });
 
   it("lets admins of a project manage its roles and no others", async t => {

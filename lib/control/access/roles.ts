@@ -106,14 +106,20 @@ export class Roles {
     return { ...given, role: roleCap !== null && isRoleAtLeast(given.role, roleCap) ? roleCap : given.role };
   }
 
-  /** Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. */
+  /**
+   * Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. Who has a
+   * role learns what is above, also where the role ends below it.
+   */
   async shown(author: Author, home: Home, id: string) {
     const chain = await this.chain(home);
     const { role, from } = chain === null ? noRole : await this.roleIn(author, chain);
-    const isHere = from === null || from.id === id;
+    const above = role === "none" ? [] : (chain?.homes ?? []).filter(one => one.id !== id);
     return {
       attributes: { role },
-      meta: { inherited_from: isHere ? null : { type: `${from.kind}s`, id: from.id } },
+      meta: {
+        inherited_from: from === null || from.id === id ? null : identifierOf(from),
+        parents: above.filter(({ kind }) => kind !== "platform").map(identifierOf),
+      },
     };
   }
 
@@ -160,6 +166,10 @@ export class Roles {
     if (stored === null) return { value: noGrants, version: null };
     return { value: JSON.parse(stored.value) as Grants, version: stored.version };
   }
+}
+
+function identifierOf({ kind, id }: Home) {
+  return { type: `${kind}s`, id };
 }
 
 function chainOf(organisationId: string, ...below: readonly Home[]): Chain {

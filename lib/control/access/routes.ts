@@ -62,6 +62,10 @@ const RoleSchema = named(
         v.nullable(v.object({ type: v.string(), id: v.string() })),
         v.description("Where the role was granted, if not here"),
       ),
+      parents: v.pipe(
+        v.array(v.object({ type: v.string(), id: v.string() })),
+        v.description("What it belongs to, nearest first; none without a role"),
+      ),
     }),
   }),
 );
