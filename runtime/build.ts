@@ -10,7 +10,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
+import { buildPage } from "./services/studio.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -30,6 +31,15 @@ function entrySources(): string[] {
     .map(target => target.replace("./dist/", "").replace(/\.js$/, ".ts"));
 }
 
+/** Puts the built page of the studio in the place of the module that stands for it. */
+const studioPage: Plugin = {
+  name: "studio_page",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /lib\/studio\/page_files\.ts$/ }, async () => ({
+      contents: `export const pageFiles = ${JSON.stringify(await buildPage())};`,
+    })),
+};
+
 /** Bundles every entry into a folder, which must have the dependencies above it. */
 export async function bundle(folder: string): Promise<void> {
   await build({
@@ -44,6 +54,7 @@ export async function bundle(folder: string): Promise<void> {
     target: "node20.19",
     packages: "external",
     chunkNames: "chunks/[name]-[hash]",
+    plugins: [studioPage],
     logLevel: "warning",
   });
 }

@@ -35,6 +35,7 @@ export const areaNames = [
   "audience",
   "control",
   "feeds",
+  "studio",
   "keys",
 ] as const;
 
@@ -69,6 +70,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
       ],
     },
     feeds: { name: "feeds", family: "problem", routes: feedRoutes(services) },
+    studio: services.studio ?? { name: "studio", family: "problem", routes: [] },
     keys: jwksArea({ ring: keyRing }),
   };
 }

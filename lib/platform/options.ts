@@ -72,6 +72,8 @@ export interface PlatformOptions {
 
   /** Serves authors: `createControl` of `grandstand/control`. @default fans and back ends alone are served */
   readonly control?: typeof createControl;
+  /** The page for producers, who need `control`: `createStudio()` of `grandstand/studio`. @default there is none */
+  readonly studio?: Area;
   /** Sign-up, login and passwords. @default {} */
   readonly identity?: IdentityOptions;
   /** Schedule and lifetime of exports. @default {} */
@@ -200,6 +202,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   localLimiter: aLimiter,
   rateLimits: { text: 'an object or "off"', isMet: value => value === "off" || anObject.isMet(value) },
   control: { text: 'createControl of "grandstand/control"', isMet: aFunction.isMet },
+  studio: { text: 'createStudio() of "grandstand/studio"', isMet: anObject.isMet },
   identity: anObject,
   exports: anObject,
   areas: { text: "an array of areas", isMet: Array.isArray },

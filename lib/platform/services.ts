@@ -27,7 +27,7 @@ import {
 } from "../directory/mod.ts";
 import { Exports } from "../exports/mod.ts";
 import { ActionCounts } from "../feeds/mod.ts";
-import type { Logger, Timer } from "../http/mod.ts";
+import type { Area, Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import {
   type AccountMerge,
@@ -74,6 +74,8 @@ export interface Services extends ExchangeContext {
   readonly roles: Roles;
   /** Null: fans alone are served. */
   readonly control: Control | null;
+  /** Null: no page is served. */
+  readonly studio: Area | null;
   readonly places: Places;
   readonly publicUrl: string;
   /** Counts actions for statistics. */
@@ -152,6 +154,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
     ...{ actionCounts, places, publicUrl },
+    studio: options.studio ?? null,
     ...createAuthoring(options, directory, identity),
     quotas,
   };

@@ -25,6 +25,7 @@ import { type MailService, openMail, outboxArea } from "../services/mail.ts";
 import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
+import { openStudio } from "../services/studio.ts";
 
 /** Options of {@linkcode runServe}. */
 export interface ServeCommandOptions {
@@ -155,6 +156,7 @@ export async function platformOptions(
     ...(config.publicUrl === undefined ? { localUrl: baseUrl } : { publicUrl: baseUrl }),
     passwordKernels: nativeKernels(),
     control: createControl,
+    studio: openStudio(),
     webhooks: createWebhookSender({
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),
     }),

@@ -40,6 +40,7 @@ const order = [
   "exports",
   "feeds",
   "control",
+  "studio",
   "platform",
   "cli",
 ];

@@ -1,0 +1,54 @@
+/**
+ * The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`.
+ *
+ * @module
+ */
+
+import type { Api, Resource } from "./api.ts";
+
+/** Types of scopes, from the outermost to the innermost. */
+export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
+
+/** A type of scopes. */
+export type ScopeType = (typeof scopeTypes)[number];
+
+/** A place: a scope, or a workflow that runs there; without a scope the list of organisations. */
+export interface Place {
+  readonly scope: { readonly type: ScopeType; readonly id: string } | null;
+  readonly workflowId: string | null;
+}
+
+/** What a view gets. */
+export interface ViewContext {
+  readonly api: Api;
+  readonly place: Place;
+  /** The scope of the place and what is above it, the scope last; empty for the list of organisations. */
+  readonly chain: readonly Resource[];
+  /** The element that the view fills. */
+  readonly root: HTMLElement;
+  /** Aborted when the user leaves the view. */
+  readonly signal: AbortSignal;
+}
+
+const scopePath = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([\\w-]{1,100}))?$`);
+
+/** Returns the place that an address names; whatever names none is the list of organisations. */
+export function placeOf(hash: string): Place {
+  const [, type, id = "", workflowId = null] = scopePath.exec(hash) ?? [];
+  return type === undefined
+    ? { scope: null, workflowId: null }
+    : { scope: { type: type as ScopeType, id }, workflowId };
+}
+
+/** Returns the address of a scope, or of a workflow in it. */
+export function hrefOf(type: ScopeType, id: string, workflowId?: string): string {
+  return `#/${type}/${encodeURIComponent(id)}${workflowId === undefined ? "" : `/run/${encodeURIComponent(workflowId)}`}`;
+}
+
+/** Returns the address that the parameters of a link to the page stand for, or null if there are none. */
+export function hrefOfQuery(search: string): string | null {
+  const parameters = new URLSearchParams(search);
+  const [event, project] = [parameters.get("event"), parameters.get("project")];
+  if (event !== null) return hrefOf("events", event);
+  return project === null ? null : hrefOf("projects", project);
+}

@@ -1,0 +1,107 @@
+/** The page of the studio as it is served: its fields, its files, and who may keep them. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createPlatform, silentLogger } from "../../lib/mod.ts";
+import { createStudio } from "../../lib/studio/mod.ts";
+import { buildPage } from "../../runtime/services/studio.ts";
+import { testSecret } from "../support/platform.ts";
+
+/** Most bytes of the page with its script and style, compressed. */
+const gzipBytesMax = 60 * 1_024;
+
+const files = await buildPage();
+const platform = await createPlatform({
+  store: createMemoryStore(),
+  secret: testSecret,
+  logger: silentLogger,
+  basePath: "/club",
+  studio: createStudio({ files: async () => files }),
+});
+
+function get(path: string, init: RequestInit = {}): Promise<Response> {
+  return platform.fetch(new Request(`http://localhost/club${path}`, init));
+}
+
+describe("the page of the studio", () => {
+  it("is HTML that runs no inline code, in no frame, and names its files by digest", async () => {
+    const response = await get("/studio?project=1");
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.equal(response.headers.get("cache-control"), "no-cache");
+    assert.equal(response.headers.get("referrer-policy"), "no-referrer");
+    assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+    const policy = new Map(
+      (response.headers.get("content-security-policy") ?? "").split("; ").map(directive => {
+        const [name = "", ...sources] = directive.split(" ");
+        return [name, sources.join(" ")];
+      }),
+    );
+    assert.deepEqual(Object.fromEntries(policy), {
+      "default-src": "'none'",
+      "script-src": "'self'",
+      "style-src": "'self'",
+      "img-src": "'self' https: data:",
+      "connect-src": "'self'",
+      "base-uri": "'none'",
+      "form-action": "'none'",
+      "frame-ancestors": "'none'",
+      "require-trusted-types-for": "'script'",
+      "trusted-types": "'none'",
+    });
+    const page = await response.text();
+    assert.doesNotMatch(page, /<style|\son\w+=|<script(?![^>]* src=)/);
+    for (const [, address = ""] of page.matchAll(/(?:src|href)="(studio\/[^"]+)"/g)) {
+      const file = await get(`/${address}`);
+      assert.equal(file.status, 200, address);
+      assert.equal(file.headers.get("cache-control"), "public, max-age=31536000, immutable");
+      assert.match(file.headers.get("content-type") ?? "", /^text\/(javascript|css); charset=utf-8$/);
+      assert.ok((await file.text()).length > 100);
+    }
+  });
+
+  it("is not sent again to who has it, and HEAD has its length", async () => {
+    for (const path of ["/studio", `/studio/${files[0]?.name}`]) {
+      const [whole, head] = await Promise.all([get(path), get(path, { method: "HEAD" })]);
+      const etag = whole.headers.get("etag") ?? "";
+      const again = await get(path, { headers: { "if-none-match": etag } });
+      assert.deepEqual([again.status, again.headers.get("etag"), await again.text()], [304, etag, ""]);
+      const { length } = new TextEncoder().encode(await whole.text());
+      assert.deepEqual(
+        [head.status, head.headers.get("etag"), head.headers.get("content-length"), await head.text()],
+        [200, etag, String(length), ""],
+      );
+    }
+  });
+
+  it("has no other files", async () => {
+    for (const path of ["/studio/main.ts", "/studio/", "/studio/..%2fmain.ts", "/studio/__proto__"]) {
+      assert.equal((await get(path)).status, 404, path);
+    }
+  });
+
+  it("builds no HTML from strings and runs none", () => {
+    const script = files.find(({ mediaType }) => mediaType === "text/javascript")?.text ?? "";
+    assert.doesNotMatch(
+      script,
+      /\binnerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/,
+    );
+  });
+
+  it(`has at most ${gzipBytesMax} bytes, compressed`, () => {
+    const bytes = files.reduce((sum, { text }) => sum + gzipSync(text, { level: 9 }).length, 0);
+    assert.ok(bytes > 1_000 && bytes <= gzipBytesMax, String(bytes));
+  });
+
+  it("is served by a platform with the option alone, and says where its files are missing", async () => {
+    const options = { store: createMemoryStore(), secret: testSecret, logger: silentLogger };
+    const plain = await createPlatform(options);
+    assert.equal((await plain.fetch(new Request("http://localhost/studio"))).status, 404);
+    const unbuilt = await createPlatform({ ...options, studio: createStudio() });
+    const response = await unbuilt.fetch(new Request("http://localhost/studio"));
+    assert.equal(response.status, 404);
+    assert.match(await response.text(), /its page is not built/);
+  });
+});
