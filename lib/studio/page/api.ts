@@ -1,25 +1,20 @@
-/**
- * The client of the platform in the page. It has the access token, asks the user to sign in when it ends, and goes on afterwards.
- *
- * @module
- */
+/** The client of the platform in the page. It has the access token, and lets the user sign in when that ends. */
 
 /** A resource object of the control API. */
 export interface Resource {
   readonly type: string;
   readonly id: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  readonly relationships?: Readonly<Record<string, { readonly data?: unknown }>>;
 }
 
 /** A document of the control API. */
-export interface Document<D> {
+export interface Document<D = Resource> {
   readonly data: D;
   readonly included?: readonly Resource[];
   readonly links?: { readonly next?: string | null };
 }
 
-/** A failed request; `message` is for the user. */
+/** A failed request. Its message is for the user. */
 export class RequestError extends Error {
   /** HTTP status; 0: no answer arrived. */
   readonly status: number;
@@ -37,6 +32,7 @@ export class RequestError extends Error {
 export interface CallOptions {
   readonly method?: string;
   readonly body?: unknown;
+  /** @default "application/vnd.api+json" */
   readonly mediaType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -46,7 +42,6 @@ export interface CallOptions {
 const detailCharactersMax = 300;
 
 const meanings: Readonly<Record<number, string>> = {
-  0: "The platform cannot be reached. Check your connection.",
   401: "Your access token is not valid, or it has ended.",
   403: "Your role does not allow this.",
   404: "There is nothing here, or you have no role that shows it.",
@@ -58,95 +53,73 @@ export class Api {
   /** Address of the platform, without a slash at its end. */
   readonly base: string;
   readonly #signIn: () => Promise<void>;
-  readonly #key: string;
 
-  /** @param signIn Called when a request lacks a valid token; resolves when there is another one. */
+  /** @param signIn Called when there is no valid token; resolves when there is another one. */
   constructor(base: string, signIn: () => Promise<void>) {
     this.base = base;
     this.#signIn = signIn;
-    this.#key = `token of ${base}`;
   }
 
   /** The access token, for as long as the tab is open. */
-  get token(): string | null {
-    return sessionStorage.getItem(this.#key);
+  get token(): string {
+    return sessionStorage.getItem(`token of ${this.base}`) ?? "";
   }
 
-  set token(token: string | null) {
-    if (token === null) sessionStorage.removeItem(this.#key);
-    else sessionStorage.setItem(this.#key, token);
+  set token(token: string) {
+    sessionStorage.setItem(`token of ${this.base}`, token);
   }
 
-  /**
-   * Reads a document of the control API.
-   *
-   * @throws {RequestError} It could not be read.
-   */
-  async get<D = Resource>(path: string, signal?: AbortSignal): Promise<Document<D>> {
-    const response = await this.call(`/api/v2${path}`, signal === undefined ? {} : { signal });
-    if (!response.ok) throw await failureOf(response);
-    return (await response.json()) as Document<D>;
+  /** Reads a document of the control API. @throws {RequestError} It could not be read. */
+  async get<D = Resource>(path: string, signal: AbortSignal): Promise<Document<D>> {
+    return (await accepted(await this.call(`/api/v2${path}`, { signal }))) as Document<D>;
   }
 
-  /** Sends a request with the token, and once more after the user has signed in again. @throws {RequestError} There is no answer. */
+  /** Sends a request with the token, and again once the user has signed in anew. @throws {RequestError} No answer arrived. */
   async call(path: string, options: CallOptions = {}): Promise<Response> {
-    if (this.token === null) await this.#signIn();
-    const token = this.token;
-    const first = await this.send(path, { ...options, headers: withToken(options, token) });
-    if (first.status !== 401) return first;
-    if (this.token === token) {
-      this.token = null;
-      await this.#signIn();
+    for (;;) {
+      if (this.token === "") await this.#signIn();
+      const { token } = this;
+      const headers = { ...options.headers, authorization: `Bearer ${token}` };
+      const response = await this.send(path, { ...options, headers });
+      if (response.status !== 401) return response;
+      if (this.token === token) this.token = "";
     }
-    return await this.send(path, { ...options, headers: withToken(options, this.token) });
   }
 
-  /** Sends a request as it is. @throws {RequestError} There is no answer. */
-  async send(
-    path: string,
-    { method = "GET", body, mediaType, headers, signal }: CallOptions,
-  ): Promise<Response> {
-    const type = mediaType ?? "application/vnd.api+json";
+  /** Sends a request as it is. @throws {RequestError} No answer arrived. */
+  async send(path: string, options: CallOptions): Promise<Response> {
+    const { method = "GET", body, mediaType = "application/vnd.api+json", signal } = options;
+    const headers = { accept: mediaType, "content-type": mediaType, ...options.headers };
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const plain = { cache: "no-store", credentials: "omit", redirect: "error" } as const;
     try {
-      return await fetch(this.base + path, {
-        method,
-        cache: "no-store",
-        credentials: "omit",
-        redirect: "error",
-        headers: { accept: type, ...(body === undefined ? {} : { "content-type": type }), ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      });
+      return await fetch(this.base + path, { ...plain, method, headers, ...content, signal: signal ?? null });
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      throw new RequestError(0, meanings[0] ?? "");
+      throw new RequestError(0, "The platform cannot be reached. Check your connection.");
     }
   }
 }
 
-function withToken({ headers }: CallOptions, token: string | null): Readonly<Record<string, string>> {
-  return { ...headers, authorization: `Bearer ${token ?? ""}` };
-}
-
-/** Returns the error that a refusing answer stands for. */
-export async function failureOf(response: Response): Promise<RequestError> {
-  const { status, headers } = response;
-  const text = await response.text().catch(() => "");
-  const said = status === 404 ? "" : detailIn(text);
-  const general = status >= 500 ? "The platform has a problem." : "The platform refused the request.";
-  const message = [meanings[status] ?? general, said].filter(part => part !== "").join(" ");
-  const seconds = Number(headers.get("retry-after") ?? 0);
-  return new RequestError(status, message, Number.isFinite(seconds) ? seconds * 1_000 : 0);
-}
-
-function detailIn(text: string): string {
-  try {
-    const { errors, detail } = JSON.parse(text) as Record<"errors" | "detail", unknown>;
-    const found = Array.isArray(errors) ? (errors[0] as { readonly detail?: unknown }).detail : detail;
-    return typeof found === "string" ? found.slice(0, detailCharactersMax) : "";
-  } catch {
-    return "";
-  }
+/** Returns the document of an answer. @throws {RequestError} It is a refusal. */
+export async function accepted(response: Response): Promise<unknown> {
+  const { ok, status, headers } = response;
+  const document = (await response.json().catch(() => null)) as Partial<
+    Record<"errors" | "detail", unknown>
+  > | null;
+  if (ok && document !== null) return document;
+  const [first] = Array.isArray(document?.errors)
+    ? (document.errors as readonly { readonly detail?: unknown }[])
+    : [];
+  const detail =
+    status === 404 ? "" : String(first?.detail ?? document?.detail ?? "").slice(0, detailCharactersMax);
+  const meaning =
+    meanings[status] ?? (status < 500 ? "The platform refused the request." : "The platform has a problem.");
+  throw new RequestError(
+    status,
+    `${meaning} ${detail}`.trim(),
+    (Number(headers.get("retry-after")) || 0) * 1_000,
+  );
 }
 
 /** Returns a text attribute of a resource, or "" if it has none. */

@@ -1,39 +1,11 @@
-/**
- * The view of a scope: what is below it, and the workflows that run in it. An event is watched, too.
- *
- * @module
- */
+/** The view of a scope: the workflows that run in it, and what is below it. Events and boards are watched. */
 
 import { type Document, type Resource, textOf } from "./api.ts";
+import { showBoards } from "./board.ts";
 import { el } from "./elements.ts";
 import { hrefOf, type ScopeType, scopeTypes, type ViewContext } from "./places.ts";
+import { createState } from "./states.ts";
 import { watchEvent } from "./watch.ts";
-
-/** Entries of a page of a list. */
-const pageCount = 50;
-
-/** Shows the scope of the place, or the organisations. */
-export async function showScope(context: ViewContext): Promise<void> {
-  const { chain, root, place } = context;
-  const scope = chain.at(-1);
-  const below = scopeTypes[chain.length === 0 ? 0 : scopeTypes.indexOf(scope?.type as ScopeType) + 1];
-  const title = el("h1", {}, scope === undefined ? "Organisations" : textOf(scope, "name"));
-  const [list, workflows] = await Promise.all([
-    below === undefined
-      ? null
-      : listOf(
-          context,
-          below,
-          place.scope === null ? `/${below}` : `/${place.scope.type}/${place.scope.id}/${below}`,
-        ),
-    scope === undefined ? null : workflowsOf(context, scope),
-  ]);
-  const heading = below === undefined || scope === undefined ? null : el("h2", {}, titles[below]);
-  const parts = [title, heading, list, workflows].filter(part => part !== null);
-  const watch = el("div");
-  root.replaceChildren(...parts.slice(0, 1), ...(scope?.type === "events" ? [watch] : []), ...parts.slice(1));
-  if (scope?.type === "events") await watchEvent({ ...context, root: watch });
-}
 
 const titles: Readonly<Record<ScopeType, string>> = {
   organisations: "Organisations",
@@ -42,91 +14,89 @@ const titles: Readonly<Record<ScopeType, string>> = {
   events: "Events",
 };
 
-const sorts: Readonly<Record<ScopeType, string>> = {
-  organisations: "name",
-  spaces: "name",
-  projects: "name",
-  events: "-start_time",
-};
-
-/** Builds a list that reads its next page on request. */
-async function listOf({ api, signal }: ViewContext, type: ScopeType, path: string): Promise<HTMLElement> {
-  const list = el("ul", { class: "cards" });
-  const more = el("button", { type: "button", hidden: true, on: { click: () => read() } }, "Show more");
-  let query: string | null = `?sort=${sorts[type]}&page[count]=${pageCount}`;
-  async function read(): Promise<void> {
-    more.disabled = true;
-    const { data, links }: Document<readonly Resource[]> = await api.get(path + query, signal);
-    list.append(...data.map(resource => cardOf(type, resource)));
-    query = links?.next ? new URL(links.next, api.base).search : null;
-    more.hidden = query === null;
-    more.disabled = false;
+/** Shows the scope of the place, or the organisations. */
+export async function showScope(context: ViewContext): Promise<void> {
+  const { chain, root } = context;
+  const scope = chain.at(-1);
+  if (scope === undefined) {
+    return root.replaceChildren(
+      el("h1", {}, titles.organisations),
+      await listOf(context, "organisations", ""),
+    );
   }
-  await read();
-  if (list.childElementCount > 0) return el("section", {}, list, more);
-  return el("p", { class: "empty" }, `There are no ${titles[type].toLowerCase()} that you may see.`);
+  const { type, id } = scope;
+  const state = createState();
+  const title = el("div", { class: "row" }, el("h1", {}, textOf(scope, "name")), state.element);
+  const watched = el("div", { class: "watch" });
+  const below = scopeTypes[scopeTypes.indexOf(type as ScopeType) + 1];
+  const [workflows, list] = await Promise.all([
+    workflowsOf(context, scope),
+    below && listOf(context, below, `/${type}/${id}`),
+  ]);
+  if (below && list) watched.append(el("section", {}, el("h2", {}, titles[below]), list));
+  root.replaceChildren(title, workflows, watched);
+  if (type === "events") {
+    state.show(textOf(scope, "state"));
+    watchEvent({ ...context, root: watched }, state.show);
+  }
+  if (type === "organisations" || type === "spaces") return;
+  const boards = el("section");
+  watched.append(boards);
+  await showBoards({ ...context, root: boards });
 }
 
-function cardOf(type: ScopeType, resource: Resource): HTMLElement {
-  const state = textOf(resource, "state");
-  const begin = resource.attributes.start_at;
-  return el(
-    "li",
-    {},
+/** Builds a list that reads its next page on request. */
+async function listOf({ api, signal }: ViewContext, type: ScopeType, parent: string): Promise<HTMLElement> {
+  const list = el("ul", { class: "cards" });
+  const more = el("button", { type: "button", on: { click: () => read() } }, "Show more");
+  let query = `?sort=${type === "events" ? "-start_time" : "name"}&page[count]=48`;
+  async function read(): Promise<void> {
+    more.disabled = true;
+    const { data, links }: Document<readonly Resource[]> = await api.get(`${parent}/${type}${query}`, signal);
+    list.append(...data.map(cardOf));
+    more.hidden = !links?.next;
+    more.disabled = false;
+    if (links?.next) query = new URL(links.next, api.base).search;
+  }
+  await read();
+  const isTop = type === "organisations";
+  const hint = isTop
+    ? " If your role is for a space or project alone, open the link that you were given."
+    : "";
+  const none = el("p", { class: "empty" }, `There are no ${type} that you can see.${hint}`);
+  return list.firstChild === null ? none : el("div", { class: "stack" }, list, more);
+}
+
+function cardOf(resource: Resource): HTMLElement {
+  const { start_at: begin } = resource.attributes;
+  const time = { dateStyle: "medium", timeStyle: "short" } as const;
+  const state = createState();
+  state.show(textOf(resource, "state"));
+  return card(
+    hrefOf(resource),
+    textOf(resource, "name"),
+    state.element,
     el(
-      "a",
-      { class: "card", href: hrefOf(type, resource.id) },
-      el("strong", {}, textOf(resource, "name") || "(no name)"),
-      state === "" ? null : stateOf(state),
-      typeof begin === "number" && begin > 0 ? el("span", { class: "quiet" }, timeOf(begin)) : null,
+      "span",
+      { class: "quiet" },
+      begin ? new Date(Number(begin) * 1_000).toLocaleString(undefined, time) : "",
     ),
   );
 }
 
-/** Names a state of an event or element for people. */
-export function stateOf(state: string): HTMLElement {
-  return el("span", { class: "state", "data-state": state }, stateNames[state] ?? state);
-}
-
-const stateNames: Readonly<Record<string, string>> = {
-  current: "Live",
-  future: "Planned",
-  on_demand: "On demand",
-  past: "Ended",
-  non_scheduled: "Draft",
-  cancelled: "Cancelled",
-  revoked: "Revoked",
-};
-
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1_000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+function card(href: string, name: string, ...parts: readonly HTMLElement[]): HTMLElement {
+  return el("li", {}, el("a", { class: "card", href }, el("strong", {}, name), ...parts));
 }
 
 /** Lists the workflows that can be started in a scope. */
-async function workflowsOf({ api, signal }: ViewContext, { type, id }: Resource): Promise<HTMLElement> {
-  const scope = type.slice(0, -1);
-  const { data }: Document<readonly Resource[]> = await api.get(
-    `/workflows?filter[scope]=${scope}&sort=name&page[count]=100`,
-    signal,
-  );
-  const usable = data.filter(({ attributes }) => attributes.enabled === true);
-  const items = usable.map(workflow =>
-    el(
-      "li",
-      {},
-      el(
-        "a",
-        { class: "card", href: hrefOf(type as ScopeType, id, workflow.id) },
-        el("strong", {}, textOf(workflow, "name")),
-      ),
-    ),
-  );
-  return el(
-    "section",
-    {},
-    el("h2", {}, "Workflows"),
-    items.length > 0
-      ? el("ul", { class: "cards" }, ...items)
-      : el("p", { class: "empty" }, `No workflow is registered for this ${scope}.`),
-  );
+async function workflowsOf({ api, signal }: ViewContext, scope: Resource): Promise<HTMLElement> {
+  const noun = scope.type.slice(0, -1);
+  const query = `filter[scope]=${noun}&sort=name&page[count]=100`;
+  const { data }: Document<readonly Resource[]> = await api.get(`/workflows?${query}`, signal);
+  const items = data
+    .filter(({ attributes }) => attributes.enabled === true)
+    .map(({ id, ...workflow }) => card(`${hrefOf(scope)}/run/${id}`, textOf({ id, ...workflow }, "name")));
+  const none = el("p", { class: "quiet" }, `No workflow is registered for this ${noun}.`);
+  const list = items.length > 0 ? el("ul", { class: "cards" }, ...items) : none;
+  return el("section", {}, el("h2", {}, "Workflows"), list);
 }

@@ -1,8 +1,4 @@
-/**
- * Builds and updates the DOM. Texts become text nodes and attributes are set one by one: no HTML is ever parsed.
- *
- * @module
- */
+/** Builds and updates the DOM. Texts become text nodes and attributes are set one by one: no HTML is ever parsed. */
 
 /** A child of an element; null is left out. */
 export type Child = Node | string | null;
@@ -23,20 +19,20 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** Creates an SVG element. */
-export function svg<K extends keyof SVGElementTagNameMap>(
-  tag: K,
-  properties: Properties = {},
+export function svg(
+  tag: "svg" | "path" | "rect",
+  properties: Properties,
   ...children: readonly Child[]
-): SVGElementTagNameMap[K] {
+): SVGElement {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
 }
 
 function fill<E extends Element>(
   element: E,
-  { on = {}, ...attributes }: Properties,
+  { on = {}, ...rest }: Properties,
   children: readonly Child[],
 ): E {
-  for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value);
+  for (const [name, value] of Object.entries(rest)) setAttribute(element, name, value);
   for (const [name, listener] of Object.entries(on)) element.addEventListener(name, listener);
   element.append(...children.filter(child => child !== null));
   return element;
@@ -44,48 +40,42 @@ function fill<E extends Element>(
 
 /** Sets an attribute unless it has the value already. */
 export function setAttribute(element: Element, name: string, value: unknown): void {
-  if (value === null || value === undefined || value === false) {
-    if (element.hasAttribute(name)) element.removeAttribute(name);
-    return;
-  }
   const text = value === true ? "" : String(value);
-  if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+  if (value === null || value === undefined || value === false) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== text) element.setAttribute(name, text);
 }
 
 /** Sets the text of an element unless it has it already. */
 export function setText(element: Element, text: string): void {
   const only = element.firstChild;
-  if (only instanceof Text && only === element.lastChild) {
-    if (only.data !== text) only.data = text;
-  } else element.textContent = text;
+  if (!(only instanceof Text) || only !== element.lastChild) element.textContent = text;
+  else if (only.data !== text) only.data = text;
 }
 
-/** What a {@linkcode KeyedList} needs to know of its items. */
-export interface KeyedOptions<T, E> {
-  key(item: T): string;
-  create(item: T): E;
-  update(element: E, item: T): void;
+/** A child that shows an item. */
+export interface Row<T> {
+  readonly element: Element;
+  show(item: T, index: number): void;
 }
 
-/** Returns a function that shows items as the children of an element. An item keeps its child for as long as its key is listed. */
-export function keyedList<T, E extends Element>(
+/** Returns a function that shows items as the children of an element. An item keeps its row for as long as its key is listed. */
+export function keyedList<T>(
   parent: Element,
-  { key, create, update }: KeyedOptions<T, E>,
+  { key, create }: { key(item: T): string; create(item: T): Row<T> },
 ): (items: readonly T[]) => void {
-  let shown = new Map<string, E>();
+  let rows = new Map<string, Row<T>>();
   return items => {
     const keys = new Set(items.map(key));
-    for (const [name, child] of shown) if (!keys.has(name)) child.remove();
-    const listed = new Map<string, E>();
+    for (const [name, { element }] of rows) if (!keys.has(name)) element.remove();
+    const listed = new Map<string, Row<T>>();
     let next = parent.firstElementChild;
-    for (const item of items) {
-      const name = key(item);
-      const child = shown.get(name) ?? create(item);
-      update(child, item);
-      listed.set(name, child);
-      if (child === next) next = next.nextElementSibling;
-      else parent.insertBefore(child, next);
-    }
-    shown = listed;
+    items.forEach((item, index) => {
+      const row = rows.get(key(item)) ?? create(item);
+      row.show(item, index);
+      listed.set(key(item), row);
+      if (row.element === next) next = next.nextElementSibling;
+      else parent.insertBefore(row.element, next);
+    });
+    rows = listed;
   };
 }

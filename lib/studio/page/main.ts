@@ -1,13 +1,9 @@
-/**
- * The frame of the page: it signs in, shows the place that the address names, and reports what failed.
- *
- * @module
- */
+/** The frame of the page: it shows the place that the address names, and reports what failed. */
 
-import { Api, type Document, RequestError, type Resource, textOf } from "./api.ts";
+import { Api, RequestError, type Resource, textOf } from "./api.ts";
 import { showScope } from "./choose.ts";
-import { el, setText } from "./elements.ts";
-import { hrefOf, hrefOfQuery, type Place, placeOf, type ScopeType, scopeTypes } from "./places.ts";
+import { el } from "./elements.ts";
+import { hrefOf, placeOf, type ScopeType, scopeTypes } from "./places.ts";
 import { showRun } from "./run.ts";
 import { askToSignIn } from "./sign_in.ts";
 
@@ -19,116 +15,93 @@ const above: Readonly<Record<ScopeType, string>> = {
   events: "?include=project.space.organisation",
 };
 
-class Frame {
-  readonly #api: Api = new Api(new URL("..", import.meta.url).href.replace(/\/$/, ""), () => this.#signIn());
-  readonly #trail: HTMLElement = el("nav", { class: "trail", "aria-label": "You are here" });
-  readonly #account: HTMLElement = el("div", { class: "account" });
-  readonly #main: HTMLElement = el("main", { tabindex: -1 });
-  #leave: AbortController = new AbortController();
-  #signingIn: Promise<void> | null = null;
+const trail = el("nav", { class: "trail", "aria-label": "You are here" });
+const account = el("div", { class: "account" });
+const main = el("main", { tabindex: -1 });
+/** The script is in a folder of its own below the address of the platform. */
+const api = new Api(new URL("..", import.meta.url).href.replace(/\/$/, ""), signIn);
+let leave = new AbortController();
+let signingIn: Promise<void> | null = null;
 
-  start(): void {
-    const asked = hrefOfQuery(location.search);
-    if (asked !== null) history.replaceState(null, "", location.pathname + asked);
-    const brand = el("a", { class: "brand", href: "#/" }, "Grandstand");
-    document.body.append(el("header", {}, brand, this.#trail, this.#account), this.#main);
-    addEventListener("hashchange", () => this.#show(true));
-    this.#show(false);
-  }
+/** Asks once, however many requests wait for it. */
+function signIn(): Promise<void> {
+  signingIn ??= askToSignIn(api).finally(() => {
+    signingIn = null;
+    account.replaceChildren();
+  });
+  return signingIn;
+}
 
-  /** Shows the place that the address names; after a move the focus follows. */
-  async #show(isMove: boolean): Promise<void> {
-    this.#leave.abort();
-    this.#leave = new AbortController();
-    const { signal } = this.#leave;
-    const root = el("div", { class: "view" });
-    this.#main.replaceChildren(root);
-    root.append(el("p", { class: "quiet", role: "status" }, "Loading…"));
-    if (isMove) this.#main.focus();
-    const place = placeOf(location.hash);
-    try {
-      const chain = place.scope === null ? [] : await this.#chainOf(place.scope, signal);
-      if (signal.aborted) return;
-      this.#name(chain);
-      const show = place.workflowId === null ? showScope : showRun;
-      await show({ api: this.#api, place, chain, root, signal });
-      if (this.#account.childElementCount === 0) await this.#showAccount();
-    } catch (error) {
-      if (signal.aborted) return;
-      root.replaceChildren(problemOf(error, () => this.#show(true)));
+/** Shows the place that the address names. */
+async function show(): Promise<void> {
+  leave.abort();
+  leave = new AbortController();
+  const { signal } = leave;
+  const root = el("div", { class: "view" }, el("p", { class: "quiet", role: "status" }, "Loading…"));
+  main.replaceChildren(root);
+  const place = placeOf(location.hash);
+  try {
+    const chain: Resource[] = [];
+    if (place.scope !== null) {
+      const { type, id } = place.scope;
+      const { data, included = [] } = await api.get(`/${type}/${id}${above[type]}`, signal);
+      const rank = (resource: Resource): number => scopeTypes.indexOf(resource.type as ScopeType);
+      chain.push(...[...included, data].sort((a, b) => rank(a) - rank(b)));
     }
-  }
-
-  async #chainOf(
-    { type, id }: NonNullable<Place["scope"]>,
-    signal: AbortSignal,
-  ): Promise<readonly Resource[]> {
-    const { data, included = [] }: Document<Resource> = await this.#api.get(
-      `/${type}/${id}${above[type]}`,
-      signal,
-    );
-    const order = (resource: Resource): number => scopeTypes.indexOf(resource.type as ScopeType);
-    return [...included.filter(resource => order(resource) >= 0), data].sort((a, b) => order(a) - order(b));
-  }
-
-  #name(chain: readonly Resource[]): void {
-    const links = chain.map((resource, index) =>
-      el(
-        "a",
-        {
-          href: hrefOf(resource.type as ScopeType, resource.id),
-          "aria-current": index === chain.length - 1 ? "page" : null,
-        },
-        textOf(resource, "name") || "(no name)",
-      ),
-    );
-    this.#trail.replaceChildren(...links);
-    const names = chain.map(resource => textOf(resource, "name")).reverse();
-    document.title = [...names.slice(0, 1), "Grandstand Studio"].join(" · ");
-  }
-
-  async #showAccount(): Promise<void> {
-    const { data } = await this.#api.get("/me");
-    const leave = (): void => {
-      this.#api.token = null;
-      location.reload();
-    };
-    const button = el("button", { type: "button", class: "plain", on: { click: leave } }, "Sign out");
-    this.#account.replaceChildren(el("span", { class: "quiet" }, textOf(data, "email")), button);
-  }
-
-  /** Asks once, however many requests wait for it. */
-  #signIn(): Promise<void> {
-    this.#signingIn ??= askToSignIn(this.#api).finally(() => {
-      this.#signingIn = null;
-      this.#account.replaceChildren();
-    });
-    return this.#signingIn;
+    nameView(chain);
+    await (place.workflowId === null ? showScope : showRun)({ api, place, chain, root, signal });
+    if (account.firstChild === null) await showAccount(signal);
+  } catch (error) {
+    if (!signal.aborted) root.replaceChildren(problemOf(error));
   }
 }
 
+function nameView(chain: readonly Resource[]): void {
+  const links = chain.map((resource, index) => {
+    const current = index === chain.length - 1 ? "page" : null;
+    return el("a", { href: hrefOf(resource), "aria-current": current }, textOf(resource, "name"));
+  });
+  trail.replaceChildren(...links);
+  document.title = [...chain.slice(-1).map(resource => textOf(resource, "name")), "Grandstand Studio"].join(
+    " · ",
+  );
+}
+
+async function showAccount(signal: AbortSignal): Promise<void> {
+  const { data } = await api.get("/me", signal);
+  const signOut = (): void => {
+    api.token = "";
+    location.reload();
+  };
+  const button = el("button", { type: "button", class: "plain", on: { click: signOut } }, "Sign out");
+  account.replaceChildren(el("span", { class: "quiet" }, textOf(data, "email")), button);
+}
+
 /** Returns what is shown in the place of what failed. */
-function problemOf(error: unknown, retry: () => void): HTMLElement {
+function problemOf(error: unknown): HTMLElement {
   const isKnown = error instanceof RequestError;
   const title = isKnown && error.status === 404 ? "Not found" : "That did not work";
-  const text = isKnown ? error.message : "The page has a fault. Try again, or reload it.";
-  const button = el("button", { type: "button", on: { click: retry } }, "Try again");
-  const left = isKnown ? Math.ceil(error.retryAfterMs / 1_000) : 0;
-  if (left > 0) {
-    button.disabled = true;
-    setText(button, `Try again in ${left} s`);
-    setTimeout(() => {
-      button.disabled = false;
-      setText(button, "Try again");
-    }, left * 1_000);
-  }
+  const retry = el("button", { type: "button", on: { click: show } }, "Try again");
   return el(
     "section",
     { class: "card problem", role: "alert" },
     el("h1", {}, title),
-    el("p", {}, text),
-    el("p", { class: "row" }, button, el("a", { href: "#/" }, "All organisations")),
+    el("p", {}, isKnown ? error.message : "The page has a fault. Try again, or reload it."),
+    el("p", { class: "row" }, retry, el("a", { href: "#/" }, "All organisations")),
   );
 }
 
-new Frame().start();
+/** Links from elsewhere name what they open by parameters. */
+for (const type of ["event", "project"]) {
+  const id = new URLSearchParams(location.search).get(type);
+  if (id !== null) history.replaceState(null, "", location.pathname + hrefOf({ type: `${type}s`, id }));
+}
+document.body.append(
+  el("header", {}, el("a", { class: "brand", href: "#/" }, "Grandstand"), trail, account),
+  main,
+);
+addEventListener("hashchange", () => {
+  main.focus();
+  show();
+});
+show();

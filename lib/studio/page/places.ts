@@ -1,14 +1,9 @@
-/**
- * The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`.
- *
- * @module
- */
+/** The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`. */
 
 import type { Api, Resource } from "./api.ts";
 
 /** Types of scopes, from the outermost to the innermost. */
 export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
-
 /** A type of scopes. */
 export type ScopeType = (typeof scopeTypes)[number];
 
@@ -30,25 +25,15 @@ export interface ViewContext {
   readonly signal: AbortSignal;
 }
 
-const scopePath = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([\\w-]{1,100}))?$`);
+const shape = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([\\w-]{1,100}))?$`);
 
-/** Returns the place that an address names; whatever names none is the list of organisations. */
+/** Returns the place that an address names, by default the list of organisations. */
 export function placeOf(hash: string): Place {
-  const [, type, id = "", workflowId = null] = scopePath.exec(hash) ?? [];
-  return type === undefined
-    ? { scope: null, workflowId: null }
-    : { scope: { type: type as ScopeType, id }, workflowId };
+  const [, type, id = "", workflowId = null] = shape.exec(hash) ?? [];
+  return { scope: type === undefined ? null : { type: type as ScopeType, id }, workflowId };
 }
 
-/** Returns the address of a scope, or of a workflow in it. */
-export function hrefOf(type: ScopeType, id: string, workflowId?: string): string {
-  return `#/${type}/${encodeURIComponent(id)}${workflowId === undefined ? "" : `/run/${encodeURIComponent(workflowId)}`}`;
-}
-
-/** Returns the address that the parameters of a link to the page stand for, or null if there are none. */
-export function hrefOfQuery(search: string): string | null {
-  const parameters = new URLSearchParams(search);
-  const [event, project] = [parameters.get("event"), parameters.get("project")];
-  if (event !== null) return hrefOf("events", event);
-  return project === null ? null : hrefOf("projects", project);
+/** Returns the address of a scope. */
+export function hrefOf({ type, id }: Pick<Resource, "type" | "id">): string {
+  return `#/${type}/${encodeURIComponent(id)}`;
 }

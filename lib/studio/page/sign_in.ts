@@ -1,98 +1,80 @@
-/**
- * Asks the user to sign in, in a dialog over the page, so that nothing of the page is lost.
- *
- * @module
- */
+/** Asks the user to sign in, in a dialog over the page, so that nothing of the page is lost. */
 
-import { type Api, failureOf, RequestError, type Resource } from "./api.ts";
+import { type Api, accepted, RequestError, type Resource } from "./api.ts";
 import { el, setText } from "./elements.ts";
 
-interface Field {
+/** A question to the user. */
+interface Step {
   readonly label: string;
   readonly hint: string;
   readonly button: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  /** Takes what the user has written. @throws {RequestError} It is refused. */
-  submit(value: string): Promise<void>;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Takes the answer, and returns the next step. @throws {RequestError} It is refused. */
+  take(answer: string): Promise<Step | null>;
+  /** The step that the user can choose in the place of this one. */
+  readonly other: readonly [text: string, step: () => Step];
 }
 
-/** Shows the dialog; resolves when the client has a token. */
+/** Shows the dialog. Resolves when the client has a token. */
 export function askToSignIn(api: Api): Promise<void> {
-  const body = el("div", { class: "stack" });
-  const dialog = el(
-    "dialog",
-    { class: "sign-in", "aria-labelledby": "sign-in-title", on: { cancel: event => event.preventDefault() } },
-    el("h1", { id: "sign-in-title" }, "Sign in to Grandstand"),
-    body,
-  );
+  const form = el("form", { class: "stack" });
+  const title = el("h1", { id: "sign-in" }, "Sign in to Grandstand");
+  const stay = (event: Event): void => event.preventDefault();
+  const dialog = el("dialog", { "aria-labelledby": title.id, on: { cancel: stay } }, title, form);
   document.body.append(dialog);
   dialog.showModal();
   return new Promise(resolve => {
-    const done = (token: string): void => {
-      api.token = token;
-      dialog.remove();
-      resolve();
+    const show = (step: Step | null): void => {
+      if (step === null) {
+        dialog.remove();
+        resolve();
+      } else showStep(form, step, show);
     };
-    showForm(body, mailStep(api, body, done));
+    show(mailStep(api));
   });
 }
 
-type Done = (token: string) => void;
-
-function mailStep(api: Api, body: HTMLElement, done: Done): readonly [Field, HTMLElement] {
-  const field: Field = {
+function mailStep(api: Api): Step {
+  return {
     label: "E-mail address",
     hint: "You get a code by mail, which is valid for 10 minutes.",
     button: "Mail me a code",
-    attributes: { type: "email", autocomplete: "email", maxlength: 254 },
-    async submit(email) {
-      const { id } = await session(api, "/sessions", { email });
-      showForm(body, codeStep(api, { body, done, id, email }));
-    },
+    input: { type: "email", autocomplete: "email", maxlength: 254 },
+    take: async email => codeStep(api, email, (await session(api, "", { email })).id),
+    other: ["Use an access token", () => tokenStep(api)],
   };
-  return [field, other("Use an access token", () => showForm(body, tokenStep(api, body, done)))];
 }
 
-function codeStep(
-  api: Api,
-  {
-    body,
-    done,
-    id,
-    email,
-  }: { readonly body: HTMLElement; readonly done: Done; readonly id: string; readonly email: string },
-): readonly [Field, HTMLElement] {
-  const field: Field = {
+function codeStep(api: Api, email: string, id: string): Step {
+  return {
     label: "Code",
-    hint: `If ${email} is known, a code is on its way there.`,
+    hint: `A code is on its way to ${email}, if somebody with this address works here.`,
     button: "Sign in",
-    attributes: { inputmode: "numeric", autocomplete: "one-time-code", maxlength: 20 },
-    async submit(code) {
-      const { attributes } = await session(api, `/sessions/${id}/verify`, { code: code.replace(/\s/g, "") });
-      done(String(attributes.token));
+    input: { inputmode: "numeric", autocomplete: "one-time-code", maxlength: 20 },
+    async take(code) {
+      const { attributes } = await session(api, `/${id}/verify`, { code: code.replace(/\s/g, "") });
+      api.token = String(attributes.token);
+      return null;
     },
+    other: ["Use another address", () => mailStep(api)],
   };
-  return [field, other("Use another address", () => showForm(body, mailStep(api, body, done)))];
 }
 
-function tokenStep(api: Api, body: HTMLElement, done: Done): readonly [Field, HTMLElement] {
-  const field: Field = {
+function tokenStep(api: Api): Step {
+  return {
     label: "Access token",
     hint: "It is kept until you close this tab.",
     button: "Sign in",
-    attributes: { type: "password", autocomplete: "off", maxlength: 1_000 },
-    async submit(value) {
-      const headers = { authorization: `Bearer ${value}` };
-      const response = await api.send("/api/v2/me", { headers });
-      if (!response.ok) throw await failureOf(response);
-      done(value);
+    input: { type: "password", autocomplete: "off", maxlength: 1_000 },
+    async take(token) {
+      await accepted(
+        await api.send("/api/v2/me", { headers: { authorization: `Bearer ${encodeURI(token)}` } }),
+      );
+      api.token = token;
+      return null;
     },
+    other: ["Mail me a code", () => mailStep(api)],
   };
-  return [field, other("Mail me a code", () => showForm(body, mailStep(api, body, done)))];
-}
-
-function other(text: string, click: () => void): HTMLElement {
-  return el("button", { type: "button", class: "plain", on: { click } }, text);
 }
 
 async function session(
@@ -100,47 +82,42 @@ async function session(
   path: string,
   attributes: Readonly<Record<string, string>>,
 ): Promise<Resource> {
-  const response = await api.send(`/api/v2${path}`, {
-    method: "POST",
-    body: { data: { type: "sessions", attributes } },
-  });
-  if (!response.ok) throw await failureOf(response);
-  return ((await response.json()) as { readonly data: Resource }).data;
+  const body = { data: { type: "sessions", attributes } };
+  const response = await api.send(`/api/v2/sessions${path}`, { method: "POST", body });
+  return ((await accepted(response)) as { readonly data: Resource }).data;
 }
 
-function showForm(body: HTMLElement, [field, alternative]: readonly [Field, HTMLElement]): void {
+function showStep(form: HTMLFormElement, step: Step, show: (step: Step | null) => void): void {
+  const [text, other] = step.other;
+  const notes = { "aria-describedby": "sign-in-hint sign-in-fault" };
   const input = el("input", {
-    ...field.attributes,
-    id: "sign-in-field",
+    ...step.input,
+    ...notes,
+    id: "sign-in-input",
     required: true,
     spellcheck: "false",
-    "aria-describedby": "sign-in-hint sign-in-problem",
   });
-  const problem = el("p", { class: "fault", id: "sign-in-problem", role: "alert" });
-  const button = el("button", { class: "main" }, field.button);
-  async function submit(event: Event): Promise<void> {
+  const fault = el("p", { class: "fault", id: "sign-in-fault", role: "alert" });
+  const button = el("button", { class: "main" }, step.button);
+  form.onsubmit = async event => {
     event.preventDefault();
-    const value = input.value.trim();
-    if (value === "" || button.disabled) return;
     button.disabled = true;
-    setText(problem, "");
+    setText(fault, "");
     try {
-      await field.submit(value);
+      show(await step.take(input.value.trim()));
     } catch (error) {
-      setText(problem, error instanceof RequestError ? error.message : "The value cannot be used.");
+      setText(fault, error instanceof RequestError ? error.message : "The page has a fault.");
+      button.disabled = false;
       input.select();
     }
-    button.disabled = false;
-  }
-  const form = el(
-    "form",
-    { class: "stack", on: { submit } },
-    el("label", { for: input.id }, field.label),
+  };
+  form.replaceChildren(
+    el("label", { for: input.id }, step.label),
     input,
-    el("p", { class: "quiet", id: "sign-in-hint" }, field.hint),
-    problem,
-    el("div", { class: "row" }, button, alternative),
+    el("p", { class: "quiet", id: "sign-in-hint" }, step.hint),
+    fault,
+    button,
+    el("button", { type: "button", class: "plain", on: { click: () => show(other()) } }, text),
   );
-  body.replaceChildren(form);
   input.focus();
 }

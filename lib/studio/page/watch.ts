@@ -1,12 +1,108 @@
-/**
- * Watches an event: its elements, live statistics and leaderboards.
- *
- * @module
- */
+/** Watches an event: its elements, its actions per second, and its leaderboards. */
 
+import { accepted, type Document, RequestError, type Resource } from "./api.ts";
+import { drawLine } from "./charts.ts";
+import { el, setText } from "./elements.ts";
+import { type Counted, createElements } from "./event_elements.ts";
 import type { ViewContext } from "./places.ts";
+import { repeat } from "./repeat.ts";
 
-/** Shows an event until the user leaves. */
-export async function watchEvent({ root }: ViewContext): Promise<void> {
-  root.replaceChildren();
+interface LiveStats {
+  readonly state: string;
+  readonly actions: number;
+  readonly elements: readonly Counted[];
+}
+
+/** Time that the line of actions shows, in ms. */
+const windowMs = 120_000;
+/** Pause between two readings of the statistics, in ms. */
+const statsMs = 1_000;
+/** Pause between two readings of a page of elements, in ms. */
+const elementsMs = 5_000;
+/** Time without a change after which nothing happens, in ms. */
+const quietMs = 3_500;
+/** Samples whose mean is the rate of now. */
+const meanOf = 3;
+
+const query =
+  "include=stats&sort=position&page[count]=100&fields[elements]=name,content_type,state,question,position";
+const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** Shows an event until the user leaves. `showState` gets its state whenever it is read. */
+export function watchEvent(
+  { api, chain, root, signal }: ViewContext,
+  showState: (state: string) => void,
+): void {
+  const { id = "" } = chain.at(-1) ?? {};
+  const figures = createFigures();
+  const elements = createElements();
+  const fault = el("p", { class: "fault", role: "status" });
+  root.append(fault, figures.element, elements.element);
+  const report = (error: unknown): void => {
+    const text = error instanceof RequestError ? error.message : "The page has a fault.";
+    setText(fault, error === null ? "" : `Not up to date. ${text}`);
+  };
+  let etag = "";
+  let actions = 0;
+  async function readStats(): Promise<void> {
+    const options = { mediaType: "application/json", headers: { "if-none-match": etag }, signal };
+    const response = await api.send(`/events/${id.slice(0, 2)}/${id}/livestats.json`, options);
+    if (response.status !== 304) {
+      const stats = (await accepted(response)) as LiveStats;
+      etag = response.headers.get("etag") ?? "";
+      actions = stats.actions;
+      showState(stats.state);
+      elements.count(stats.elements);
+    }
+    figures.add(actions);
+  }
+  const first = `?${query}`;
+  let next = first;
+  let isComplete = false;
+  async function readElements(): Promise<void> {
+    do {
+      const path = `/events/${id}/elements${next}`;
+      const page: Document<readonly Resource[]> = await api.get(path, signal);
+      elements.merge(page, next === first);
+      next = page.links?.next ? new URL(page.links.next, api.base).search : first;
+      isComplete ||= next === first;
+    } while (!isComplete);
+  }
+  repeat(readStats, { everyMs: statsMs, signal, report });
+  // The first round reads all pages; later ones read one at a time.
+  repeat(readElements, { everyMs: elementsMs, signal, report });
+}
+
+function createFigures(): { readonly element: HTMLElement; add(actions: number): void } {
+  const total = el("strong", {}, "–");
+  const now = el("strong", {}, "–");
+  const most = el("strong", {}, "–");
+  const rates = drawLine(windowMs, 40);
+  let last: { readonly at: number; readonly actions: number } | null = null;
+  const figure = (label: string, value: HTMLElement): HTMLElement =>
+    el("div", { class: "figure" }, el("span", { class: "quiet" }, label), value);
+  return {
+    element: el(
+      "section",
+      { class: "figures card", "aria-label": "Live statistics" },
+      figure("Actions", total),
+      figure("Per second", now),
+      figure("Most in 2 minutes", most),
+      rates.element,
+    ),
+    add(actions) {
+      const at = performance.now();
+      const since = last ?? { at, actions };
+      // Counts arrive in batches: the rate is that since the last change, and 0 after a while without one.
+      if (last !== null && actions === last.actions && at - last.at < quietMs) return;
+      last = { at, actions };
+      setText(total, numbers.format(actions));
+      if (at === since.at) return;
+      const rate = (Math.max(0, actions - since.actions) * 1_000) / (at - since.at);
+      rates.add(at, rate, values => [0, Math.max(1, ...values)]);
+      const recent = rates.values.slice(-meanOf);
+      setText(now, numbers.format(recent.reduce((sum, value) => sum + value, 0) / recent.length));
+      setText(most, numbers.format(Math.max(...rates.values)));
+    },
+  };
 }

@@ -1,0 +1,141 @@
+/** The elements of an event with their states, and votes per option as bars. */
+
+import { type Document, type Resource, textOf } from "./api.ts";
+import { drawBar } from "./charts.ts";
+import { el, keyedList, type Row, setText } from "./elements.ts";
+import { createState } from "./states.ts";
+
+/** Counts of an element. */
+export interface Counted {
+  readonly id: string;
+  readonly actions: number;
+  readonly votes?: readonly number[];
+}
+
+/** The list of elements. */
+export interface EventElements {
+  readonly element: HTMLElement;
+  /** Shows counts of the feed. */
+  count(counts: readonly Counted[]): void;
+  /** Shows a page of the elements. The first page begins a round; what was on no page of a round is gone. */
+  merge(page: Document<readonly Resource[]>, isFirst: boolean): void;
+}
+
+interface Shown extends Counted {
+  readonly resource: Resource;
+  readonly round: number;
+}
+
+/** Most options of an element that are drawn. */
+const optionsMax = 12;
+const numbers = new Intl.NumberFormat();
+const percents = new Intl.NumberFormat(undefined, { style: "percent" });
+
+/** Creates the list. */
+export function createElements(): EventElements {
+  const all = new Map<string, Shown>();
+  const list = el("ul", { class: "elements" });
+  const note = el("p", { class: "empty" }, "Loading…");
+  const total = el("span", { class: "quiet" });
+  let round = 0;
+  const showRows = keyedList<Shown>(list, { key: ({ id }) => id, create: createRow });
+  function show(): void {
+    const position = ({ resource }: Shown): number => Number(resource.attributes.position);
+    showRows([...all.values()].sort((a, b) => position(a) - position(b)));
+    setText(note, all.size === 0 ? "The event has no elements yet." : "");
+    setText(total, numbers.format(all.size));
+  }
+  return {
+    element: el("section", {}, el("div", { class: "row" }, el("h2", {}, "Elements"), total), note, list),
+    count(counts) {
+      for (const counted of counts) {
+        const known = all.get(counted.id);
+        if (known !== undefined) all.set(counted.id, { ...known, ...counted });
+      }
+      if (round > 0) show();
+    },
+    merge({ data, included = [] }, isFirst) {
+      if (isFirst) {
+        for (const [id, shown] of all) if (shown.round < round) all.delete(id);
+        round += 1;
+      }
+      const stats = new Map(included.map(({ id, attributes }) => [id, attributes]));
+      for (const resource of data) {
+        const { id } = resource;
+        const { actions, options = {} } = stats.get(id) ?? {};
+        const votes = optionsOf(resource).map((_, index) => Number(Object(options)[index + 1] ?? 0));
+        all.set(id, { id, resource, actions: Number(actions ?? 0), votes, round });
+      }
+      show();
+    },
+  };
+}
+
+function createRow({ resource: first }: Shown): Row<Shown> {
+  const name = el("strong");
+  const state = createState();
+  const count = el("span", { class: "count" });
+  const bars = el("ul", { class: "bars" });
+  const showBars = barsIn(bars, optionsOf(first).slice(0, optionsMax));
+  const type = el("span", { class: "quiet" }, textOf(first, "content_type"));
+  return {
+    element: el("li", { class: "card" }, el("div", { class: "row" }, name, state.element, type, count), bars),
+    show({ resource, actions, votes = [] }) {
+      setText(name, titleOf(resource));
+      setText(
+        count,
+        actions === 0 ? "" : `${numbers.format(actions)} ${actions === 1 ? "action" : "actions"}`,
+      );
+      state.show(textOf(resource, "state"));
+      if (actions > 0 || textOf(resource, "state") === "current") showBars(votes);
+    },
+  };
+}
+
+/** Draws options when they are first shown. */
+function barsIn(list: HTMLElement, options: readonly string[]): (votes: readonly number[]) => void {
+  const show = keyedList<string>(list, {
+    key: option => option,
+    create(option) {
+      const bar = drawBar();
+      const value = el("span", { class: "count" });
+      return {
+        element: el("li", {}, el("span", {}, option), bar.element, value),
+        show(_, index) {
+          const own = votes[index] ?? 0;
+          const share = own / Math.max(1, sum);
+          bar.show(share);
+          setText(value, own === 0 ? "0" : `${numbers.format(own)} · ${percents.format(share)}`);
+        },
+      };
+    },
+  });
+  let votes: readonly number[] = [];
+  let sum = 0;
+  return next => {
+    votes = next;
+    sum = next.reduce((total, vote) => total + vote, 0);
+    show(options);
+  };
+}
+
+interface Fields {
+  readonly fields?: readonly { readonly values: Readonly<Record<string, unknown>> }[];
+  readonly options?: readonly Fields[];
+}
+
+function optionsOf({ attributes }: Resource): readonly string[] {
+  const { options = [] } = (attributes.question ?? {}) as Fields;
+  return options.map((option, index) => `${index + 1}. ${textIn(option)}`);
+}
+
+function titleOf(resource: Resource): string {
+  const question = textIn((resource.attributes.question ?? {}) as Fields);
+  return textOf(resource, "name") || question || textOf(resource, "content_type");
+}
+
+/** Returns the first text among fields, in the general language if it has one. */
+function textIn({ fields = [] }: Fields): string {
+  const values = fields.flatMap(({ values }) => [values.all, ...Object.values(values)]);
+  return String(values.find(value => typeof value === "string" && value !== "") ?? "");
+}
