@@ -1,0 +1,174 @@
+/**
+ * The rules about answers: the view that replaces the one before it, and what failed.
+ *
+ * @module
+ */
+
+import type { Stamp } from "./events.ts";
+import { dialogueLimits } from "./limits.ts";
+import {
+  bodyOf,
+  type DialogueProblem,
+  type DialogueState,
+  failed,
+  inputsOf,
+  type Step,
+  send,
+  waitFor,
+} from "./state.ts";
+import { type DialogueView, readResponse, type ShownBlock, type ShownTask } from "./view.ts";
+
+const { triesMax, pollMsMin, pollMsMax, autoActionsMax, reportsMax } = dialogueLimits;
+
+/** The base of growing waits, in ms. */
+const backoffMs = 500;
+/** Time in ms to wait for another request that has the same key, where the backend names none. */
+const conflictMs = 1_000;
+
+/** An answer to the request under way. */
+export interface Answer extends Stamp {
+  /** HTTP status; 0: none arrived. */
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+/** Applies an answer. */
+export function answered(state: DialogueState, answer: Answer): Step {
+  const { status } = answer;
+  if (status === 200) return read(state, answer);
+  const { pending } = state;
+  if (pending === null) return { state, effects: [] };
+  if (status === 401 && !pending.isRefreshed)
+    return { state, effects: [{ type: "refresh", turn: state.turn }] };
+  if (isRepeated(pending.kind, status) && pending.tries < triesMax) {
+    const own = status === 409 ? conflictMs : backoff(pending.tries, answer.random);
+    const ms = status === 409 ? (retryAfterMs(answer) ?? own) : Math.max(retryAfterMs(answer) ?? 0, own);
+    const again = { ...state, pending: { ...pending, tries: pending.tries + 1 } };
+    return waitFor(again, Math.min(ms, pollMsMax), answer.at);
+  }
+  return failed(state, problemOf(status));
+}
+
+/** Returns the wait before the next try in ms, with full jitter. */
+function backoff(tries: number, random: number): number {
+  return Math.max(pollMsMin, Math.round(random * Math.min(pollMsMax, backoffMs * 2 ** tries)));
+}
+
+/** Presses and auto actions are never repeated by themselves, as a foreign backend may do the work again. */
+function isRepeated(kind: string, status: number): boolean {
+  if (status === 409) return true;
+  return (kind === "start" || kind === "poll") && (status === 0 || status === 429 || status >= 500);
+}
+
+/** Reads `Retry-After` in seconds or as a date. */
+function retryAfterMs({ retryAfter, at }: Answer): number | null {
+  if (retryAfter === null || retryAfter.trim() === "") return null;
+  const seconds = Number(retryAfter);
+  const ms = Number.isNaN(seconds) ? Date.parse(retryAfter) - at : seconds * 1_000;
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}
+
+function problemOf(status: number): DialogueProblem {
+  const known: Readonly<Record<number, string>> = {
+    0: "The backend cannot be reached.",
+    401: "You are no longer signed in.",
+    403: "Your role does not allow this.",
+    404: "There is no such workflow.",
+    409: "The backend is still at work on this.",
+    413: "What you entered is too large.",
+    429: "Too many requests at once.",
+  };
+  const message =
+    known[status] ?? (status >= 500 ? "The backend has a problem." : "The backend refused the request.");
+  const canRetry = status === 0 || status === 401 || status === 409 || status === 429 || status >= 500;
+  return { message, canRetry };
+}
+
+function read(state: DialogueState, { text, at, key }: Answer): Step {
+  const result = readResponse(text);
+  if ("fault" in result) {
+    const { pointer, detail } = result.fault;
+    const message = "The backend answered wrongly.";
+    const noted = { ...state, reports: merged(state.reports, [`${pointer}: ${detail}`]) };
+    return failed(noted, { message, canRetry: true, pointer });
+  }
+  const { view, reports } = result;
+  const task = followed(state.task, view.task);
+  const hasProgress = task?.state === "running" && (task.progress ?? 0) > (state.task?.progress ?? 0);
+  const next: DialogueState = {
+    ...state,
+    seq: state.seq + 1,
+    blocks: shown(view, task),
+    actions: view.actions,
+    values: keptValues(state, view.blocks),
+    faults: {},
+    task,
+    busy: null,
+    problem: null,
+    reports: merged(state.reports, reports),
+    payload: view.payload,
+    pending: null,
+    autos: hasProgress ? 0 : state.autos,
+  };
+  return proceed(next, view.autoAction, { at, key });
+}
+
+function proceed(
+  state: DialogueState,
+  autoAction: string | null,
+  { at, key }: Pick<Stamp, "at" | "key">,
+): Step {
+  if (autoAction !== null) {
+    if (state.autos >= autoActionsMax)
+      return failed(state, { message: "The backend loops: it goes on without end.", canRetry: false });
+    const body = bodyOf(state, { action: autoAction, ...inputsOf(state) });
+    return send({ ...state, autos: state.autos + 1, busy: autoAction }, "auto", body, key);
+  }
+  const { task, actions } = state;
+  if (task?.state === "running") return waitFor(state, task.pollIntervalMs, at);
+  return { state: { ...state, status: actions.length > 0 ? "showing" : "ended" }, effects: [] };
+}
+
+/** Returns the task of an answer. Within one task, progress never falls and an end is final. */
+function followed(before: ShownTask | null, now: ShownTask | null): ShownTask | null {
+  if (now === null || before?.id !== now.id) return now;
+  if (before.state !== "running") return before;
+  const progress = Math.max(before.progress ?? 0, now.progress ?? 0);
+  return before.progress === undefined && now.progress === undefined ? now : { ...now, progress };
+}
+
+/** Returns the blocks of a view with what the task adds: its progress, its error, and a word at the end. */
+function shown({ blocks, actions, autoAction }: DialogueView, task: ShownTask | null): readonly ShownBlock[] {
+  const isRunning = task?.state === "running";
+  const progress = isRunning && task.progress !== undefined ? { progress: task.progress } : {};
+  const list: ShownBlock[] = blocks.map(block =>
+    block.type === "loader" ? { ...progress, ...block } : block,
+  );
+  if (isRunning && !list.some(({ type }) => type === "loader"))
+    list.push({ type: "loader", key: "task:loader", ...progress });
+  if (task?.error !== undefined)
+    list.push({ type: "alert", key: "task:error", severity: "error", text: task.error });
+  const isEnd = !isRunning && actions.length === 0 && autoAction === null;
+  return isEnd && list.length === 0 ? [{ type: "text", key: "end", text: "Done" }] : list;
+}
+
+/** Returns what was typed into inputs that are still there with the same type. */
+function keptValues(state: DialogueState, blocks: readonly ShownBlock[]): Readonly<Record<string, string>> {
+  const types = new Map(
+    state.blocks.flatMap(each => (each.type === "input" ? [[each.name, each.input_type]] : [])),
+  );
+  const values: Record<string, string> = {};
+  for (const block of blocks) {
+    const value =
+      block.type === "input" && types.get(block.name) === block.input_type
+        ? state.values[block.name]
+        : undefined;
+    if (block.type === "input" && value !== undefined) values[block.name] = value;
+  }
+  return values;
+}
+
+function merged(before: readonly string[], more: readonly string[]): readonly string[] {
+  return [...new Set([...before, ...more])].slice(0, reportsMax);
+}
