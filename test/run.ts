@@ -71,10 +71,12 @@ const sourceAddresses: Plugin = {
 /** Returns the files of each process, the longest first. Neighbours share one, except where tests start programs or servers. */
 function processesOf(files: readonly string[]): readonly (readonly string[])[] {
   const alone = longest.filter(file => files.includes(file)).map(file => [file]);
-  const separate: string[][] = [];
+  // One browser for all.
+  const browser = files.filter(file => file.startsWith("test/browser/"));
+  const separate: string[][] = browser.length > 0 ? [browser] : [];
   const shared: string[][] = [];
   for (const file of files) {
-    if (longest.includes(file)) continue;
+    if (longest.includes(file) || browser.includes(file)) continue;
     if (!/^test\/(?:lib|http|repo|adapters\/(?!redis))/.test(file)) separate.push([file]);
     else if ((shared.at(-1)?.length ?? sharingMax) < sharingMax) shared.at(-1)?.push(file);
     else shared.push([file]);

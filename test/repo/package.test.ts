@@ -121,6 +121,7 @@ describe("the documents", () => {
       "GRANDSTAND_REQUIRE_REDIS",
       "GRANDSTAND_REQUIRE_S3",
       "GRANDSTAND_REQUIRE_RUNTIMES",
+      "GRANDSTAND_REQUIRE_BROWSER",
     ];
     const named = documents.flatMap(file => textOf(file).match(/GRANDSTAND_[A-Z0-9_]+/g) ?? []);
     assert.deepEqual(

@@ -4,6 +4,7 @@ import { type Document, type Resource, textOf } from "./api.ts";
 import { showBoards } from "./board.ts";
 import { el } from "./elements.ts";
 import { hrefOf, type ScopeType, scopeTypes, type ViewContext } from "./places.ts";
+import { problemOf } from "./problem.ts";
 import { createState } from "./states.ts";
 import { watchEvent } from "./watch.ts";
 
@@ -42,7 +43,9 @@ export async function showScope(context: ViewContext): Promise<void> {
   if (type === "organisations" || type === "spaces") return;
   const boards = el("section");
   watched.append(boards);
-  await showBoards({ ...context, root: boards });
+  const show = (): Promise<void> =>
+    showBoards({ ...context, root: boards }).catch(error => boards.replaceChildren(problemOf(error, show)));
+  await show();
 }
 
 /** Builds a list that reads its next page on request. */

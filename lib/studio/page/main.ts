@@ -1,9 +1,10 @@
 /** The frame of the page: it shows the place that the address names, and reports what failed. */
 
-import { Api, RequestError, type Resource, textOf } from "./api.ts";
+import { Api, type Resource, textOf } from "./api.ts";
 import { showScope } from "./choose.ts";
 import { el } from "./elements.ts";
 import { hrefOf, placeOf, type ScopeType, scopeTypes } from "./places.ts";
+import { problemOf } from "./problem.ts";
 import { showRun } from "./run.ts";
 import { askToSignIn } from "./sign_in.ts";
 
@@ -40,6 +41,7 @@ async function show(): Promise<void> {
   const root = el("div", { class: "view" }, el("p", { class: "quiet", role: "status" }, "Loading…"));
   main.replaceChildren(root);
   const place = placeOf(location.hash);
+  if (account.firstChild === null) showAccount(signal).catch(() => {});
   try {
     const chain: Resource[] = [];
     if (place.scope !== null) {
@@ -50,9 +52,8 @@ async function show(): Promise<void> {
     }
     nameView(chain);
     await (place.workflowId === null ? showScope : showRun)({ api, place, chain, root, signal });
-    if (account.firstChild === null) await showAccount(signal);
   } catch (error) {
-    if (!signal.aborted) root.replaceChildren(problemOf(error));
+    if (!signal.aborted) root.replaceChildren(problemOf(error, show));
   }
 }
 
@@ -75,20 +76,6 @@ async function showAccount(signal: AbortSignal): Promise<void> {
   };
   const button = el("button", { type: "button", class: "plain", on: { click: signOut } }, "Sign out");
   account.replaceChildren(el("span", { class: "quiet" }, textOf(data, "email")), button);
-}
-
-/** Returns what is shown in the place of what failed. */
-function problemOf(error: unknown): HTMLElement {
-  const isKnown = error instanceof RequestError;
-  const title = isKnown && error.status === 404 ? "Not found" : "That did not work";
-  const retry = el("button", { type: "button", on: { click: show } }, "Try again");
-  return el(
-    "section",
-    { class: "card problem", role: "alert" },
-    el("h1", {}, title),
-    el("p", {}, isKnown ? error.message : "The page has a fault. Try again, or reload it."),
-    el("p", { class: "row" }, retry, el("a", { href: "#/" }, "All organisations")),
-  );
 }
 
 /** Links from elsewhere name what they open by parameters. */

@@ -1,7 +1,8 @@
 /** Asks the user to sign in, in a dialog over the page, so that nothing of the page is lost. */
 
-import { type Api, accepted, RequestError, type Resource } from "./api.ts";
+import { type Api, accepted, type Resource } from "./api.ts";
 import { el, setText } from "./elements.ts";
+import { messageOf } from "./problem.ts";
 
 /** A question to the user. */
 interface Step {
@@ -106,7 +107,7 @@ function showStep(form: HTMLFormElement, step: Step, show: (step: Step | null) =
     try {
       show(await step.take(input.value.trim()));
     } catch (error) {
-      setText(fault, error instanceof RequestError ? error.message : "The page has a fault.");
+      setText(fault, messageOf(error));
       button.disabled = false;
       input.select();
     }

@@ -1,10 +1,11 @@
 /** Watches an event: its elements, its actions per second, and its leaderboards. */
 
-import { accepted, type Document, RequestError, type Resource } from "./api.ts";
+import { accepted, type Document, type Resource } from "./api.ts";
 import { drawLine } from "./charts.ts";
 import { el, setText } from "./elements.ts";
 import { type Counted, createElements } from "./event_elements.ts";
 import type { ViewContext } from "./places.ts";
+import { messageOf } from "./problem.ts";
 import { repeat } from "./repeat.ts";
 
 interface LiveStats {
@@ -38,9 +39,11 @@ export function watchEvent(
   const elements = createElements();
   const fault = el("p", { class: "fault", role: "status" });
   root.append(fault, figures.element, elements.element);
-  const report = (error: unknown): void => {
-    const text = error instanceof RequestError ? error.message : "The page has a fault.";
-    setText(fault, error === null ? "" : `Not up to date. ${text}`);
+  const errors: unknown[] = [];
+  const reportOf = (index: number) => (error: unknown) => {
+    errors[index] = error;
+    const first = errors.find(one => one);
+    setText(fault, first ? `Not up to date. ${messageOf(first)}` : "");
   };
   let etag = "";
   let actions = 0;
@@ -68,9 +71,9 @@ export function watchEvent(
       isComplete ||= next === first;
     } while (!isComplete);
   }
-  repeat(readStats, { everyMs: statsMs, signal, report });
+  repeat(readStats, { everyMs: statsMs, signal, report: reportOf(0) });
   // The first round reads all pages; later ones read one at a time.
-  repeat(readElements, { everyMs: elementsMs, signal, report });
+  repeat(readElements, { everyMs: elementsMs, signal, report: reportOf(1) });
 }
 
 function createFigures(): { readonly element: HTMLElement; add(actions: number): void } {

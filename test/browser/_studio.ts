@@ -1,0 +1,166 @@
+/** The studio of a test platform, behind a real server, and pages of one browser that the files of this folder share. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { PlatformOptions } from "../../lib/mod.ts";
+import { createStudio } from "../../lib/studio/mod.ts";
+import { serve } from "../../runtime/node.ts";
+import { buildPage } from "../../runtime/services/studio.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { createManualTimer, type ManualTimer } from "../support/timer.ts";
+
+type Mail = Parameters<NonNullable<PlatformOptions["mailer"]>["send"]>[0];
+
+let launched: Promise<Browser> | undefined;
+let built: ReturnType<typeof buildPage> | undefined;
+after(async () => (await launched)?.close());
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A page of the studio, and what went wrong on it. */
+export interface StudioPage {
+  readonly page: Page;
+  /** Reports of the policy, errors of scripts, and errors on the console but those of refused requests. */
+  readonly faults: readonly string[];
+}
+
+/** A studio under test. */
+export interface StudioWorld extends TestPlatform {
+  readonly url: string;
+  readonly mails: readonly Mail[];
+  readonly time: ManualTimer;
+  /** An operator's token. */
+  readonly token: string;
+  /** Calls the control API as the operator. */
+  author(method: string, path: string, data?: object): Promise<Answer>;
+  /** Opens a place, signed in with the token unless it is null. The clock of the page runs, and can be moved on. */
+  open(
+    place: string,
+    options?: BrowserContextOptions & { readonly token?: string | null },
+  ): Promise<StudioPage>;
+}
+
+/** Opens a platform with the studio. */
+export async function openStudioWorld(options: Partial<PlatformOptions> = {}): Promise<StudioWorld> {
+  built ??= buildPage();
+  launched ??= launchBrowser();
+  const files = await built;
+  const mails: Mail[] = [];
+  const time = createManualTimer();
+  const world = await openPlatform(async clock => createMemoryStore({ clock }), {
+    studio: createStudio({ files: async () => files }),
+    mailer: { send: async mail => void mails.push(mail) },
+    timer: time.timer,
+    ...options,
+  });
+  const server = await serve(world.platform.fetch, { port: 0 });
+  const { authors } = world.platform;
+  const { id: userId } = await authors.findOrCreate("sam@club.example", { name: "Sam", operator: true });
+  const { token } = await authors.createToken({ userId, name: "Tests" });
+  const mediaType = { "content-type": "application/vnd.api+json" };
+  return {
+    ...world,
+    url: server.url,
+    mails,
+    time,
+    token,
+    author: (method, path, data) =>
+      world.call(`/api/v2${path}`, { method, token, headers: mediaType, ...(data && { body: { data } }) }),
+    open: (place, { token: own = token, ...contextOptions } = {}) =>
+      openPage(server.url, { place, token: own, ...contextOptions }),
+    async dispose() {
+      for (const context of (await launched)?.contexts() ?? []) await context.close();
+      await server.stop();
+      await world.dispose();
+    },
+  };
+}
+
+async function openPage(
+  url: string,
+  {
+    place,
+    token,
+    ...options
+  }: BrowserContextOptions & { readonly place: string; readonly token: string | null },
+): Promise<StudioPage> {
+  const browser = await launched;
+  assert.ok(browser);
+  const context = await browser.newContext({ viewport: { width: 1_200, height: 900 }, ...options });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", error => faults.push(String(error)));
+  page.on("console", message => {
+    const isRefusal = /Failed to load resource/.test(message.text());
+    if (message.type() === "error" && !isRefusal) faults.push(message.text());
+  });
+  page.setDefaultTimeout(10_000);
+  await page.clock.install({ time: 1_750_000_000_000 });
+  if (token !== null) {
+    await page.addInitScript(([key, value]) => sessionStorage.setItem(key, value), [
+      `token of ${url}`,
+      token,
+    ] as const);
+  }
+  await page.goto(`${url}/studio${place}`);
+  return { page, faults };
+}
+
+/** Asserts that axe finds nothing, in the light and in the dark. */
+export async function assertAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const found = (await page.evaluate(`(() => { ${axe}; return axe.run(); })()`)) as {
+      readonly violations: readonly {
+        readonly id: string;
+        readonly nodes: readonly { readonly html: string }[];
+      }[];
+    };
+    const violations = found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+    assert.deepEqual(violations, [], colorScheme);
+  }
+}
+
+/** Asserts that the page is as narrow as its window. */
+export async function assertFits(page: Page): Promise<void> {
+  const [needed, has] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.equal(needed, has);
+}
+
+/** A show: a running event of the project with polls of two options, of which the first is published. */
+export async function openShow(
+  world: StudioWorld,
+  names: readonly string[],
+): Promise<{ event: string; elements: string[] }> {
+  const to = (type: string, id: string) => ({ data: { type, id } });
+  const field = (key: string, text: string) => ({ key, values: { all: text } });
+  const project = to("projects", ids.project);
+  const created = await world.author("POST", "/events", {
+    type: "events",
+    attributes: { name: "Final", action: "start" },
+    relationships: { project },
+  });
+  const event: string = created.json.data.id;
+  const elements: string[] = [];
+  for (const name of names) {
+    const options = ["Home", "Away"].map(text => ({ fields: [field("text", text)] }));
+    const isFirst = elements.length === 0;
+    const { json } = await world.author("POST", "/elements", {
+      type: "elements",
+      attributes: {
+        content_type: "poll",
+        name,
+        question: { options },
+        ...(isFirst && { action: "publish" }),
+      },
+      relationships: { event: to("events", event) },
+    });
+    elements.push(json.data.id);
+  }
+  return { event, elements };
+}

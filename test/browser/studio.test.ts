@@ -1,0 +1,175 @@
+/** The frame of the studio in a browser: signing in, choosing, watching, and what goes wrong meanwhile. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { browserAvailable } from "../support/browser.ts";
+import { type Fan, ids } from "../support/platform.ts";
+import { assertAccessible, assertFits, openShow, openStudioWorld, type StudioWorld } from "./_studio.ts";
+
+/** Markup that must stay text. */
+const hostile = '<img src=x onerror="document.title=1"> & <b>bold</b>';
+
+describe("the studio in a browser", { skip: browserAvailable() }, () => {
+  let world: StudioWorld;
+  let show: Awaited<ReturnType<typeof openShow>>;
+  before(async () => {
+    world = await openStudioWorld();
+    show = await openShow(world, ["Who wins?", hostile]);
+  });
+  after(() => world.dispose());
+
+  it("signs in by a mailed code and leads to an event, and back", async () => {
+    const { page, faults } = await world.open("", { token: null });
+    await page.getByLabel("E-mail address").fill("sam@club.example");
+    await assertAccessible(page);
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Code").fill("0");
+    await page.keyboard.press("Enter");
+    await page.getByText("the code is wrong").waitFor();
+    const { code = "" } = world.mails.at(-1) as { readonly code?: string };
+    await page.getByLabel("Code").fill(`${code.slice(0, 4)} ${code.slice(4)}`);
+    await page.keyboard.press("Enter");
+    for (const name of ["Club", "Club space", "Club app", "Final"]) {
+      await page
+        .locator("a.card")
+        .filter({ hasText: new RegExp(`^${name}(Live|$)`) })
+        .click();
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+    }
+    assert.equal(page.url(), `${world.url}/studio#/events/${show.event}`);
+    await page.getByText("sam@club.example").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Club app" }).waitFor();
+    await assertAccessible(page);
+    assert.deepEqual(faults, []);
+  });
+
+  it("shows an event at its address, with elements, votes and boards as they move", async () => {
+    const { page, faults } = await world.open(`?project=${ids.project}&event=${show.event}`);
+    const rows = page.locator(".elements > li");
+    await rows.nth(1).waitFor();
+    assert.deepEqual(await rows.locator("strong").allTextContents(), ["Who wins?", hostile]);
+    assert.deepEqual(await rows.locator(".state").allTextContents(), ["Live", "Draft"]);
+    const fans = await Promise.all(["Ann", hostile].map(name => world.fan(name)));
+    const [first = "", second = ""] = fans.map(({ userId }) => userId);
+    await vote(fans[0], show.elements[0], 1);
+    await vote(fans[1], show.elements[0], 1);
+    await vote(fans[0], show.elements[0], 2);
+    await page.clock.runFor(2_000);
+    await rows.locator(".bars li").first().getByText("2 · 67%").waitFor();
+    const width = await rows
+      .locator(".fill")
+      .first()
+      .evaluate(fill => (fill as SVGElement).style.transform);
+    assert.equal(width, "scaleX(0.667)");
+    assert.equal(await page.locator(".figures strong").first().textContent(), "3");
+    await page.clock.runFor(5_000);
+    await page.locator('.figures .line[d^="M"]').waitFor({ state: "attached" });
+
+    await page.getByLabel("Leaderboard").selectOption({ label: "overall" });
+    await score(first, 5);
+    await score(second, 3);
+    await page.locator(".board li").nth(1).waitFor();
+    await page.clock.runFor(1_000);
+    await score(second, 9);
+    await page.locator('.change[data-climbed="up"]').waitFor();
+    const board = await page
+      .locator(".board li")
+      .evaluateAll(list =>
+        list.map(row =>
+          [".rank", ".name", ".score", ".change"].map(part => row.querySelector(part)?.textContent),
+        ),
+      );
+    assert.deepEqual(board, [
+      ["1", hostile, "9", "▲ 1"],
+      ["2", "Ann", "5", "▼ 1"],
+    ]);
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertFits(page);
+    assert.deepEqual(faults, []);
+  });
+
+  it("asks to sign in again when the token ends, and goes on where it was", async () => {
+    const { page, faults } = await world.open(`#/projects/${ids.project}`, { token: "none" });
+    await page.getByRole("button", { name: "Use an access token" }).click();
+    await page.getByLabel("Access token").fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("not valid").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Access token").fill(world.token);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Club app" }).waitFor();
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    assert.equal(await page.evaluate(() => localStorage.length + document.cookie.length), 0);
+    assert.deepEqual(faults, []);
+  });
+
+  it("says what is missing, refused or out of reach, and tries again", async () => {
+    const { page, faults } = await world.open(`#/projects/${ids.organisation}`);
+    await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
+    await assertAccessible(page);
+    let answer = { status: 429, headers: { "retry-after": "2" }, body: "{}" };
+    await page.route("**/api/v2/events/**", route => route.fulfill(answer));
+    await page.goto(`${world.url}/studio#/events/${show.event}`);
+    await page.getByText("Too many requests").waitFor();
+    answer = { ...answer, status: 503, body: '{"detail": "The store is busy."}' };
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("The platform has a problem. The store is busy.").waitFor();
+    await page.unroute("**/api/v2/events/**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".elements > li").first().waitFor();
+    await page.context().setOffline(true);
+    await page.clock.runFor(2_000);
+    await page.getByText("Not up to date. The platform cannot be reached.").waitFor();
+    await page.context().setOffline(false);
+    await page.clock.runFor(60_000);
+    await page.getByText("Not up to date.").waitFor({ state: "detached" });
+    assert.deepEqual(faults, []);
+  });
+
+  it("reads less while nobody sees it, and again at once when somebody does", async () => {
+    const { page } = await world.open(`#/events/${show.event}`);
+    let reads = 0;
+    page.on("request", request => {
+      if (request.url().includes("livestats")) reads += 1;
+    });
+    const turn = (isHidden: boolean): Promise<void> =>
+      page.evaluate(value => {
+        Object.defineProperty(document, "hidden", { configurable: true, value });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, isHidden);
+    /** Returns how often the statistics are read in 12 s. */
+    async function readsIn12Seconds(): Promise<number> {
+      reads = 0;
+      for (let second = 0; second < 12; second++) {
+        await page.clock.runFor(1_000);
+        // Time for an answer.
+        await page.evaluate(() => fetch("/healthz"));
+      }
+      return reads;
+    }
+    await page.locator(".elements > li").first().waitFor();
+    assert.ok((await readsIn12Seconds()) > 6);
+    await turn(true);
+    assert.ok((await readsIn12Seconds()) <= 2);
+    const requests = ["livestats.json", "/leaderboards/"].map(name =>
+      page.waitForRequest(request => request.url().includes(name)),
+    );
+    await turn(false);
+    await Promise.all(requests);
+  });
+
+  async function vote(fan: Fan | undefined, elementId = "", option = 0): Promise<void> {
+    await fan?.act("cheer", { elementId, option: String(option) });
+    await world.platform.idle();
+    world.clock.advance(1_000);
+  }
+
+  async function score(userId: string, points: number) {
+    const path = `/projects/${ids.project}/events/${show.event}/leaderboards/overall/users/${userId}`;
+    const answer = await world.call(path, { method: "PUT", token: world.token, body: { score: points } });
+    assert.equal(answer.status, 200, answer.text);
+    await world.time.advance(1_000);
+  }
+});
