@@ -1,8 +1,9 @@
 /**
- * Functions on text: UTF-8 order and length, shards by name, members of JSON objects.
+ * Functions on text: UTF-8 order and length, shards by name, members of JSON objects, rows of CSV.
  *
  * @module
  */
+export { type Cell, cellText, parseCsvRow, RecordSplitter } from "./csv.ts";
 export { JsonMembers } from "./json_members.ts";
 export { flattenString, shardOf } from "./strings.ts";
 export { bytesPerUnitMax, compareUtf8, utf8Length } from "./utf8.ts";

@@ -6,9 +6,9 @@
 
 import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
 import { parseJson } from "../../http/mod.ts";
+import { type Cell, cellText, parseCsvRow, RecordSplitter } from "../../text/mod.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import type { Column, FindColumn } from "../search/columns.ts";
-import { type Cell, cellText, parseCsvRow, RecordSplitter } from "./records.ts";
 
 /** Formats of a file. JSON is an object on every line, as a list or bare. */
 export type ImportFormat = "csv" | "json";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../errors/mod.ts";
 
 /** Longest record, in characters: more than the largest profile has. */
 const recordCharactersMax = 262_144;
