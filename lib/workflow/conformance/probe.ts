@@ -1,0 +1,183 @@
+/**
+ * Talks to a backend as a frontend does, and keeps every answer.
+ *
+ * @module
+ */
+
+import { uuid } from "../../auth/crypto/mod.ts";
+import { systemClock, systemRandom } from "../../auth/mod.ts";
+import type { WorkflowResponse } from "../../dialogue/mod.ts";
+import { systemTimer } from "../../http/mod.ts";
+import { type Answer, readAnswer } from "./answer.ts";
+import type { CheckBackendOptions, DialogueCaller } from "./fixtures.ts";
+
+/** Longest time for an answer, in ms. */
+export const answerMsMax = 30_000;
+/** Most turns that a dialogue takes by itself before it is left. */
+const turnsMax = 12;
+const pollMsMax = 2_000;
+
+/** A request as a check varies it. */
+interface Turn {
+  /** Text is sent as it is. @default the context alone */
+  readonly body?: unknown;
+  readonly by?: DialogueCaller;
+  /** Null: none. @default the token of `by` */
+  readonly authorization?: string | null;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A press as a check varies it. */
+interface Press extends Turn {
+  /** @default the first one */
+  readonly action?: string | undefined;
+  readonly inputs?: Readonly<Record<string, string>>;
+  /** Null: none. @default that of the view */
+  readonly payload?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Values of inputs that have none of their own; files are Base64. */
+const samples = {
+  text: "Conformance",
+  file: "bmFtZQpDb25mb3JtYW5jZQo=",
+  image: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  colour: "#336699",
+} as const;
+
+/** A client of the backend. */
+export class Probe {
+  readonly options: CheckBackendOptions;
+  readonly answers: Answer[] = [];
+  /** The answers to polls of tasks that were followed to their ends. */
+  readonly polled: Answer[] = [];
+
+  constructor(options: CheckBackendOptions) {
+    this.options = options;
+  }
+
+  /** Sends a request. It never rejects. */
+  async ask({ by = this.options.user, method = "POST", headers = {}, ...turn }: Turn = {}): Promise<Answer> {
+    const {
+      url,
+      send = fetch,
+      clock = systemClock,
+      timeLimit = AbortSignal.timeout.bind(AbortSignal),
+    } = this.options;
+    const { authorization = `Bearer ${by.token}`, body = { context: this.context(by.context) } } = turn;
+    const startedAt = clock();
+    const signal = timeLimit(answerMsMax);
+    const tooLate = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("it took longer than 30 s")), { once: true });
+    });
+    const request = new Request(url, {
+      method,
+      signal,
+      redirect: "manual",
+      headers: {
+        "content-type": "application/json",
+        ...(authorization === null ? {} : { authorization }),
+        ...headers,
+      },
+      ...(method === "GET" ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const answered = send(request).then(async response => ({ response, text: await response.text() }));
+    const answer = await Promise.race([answered, tooLate]).then(
+      ({ response, text }) => readAnswer(response, text, clock() - startedAt),
+      (error: unknown) => {
+        const faults = [error instanceof Error ? error.message : String(error)];
+        const ms = Math.max(clock() - startedAt, signal.aborted ? answerMsMax + 1 : 0);
+        return { status: 0, headers: new Headers(), view: null, faults, ms };
+      },
+    );
+    this.answers.push(answer);
+    return answer;
+  }
+
+  /** Returns a context as frontends send it. */
+  context(ids: DialogueCaller["context"] = this.options.user.context) {
+    return { baseURL: this.options.control, ...ids };
+  }
+
+  /** Opens a dialogue, up to the first view that waits for the person. */
+  async open(): Promise<Answer> {
+    return await this.#follow(await this.ask(), false);
+  }
+
+  /** Opens a dialogue and returns its first view. @throws {Error} There is none. */
+  async view(): Promise<WorkflowResponse> {
+    const { view } = await this.open();
+    if (view === null) throw new Error("The backend showed a first view before, and now none");
+    return view;
+  }
+
+  /** Returns the action of a view that is pressed, or undefined. */
+  actionOf({ actions = [] }: WorkflowResponse): string | undefined {
+    const named = actions.find(({ action_id }) => action_id === this.options.action);
+    return (named ?? actions[0])?.action_id;
+  }
+
+  /** Presses an action of a view with every input filled in. */
+  async press(
+    view: WorkflowResponse,
+    { action, inputs, payload = view.payload ?? null, ...turn }: Press = {},
+  ) {
+    const filled = view.blocks.flatMap(block =>
+      block.type === "input"
+        ? [[block.name, this.options.inputs?.[block.name] ?? samples[block.input_type]] as const]
+        : [],
+    );
+    const body = {
+      context: this.context(turn.by?.context),
+      action: action ?? this.actionOf(view),
+      inputs: { ...Object.fromEntries(filled), ...inputs },
+      ...(payload === null ? {} : { payload }),
+      ...(view.task?.state === "running" ? { taskId: view.task.id } : {}),
+    };
+    return await this.ask({ ...turn, body });
+  }
+
+  /** Polls the task of a view. */
+  async poll({ task, payload }: WorkflowResponse, turn: Turn = {}): Promise<Answer> {
+    const context = this.context(turn.by?.context);
+    const body = { context, taskId: task?.id, ...(payload === undefined ? {} : { payload }) };
+    return await this.ask({ ...turn, body });
+  }
+
+  /** Goes on until no task runs, for some turns. */
+  async settle(answer: Answer): Promise<Answer> {
+    return await this.#follow(answer, true);
+  }
+
+  /** Returns the number of effects, after the tasks of some answers; 0 where effects are not counted. */
+  async effects(...answers: readonly Answer[]): Promise<number> {
+    if (this.options.effects === undefined) return 0;
+    for (const answer of answers) await this.settle(answer);
+    return await this.options.effects();
+  }
+
+  /** Returns the header field of a new idempotency key. */
+  key(): Readonly<Record<string, string>> {
+    return { "idempotency-key": uuid(systemRandom) };
+  }
+
+  async #follow(answer: Answer, polls: boolean): Promise<Answer> {
+    const { pause = waitFor } = this.options;
+    let last = answer;
+    for (let turn = 0; turn < turnsMax && last.view !== null; turn++) {
+      const { autoAction, task } = last.view;
+      if (autoAction !== undefined) {
+        last = await this.press(last.view, { action: autoAction.action_id });
+      } else if (polls && task?.state === "running") {
+        await pause(Math.min(task.pollIntervalMs ?? pollMsMax, pollMsMax));
+        last = await this.poll(last.view);
+        this.polled.push(last);
+      } else break;
+    }
+    return last;
+  }
+}
+
+function waitFor(ms: number): Promise<void> {
+  return new Promise(resolve => void systemTimer(resolve, ms));
+}

@@ -1,0 +1,83 @@
+/** The conformance suite of workflow backends: it passes what is right and finds every fault by name. */
+
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { type CheckPlatform, openCheckPlatform } from "../../../lib/platform/check_platform.ts";
+import { checkBackend, conformanceChecks } from "../../../lib/workflow/conformance/mod.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { type BackendFault, faults, openBackend } from "./_faulty_backend.ts";
+
+const url = "http://control.example";
+const listenerUrl = "http://foreign.example";
+const names = Object.keys(faults) as BackendFault[];
+
+describe("the conformance suite", () => {
+  let world: CheckPlatform;
+  before(async () => {
+    world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl });
+  });
+
+  async function check(
+    fault?: BackendFault,
+    only: readonly string[] = conformanceChecks.map(({ id }) => id),
+  ) {
+    const { fixtures } = world;
+    const clock = createTestClock();
+    const backend = openBackend({
+      control: url,
+      expiredToken: fixtures.expiredToken ?? "",
+      fetch: request =>
+        (new URL(request.url).host === "foreign.example" ? world.listener : world.fetch)(request, {}),
+      fault,
+      advance: clock.advance,
+    });
+    // A request that is never answered ends when nothing else is left to do.
+    const timeLimit = (): AbortSignal => {
+      const controller = new AbortController();
+      if (fault === "never answers a poll") setImmediate(() => setImmediate(() => controller.abort()));
+      return controller.signal;
+    };
+    return await checkBackend({
+      ...fixtures,
+      url: "http://backend.example/",
+      send: backend.fetch,
+      effects: backend.effects,
+      clock: clock.now,
+      pause: () => Promise.resolve(),
+      timeLimit,
+      only,
+    });
+  }
+
+  it("passes a backend without faults, and skips nothing", async () => {
+    const report = await check();
+    assert.deepEqual(
+      report.checks.filter(({ result }) => result !== "pass"),
+      [],
+    );
+    assert.equal(report.passed, true);
+    assert.deepEqual(
+      report.checks.map(({ id }) => id),
+      conformanceChecks.map(({ id }) => id),
+    );
+  });
+
+  for (const name of names) {
+    it(`finds a backend that ${name}`, async () => {
+      // The second one is refused, so that there is a refusal to look at.
+      const { checks } = await check(name, [faults[name], "authentication.missing"]);
+      const found = checks.find(({ id }) => id === faults[name]);
+      assert.equal(found?.result, "fail", JSON.stringify(checks));
+      assert.ok(found?.detail && found.hint);
+    });
+  }
+
+  it("has a fault for every check", () => {
+    const found = new Set<string>(Object.values(faults));
+    assert.deepEqual(
+      conformanceChecks.map(({ id }) => id).filter(id => !found.has(id)),
+      [],
+    );
+  });
+});
