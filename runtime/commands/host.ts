@@ -1,7 +1,7 @@
 /** What this machine provides to commands. Modules of the store and of documents are loaded when they are needed. */
 
 import { setTimeout } from "node:timers/promises";
-import type { CliHost } from "../../lib/cli/mod.ts";
+import { type CliHost, conflict } from "../../lib/cli/mod.ts";
 import { config } from "./config_file.ts";
 import { files } from "./files.ts";
 import { terminal } from "./terminal.ts";
@@ -39,6 +39,14 @@ export const host: CliHost = {
     const { checks } = await readApp({ publicUrl: "", outbound: createOutbound(), userAgent }, url);
     return checks;
   },
+  async serve(port, handler) {
+    const { serveHere } = await import("../server/serve_here.ts");
+    return await serveHere(handler, { port }).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code !== "EADDRINUSE") throw error;
+      throw conflict(`Cannot use port ${port}: another program has it`, { code: "port_taken" });
+    });
+  },
+  memoryStore: async () => (await import("../../adapters/memory/mod.ts")).createMemoryStore(),
   loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
   playScenarios: async (...played) => (await import("../../lib/loyalty/mod.ts")).playScenarios(...played),
   bootstrapOperator: async (...wanted) => await (await storeCommands()).bootstrapOperator(...wanted),

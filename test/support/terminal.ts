@@ -177,6 +177,8 @@ export function testHost(
       },
     },
     specChecks: notHere,
+    serve: notHere,
+    memoryStore: notHere,
     loyaltyFaults: async () => [],
     playScenarios: notHere,
     bootstrapOperator: notHere,

@@ -8,10 +8,12 @@
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
 import type { CheckRow } from "../../control/apps/read_app.ts";
 import type { FieldError } from "../../errors/mod.ts";
+import type { Handler } from "../../http/mod.ts";
 import type { ScenarioCheck } from "../../loyalty/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
 import type { Platform } from "../../platform/platform.ts";
 import type { UserIndexProgress } from "../../platform/user_index.ts";
+import type { Store } from "../../storage/mod.ts";
 
 /** A document read from a file. */
 export interface LocatedDocument {
@@ -129,6 +131,13 @@ export interface CliHost {
   readonly interruption: () => AbortSignal;
   /** Checks from this machine, step by step, that an app can be made of the `spec.json` at an address. */
   readonly specChecks: (url: string, userAgent?: string) => Promise<readonly CheckRow[]>;
+  /** Serves a handler on a port of this machine, 0 for any free one. @throws {CliError} Another program has the port. */
+  readonly serve: (
+    port: number,
+    handler: Handler,
+  ) => Promise<{ readonly url: string; readonly stop: () => Promise<unknown> }>;
+  /** Opens an empty store in memory. */
+  readonly memoryStore: () => Promise<Store>;
   /** Lists the faults of a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**

@@ -1,8 +1,5 @@
-import { responseFaults, type WorkflowResponse } from "../../dialogue/mod.ts";
+import { dialogueLimits, responseFaults, type WorkflowResponse } from "../../dialogue/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
-
-/** Longest answer, in characters. */
-const answerCharsMax = 2_097_152;
 
 /** What a backend answered. */
 export interface Answer {
@@ -27,7 +24,8 @@ export function readAnswer({ status, headers }: Response, text: string, ms: numb
   if (status !== 200) return answer([]);
   const type = headers.get("content-type") ?? "none";
   if (!/^application\/([\w.-]+\+)?json\b/i.test(type)) return answer([`its type is ${type}, not JSON`]);
-  if (text.length > answerCharsMax) return answer([`it has more than ${answerCharsMax} characters`]);
+  const { answerBytesMax } = dialogueLimits;
+  if (text.length > answerBytesMax) return answer([`it has more than ${answerBytesMax} bytes`]);
   try {
     const value = JSON.parse(text) as WorkflowResponse;
     const faults = responseFaults(value).map(({ pointer, detail }) => `${pointer}: ${detail}`);

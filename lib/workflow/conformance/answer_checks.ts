@@ -1,6 +1,6 @@
+import { dialogueLimits } from "../../dialogue/mod.ts";
 import type { Answer, Fault } from "./answer.ts";
 import type { Runs } from "./known.ts";
-import { answerMsMax } from "./probe.ts";
 
 /** Checks of all answers together. */
 export const answerChecks: Runs = {
@@ -19,7 +19,9 @@ export const answerChecks: Runs = {
   "answers.errors": async ({ probe }) =>
     probe.answers.map(({ status }) => (status >= 500 ? `an answer is ${status}` : null)),
   "answers.time": async ({ probe }) =>
-    probe.answers.map(({ ms }) => (ms > answerMsMax ? `an answer took ${Math.round(ms / 1_000)} s` : null)),
+    probe.answers.map(({ ms }) =>
+      ms > dialogueLimits.answerMsMax ? `an answer took ${Math.round(ms / 1_000)} s` : null,
+    ),
   "answers.problems": async ({ probe }) =>
     probe.answers.map(({ status, headers }) => {
       const type = headers.get("content-type") ?? "none";

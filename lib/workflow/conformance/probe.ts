@@ -6,13 +6,12 @@
 
 import { uuid } from "../../auth/crypto/mod.ts";
 import { systemClock, systemRandom } from "../../auth/mod.ts";
-import type { WorkflowResponse } from "../../dialogue/mod.ts";
+import { dialogueLimits, type WorkflowResponse } from "../../dialogue/mod.ts";
 import { systemTimer } from "../../http/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
 import type { CheckBackendOptions, DialogueCaller } from "./fixtures.ts";
 
-/** Longest time for an answer, in ms. */
-export const answerMsMax = 30_000;
+const { answerMsMax } = dialogueLimits;
 /** Most turns that a dialogue takes by itself before it is left. */
 const turnsMax = 12;
 const pollMsMax = 2_000;
@@ -85,7 +84,8 @@ export class Probe {
     const answer = await Promise.race([answered, tooLate]).then(
       ({ response, text }) => readAnswer(response, text, clock() - startedAt),
       (error: unknown) => {
-        const faults = [error instanceof Error ? error.message : String(error)];
+        const { cause = error } = error instanceof Error ? error : {};
+        const faults = [cause instanceof Error ? cause.message : String(cause)];
         const ms = Math.max(clock() - startedAt, signal.aborted ? answerMsMax + 1 : 0);
         return { status: 0, headers: new Headers(), view: null, faults, ms };
       },
