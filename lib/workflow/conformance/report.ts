@@ -35,7 +35,7 @@ function tapLines(
   const skip = result === "skip" ? ` # SKIP ${detail}` : "";
   const isDue = result === "fail" && level === "recommended";
   const ok = result === "fail" ? "not ok" : "ok";
-  const point = `${ok} ${index + 1} - ${id}: ${title}${skip}${isDue ? " # TODO recommended" : ""}`;
+  const point = `${ok} ${index + 1} - ${id}: ${title}${skip}${isDue ? " # todo recommended" : ""}`;
   if (result !== "fail") return [point];
   const fields = Object.entries({ level, detail, hint });
   return [point, "  ---", ...fields.map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`), "  ..."];

@@ -99,7 +99,7 @@ describe("workflow check", () => {
       "1..3",
       "ok 1 - authentication.missing: A request without a bearer is 401",
       "ok 2 - authentication.expired: An expired bearer is 401",
-      "not ok 3 - authentication.challenge: 401 has a WWW-Authenticate header # TODO recommended",
+      "not ok 3 - authentication.challenge: 401 has a WWW-Authenticate header # todo recommended",
     ]);
     assert.deepEqual([lines[5], lines.at(-1), code], ["  ---", "  ...", 0]);
     assert.deepEqual(Object.keys(parse(lines.slice(6, -1).join("\n"))), ["level", "detail", "hint"]);
