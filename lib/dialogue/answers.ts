@@ -36,11 +36,15 @@ export interface Answer extends Stamp {
 /** Applies an answer. */
 export function answered(state: DialogueState, answer: Answer): Step {
   const { status } = answer;
+  const { pending, turn } = state;
+  if (pending === null || pending.token === "renewing") return { state, effects: [] };
   if (status === 200) return read(state, answer);
-  const { pending } = state;
-  if (pending === null) return { state, effects: [] };
-  if (status === 401 && !pending.isRefreshed)
-    return { state, effects: [{ type: "refresh", turn: state.turn }] };
+  if (status === 401 && pending.token === "given") {
+    return {
+      state: { ...state, pending: { ...pending, token: "renewing" } },
+      effects: [{ type: "refresh", turn }],
+    };
+  }
   if (isRepeated(pending.kind, status) && pending.tries < triesMax) {
     const own = status === 409 ? conflictMs : backoff(pending.tries, answer.random);
     const ms = status === 409 ? (retryAfterMs(answer) ?? own) : Math.max(retryAfterMs(answer) ?? 0, own);

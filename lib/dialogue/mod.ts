@@ -5,6 +5,8 @@
  * @module
  */
 
+export { Dialogue, type DialogueAnswer, type DialogueOptions } from "./driver.ts";
+export type { DialogueEvent } from "./events.ts";
 export {
   decodeFile,
   encodeFile,
@@ -26,6 +28,9 @@ export {
   type WorkflowRequest,
   type WorkflowResponse,
 } from "./protocol.ts";
+export { parseRecording, type Recording, replayRecording } from "./recording.ts";
+export { canPress, reduce } from "./reducer.ts";
+export { type DialogueEffect, type DialogueProblem, type DialogueState, idleDialogue } from "./state.ts";
 export {
   type DialogueView,
   type ReadResponse,

@@ -14,8 +14,9 @@ const { nameCharactersMax, textCharactersMax, blocksMax, actionsMax, payloadDept
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const text = v.pipe(v.string(), v.maxLength(textCharactersMax));
 const percent = v.pipe(v.number(), v.minValue(0), v.maxValue(100));
+const plain = v.custom<Readonly<Record<string, unknown>>>(isObject, "Expected an object");
 const object = v.pipe(
-  v.custom<Readonly<Record<string, unknown>>>(isObject, "Expected an object"),
+  plain,
   v.check(value => isShallow(value, payloadDepthMax), `Expected at most ${payloadDepthMax} levels`),
 );
 
@@ -29,11 +30,29 @@ export const ContextSchema = v.object({
   eventId: v.exactOptional(name),
 });
 
+/** Texts by name. Unlike `v.record` it takes every name, as authors of dialogues choose them. */
+const InputsSchema = v.pipe(
+  plain,
+  v.rawTransform(({ dataset, addIssue }) => {
+    const inputs: Record<string, string> = {};
+    for (const [key, value] of Object.entries(dataset.value)) {
+      if (key === "__proto__") continue;
+      if (typeof value === "string") inputs[key] = value;
+      else
+        addIssue({
+          message: "Expected a string",
+          path: [{ type: "object", origin: "value", input: dataset.value, key, value }],
+        });
+    }
+    return inputs;
+  }),
+);
+
 const RequestSchema = v.object({
-  context: ContextSchema,
+  context: v.pipe(plain, ContextSchema),
   action: v.exactOptional(name),
   taskId: v.exactOptional(name),
-  inputs: v.exactOptional(v.pipe(object, v.record(v.string(), v.string("Expected a string")))),
+  inputs: v.exactOptional(InputsSchema),
   payload: v.exactOptional(object),
 });
 
@@ -134,7 +153,7 @@ export type WorkflowResponse = v.InferOutput<typeof ResponseSchema>;
  * @throws {AppError} `validation_failed` with pointers to every fault.
  */
 export function parseRequest(value: unknown): WorkflowRequest {
-  const result = v.safeParse(RequestSchema, value);
+  const result = v.safeParse(v.pipe(plain, RequestSchema), value);
   if (result.success) return result.output;
   throw new AppError("validation_failed", "The request is not one of the workflow protocol", {
     fields: faultsOf(result.issues),
@@ -143,7 +162,7 @@ export function parseRequest(value: unknown): WorkflowRequest {
 
 /** Returns every fault of an answer that a backend is about to give; none if it keeps to the protocol. */
 export function responseFaults(value: unknown): readonly FieldError[] {
-  const result = v.safeParse(ResponseSchema, value);
+  const result = v.safeParse(v.pipe(plain, ResponseSchema), value);
   return result.success ? [] : faultsOf(result.issues);
 }
 

@@ -111,15 +111,15 @@ function timer(state: DialogueState, { key }: Stamp): Step {
 }
 
 function refreshed(state: DialogueState, ok: boolean): Step {
-  if (state.pending === null) return unchanged(state);
-  if (ok) return resend(state, { ...state.pending, isRefreshed: true });
+  if (state.pending?.token !== "renewing") return unchanged(state);
+  if (ok) return resend(state, { ...state.pending, token: "renewed" });
   return failed(state, { message: "You are no longer signed in.", canRetry: true });
 }
 
 function retry(state: DialogueState): Step {
   if (state.status !== "error" || state.pending === null || state.problem?.canRetry !== true)
     return unchanged(state);
-  return resend(state, { ...state.pending, tries: 1, isRefreshed: false });
+  return resend(state, { ...state.pending, tries: 1, token: "given" });
 }
 
 function hide(state: DialogueState, isHidden: boolean, at: number): Step {

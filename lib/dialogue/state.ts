@@ -22,8 +22,8 @@ export interface PendingRequest {
   readonly key: string;
   /** Number of times that it was sent, or asked to wait. */
   readonly tries: number;
-  /** True after the token was renewed for it. */
-  readonly isRefreshed: boolean;
+  /** The token is renewed once at most. */
+  readonly token: "given" | "renewing" | "renewed";
 }
 
 /** Why a dialogue cannot go on. */
@@ -100,7 +100,7 @@ export function send(
   body: WorkflowRequest,
   key: string,
 ): Step {
-  return resend(state, { kind, body, key, tries: 1, isRefreshed: false });
+  return resend(state, { kind, body, key, tries: 1, token: "given" });
 }
 
 /** Sends a request, perhaps again. */
