@@ -1,0 +1,56 @@
+/** Dialogues in pages of the studio, with a backend that a test plays. */
+
+import type { Page } from "playwright-core";
+import type { WorkflowRequest } from "../../lib/dialogue/mod.ts";
+import type { StudioPage, StudioWorld } from "./_studio.ts";
+
+/** A request as the page sends it to the relay. */
+export interface SentRequest extends Omit<WorkflowRequest, "context"> {
+  readonly scope: { readonly type: string; readonly id: string };
+  readonly key: string | null;
+}
+
+/** An answer: the fields of a response with status 200, or a whole answer; null: the connection breaks. */
+export type PlayedAnswer =
+  | { readonly blocks: readonly object[]; readonly [field: string]: unknown }
+  | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+  | null;
+
+/** A workflow that is registered, and played by the test. */
+export interface PlayedWorkflow extends StudioPage {
+  readonly sent: readonly SentRequest[];
+}
+
+/** Registers a workflow and returns its id. */
+export async function registerWorkflow(world: StudioWorld, name: string): Promise<string> {
+  const attributes = { name, endpoint_url: "https://workflows.example/", availability: ["project"] };
+  const { json } = await world.author("POST", "/workflows", { type: "workflows", attributes });
+  return json.data.id;
+}
+
+/** Answers the dialogues of a page. */
+export async function play(
+  page: Page,
+  answer: (request: SentRequest, turn: number) => PlayedAnswer | Promise<PlayedAnswer>,
+): Promise<readonly SentRequest[]> {
+  const sent: SentRequest[] = [];
+  await page.route("**/dispatch", async route => {
+    const { scope, request } = route.request().postDataJSON();
+    const one = { scope, ...request, key: await route.request().headerValue("idempotency-key") };
+    const result = await answer(one, sent.push(one));
+    if (result === null) return route.abort();
+    const whole = "blocks" in result ? { status: 200, body: JSON.stringify(result) } : result;
+    // The page may have left meanwhile.
+    await route.fulfill({ contentType: "application/json", ...whole }).catch(() => undefined);
+  });
+  return sent;
+}
+
+export const text = (value: string, label?: string) => ({ type: "text", text: value, label });
+export const input = (type: string, name: string, label = name) => ({
+  type: "input",
+  input_type: type,
+  name,
+  label,
+});
+export const button = (id: string, label = id) => ({ type: "button", label, action_id: id });
