@@ -101,8 +101,12 @@ export class ControlApi {
 
   /** Opens the API with the token of the settings. @throws {CliError} No token or no platform is known. */
   static async open(context: ClientContext): Promise<ControlApi> {
-    const authorization = `Bearer ${await tokenOf(context.settings, context)}`;
-    return new ControlApi(context, createClient({ authorization }, context));
+    return ControlApi.with(await tokenOf(context.settings, context), context);
+  }
+
+  /** Opens the API with another token. @throws {CliError} No platform is known. */
+  static with(token: string, context: ClientContext): ControlApi {
+    return new ControlApi(context, createClient({ authorization: `Bearer ${token}` }, context));
   }
 
   /** Address of the platform. */

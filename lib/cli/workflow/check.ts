@@ -1,12 +1,12 @@
-/** Checks a workflow backend against a platform in memory, which has all that the suite asks for. */
+/** Checks a workflow backend against the protocol. */
 
-import type { DialogueScope } from "../../platform/check_platform.ts";
 import type { CheckOutcome } from "../../workflow/conformance/mod.ts";
-import { address, oneOf, whole } from "../frame/checks.ts";
-import type { CliContext, CommandSpec } from "../frame/command.ts";
+import { address, whole } from "../frame/checks.ts";
+import type { CommandSpec } from "../frame/command.ts";
 import { exits, wrongUsage } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
 import { suggestion } from "../frame/suggest.ts";
+import { isCheckScope, openFixtures } from "./check_fixtures.ts";
 import { readInputs } from "./inputs.ts";
 
 /** `workflow check`. */
@@ -23,21 +23,25 @@ export const checkCommand: CommandSpec = {
       check: whole(0, 65_535),
     },
     scope: {
-      value: "scope",
-      description: "Where the dialogues run: organisation, space, project or event",
+      value: "kind[:id]",
+      description:
+        "Where the dialogues run: organisation, space, project or event; with an id, on the platform of the profile",
       otherwise: "event",
-      check: oneOf("organisation", "space", "project", "event"),
+      check: isCheckScope,
     },
     input: { value: "name=value", description: "Value of an input; =@path sends a file", repeated: true },
     press: { value: "action", description: "Action of the first view to press; otherwise the first one" },
     check: { value: "id", description: "Check to run; otherwise all", repeated: true },
+    yes: { description: "Do not ask before the backend changes something on the platform of the profile" },
     tap: { description: "Print TAP version 14" },
   },
-  changes: "Whatever the action of the backend changes; the platform is in memory",
+  changes: "What the action of the backend changes; nothing of a platform unless --scope has an id",
+  variables: ["GRANDSTAND_OTHER_TOKEN: token of another person with a role there, where --scope has an id"],
   examples: [
     "workflow check http://127.0.0.1:3000",
     "workflow check http://127.0.0.1:3000 --input csv=@questions.csv --press go",
     "workflow check http://127.0.0.1:3000 --check action.parallel --check action.twice --tap",
+    "workflow check https://workflows.example/line-up --scope event:$EVENT --yes",
   ],
   output: rows({
     result: ["RESULT", "text"],
@@ -52,7 +56,7 @@ export const checkCommand: CommandSpec = {
     [exits.conflict]: "Another program has the port",
   },
   async run({ args: [url = ""], flags, lists }, context) {
-    const { port, scope, press: action } = flags;
+    const { port, scope = "", press: action } = flags;
     const inputs = await readInputs(lists.input ?? [], context.files);
     const { checkBackend, conformanceChecks, formatReport } = await import(
       "../../workflow/conformance/mod.ts"
@@ -61,12 +65,12 @@ export const checkCommand: CommandSpec = {
     const only = lists.check ?? ids;
     const unknown = only.find(id => !ids.includes(id));
     if (unknown !== undefined) throw wrongUsage(`There is no check ${unknown}.${suggestion(unknown, ids)}`);
-    const world = await openWorld(context, Number(port), scope as DialogueScope);
-    const { fetch: send, clock, pause, timeLimit } = context;
+    const world = await openFixtures(context, Number(port), scope);
+    const { clock, pause, timeLimit } = context;
     try {
       const report = await checkBackend({
         ...world.fixtures,
-        ...{ url, inputs, only, send, clock, pause, timeLimit },
+        ...{ url, inputs, only, clock, pause, timeLimit },
         ...(action === undefined ? {} : { action }),
         onCheck: id => context.progress(`${only.indexOf(id) + 1}/${only.length} ${id}`),
       });
@@ -81,23 +85,6 @@ export const checkCommand: CommandSpec = {
     }
   },
 };
-
-/** Serves the platform and the address that must never be asked. @throws {CliError} Another program has the port. */
-async function openWorld({ serve, memoryStore }: CliContext, port: number, scope: DialogueScope) {
-  const { openCheckPlatform } = await import("../../platform/check_platform.ts");
-  const own = await serve(port, async (...call) => await (await world).fetch(...call));
-  const foreign = await serve(0, async (...call) => await (await world).listener(...call));
-  const world = (async () =>
-    await openCheckPlatform({ store: await memoryStore(), url: own.url, listenerUrl: foreign.url, scope }))();
-  const { fixtures, platform } = await world;
-  return {
-    fixtures,
-    async close() {
-      await Promise.all([own.stop(), foreign.stop()]);
-      await platform.close();
-    },
-  };
-}
 
 /** The hints of what failed, and what was left out. */
 function notesOf(checks: readonly CheckOutcome[]): readonly string[] {

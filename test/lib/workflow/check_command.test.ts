@@ -8,9 +8,11 @@ import { parse } from "yaml";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import type { CliHost } from "../../../lib/cli/mod.ts";
 import type { Handler } from "../../../lib/http/mod.ts";
+import { publicUrlDefault } from "../../../lib/platform/options.ts";
 import { type CheckOutcome, conformanceChecks } from "../../../lib/workflow/conformance/mod.ts";
 import { host } from "../../../runtime/commands/host.ts";
 import { textOf } from "../../repo/files.ts";
+import { ids, openPlatform } from "../../support/platform.ts";
 import { runCli } from "../../support/terminal.ts";
 import { type BackendFault, openBackend } from "./_faulty_backend.ts";
 
@@ -113,12 +115,63 @@ describe("workflow check", () => {
     assert.match(skipped.stdout, /^ok 1 - task\.poll: .* # SKIP the first action begins no task$/m);
   });
 
+  it("checks on the platform of the profile, with tokens that end with the check", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    t.after(() => world.dispose());
+    const { authors } = world.platform;
+    const tokenOf = async (email: string, operator: boolean): Promise<string> => {
+      const { id: userId } = await authors.findOrCreate(email, { operator });
+      return (await authors.createToken({ userId, name: "Own" })).token;
+    };
+    const token = await tokenOf("op@example.com", true);
+    const GRANDSTAND_OTHER_TOKEN = await tokenOf("other@example.com", true);
+    const bearers = new Set<string | null>();
+    const backend = openBackend({
+      control: publicUrlDefault,
+      expiredToken: "",
+      fetch: request => world.platform.fetch(request, {}),
+    });
+    const run = async (more: string) =>
+      await runCli(`workflow check http://127.0.0.1:3000 --scope event:${ids.event} ${more}`, {
+        async fetch(request) {
+          if (request.url.startsWith(publicUrlDefault)) return await world.platform.fetch(request, {});
+          bearers.add(request.headers.get("authorization"));
+          return await backend.fetch(request);
+        },
+        clock: world.clock.now,
+        host: { serve: host.serve },
+        variables: {
+          GRANDSTAND_CONTROL_URL: publicUrlDefault,
+          GRANDSTAND_TOKEN: token,
+          GRANDSTAND_OTHER_TOKEN,
+        },
+      });
+    const unasked = await run("");
+    assert.deepEqual([unasked.code, unasked.requests.filter(line => !line.startsWith("GET"))], [2, []]);
+    const { code, json, stderr } = await run("--yes --json");
+    assert.deepEqual([code, resultsOf(json.data, "fail")], [0, []], stderr);
+    const alone = [
+      "authentication.expired",
+      "context.parents",
+      "payload.other_context",
+      "task.other_context",
+    ];
+    assert.deepEqual(resultsOf(json.data, "skip"), alone);
+    assert.ok(!bearers.has(`Bearer ${token}`) && !bearers.has(`Bearer ${GRANDSTAND_OTHER_TOKEN}`));
+    const left = await world.call("/api/v2/access_tokens", { token });
+    assert.deepEqual(
+      left.json.data.map(({ attributes }: { attributes: { name: string } }) => attributes.name),
+      ["Own"],
+    );
+  });
+
   it("refuses unknown checks, inputs without a name and missing files", async () => {
     const unknown = await check("--check action.twise");
     assert.deepEqual([unknown.code, unknown.stderr.includes("Did you mean action.twice?")], [2, true]);
     assert.equal((await check("--input =x")).code, 2);
     assert.equal((await check("--input csv=@none.csv")).code, 2);
     assert.equal((await check("--port 70000")).code, 2);
+    assert.equal((await check("--scope element")).code, 2);
   });
 
   it("says that a port is taken", async t => {

@@ -1,0 +1,52 @@
+/** Where a dialogue runs on a platform, and the short token that a backend gets in place of the person's own. */
+
+import type { DialogueContext } from "../../dialogue/mod.ts";
+import type { ControlApi } from "../frame/control_api.ts";
+import { CliError, exits } from "../frame/errors.ts";
+import { kinds, type Target } from "../frame/kinds.ts";
+import { documentOf, type Identifier, pathOf, type ResourceObject } from "../frame/resources.ts";
+
+/** Life of a token for a backend, in seconds. */
+const tokenSeconds = 600;
+
+/** Where a dialogue runs. */
+export interface DialogueScope {
+  /** The ids, from the organisation down. */
+  readonly context: Omit<DialogueContext, "baseURL">;
+  /** What the token is limited to: the place itself, or the project of an event. */
+  readonly home: Identifier;
+}
+
+/** Finds out where an organisation, space, project or event belongs. @throws {CliError} The caller has no role there. */
+export async function readDialogueScope(api: ControlApi, target: Target): Promise<DialogueScope> {
+  const isEvent = target.kind === "event";
+  const answer = await api.get(
+    isEvent ? pathOf(target) : pathOf(target, "my_role"),
+    isEvent ? { include: "my_role" } : {},
+  );
+  const role = isEvent ? answer.included("scope_roles", target.id) : { ...answer.data, meta: answer.meta };
+  if (role === undefined || role.attributes.role === "none") {
+    throw new CliError(exits.notFound, `You have no role in the ${target.kind} ${target.id}`, {
+      code: "no_role",
+    });
+  }
+  const own: Identifier = { type: kinds[target.kind].path, id: target.id };
+  const chain = [own, ...((role.meta?.parents ?? []) as readonly Identifier[])];
+  const ids = chain.toReversed().map(({ type, id }) => [`${type.slice(0, -1)}Id`, id]);
+  return { context: Object.fromEntries(ids), home: chain[isEvent ? 1 : 0] ?? own };
+}
+
+/** Creates the token that a backend gets: it works in one place for ten minutes. @throws {CliError} The server refused. */
+export async function createDialogueToken(
+  api: ControlApi,
+  home: Identifier,
+  now: number,
+): Promise<ResourceObject> {
+  const attributes = {
+    name: "Dialogue",
+    scopes: [home],
+    expires_at: Math.floor(now / 1_000) + tokenSeconds,
+  };
+  const document = documentOf("access_tokens", attributes);
+  return (await api.write("POST", "/access_tokens", { within: null, document })).data;
+}
