@@ -113,6 +113,7 @@ describe("the documents", () => {
       ...variables.map(({ name }) => name),
       ...flags.flatMap(Object.values<FlagSpec>).map(({ variable = "" }) => variable),
       "GRANDSTAND_TOKEN",
+      "GRANDSTAND_OTHER_TOKEN",
       "GRANDSTAND_URL",
       "GRANDSTAND_CONFIG",
       "GRANDSTAND_API_SECRET",
