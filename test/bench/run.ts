@@ -58,6 +58,7 @@ const benchmarks: readonly Benchmark[] = [
   "import",
   "export_cipher",
   "geo",
+  "studio_page",
   "footprint",
   "cli_start",
 ].map(line => {

@@ -18,6 +18,8 @@ const rowsMax = 100;
 const rowHeight = 40;
 /** Time over which climbs and falls are shown, in ms. */
 const windowMs = 60_000;
+/** Longest time between two places from which a row slides, in ms. */
+const slideMsMax = 5_000;
 /** Time after which a refused stream is opened again, in ms. */
 const reopenMs = 10_000;
 
@@ -133,7 +135,8 @@ function createRow(best: () => number): Row<Entry> {
   const bar = drawBar();
   const ranks = drawLine(windowMs, 16);
   const element = el("li", {}, rank, name, bar.element, ranks.element, change, score);
-  let place: number | null = null;
+  let place = 0;
+  let shownAt = Number.NEGATIVE_INFINITY;
   return {
     element,
     show(entry, index) {
@@ -141,15 +144,18 @@ function createRow(best: () => number): Row<Entry> {
       setText(name, entry.publicProfile.username || entry.userId);
       setText(score, numbers.format(entry.score));
       bar.show(best() > 0 ? entry.score / best() : 0);
-      ranks.add(performance.now(), entry.rank, bounds);
+      const at = performance.now();
+      ranks.add(at, entry.rank, bounds);
       const climbed = (ranks.values[0] ?? entry.rank) - entry.rank;
       setText(change, climbed === 0 ? "" : `${climbed > 0 ? "▲" : "▼"} ${Math.abs(climbed)}`);
       setAttribute(change, "data-climbed", climbed === 0 ? null : climbed > 0 ? "up" : "down");
-      const from = `translateY(${((place ?? index) - index) * rowHeight}px)`;
-      const isMoved = place !== null && place !== index && !calm.matches;
-      if (isMoved)
-        element.animate([{ transform: from }, { transform: "none" }], { duration: 400, easing: "ease" });
+      // A row that comes into sight does not slide.
+      if (place !== index && at - shownAt < slideMsMax && !calm.matches) {
+        const transform = `translateY(${(place - index) * rowHeight}px)`;
+        element.animate([{ transform }, { transform: "none" }], { duration: 400, easing: "ease" });
+      }
       place = index;
+      shownAt = at;
     },
   };
 }

@@ -58,7 +58,10 @@ export interface Row<T> {
   show(item: T, index: number): void;
 }
 
-/** Returns a function that shows items as the children of an element. An item keeps its row for as long as its key is listed. */
+/**
+ * Returns a function that shows items as the children of an element. An item keeps its row for as long as its key is listed. Rows that
+ * the browser skips, as they are out of sight, show nothing new until they are seen.
+ */
 export function keyedList<T>(
   parent: Element,
   { key, create }: { key(item: T): string; create(item: T): Row<T> },
@@ -70,12 +73,28 @@ export function keyedList<T>(
     const listed = new Map<string, Row<T>>();
     let next = parent.firstElementChild;
     items.forEach((item, index) => {
-      const row = rows.get(key(item)) ?? create(item);
+      const row = rows.get(key(item)) ?? seenRow(create(item));
       row.show(item, index);
       listed.set(key(item), row);
       if (row.element === next) next = next.nextElementSibling;
       else parent.insertBefore(row.element, next);
     });
     rows = listed;
+  };
+}
+
+function seenRow<T>({ element, show }: Row<T>): Row<T> {
+  let isSkipped = false;
+  let last: [T, number] | null = null;
+  element.addEventListener("contentvisibilityautostatechange", event => {
+    isSkipped = (event as ContentVisibilityAutoStateChangeEvent).skipped;
+    if (!isSkipped && last !== null) show(...last);
+  });
+  return {
+    element,
+    show(...given) {
+      last = given;
+      if (!isSkipped) show(...given);
+    },
   };
 }
