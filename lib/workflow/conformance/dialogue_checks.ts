@@ -37,9 +37,9 @@ export const dialogueChecks: Runs = {
     const first = probe.actionOf(view);
     const action = view.actions?.find(({ action_id }) => action_id !== first)?.action_id;
     if (action === undefined) return [];
-    await probe.press(view);
+    const pressed = await probe.press(view);
     const answer = await probe.press(view, { action });
-    return [expects("a 4xx or a warning", `"${action}" after "${first}"`, answer)];
+    return [expects("a 4xx or a warning", `"${action}" after "${first}"`, answer, pressed)];
   },
   "payload.altered": known =>
     changed(known, value => {

@@ -48,7 +48,9 @@ async function learn(probe: Probe): Promise<Known> {
 async function outcomeOf({ id, level, title, hint, needs }: Check, known: Known): Promise<CheckOutcome> {
   const reason = needs.map(need => lack(need, known)).find(text => text !== null);
   if (reason !== undefined) return { id, level, title, result: "skip", detail: reason, hint: null };
-  const found = await runs[id]?.(known).catch((error: unknown) => [String(error)]);
+  const found = await runs[id]?.(known).catch((error: unknown) => [
+    error instanceof Error ? error.message : String(error),
+  ]);
   const [detail, ...others] = new Set((found ?? ["there is no such check"]).filter(fault => fault !== null));
   if (detail === undefined) return { id, level, title, result: "pass", detail: null, hint: null };
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
