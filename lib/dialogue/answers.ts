@@ -151,7 +151,8 @@ function shown({ blocks, actions, autoAction }: DialogueView, task: ShownTask | 
   );
   if (isRunning && !list.some(({ type }) => type === "loader"))
     list.push({ type: "loader", key: "task:loader", ...progress });
-  if (task?.error !== undefined)
+  const isShown = list.some(block => block.type === "alert" && block.text === task?.error);
+  if (task?.error !== undefined && !isShown)
     list.push({ type: "alert", key: "task:error", severity: "error", text: task.error });
   const isEnd = !isRunning && actions.length === 0 && autoAction === null;
   return isEnd && list.length === 0 ? [{ type: "text", key: "end", text: "Done" }] : list;

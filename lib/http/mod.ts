@@ -7,7 +7,8 @@
 export { chain } from "../background/mod.ts";
 export { hostOf } from "./dispatch/exchange.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
-export { causesOf } from "./errors/failure.ts";
+export { causesOf, failureReply, logFailure } from "./errors/failure.ts";
+export { problemFamily } from "./errors/problem.ts";
 export { errorFacts } from "./errors/status.ts";
 export { createHandler, createRouter, type HandlerOptions } from "./handler.ts";
 export {
@@ -44,7 +45,14 @@ export {
   stream,
   text,
 } from "./replies/replies.ts";
-export { canonicalJson, jsonApiMediaType, parseJson, systemTimer, type Timer } from "./requests/body.ts";
+export {
+  canonicalJson,
+  jsonApiMediaType,
+  parseJson,
+  readText,
+  systemTimer,
+  type Timer,
+} from "./requests/body.ts";
 export { integerParameter } from "./requests/query.ts";
 export {
   fieldErrorsMax,

@@ -1,0 +1,94 @@
+/**
+ * Responses of a workflow: answers, problem documents, and cross-origin fields where origins are named.
+ *
+ * @module
+ */
+
+import { uuid } from "../auth/crypto/mod.ts";
+import type { RandomBytes } from "../auth/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { failureReply, type Logger, logFailure, problemFamily } from "../http/mod.ts";
+import { ControlError } from "./api.ts";
+
+/** Options of {@linkcode Replies}. */
+export interface RepliesOptions {
+  readonly name: string;
+  readonly origins: readonly string[];
+  readonly random: RandomBytes;
+  readonly logger: Logger;
+}
+
+/** Makes the responses of a workflow. */
+export class Replies {
+  readonly #options: RepliesOptions;
+
+  constructor(options: RepliesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Answers a preflight request of a named origin; null for a POST, whose answer follows.
+   *
+   * @throws {AppError} `method_not_allowed`
+   */
+  preflight(request: Request): Response | null {
+    if (request.method === "POST") return null;
+    const cors = this.#cors(request);
+    if (request.method === "OPTIONS" && "access-control-allow-origin" in cors) {
+      const headers = {
+        ...cors,
+        "access-control-allow-methods": "POST",
+        "access-control-allow-headers": "authorization, content-type, idempotency-key",
+        "access-control-max-age": "600",
+      };
+      return new Response(null, { status: 204, headers });
+    }
+    throw new AppError("method_not_allowed", "A workflow takes POST alone", { headers: { allow: "POST" } });
+  }
+
+  /** Creates the response with an answer. */
+  json(request: Request, text: string): Response {
+    const headers = {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      ...this.#cors(request),
+    };
+    return new Response(text, { headers });
+  }
+
+  /** Creates the response to an error, and logs those of the server. */
+  failure(request: Request, error: unknown): Response {
+    const { name, random, logger } = this.#options;
+    const context = {
+      family: problemFamily,
+      operation: name,
+      challenge: "Bearer",
+      scopes: [],
+      requestId: uuid(random),
+      path: new URL(request.url).pathname,
+      publicUrl: "",
+    } as const;
+    const known =
+      error instanceof ControlError && error.status === 401
+        ? new AppError("invalid_token", error.safeMessage, { cause: error })
+        : error;
+    logFailure(known, context, logger);
+    const { status, json, headers } = failureReply(known, context);
+    return new Response(JSON.stringify(json), {
+      status,
+      headers: { ...headers, "cache-control": "no-store", ...this.#cors(request) },
+    });
+  }
+
+  #cors({ headers }: Request): Readonly<Record<string, string>> {
+    const { origins } = this.#options;
+    if (origins.length === 0) return {};
+    const origin = headers.get("origin");
+    if (origin === null || !origins.includes(origin)) return { vary: "origin" };
+    return {
+      vary: "origin",
+      "access-control-allow-origin": origin,
+      "access-control-expose-headers": "retry-after",
+    };
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * One request to a handler, and what the handler asks for.
+ *
+ * @module
+ */
+
+import type { Fetch } from "../auth/remote_issuers/mod.ts";
+import type { Block } from "../dialogue/mod.ts";
+import { type ControlClient, createControlClient } from "./api.ts";
+import { loader, View } from "./blocks.ts";
+import type { Inputs } from "./inputs.ts";
+import type { TaskDefinition } from "./task_runs.ts";
+import type { Caller, DialogueRole, DialogueUser, VerifiedContext } from "./verify.ts";
+
+/** A request to a handler: who asks from where, and what it can answer. */
+export interface Turn<S> {
+  readonly context: VerifiedContext;
+  readonly user: DialogueUser;
+  readonly role: DialogueRole;
+  /** What the dialogue remembers. */
+  readonly state: S;
+  /** The control API with the rights of the user. */
+  readonly api: ControlClient;
+  /** Changes members of the state. */
+  setState(changes: Partial<S>): this;
+  /** Creates a view, which the handler returns. Without a button or auto action it ends the dialogue. */
+  view(...blocks: readonly Block[]): View;
+  /**
+   * Creates a view under which a task runs. A loader among the blocks shows its progress; without one there is one at the end. The
+   * argument is JSON, with `Uint8Array` for files; up to 7 MB of it are stored where a task is idempotent or has steps.
+   */
+  task(name: string, arg?: unknown, ...blocks: readonly Block[]): View;
+  /** Cancels the running task. Its function learns it from its signal, or at its next progress. */
+  cancelTask(): this;
+}
+
+type MaybePromise<T> = T | Promise<T>;
+/** Answers a request. */
+export type Handler<S, A extends readonly unknown[] = readonly []> = (
+  c: Turn<S>,
+  ...args: A
+) => MaybePromise<View>;
+
+/** A handler of any state and argument. */
+export type AnyHandler = (c: Turn<never>, arg: never) => MaybePromise<View>;
+
+/** Handlers and tasks of a workflow. */
+export interface Handlers {
+  start: AnyHandler | null;
+  readonly actions: Map<string, { readonly inputs: Inputs; readonly handler: AnyHandler }>;
+  readonly tasks: Map<string, TaskDefinition>;
+  readonly done: Map<string, AnyHandler>;
+  readonly fail: Map<string, AnyHandler>;
+}
+
+/** A turn that notes what its handler asks for. */
+export class RecordedTurn implements Turn<never> {
+  readonly #caller: Caller;
+  readonly #fetch: Fetch;
+  #state: unknown;
+  #api: ControlClient | undefined;
+  #cancelsTask = false;
+
+  constructor(caller: Caller, state: unknown, fetch: Fetch) {
+    this.#caller = caller;
+    this.#state = state;
+    this.#fetch = fetch;
+  }
+
+  get context() {
+    return this.#caller.context;
+  }
+
+  get user() {
+    return this.#caller.user;
+  }
+
+  get role() {
+    return this.#caller.role;
+  }
+
+  get state(): never {
+    return this.#state as never;
+  }
+
+  get api() {
+    const { context, token } = this.#caller;
+    this.#api ??= createControlClient({ baseURL: context.baseURL, fetch: this.#fetch, token: () => token });
+    return this.#api;
+  }
+
+  /** True if the handler cancels the running task. */
+  get cancelsTask() {
+    return this.#cancelsTask;
+  }
+
+  setState(changes: object): this {
+    this.#state = { ...(this.#state as object), ...changes };
+    return this;
+  }
+
+  view(...blocks: readonly Block[]): View {
+    return new View(blocks);
+  }
+
+  task(name: string, arg?: unknown, ...blocks: readonly Block[]): View {
+    return new View(blocks.length === 0 ? [loader()] : blocks, { name, arg });
+  }
+
+  cancelTask(): this {
+    this.#cancelsTask = true;
+    return this;
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * The builder of backends for the workflow protocol.
+ *
+ * ```ts
+ * const wf = workflow({ name: "greet", secret, store, control: "https://studio.example", require: { scope: ["event"], role: "creator" } })
+ *   .start(c => c.view(text`Hello ${c.user.name}`, input.text("name", "Name")).button("go", "Go"))
+ *   .on("go", { inputs: { name: textInput() } }, (c, { name }) => c.view(alert("success", `Done, ${name}`)).end());
+ * export default { fetch: wf.fetch };
+ * ```
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { MasterSecret, type RandomBytes, systemClock, systemRandom } from "../auth/mod.ts";
+import type { Fetch } from "../auth/remote_issuers/mod.ts";
+import { consoleLogger, type Logger, systemTimer, type Timer } from "../http/mod.ts";
+import type { Store } from "../storage/mod.ts";
+import type { Inputs, InputValues } from "./inputs.ts";
+import { Seals } from "./seal.ts";
+import { WorkflowServer } from "./serve.ts";
+import { type StepOutcome, type TaskOptions, type TaskRun, TaskRuns } from "./task_runs.ts";
+import { type TaskFailure, Tasks } from "./tasks.ts";
+import type { AnyHandler, Handler, Handlers } from "./turn.ts";
+import { type Requirement, Verifier } from "./verify.ts";
+import { Views } from "./views.ts";
+
+const leaseMsDefault = 60_000;
+const pollMsDefault = 2_000;
+
+/** Options of {@linkcode workflow}. */
+export interface WorkflowOptions<S> {
+  /** Names the workflow: payloads and tasks of one are unknown to another. */
+  readonly name: string;
+  /** Secret for payloads, the same in all processes. Several rotate it: the first seals, all open. */
+  readonly secret: string | MasterSecret | readonly (string | MasterSecret)[];
+  /** Keeps views that were used and tasks. */
+  readonly store: Store;
+  /** Address of the platform whose control API answers for callers; a request that names another is refused. */
+  readonly control: string | readonly string[];
+  readonly require: Requirement;
+  /** State of a dialogue. It must accept `{}`, with which a dialogue begins. @default any object */
+  readonly state?: v.GenericSchema<unknown, S>;
+  /** Web origins that may call directly. @default none: the platform's relay needs no CORS */
+  readonly origins?: readonly string[];
+  /** Keeps the process alive while a task runs, where a platform demands it. @default not needed */
+  readonly waitUntil?: (work: Promise<unknown>) => void;
+  /** @default consoleLogger */
+  readonly logger?: Logger;
+  /** @default fetch */
+  readonly fetch?: Fetch;
+  /** Unix ms. @default systemClock */
+  readonly clock?: () => number;
+  /** @default systemRandom */
+  readonly random?: RandomBytes;
+  /** @default systemTimer */
+  readonly timer?: Timer;
+}
+
+/**
+ * Creates a workflow.
+ *
+ * @throws {TypeError} A control address is unusable, or the state does not accept `{}`.
+ * @throws {RangeError} A secret is too weak.
+ */
+export function workflow<S extends object = Record<string, never>>(options: WorkflowOptions<S>): Workflow<S> {
+  return new Workflow(options);
+}
+
+/** A backend of the workflow protocol. Every method but `fetch` returns the workflow itself. */
+export class Workflow<S extends object> {
+  readonly #handlers: Handlers = {
+    start: null,
+    actions: new Map(),
+    tasks: new Map(),
+    done: new Map(),
+    fail: new Map(),
+  };
+  /** Answers requests of the protocol, under whatever path it is mounted. It never rejects. */
+  readonly fetch: (request: Request) => Promise<Response>;
+
+  constructor(options: WorkflowOptions<S>) {
+    const { name, store, require, logger = consoleLogger, waitUntil = () => {} } = options;
+    const { clock = systemClock, random = systemRandom, timer = systemTimer } = options;
+    // The global one is looked up at each call, so that it can be replaced.
+    const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+    const secrets = [options.secret]
+      .flat()
+      .map(text => (typeof text === "string" ? new MasterSecret(text) : text));
+    const seals = new Seals(secrets, name, random);
+    const tasks = new Tasks(store, clock);
+    const server = new WorkflowServer({
+      name,
+      handlers: this.#handlers,
+      origins: options.origins ?? [],
+      parseState: stateParser(options.state),
+      verifier: new Verifier({ control: [options.control].flat(), require, clock, fetch: send }),
+      views: new Views({ store, seals, random, clock }),
+      tasks,
+      runs: new TaskRuns({ tasks, seals, fetch: send, clock, random, timer, logger, waitUntil }),
+      fetch: send,
+      clock,
+      random,
+      timer,
+      logger,
+    });
+    this.fetch = request => server.fetch(request);
+  }
+
+  /** Sets the handler of the first view. It should change nothing: a first request may come again. */
+  start(handler: Handler<S>): this {
+    this.#handlers.start = handler as AnyHandler;
+    return this;
+  }
+
+  /**
+   * Sets the handler of an action. It takes effect once for each view, however often it is sent; the time for it is 60 s, and longer work
+   * belongs in a task. If it throws, the user may send it again.
+   */
+  on(action: string, handler: Handler<S>): this;
+  /** Sets the handler of an action with inputs. Values that do not fit are shown to the user with the same view. */
+  on<I extends Inputs>(
+    action: string,
+    options: { readonly inputs: I },
+    handler: Handler<S, readonly [InputValues<I>]>,
+  ): this;
+  on(action: string, first: unknown, second?: unknown): this {
+    const { inputs } = second === undefined ? { inputs: {} } : (first as { readonly inputs: Inputs });
+    define(this.#handlers.actions, action, { inputs, handler: (second ?? first) as AnyHandler });
+    return this;
+  }
+
+  /** Defines work that a process does as a whole. */
+  task<A, R>(name: string, options: TaskOptions, run: (run: TaskRun<S>, arg: A) => Promise<R>): this {
+    const isResumable = options.idempotent ?? false;
+    define(this.#handlers.tasks, name, { kind: "task", isResumable, run, ...timesOf(options) });
+    return this;
+  }
+
+  /**
+   * Defines work in steps, of which each poll does one: it needs no process beside the requests. A step whose process died is done
+   * again from the same cursor. The first step has no cursor.
+   */
+  step<A, C, R>(
+    name: string,
+    options: Omit<TaskOptions, "idempotent">,
+    run: (run: TaskRun<S>, arg: A, cursor: C | undefined) => Promise<StepOutcome<C, R>>,
+  ): this {
+    define(this.#handlers.tasks, name, { kind: "step", isResumable: true, run, ...timesOf(options) });
+    return this;
+  }
+
+  /** Sets the view of a task that has ended. It should change nothing: a poll may come again. */
+  done<R>(name: string, handler: Handler<S, readonly [R]>): this {
+    define(this.#handlers.done, name, handler as AnyHandler);
+    return this;
+  }
+
+  /** Sets the view of a task that has failed. */
+  fail(name: string, handler: Handler<S, readonly [TaskFailure]>): this {
+    define(this.#handlers.fail, name, handler as AnyHandler);
+    return this;
+  }
+}
+
+function define<T>(map: Map<string, T>, name: string, value: T): void {
+  if (map.has(name)) throw new TypeError(`Cannot define ${name} twice`);
+  map.set(name, value);
+}
+
+function timesOf({ poll = pollMsDefault, lease = leaseMsDefault }: TaskOptions) {
+  return { pollMs: poll, leaseMs: lease };
+}
+
+/** Returns a function that checks a state; undefined where the schema does not accept it any more. */
+function stateParser<S>(schema: v.GenericSchema<unknown, S> | undefined): (state: unknown) => S | undefined {
+  if (schema === undefined) return state => state as S;
+  if (!v.safeParse(schema, {}).success)
+    throw new TypeError("Cannot create the workflow: its state must accept {}");
+  return state => {
+    const result = v.safeParse(schema, state);
+    return result.success ? result.output : undefined;
+  };
+}
