@@ -12,6 +12,7 @@ import {
   type DialogueState,
   failed,
   inputsOf,
+  ownText,
   type Step,
   send,
   waitFor,
@@ -167,7 +168,7 @@ function keptValues(state: DialogueState, blocks: readonly ShownBlock[]): Readon
   for (const block of blocks) {
     const value =
       block.type === "input" && types.get(block.name) === block.input_type
-        ? state.values[block.name]
+        ? ownText(state.values, block.name)
         : undefined;
     if (block.type === "input" && value !== undefined) values[block.name] = value;
   }

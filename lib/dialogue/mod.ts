@@ -30,7 +30,13 @@ export {
 } from "./protocol.ts";
 export { parseRecording, type Recording, replayRecording } from "./recording.ts";
 export { canPress, reduce } from "./reducer.ts";
-export { type DialogueEffect, type DialogueProblem, type DialogueState, idleDialogue } from "./state.ts";
+export {
+  type DialogueEffect,
+  type DialogueProblem,
+  type DialogueState,
+  idleDialogue,
+  ownText,
+} from "./state.ts";
 export {
   type DialogueView,
   type ReadResponse,

@@ -82,7 +82,8 @@ const BlockSchema = v.variant("type", [
     type: v.literal("input"),
     input_type: v.picklist(["text", "file", "image", "colour"]),
     label: v.pipe(text, v.minLength(1)),
-    name,
+    // Objects cannot have a field of this name.
+    name: v.pipe(name, v.notValue("__proto__")),
   }),
 ]);
 

@@ -126,12 +126,17 @@ export function bodyOf(
   };
 }
 
+/** Returns the text of an input, whatever its name: every object has members such as `constructor`. */
+export function ownText(texts: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(texts, name) ? texts[name] : undefined;
+}
+
 /** Returns what the user entered: texts always, everything else if it was set. */
 export function inputsOf({ blocks, values }: DialogueState): { readonly inputs?: Record<string, string> } {
   const inputs: Record<string, string> = {};
   for (const block of blocks) {
     if (block.type !== "input") continue;
-    const value = values[block.name] ?? (block.input_type === "text" ? "" : undefined);
+    const value = ownText(values, block.name) ?? (block.input_type === "text" ? "" : undefined);
     if (value !== undefined) inputs[block.name] = value;
   }
   return Object.keys(inputs).length === 0 ? {} : { inputs };

@@ -216,7 +216,7 @@ const readers: Readonly<Record<Block["type"], ReadBlock>> = {
       : undefined,
   input: (fields, reader, pointer) => {
     const { input_type: type, name } = fields;
-    if (!isInputType(type) || !isName(name)) return undefined;
+    if (!isInputType(type) || !isName(name) || name === "__proto__") return undefined;
     const { label = "" } = reader.optional(fields, "label", pointer);
     return { type: "input", input_type: type, name, label: label.trim() === "" ? plainText(name) : label };
   },

@@ -7,6 +7,7 @@ import {
   type DialogueOptions,
   type DialogueState,
   idleDialogue,
+  ownText,
 } from "../../dialogue/mod.ts";
 import { type BlockItem, createBlock } from "./blocks.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
@@ -136,7 +137,9 @@ function createEnd(dialogue: Dialogue, back: string, form: HTMLElement): Part {
 }
 
 function itemOf({ values, faults }: DialogueState, block: BlockItem["block"]): BlockItem {
-  return block.type === "input" ? { block, value: values[block.name], fault: faults[block.name] } : { block };
+  return block.type === "input"
+    ? { block, value: ownText(values, block.name), fault: ownText(faults, block.name) }
+    : { block };
 }
 
 /** Returns the words for what goes on. The progress of a task is said in steps of ten. */

@@ -118,9 +118,10 @@ describe("an answer that a backend is about to give", () => {
         blocks: [
           { ...input, input_type: "date" },
           { ...input, name: "" },
+          { ...input, name: "__proto__" },
         ],
       }),
-      ["/blocks/0/input_type", "/blocks/1/name"],
+      ["/blocks/0/input_type", "/blocks/1/name", "/blocks/2/name"],
     );
     assert.deepEqual(
       faults({
@@ -211,6 +212,7 @@ describe("an answer that a frontend reads", () => {
       [{ type: "input", input_type: "date", label: "L", name: "n" }, "input"],
       [{ type: "input", input_type: "text", label: "L" }, "input"],
       [{ type: "input", input_type: "text", label: "L", name: "" }, "input"],
+      [{ type: "input", input_type: "text", label: "L", name: "__proto__" }, "input"],
     ] as const)
       assert.deepEqual(
         shown(block),

@@ -283,6 +283,17 @@ describe("an input", () => {
     );
   });
 
+  it("may have the name of what every object has", () => {
+    const blocks = [
+      { ...name, name: "constructor" },
+      { ...file, name: "toString" },
+    ];
+    const play = showing({ blocks, actions: [go] }).press();
+    const sent = play.effects.find(({ type }) => type === "send");
+    assert.deepEqual(sent?.type === "send" && Object.entries(sent.body.inputs ?? {}), [["constructor", ""]]);
+    assert.deepEqual(Object.keys(play.view({ blocks, actions: [go] }).state.values), []);
+  });
+
   it("refuses colours, texts and files beyond their bounds, and says why", () => {
     const play = showing({ blocks: [name, file, { ...file, name: "second" }, colour], actions: [go] });
     for (const [input, value] of [
