@@ -58,9 +58,7 @@ export const checkCommand: CommandSpec = {
   async run({ args: [url = ""], flags, lists }, context) {
     const { port, scope = "", press: action } = flags;
     const inputs = await readInputs(lists.input ?? [], context.files);
-    const { checkBackend, conformanceChecks, formatReport } = await import(
-      "../../workflow/conformance/mod.ts"
-    );
+    const { checkBackend, conformanceChecks, tapOf } = await import("../../workflow/conformance/mod.ts");
     const ids = conformanceChecks.map(({ id }) => id);
     const only = lists.check ?? ids;
     const unknown = only.find(id => !ids.includes(id));
@@ -76,7 +74,7 @@ export const checkCommand: CommandSpec = {
       });
       return {
         data: report.checks,
-        ...("tap" in flags ? { shown: formatReport(report, "tap") } : {}),
+        ...("tap" in flags ? { shown: tapOf(report) } : {}),
         notes: notesOf(report.checks),
         exit: report.passed ? exits.ok : exits.failed,
       };

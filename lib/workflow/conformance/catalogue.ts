@@ -16,13 +16,13 @@ mandatory   | context.foreign          | view foreign          | Another organis
 mandatory   | context.mixed            | view foreign          | Ids of two organisations are 403                   | Compare every id of the context with the meta.parents of my_role
 mandatory   | context.parents          | view elsewhere        | Ids that do not belong together are 403            | Compare every id of the context with the meta.parents of my_role, whatever the roles are
 mandatory   | context.ids              | view                  | Texts that are no ids are refused                  | Check that ids are UUIDs before you build a path of them
-mandatory   | dialogue.start           |                       | A context alone opens a dialogue                   | Answer a verified request without action and taskId with 200 and the first view
+mandatory   | dialogue.start           |                       | A context alone opens a dialogue                   | Answer a verified request without action and taskId with 200 and the first view; the control API of the check has to be that of the backend
 mandatory   | dialogue.press           | action                | The action of a view is answered with a view       | Answer with 200 and a view, also where the person has to repeat an input
 mandatory   | action.unknown           | view                  | An action that the view lacks is declined          | Look the action up among those of the view; answer others with a warning and the current view
 mandatory   | action.repeated          | action                | A press that is sent again is not done again       | Keep the answer to a press for some minutes under its Idempotency-Key, or under an id in the payload
 mandatory   | action.twice             | action                | A view is pressed once, also without a key         | Put an id of the view into the payload; answer its second press with the first answer, a warning or 409
 mandatory   | action.parallel          | action                | Two presses at once take effect once               | Reserve the view in one step of the store before you act; answer the other press with 409 and Retry-After
-recommended | action.older             | action                | Another action of a used view is declined          | Let a view be used once, whichever action is pressed
+recommended | action.older             | action another        | Another action of a used view is declined          | Let a view be used once, whichever action is pressed
 mandatory   | payload.altered          | action payload        | An altered payload is declined                     | Sign or seal the payload, or send an id that cannot be guessed and keep the state yourself
 mandatory   | payload.truncated        | action payload        | A payload that was cut or left out is declined     | Check the whole payload before you use a part of it
 mandatory   | payload.other_user       | action payload colleague | The payload of another person is declined       | Bind the payload to the id of the user that GET /api/v2/me names
@@ -36,7 +36,7 @@ mandatory   | task.poll                | task                  | A poll is answe
 mandatory   | task.unknown             | view                  | The id of no task shows none                       | Answer an unknown task with a warning, without task
 mandatory   | task.other_user          | task colleague        | The task of another person is not shown            | Look tasks up with the id of the user that GET /api/v2/me names
 mandatory   | task.other_context       | task elsewhere        | A task is not shown in another context             | Keep the ids of the context with the task
-mandatory   | task.final               | task                  | A task that is over stays over                     | Keep completed and failed as they are, whatever is polled
+mandatory   | task.final               | task end              | A task that is over stays over                     | Keep completed and failed as they are, whatever is polled
 mandatory   | answers.form             |                       | Every 200 is a view in the form of the protocol    | Answer 200 with application/json and blocks, as the protocol describes them
 mandatory   | answers.progress         |                       | Progress is a number from 0 to 100                 | Clamp progress before you answer
 recommended | answers.rising           | task                  | Progress never falls within a task                 | Keep the highest progress of the task

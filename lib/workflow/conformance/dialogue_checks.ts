@@ -1,5 +1,5 @@
-import type { WorkflowResponse } from "../../dialogue/mod.ts";
-import { expects, isOnce } from "./answer.ts";
+import { dialogueLimits, type WorkflowResponse } from "../../dialogue/mod.ts";
+import { type Answer, expects, type Fault, isOnce } from "./answer.ts";
 import { each, inputNames, type Known, leavesOf, type Runs } from "./known.ts";
 import type { Probe } from "./probe.ts";
 
@@ -36,7 +36,6 @@ export const dialogueChecks: Runs = {
     const view = await probe.view();
     const first = probe.actionOf(view);
     const action = view.actions?.find(({ action_id }) => action_id !== first)?.action_id;
-    if (action === undefined) return [];
     const pressed = await probe.press(view);
     const answer = await probe.press(view, { action });
     return [expects("a 4xx or a warning", `"${action}" after "${first}"`, answer, pressed)];
@@ -89,10 +88,9 @@ export const dialogueChecks: Runs = {
   "task.other_user": async ({ probe }) => await pollAs(probe, colleague(probe), "the task of another person"),
   "task.other_context": async ({ probe }) =>
     await pollAs(probe, elsewhere(probe), "a task of another organisation"),
-  "task.final": async ({ probe, pressed, settled }) => {
-    if (pressed?.view == null || settled?.view?.task?.state === "running") return [];
-    const { view } = await probe.poll(pressed.view);
-    return [view?.task?.state === "running" ? "a poll after the end shows the task running" : null];
+  "task.final": async ({ probe, pressed }) => {
+    const again = pressed?.view && (await probe.poll(pressed.view));
+    return [again?.view?.task?.state === "running" ? "a poll after the end shows the task running" : null];
   },
 };
 
@@ -147,4 +145,37 @@ async function pollAs(probe: Probe, by: ReturnType<typeof colleague>, request: s
   return await each(view === null ? [] : [bare, view], async one =>
     expects("a 4xx or no task", request, await probe.poll(one, { by })),
   );
+}
+
+/** Checks of all answers together. */
+export const answerChecks: Runs = {
+  "answers.form": async ({ probe }) => formFaults(probe.answers, false),
+  "answers.progress": async ({ probe }) => formFaults(probe.answers, true),
+  "answers.rising": async ({ probe }) => {
+    const highest = new Map<string, number>();
+    return probe.polled.map(({ view }) => {
+      const { id = "", progress = null } = view?.task ?? {};
+      if (progress === null) return null;
+      const before = highest.get(id) ?? 0;
+      highest.set(id, Math.max(before, progress));
+      return progress < before ? `progress fell from ${before} to ${progress}` : null;
+    });
+  },
+  "answers.errors": async ({ probe }) =>
+    probe.answers.map(({ status }) => (status >= 500 ? `an answer is ${status}` : null)),
+  "answers.time": async ({ probe }) =>
+    probe.answers.map(({ ms }) =>
+      ms > dialogueLimits.answerMsMax ? `an answer took ${Math.round(ms / 1_000)} s` : null,
+    ),
+  "answers.problems": async ({ probe }) =>
+    probe.answers.map(({ status, headers }) => {
+      const type = headers.get("content-type") ?? "none";
+      const isRefusal = status >= 400 && status < 500;
+      return !isRefusal || type.startsWith("application/problem+json") ? null : `a ${status} of type ${type}`;
+    }),
+};
+
+function formFaults(answers: readonly Answer[], isProgress: boolean): readonly Fault[] {
+  const faults = answers.flatMap(answer => (answer.status === 200 ? answer.faults : []));
+  return faults.filter(fault => fault.includes("/progress:") === isProgress);
 }

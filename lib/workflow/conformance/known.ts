@@ -26,16 +26,20 @@ export async function each<T>(values: readonly T[], attempt: (value: T) => Promi
 }
 
 /** Returns why a check that needs something is skipped; null if it is there. */
-export function lack(need: string, { probe, opened: { view }, pressed }: Known): Fault {
+export function lack(need: string, { probe, opened: { view }, pressed, settled }: Known): Fault {
   switch (need) {
     case "view":
       return view === null ? "the backend shows no first view" : null;
     case "action":
       return view !== null && probe.actionOf(view) !== undefined ? null : "the first view has no action";
+    case "another":
+      return (view?.actions ?? []).length > 1 ? null : "the first view has no other action";
     case "payload":
       return leavesOf(view?.payload).length > 0 ? null : "the first view has no payload";
     case "task":
       return pressed?.view?.task?.state === "running" ? null : "the first action begins no task";
+    case "end":
+      return settled?.view?.task?.state === "running" ? "the task did not end in time" : null;
     case "text":
     case "image":
     case "colour":

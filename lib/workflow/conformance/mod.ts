@@ -4,9 +4,8 @@
  * @module
  */
 
-import { answerChecks } from "./answer_checks.ts";
 import { type Check, conformanceChecks } from "./catalogue.ts";
-import { dialogueChecks } from "./dialogue_checks.ts";
+import { answerChecks, dialogueChecks } from "./dialogue_checks.ts";
 import type { CheckBackendOptions } from "./fixtures.ts";
 import { type Known, lack, type Runs } from "./known.ts";
 import { Probe } from "./probe.ts";
@@ -15,7 +14,7 @@ import { requestChecks } from "./request_checks.ts";
 
 export { type Check, conformanceChecks } from "./catalogue.ts";
 export type { BackendFixtures, CheckBackendOptions, DialogueCaller } from "./fixtures.ts";
-export { type CheckOutcome, type ConformanceReport, formatReport } from "./report.ts";
+export { type CheckOutcome, type ConformanceReport, tapOf } from "./report.ts";
 
 const runs: Runs = { ...requestChecks, ...dialogueChecks, ...answerChecks };
 
@@ -46,7 +45,10 @@ async function learn(probe: Probe): Promise<Known> {
 }
 
 async function outcomeOf({ id, level, title, hint, needs }: Check, known: Known): Promise<CheckOutcome> {
-  const reason = needs.map(need => lack(need, known)).find(text => text !== null);
+  const isSilent = known.opened.status === 0 && id !== "dialogue.start";
+  const reason = isSilent
+    ? "the backend does not answer"
+    : needs.map(need => lack(need, known)).find(text => text !== null);
   if (reason !== undefined) return { id, level, title, result: "skip", detail: reason, hint: null };
   const found = await runs[id]?.(known).catch((error: unknown) => [
     error instanceof Error ? error.message : String(error),

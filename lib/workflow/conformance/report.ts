@@ -17,14 +17,9 @@ export interface ConformanceReport {
   readonly checks: readonly CheckOutcome[];
 }
 
-/** Formats a report: a table, JSON, or TAP version 14, in which failed recommendations are to do. */
-export function formatReport(report: ConformanceReport, form: "table" | "json" | "tap"): string {
-  if (form === "json") return `${JSON.stringify(report, null, 2)}\n`;
-  const { checks, passed } = report;
-  const lines =
-    form === "tap"
-      ? ["TAP version 14", `1..${checks.length}`, ...checks.flatMap(tapLines)]
-      : [...checks.map(tableLine), passed ? "Passed" : "Failed"];
+/** Prints a report as TAP version 14, in which failed recommendations are still to be done. */
+export function tapOf({ checks }: ConformanceReport): string {
+  const lines = ["TAP version 14", `1..${checks.length}`, ...checks.flatMap(tapLines)];
   return lines.map(line => `${line}\n`).join("");
 }
 
@@ -39,9 +34,4 @@ function tapLines(
   if (result !== "fail") return [point];
   const fields = Object.entries({ level, detail, hint });
   return [point, "  ---", ...fields.map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`), "  ..."];
-}
-
-function tableLine({ id, level, title, result, detail, hint }: CheckOutcome): string {
-  const text = [detail ?? title, ...(hint === null ? [] : [hint])].join(" → ");
-  return `${result.toUpperCase()}  ${level.padEnd(11)}  ${id.padEnd(24)}  ${text}`;
 }

@@ -71,10 +71,10 @@ describe("workflow check", () => {
     const checks: readonly CheckOutcome[] = json.data;
     const recommended = ["transport.size", "transport.media_type", "authentication.challenge"];
     assert.deepEqual([exit, resultsOf(checks, "fail")], [0, recommended]);
-    // It has no payload, no files and no tasks.
+    // It has one action, no payload, no files and no tasks.
     const skipped = resultsOf(checks, "skip");
     assert.deepEqual(
-      skipped.filter(id => !/^(payload|inputs|task)\.|^answers.rising$/.test(id)),
+      skipped.filter(id => !/^(payload|inputs|task)\.|^(action.older|answers.rising)$/.test(id)),
       [],
     );
     assert.equal(checks.length, conformanceChecks.length);
@@ -180,6 +180,28 @@ describe("workflow check", () => {
     const line = `workflow check http://127.0.0.1:3000 --port ${new URL(taken.url).port}`;
     const { code, stderr } = await runCli(line, { host: { serve: host.serve, memoryStore } });
     assert.deepEqual([code, /another program has it/.test(stderr)], [7, true]);
+  });
+
+  it("asks a backend that does not answer once, and says what refuses the first request", async () => {
+    let count = 0;
+    const handlers: CliHost["serve"] = async () => ({
+      url: "http://control.example",
+      stop: async () => true,
+    });
+    const run = async (fetch: () => Promise<Response>) =>
+      await runCli("workflow check http://127.0.0.1:3000 --json", {
+        fetch,
+        host: { serve: handlers, memoryStore },
+      });
+    const silent = await run(async () => {
+      count += 1;
+      throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    });
+    assert.deepEqual([silent.code, count, resultsOf(silent.json.data, "fail")], [1, 1, ["dialogue.start"]]);
+    const other = await run(async () => new Response("", { status: 403 }));
+    const start = other.json.data.find(({ id }: CheckOutcome) => id === "dialogue.start");
+    assert.equal(start.detail, "the first request: 403; expected a view");
+    assert.match(start.hint, /the control API of the check has to be that of the backend/);
   });
 
   it("is described check by check in the guide", () => {
