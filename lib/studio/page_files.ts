@@ -1,6 +1,5 @@
 /**
- * The files of the page. In a clone there are none: `runtime/services/studio.ts` builds them from `page/`, and the build of the
- * package puts them in the place of this module.
+ * The files of the page. A clone has none: `runtime/services/studio.ts` builds them, and the build of the package replaces this module.
  *
  * @module
  */
@@ -11,7 +10,6 @@ export interface PageFile {
   readonly name: string;
   readonly mediaType: string;
   readonly text: string;
-  /** Digest of the text. */
   readonly digest: string;
 }
 

@@ -48,7 +48,7 @@ export async function reportDemo(platform: Platform, report: DemoReport): Promis
 }
 
 function credentials(demo: Demo): string {
-  const { organisationId, spaceId, projectId, eventId, apiKey, operatorToken, clientToken } = demo;
+  const { baseUrl, organisationId, spaceId, projectId, eventId, apiKey, operatorToken, clientToken } = demo;
   const lines = [
     `organisation ${organisationId}`,
     `space        ${spaceId}`,
@@ -57,6 +57,7 @@ function credentials(demo: Demo): string {
   ];
   if (apiKey !== null) lines.push(`API key      ${apiKey.key}`, `API secret   ${apiKey.secret} (shown once)`);
   if (operatorToken !== null) lines.push(`operator     ${operatorToken}`);
+  lines.push(`studio       ${baseUrl}/studio?event=${eventId} (sign in with the operator's token)`);
   if (clientToken !== null) lines.push(`client token ${clientToken}`);
   return lines.join("\n");
 }

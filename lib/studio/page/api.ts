@@ -101,25 +101,20 @@ export class Api {
   }
 }
 
+interface Refusal {
+  readonly errors?: readonly Refusal[];
+  readonly detail?: unknown;
+}
+
 /** Returns the document of an answer. @throws {RequestError} It is a refusal. */
 export async function accepted(response: Response): Promise<unknown> {
   const { ok, status, headers } = response;
-  const document = (await response.json().catch(() => null)) as Partial<
-    Record<"errors" | "detail", unknown>
-  > | null;
+  const document = (await response.json().catch(() => null)) as Refusal | null;
   if (ok && document !== null) return document;
-  const [first] = Array.isArray(document?.errors)
-    ? (document.errors as readonly { readonly detail?: unknown }[])
-    : [];
-  const detail =
-    status === 404 ? "" : String(first?.detail ?? document?.detail ?? "").slice(0, detailCharactersMax);
-  const meaning =
-    meanings[status] ?? (status < 500 ? "The platform refused the request." : "The platform has a problem.");
-  throw new RequestError(
-    status,
-    `${meaning} ${detail}`.trim(),
-    (Number(headers.get("retry-after")) || 0) * 1_000,
-  );
+  const detail = status === 404 ? "" : (document?.errors?.[0]?.detail ?? document?.detail ?? "");
+  const general = status < 500 ? "The platform refused the request." : "The platform has a problem.";
+  const message = `${meanings[status] ?? general} ${String(detail).slice(0, detailCharactersMax)}`.trim();
+  throw new RequestError(status, message, (Number(headers.get("retry-after")) || 0) * 1_000);
 }
 
 /** Returns a text attribute of a resource, or "" if it has none. */

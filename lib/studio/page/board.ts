@@ -37,7 +37,7 @@ export async function showBoards(context: ViewContext): Promise<void> {
     leave = new AbortController();
     const ended = AbortSignal.any([signal, leave.signal]);
     list.replaceChildren();
-    listen(`${api.base}${select.value}?limit=${rowsMax}`, { note, list, signal: ended });
+    listen(`${api.base}${select.value}?limit=${rowsMax}`, note, list, ended);
   }
   const options = [...boards].map(([path, name]) => el("option", { value: path }, name));
   const select = el("select", { "aria-label": "Leaderboard", on: { change: open } }, ...options);
@@ -59,11 +59,8 @@ async function boardsOf({ api, chain, signal }: ViewContext): Promise<ReadonlyMa
   const path = `/projects/${project.id}`;
   const ofProject = namesIn(own.leaderboards, "overall");
   if (event === undefined) return new Map(of(path, ofProject));
-  const ofEvent = [
-    ...namesIn((await servicesOf(event)).leaderboards),
-    ...namesIn(own.eventLeaderboards),
-    "overall",
-  ];
+  const { leaderboards } = await servicesOf(event);
+  const ofEvent = [...namesIn(leaderboards), ...namesIn(own.eventLeaderboards), "overall"];
   const eventPath = `${path}/events/${event.id}`;
   return new Map([...of(eventPath, ofEvent), ...of(path, ofProject, ` (${textOf(project, "name")})`)]);
 }
@@ -74,14 +71,8 @@ function namesIn(section: unknown, ...fallback: readonly string[]): readonly str
   return boards.filter(({ visibility }) => visibility !== "hidden").map(({ id }) => id);
 }
 
-interface Shown {
-  readonly note: HTMLElement;
-  readonly list: HTMLElement;
-  readonly signal: AbortSignal;
-}
-
 /** Listens to a board while the page is seen. */
-function listen(address: string, { note, list, signal }: Shown): void {
+function listen(address: string, note: HTMLElement, list: HTMLElement, signal: AbortSignal): void {
   const show = rowsIn(list);
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -101,10 +92,7 @@ function listen(address: string, { note, list, signal }: Shown): void {
     });
     source.addEventListener("error", () => {
       const isRefused = source?.readyState === EventSource.CLOSED;
-      setText(
-        note,
-        isRefused ? "The board cannot be shown at the moment." : "Not up to date: the connection is lost.",
-      );
+      setText(note, isRefused ? "The board cannot be shown now." : "Not up to date: the connection is lost.");
       if (isRefused) timer = setTimeout(open, reopenMs);
     });
   }
@@ -133,7 +121,7 @@ function createRow(best: () => number): Row<Entry> {
   const score = el("span", { class: "score" });
   const change = el("span", { class: "change" });
   const bar = drawBar();
-  const ranks = drawLine(windowMs, 16);
+  const ranks = drawLine(windowMs, 16, bounds);
   const element = el("li", {}, rank, name, bar.element, ranks.element, change, score);
   let place = 0;
   let shownAt = Number.NEGATIVE_INFINITY;
@@ -145,7 +133,7 @@ function createRow(best: () => number): Row<Entry> {
       setText(score, numbers.format(entry.score));
       bar.show(best() > 0 ? entry.score / best() : 0);
       const at = performance.now();
-      ranks.add(at, entry.rank, bounds);
+      ranks.add(at, entry.rank);
       const climbed = (ranks.values[0] ?? entry.rank) - entry.rank;
       setText(change, climbed === 0 ? "" : `${climbed > 0 ? "▲" : "▼"} ${Math.abs(climbed)}`);
       setAttribute(change, "data-climbed", climbed === 0 ? null : climbed > 0 ? "up" : "down");

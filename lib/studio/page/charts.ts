@@ -23,16 +23,15 @@ export function drawBar(): { readonly element: SVGElement; show(share: number): 
 export interface Series {
   readonly element: SVGElement;
   readonly values: readonly number[];
-  /** Adds a value at a time in ms and draws the line anew; `low` is at the bottom and `high` at the top of the drawing. */
-  add(
-    at: number,
-    value: number,
-    boundsOf: (values: readonly number[]) => readonly [low: number, high: number],
-  ): void;
+  /** Adds a value at a time in ms and draws the line anew. */
+  add(at: number, value: number): void;
 }
 
+/** What is at the bottom and at the top of a drawing of values. */
+type Bounds = (values: readonly number[]) => readonly [low: number, high: number];
+
 /** Draws values of the last `windowMs` as a line over an area. */
-export function drawLine(windowMs: number, height: number): Series {
+export function drawLine(windowMs: number, height: number, boundsOf: Bounds): Series {
   const line = svg("path", { class: "line" });
   const area = svg("path", { class: "area" });
   const times: number[] = [];
@@ -40,20 +39,19 @@ export function drawLine(windowMs: number, height: number): Series {
   return {
     element: svg("svg", { ...hidden, class: "series", viewBox: `0 0 100 ${height}` }, area, line),
     values,
-    add(at, value, boundsOf) {
+    add(at, value) {
       times.push(at);
       values.push(value);
       for (; (times[0] ?? at) < at - windowMs; values.shift()) times.shift();
       const [low, high] = boundsOf(values);
-      const yOf = (one: number): number =>
-        1 + (height - 2) * (low === high ? 0.5 : (high - one) / (high - low));
-      const xOf = (time: number): number => 100 - ((at - time) / windowMs) * 100;
-      const points = values.map(
-        (one, index) => `${xOf(times[index] ?? at).toFixed(1)} ${yOf(one).toFixed(1)}`,
-      );
+      const points = values.map((each, index) => {
+        const x = 100 - ((at - (times[index] ?? at)) / windowMs) * 100;
+        const share = low === high ? 0.5 : (high - each) / (high - low);
+        return `${x.toFixed(1)} ${(1 + (height - 2) * share).toFixed(1)}`;
+      });
       const path = points.length > 1 ? `M${points.join("L")}` : "";
       setAttribute(line, "d", path);
-      setAttribute(area, "d", path && `${path}V${height}H${xOf(times[0] ?? at).toFixed(1)}Z`);
+      setAttribute(area, "d", path && `${path}V${height}H${points[0]?.split(" ")[0]}Z`);
     },
   };
 }

@@ -9,10 +9,7 @@ import { createState } from "./states.ts";
 import { watchEvent } from "./watch.ts";
 
 const titles: Readonly<Record<ScopeType, string>> = {
-  organisations: "Organisations",
-  spaces: "Spaces",
-  projects: "Projects",
-  events: "Events",
+  ...{ organisations: "Organisations", spaces: "Spaces", projects: "Projects", events: "Events" },
 };
 
 /** Shows the scope of the place, or the organisations. */
@@ -20,10 +17,8 @@ export async function showScope(context: ViewContext): Promise<void> {
   const { chain, root } = context;
   const scope = chain.at(-1);
   if (scope === undefined) {
-    return root.replaceChildren(
-      el("h1", {}, titles.organisations),
-      await listOf(context, "organisations", ""),
-    );
+    const list = await listOf(context, "organisations", "");
+    return root.replaceChildren(el("h1", {}, titles.organisations), list);
   }
   const { type, id } = scope;
   const state = createState();
@@ -62,29 +57,19 @@ async function listOf({ api, signal }: ViewContext, type: ScopeType, parent: str
     if (links?.next) query = new URL(links.next, api.base).search;
   }
   await read();
-  const isTop = type === "organisations";
-  const hint = isTop
-    ? " If your role is for a space or project alone, open the link that you were given."
-    : "";
+  const hint = type === "organisations" ? " If your role is for a part of one, open the link to it." : "";
   const none = el("p", { class: "empty" }, `There are no ${type} that you can see.${hint}`);
   return list.firstChild === null ? none : el("div", { class: "stack" }, list, more);
 }
 
 function cardOf(resource: Resource): HTMLElement {
-  const { start_at: begin } = resource.attributes;
-  const time = { dateStyle: "medium", timeStyle: "short" } as const;
+  const begin = Number(resource.attributes.start_at ?? 0);
+  const form = { dateStyle: "medium", timeStyle: "short" } as const;
+  const time = begin > 0 ? new Date(begin * 1_000).toLocaleString(undefined, form) : "";
   const state = createState();
   state.show(textOf(resource, "state"));
-  return card(
-    hrefOf(resource),
-    textOf(resource, "name"),
-    state.element,
-    el(
-      "span",
-      { class: "quiet" },
-      begin ? new Date(Number(begin) * 1_000).toLocaleString(undefined, time) : "",
-    ),
-  );
+  const parts = [state.element, el("span", { class: "quiet" }, time)];
+  return card(hrefOf(resource), textOf(resource, "name"), ...parts);
 }
 
 function card(href: string, name: string, ...parts: readonly HTMLElement[]): HTMLElement {
@@ -98,7 +83,7 @@ async function workflowsOf({ api, signal }: ViewContext, scope: Resource): Promi
   const { data }: Document<readonly Resource[]> = await api.get(`/workflows?${query}`, signal);
   const items = data
     .filter(({ attributes }) => attributes.enabled === true)
-    .map(({ id, ...workflow }) => card(`${hrefOf(scope)}/run/${id}`, textOf({ id, ...workflow }, "name")));
+    .map(workflow => card(`${hrefOf(scope)}/run/${workflow.id}`, textOf(workflow, "name")));
   const none = el("p", { class: "quiet" }, `No workflow is registered for this ${noun}.`);
   const list = items.length > 0 ? el("ul", { class: "cards" }, ...items) : none;
   return el("section", {}, el("h2", {}, "Workflows"), list);

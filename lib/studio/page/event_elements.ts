@@ -42,7 +42,7 @@ export function createElements(): EventElements {
   function show(): void {
     const position = ({ resource }: Shown): number => Number(resource.attributes.position);
     showRows([...all.values()].sort((a, b) => position(a) - position(b)));
-    setText(note, all.size === 0 ? "The event has no elements yet." : "");
+    setText(note, all.size > 0 ? "" : "The event has no elements yet.");
     setText(total, numbers.format(all.size));
   }
   return {
@@ -55,16 +55,13 @@ export function createElements(): EventElements {
       if (round > 0) show();
     },
     merge({ data, included = [] }, isFirst) {
-      if (isFirst) {
-        for (const [id, shown] of all) if (shown.round < round) all.delete(id);
-        round += 1;
-      }
+      if (isFirst) for (const [id, shown] of all) if (shown.round < round) all.delete(id);
+      if (isFirst) round += 1;
       const stats = new Map(included.map(({ id, attributes }) => [id, attributes]));
       for (const resource of data) {
-        const { id } = resource;
-        const { actions, options = {} } = stats.get(id) ?? {};
+        const { actions = 0, options } = stats.get(resource.id) ?? {};
         const votes = optionsOf(resource).map((_, index) => Number(Object(options)[index + 1] ?? 0));
-        all.set(id, { id, resource, actions: Number(actions ?? 0), votes, round });
+        all.set(resource.id, { id: resource.id, resource, actions: Number(actions), votes, round });
       }
       show();
     },
@@ -76,25 +73,9 @@ function createRow({ resource: first }: Shown): Row<Shown> {
   const state = createState();
   const count = el("span", { class: "count" });
   const bars = el("ul", { class: "bars" });
-  const showBars = barsIn(bars, optionsOf(first).slice(0, optionsMax));
-  const type = el("span", { class: "quiet" }, textOf(first, "content_type"));
-  return {
-    element: el("li", { class: "card" }, el("div", { class: "row" }, name, state.element, type, count), bars),
-    show({ resource, actions, votes = [] }) {
-      setText(name, titleOf(resource));
-      setText(
-        count,
-        actions === 0 ? "" : `${numbers.format(actions)} ${actions === 1 ? "action" : "actions"}`,
-      );
-      state.show(textOf(resource, "state"));
-      if (actions > 0 || textOf(resource, "state") === "current") showBars(votes);
-    },
-  };
-}
-
-/** Draws options when they are first shown. */
-function barsIn(list: HTMLElement, options: readonly string[]): (votes: readonly number[]) => void {
-  const show = keyedList<string>(list, {
+  let votes: readonly number[] = [];
+  let sum = 0;
+  const showBars = keyedList<string>(bars, {
     key: option => option,
     create(option) {
       const bar = drawBar();
@@ -103,19 +84,30 @@ function barsIn(list: HTMLElement, options: readonly string[]): (votes: readonly
         element: el("li", {}, el("span", {}, option), bar.element, value),
         show(_, index) {
           const own = votes[index] ?? 0;
-          const share = own / Math.max(1, sum);
-          bar.show(share);
-          setText(value, own === 0 ? "0" : `${numbers.format(own)} · ${percents.format(share)}`);
+          bar.show(own / Math.max(1, sum));
+          setText(value, own === 0 ? "0" : `${numbers.format(own)} · ${percents.format(own / sum)}`);
         },
       };
     },
   });
-  let votes: readonly number[] = [];
-  let sum = 0;
-  return next => {
-    votes = next;
-    sum = next.reduce((total, vote) => total + vote, 0);
-    show(options);
+  const type = el("span", { class: "quiet" }, textOf(first, "content_type"));
+  return {
+    element: el("li", { class: "card" }, el("div", { class: "row" }, name, state.element, type, count), bars),
+    show({ resource, actions, votes: next = [] }) {
+      setText(
+        name,
+        textOf(resource, "name") || textIn(questionOf(resource)) || textOf(resource, "content_type"),
+      );
+      setText(
+        count,
+        actions === 0 ? "" : `${numbers.format(actions)} ${actions === 1 ? "action" : "actions"}`,
+      );
+      state.show(textOf(resource, "state"));
+      votes = next;
+      sum = next.reduce((all, vote) => all + vote, 0);
+      const isDrawn = actions > 0 || textOf(resource, "state") === "current";
+      if (isDrawn) showBars(optionsOf(resource).slice(0, optionsMax));
+    },
   };
 }
 
@@ -124,14 +116,12 @@ interface Fields {
   readonly options?: readonly Fields[];
 }
 
-function optionsOf({ attributes }: Resource): readonly string[] {
-  const { options = [] } = (attributes.question ?? {}) as Fields;
-  return options.map((option, index) => `${index + 1}. ${textIn(option)}`);
+function questionOf({ attributes }: Resource): Fields {
+  return (attributes.question ?? {}) as Fields;
 }
 
-function titleOf(resource: Resource): string {
-  const question = textIn((resource.attributes.question ?? {}) as Fields);
-  return textOf(resource, "name") || question || textOf(resource, "content_type");
+function optionsOf(resource: Resource): readonly string[] {
+  return (questionOf(resource).options ?? []).map((option, index) => `${index + 1}. ${textIn(option)}`);
 }
 
 /** Returns the first text among fields, in the general language if it has one. */

@@ -3,13 +3,8 @@
 import { el, setAttribute, setText } from "./elements.ts";
 
 const names: Readonly<Record<string, string>> = {
-  current: "Live",
-  future: "Planned",
-  on_demand: "On demand",
-  past: "Ended",
-  non_scheduled: "Draft",
-  cancelled: "Cancelled",
-  revoked: "Revoked",
+  ...{ current: "Live", future: "Planned", on_demand: "On demand", past: "Ended" },
+  ...{ non_scheduled: "Draft", cancelled: "Cancelled", revoked: "Revoked" },
 };
 
 /** Creates an element that shows a state. */

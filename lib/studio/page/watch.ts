@@ -1,6 +1,6 @@
 /** Watches an event: its elements, its actions per second, and its leaderboards. */
 
-import { accepted, type Document, type Resource } from "./api.ts";
+import { accepted, type Resource } from "./api.ts";
 import { drawLine } from "./charts.ts";
 import { el, setText } from "./elements.ts";
 import { type Counted, createElements } from "./event_elements.ts";
@@ -25,15 +25,13 @@ const quietMs = 3_500;
 /** Samples whose mean is the rate of now. */
 const meanOf = 3;
 
-const query =
-  "include=stats&sort=position&page[count]=100&fields[elements]=name,content_type,state,question,position";
+const first =
+  "?include=stats&sort=position&page[count]=100&fields[elements]=name,content_type,state,question,position";
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Shows an event until the user leaves. `showState` gets its state whenever it is read. */
-export function watchEvent(
-  { api, chain, root, signal }: ViewContext,
-  showState: (state: string) => void,
-): void {
+export function watchEvent(context: ViewContext, showState: (state: string) => void): void {
+  const { api, chain, root, signal } = context;
   const { id = "" } = chain.at(-1) ?? {};
   const figures = createFigures();
   const elements = createElements();
@@ -42,8 +40,8 @@ export function watchEvent(
   const errors: unknown[] = [];
   const reportOf = (index: number) => (error: unknown) => {
     errors[index] = error;
-    const first = errors.find(one => one);
-    setText(fault, first ? `Not up to date. ${messageOf(first)}` : "");
+    const one = errors.find(each => each);
+    setText(fault, one ? `Not up to date. ${messageOf(one)}` : "");
   };
   let etag = "";
   let actions = 0;
@@ -59,13 +57,11 @@ export function watchEvent(
     }
     figures.add(actions);
   }
-  const first = `?${query}`;
   let next = first;
   let isComplete = false;
   async function readElements(): Promise<void> {
     do {
-      const path = `/events/${id}/elements${next}`;
-      const page: Document<readonly Resource[]> = await api.get(path, signal);
+      const page = await api.get<readonly Resource[]>(`/events/${id}/elements${next}`, signal);
       elements.merge(page, next === first);
       next = page.links?.next ? new URL(page.links.next, api.base).search : first;
       isComplete ||= next === first;
@@ -80,7 +76,7 @@ function createFigures(): { readonly element: HTMLElement; add(actions: number):
   const total = el("strong", {}, "–");
   const now = el("strong", {}, "–");
   const most = el("strong", {}, "–");
-  const rates = drawLine(windowMs, 40);
+  const rates = drawLine(windowMs, 40, values => [0, Math.max(1, ...values)]);
   let last: { readonly at: number; readonly actions: number } | null = null;
   const figure = (label: string, value: HTMLElement): HTMLElement =>
     el("div", { class: "figure" }, el("span", { class: "quiet" }, label), value);
@@ -102,7 +98,7 @@ function createFigures(): { readonly element: HTMLElement; add(actions: number):
       setText(total, numbers.format(actions));
       if (at === since.at) return;
       const rate = (Math.max(0, actions - since.actions) * 1_000) / (at - since.at);
-      rates.add(at, rate, values => [0, Math.max(1, ...values)]);
+      rates.add(at, rate);
       const recent = rates.values.slice(-meanOf);
       setText(now, numbers.format(recent.reduce((sum, value) => sum + value, 0) / recent.length));
       setText(most, numbers.format(Math.max(...rates.values)));
