@@ -1,6 +1,6 @@
 import { dialogueLimits, type WorkflowResponse } from "../../dialogue/mod.ts";
 import { type Answer, expects, type Fault, isOnce } from "./answer.ts";
-import { each, inputNames, type Known, leavesOf, type Runs } from "./known.ts";
+import { countValues, each, inputNames, type Known, type Runs, withValue } from "./known.ts";
 import type { Probe } from "./probe.ts";
 
 const unknownActions = ["conformance-unknown", "__proto__", "constructor", "toString"];
@@ -10,6 +10,8 @@ const hostileTexts = [
   "\u0000\u001b[31m\u202e'\"; DROP TABLE users; -- {{7*7}} %s %n",
   "\ud800☃".repeat(20_000),
 ];
+/** Most values of a payload that are changed. */
+const changesMax = 8;
 const typedMarkup = "<strong>conformance</strong>";
 const noBase64 = "%%% this is no Base64 %%%";
 const svg = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0iYWxlcnQoMSkiLz4=";
@@ -118,17 +120,14 @@ function isWithin(once: number, twice: number): string | null {
 }
 
 /** Presses with one value of the payload changed after the other. */
-async function changed({ probe, opened }: Known, change: (value: string | number | boolean) => unknown) {
-  return await each(
-    leavesOf(opened.view?.payload).map((_, index) => index),
-    async index => {
-      const view = await probe.view();
-      const leaf = leavesOf(view.payload)[index];
-      if (leaf === undefined) return null;
-      const answer = await probe.press(view, { payload: leaf.put(change(leaf.value)) });
-      return expects("a 4xx or a warning", `value ${index + 1} of the payload changed`, answer);
-    },
-  );
+async function changed({ probe, opened }: Known, change: (value: unknown) => unknown) {
+  const count = Math.min(countValues(opened.view?.payload), changesMax);
+  return await each([...Array(count).keys()], async index => {
+    const view = await probe.view();
+    const payload = withValue(view.payload ?? {}, index, change);
+    const answer = await probe.press(view, { payload });
+    return expects("a 4xx or a warning", `value ${index + 1} of the payload changed`, answer);
+  });
 }
 
 async function wrongInput({ probe, opened }: Known, value: string, types: readonly string[]) {

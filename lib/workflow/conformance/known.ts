@@ -27,28 +27,21 @@ export async function each<T>(values: readonly T[], attempt: (value: T) => Promi
 
 /** Returns why a check that needs something is skipped; null if it is there. */
 export function lack(need: string, { probe, opened: { view }, pressed, settled }: Known): Fault {
-  switch (need) {
-    case "view":
-      return view === null ? "the backend shows no first view" : null;
-    case "action":
-      return view !== null && probe.actionOf(view) !== undefined ? null : "the first view has no action";
-    case "another":
-      return (view?.actions ?? []).length > 1 ? null : "the first view has no other action";
-    case "payload":
-      return leavesOf(view?.payload).length > 0 ? null : "the first view has no payload";
-    case "task":
-      return pressed?.view?.task?.state === "running" ? null : "the first action begins no task";
-    case "end":
-      return settled?.view?.task?.state === "running" ? "the task did not end in time" : null;
-    case "text":
-    case "image":
-    case "colour":
-      return inputNames(view, [need]).length > 0 ? null : `the first view has no input of type ${need}`;
-    case "file":
-      return inputNames(view, [need, "image"]).length > 0 ? null : "the first view takes no file";
-    default:
-      return need in probe.options ? null : `the fixture ${need} is not given`;
-  }
+  const first = "the first view";
+  const known: Readonly<Record<string, readonly [isThere: boolean, otherwise: string]>> = {
+    view: [view !== null, "the backend shows no first view"],
+    action: [view !== null && probe.actionOf(view) !== undefined, `${first} has no action`],
+    another: [(view?.actions ?? []).length > 1, `${first} has no other action`],
+    payload: [countValues(view?.payload) > 0, `${first} has no payload`],
+    task: [pressed?.view?.task?.state === "running", "the first action begins no task"],
+    end: [settled?.view?.task?.state !== "running", "the task did not end in time"],
+    text: [inputNames(view, ["text"]).length > 0, `${first} has no text input`],
+    file: [inputNames(view, ["file", "image"]).length > 0, `${first} takes no file`],
+    image: [inputNames(view, ["image"]).length > 0, `${first} takes no image`],
+    colour: [inputNames(view, ["colour"]).length > 0, `${first} takes no colour`],
+  };
+  const [isThere, otherwise] = known[need] ?? [need in probe.options, `the fixture ${need} is not given`];
+  return isThere ? null : otherwise;
 }
 
 /** Returns the names of the inputs of some types in a view. */
@@ -58,30 +51,19 @@ export function inputNames(view: WorkflowResponse | null, types: readonly string
   );
 }
 
-/** Most values of a payload that are changed. */
-const leavesMax = 8;
+type Payload = Readonly<Record<string, unknown>>;
 
-/** A value inside a payload. */
-interface Leaf {
-  readonly value: string | number | boolean;
-  /** Returns the payload with another value in its place. */
-  readonly put: (value: unknown) => Readonly<Record<string, unknown>>;
+/** Counts the texts, numbers and booleans in a payload. */
+export function countValues(value: unknown): number {
+  if (typeof value !== "object") return value === undefined ? 0 : 1;
+  return Object.values(value ?? {}).reduce<number>((sum, member) => sum + countValues(member), 0);
 }
 
-/** Returns the texts, numbers and booleans in a payload. */
-export function leavesOf(payload: Readonly<Record<string, unknown>> | undefined): readonly Leaf[] {
-  const found: Leaf[] = [];
-  function visit(value: unknown, put: (value: unknown) => unknown): void {
-    if (typeof value === "object" && value !== null) {
-      for (const [key, member] of Object.entries(value)) {
-        visit(member, other =>
-          put(Array.isArray(value) ? value.with(Number(key), other) : { ...value, [key]: other }),
-        );
-      }
-    } else if (value !== null && value !== undefined && found.length < leavesMax) {
-      found.push({ value: value as Leaf["value"], put: put as Leaf["put"] });
-    }
-  }
-  visit(payload, other => other);
-  return found;
+/** Returns a payload with one of its values replaced. */
+export function withValue(payload: Payload, index: number, change: (value: unknown) => unknown): Payload {
+  let at = 0;
+  const changed = JSON.stringify(payload, (_, value) =>
+    typeof value === "object" || at++ !== index ? value : change(value),
+  );
+  return JSON.parse(changed) as Payload;
 }

@@ -14,19 +14,20 @@ export const requestChecks: Runs = {
     each(noObjects, async body => expects("4xx", `the body ${body.slice(0, 9)}`, await probe.ask({ body }))),
   "transport.types": ({ probe }) => {
     const context = probe.context();
-    const contexts = [undefined, null, [], "all", { ...context, [lowest(probe.options.user)]: 7 }];
-    const go = { context, action: "go" };
-    const bodies = [
-      ...contexts.map(wrong => ({ context: wrong })),
-      ...[{ action: 7 }, { action: {} }, { taskId: [] }].map(wrong => ({ context, ...wrong })),
-      ...[[], { name: { a: 1 } }].map(inputs => ({ ...go, inputs })),
-      ...["text", []].map(payload => ({ ...go, payload })),
+    const { user } = probe.options;
+    const contexts = [undefined, null, [], "all", { ...user.context, [lowest(user)]: 7 }];
+    const fields = [
+      { action: 7 },
+      { action: {} },
+      { taskId: [] },
+      { inputs: [] },
+      { inputs: { name: { a: 1 } } },
     ];
-    return each(bodies, async body => {
-      const { context: shown, ...rest } = body;
-      const request = JSON.stringify(shown === context ? rest : { context: shown });
-      return expects("a 4xx or a warning", request, await probe.ask({ body }));
-    });
+    const payloads = ["text", []].map(payload => ({ action: "go", payload }));
+    const others = [...fields, ...payloads].map(wrong => ({ ...wrong, context }));
+    return each([...contexts.map(wrong => ({ context: wrong })), ...others], async body =>
+      expects("a 4xx or a warning", JSON.stringify(body).slice(0, 40), await probe.ask({ body })),
+    );
   },
   "transport.unknown_fields": async ({ probe }) => {
     const body = { context: { ...probe.context(), tenant: "x" }, version: 7, nothing: null };

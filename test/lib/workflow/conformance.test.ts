@@ -10,6 +10,7 @@ import { type BackendFault, faults, openBackend } from "./_faulty_backend.ts";
 
 const url = "http://control.example";
 const listenerUrl = "http://foreign.example";
+const json = { headers: { "content-type": "application/json" } };
 const names = Object.keys(faults) as BackendFault[];
 
 describe("the conformance suite", () => {
@@ -72,6 +73,36 @@ describe("the conformance suite", () => {
       assert.ok(found?.detail && found.hint);
     });
   }
+
+  it("reports backends that answer anything at all, and never rejects", async () => {
+    const block = { type: "text", text: "Hello" };
+    const actions = [{ type: "button", action_id: "go", label: "Go" }];
+    const answers: Readonly<Record<string, () => Response>> = {
+      "endless auto actions": () => Response.json({ blocks: [], autoAction: { action_id: "next" } }),
+      "an endless task": () => Response.json({ blocks: [], actions, task: { id: "1", state: "running" } }),
+      "another view each time": () =>
+        Response.json({ blocks: [{ ...block, text: crypto.randomUUID() }], actions }),
+      "a large answer": () => Response.json({ blocks: [block], payload: { large: "x".repeat(3_000_000) } }),
+      "a deep answer": () => new Response("[".repeat(99_999) + "]".repeat(99_999), json),
+      "half an answer": () => new Response('{"blocks": [', json),
+      "a redirect": () => new Response(null, { status: 302, headers: { location: "http://127.0.0.1/" } }),
+      "no content": () => new Response(null, { status: 204 }),
+    };
+    for (const [name, answer] of Object.entries(answers)) {
+      let count = 0;
+      const report = await checkBackend({
+        ...world.fixtures,
+        url: "http://backend.example/",
+        async send() {
+          count += 1;
+          return answer();
+        },
+        pause: () => Promise.resolve(),
+      });
+      assert.equal(report.passed, false, name);
+      assert.ok(count < 1_500, `${name}: ${count} requests`);
+    }
+  });
 
   it("has a fault for every check", () => {
     const found = new Set<string>(Object.values(faults));
