@@ -34,6 +34,7 @@ export class Seals {
   readonly #random: RandomBytes;
 
   constructor(secrets: readonly MasterSecret[], name: string, random: RandomBytes) {
+    if (secrets.length === 0) throw new TypeError("Cannot create the workflow: it has no secret");
     this.#keys = secrets.map(secret => {
       const key = deriveKey(secret, "workflow", name);
       return { id: keyedTag(key, ["key id"]).slice(0, 8), key };
@@ -44,8 +45,7 @@ export class Seals {
 
   /** Seals a text for its place. @throws {RangeError} It is longer than 65,536 bytes. */
   async seal(text: string, place: readonly string[]): Promise<string> {
-    const [newest] = this.#keys;
-    if (newest === undefined) throw new TypeError("Cannot seal without a secret");
+    const [newest = { id: "", key: new Uint8Array() }] = this.#keys;
     const sealed = await seal(newest.key, text, { context: [this.#name, ...place], random: this.#random });
     return `v1.${newest.id}.${sealed.slice(3)}`;
   }

@@ -67,17 +67,14 @@ const MeSchema = v.object({
   }),
 });
 
-const RoleSchema = v.object({
-  type: v.literal("scope_roles"),
-  attributes: v.object({ role: v.picklist(roles) }),
+const MyRoleSchema = v.object({
+  data: v.object({ type: v.literal("scope_roles"), attributes: v.object({ role: v.picklist(roles) }) }),
   meta: v.object({ parents: v.array(v.object({ type: v.string(), id: v.string() })) }),
 });
-const MyRoleSchema = v.object({ data: RoleSchema });
+/** An event with the caller's role, which has its `meta` in itself when it is included. */
 const EventSchema = v.pipe(
-  v.object({ included: v.array(v.unknown()) }),
-  v.transform(({ included }) => ({
-    data: included.find(each => v.is(v.object({ type: v.literal("scope_roles") }), each)),
-  })),
+  v.object({ included: v.tuple([v.looseObject({})]) }),
+  v.transform(({ included: [role] }) => ({ data: role, meta: role.meta })),
   MyRoleSchema,
 );
 
@@ -131,7 +128,8 @@ export class Verifier {
   }
 
   #configured(address: string): string {
-    const base = URL.canParse(address) ? this.#control.get(normalised(address)) : undefined;
+    const isWeb = /^https?:/i.test(address) && URL.canParse(address);
+    const base = isWeb ? this.#control.get(normalised(address)) : undefined;
     if (base === undefined) throw forbidden("it does not work with this platform");
     return base;
   }
@@ -150,7 +148,7 @@ export class Verifier {
         ? this.#read(`${baseURL}/api/v2/${path}?include=my_role`, token, EventSchema)
         : this.#read(`${baseURL}/api/v2/${path}/my_role`, token, MyRoleSchema),
     ]);
-    const { attributes, meta } = given.data;
+    const { data, meta } = given;
     const idOf = (level: (typeof levels)[number]) =>
       level.type === type ? id : meta.parents.find(parent => parent.type === level.type)?.id;
     const verified: Record<string, string> = { baseURL };
@@ -160,11 +158,11 @@ export class Verifier {
         throw forbidden("an id of the context does not belong there");
       if (found !== undefined) verified[level.member] = found;
     }
-    if (attributes.role === "none" || verified.organisationId === undefined)
+    if (data.attributes.role === "none" || verified.organisationId === undefined)
       throw forbidden("you have no role there");
     return {
       user: { id: me.data.id, name: me.data.attributes.name, email: me.data.attributes.email },
-      role: attributes.role,
+      role: data.attributes.role,
       context: verified as unknown as VerifiedContext,
       token,
     };
