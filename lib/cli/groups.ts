@@ -42,7 +42,7 @@ const ours: Loaders = {
   webhooks: async () => (await import("./webhooks.ts")).webhooksCommands,
   actions: async () => (await import("./actions.ts")).actionsCommands,
   exports: async () => (await import("./exports.ts")).exportsCommands,
-  workflow: async () => [(await import("./workflow/check.ts")).checkCommand],
+  workflow: async () => (await import("./workflow/mod.ts")).workflowCommands,
   seed: async () => [(await import("./store.ts")).applySeedCommand],
   doctor: async () => [(await import("./store.ts")).doctorCommand],
 };

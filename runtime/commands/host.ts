@@ -13,7 +13,7 @@ let interruption: AbortController | null = null;
 /** The host of this process. */
 export const host: CliHost = {
   fetch: request => fetch(request),
-  pause: ms => setTimeout(ms),
+  pause: (ms, signal) => setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
   random: Math.random,
   uniqueId: () => crypto.randomUUID(),
   timeLimit: ms => AbortSignal.timeout(Math.ceil(ms)),

@@ -112,8 +112,8 @@ export interface NewOperator {
 /** What the runtime provides. */
 export interface CliHost {
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Resolves after a time in ms. */
-  readonly pause: (ms: number) => Promise<void>;
+  /** Resolves after a time in ms, or rejects when the signal aborts. */
+  readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
   /** A new unique id. */

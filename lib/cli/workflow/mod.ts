@@ -1,0 +1,8 @@
+/** Commands about workflows. */
+
+import type { CommandSpec } from "../frame/command.ts";
+import { checkCommand } from "./check.ts";
+import { runWorkflow } from "./run.ts";
+
+/** The commands `grandstand workflow`. */
+export const workflowCommands: readonly CommandSpec[] = [runWorkflow, checkCommand];

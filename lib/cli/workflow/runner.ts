@@ -1,0 +1,259 @@
+/** A dialogue that a person at a terminal answers, or a script. */
+
+import {
+  canPress,
+  Dialogue,
+  type DialogueEvent,
+  type DialogueState,
+  type Recording,
+  type ShownBlock,
+} from "../../dialogue/mod.ts";
+import { clean } from "../frame/clean.ts";
+import { interrupted } from "../frame/client.ts";
+import type { CliContext, CliResult } from "../frame/command.ts";
+import { exits, invalid } from "../frame/errors.ts";
+import type { Backend } from "./backend.ts";
+import { readBase64 } from "./inputs.ts";
+import { showBlocks } from "./show.ts";
+
+type InputBlock = ShownBlock & { readonly type: "input" };
+
+/** What a script gives. */
+export interface Script {
+  /** Values of inputs by name; files are Base64. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** Actions to press, in order. */
+  readonly presses: readonly string[];
+}
+
+/** A view as it was shown. */
+interface RunView {
+  readonly blocks: readonly object[];
+  readonly actions: readonly object[];
+  /** The action that was pressed on it; null: none. */
+  pressed: string | null;
+}
+
+/** How a dialogue ended. */
+type Outcome = "completed" | "failed" | "declined";
+
+const exitCodes = { completed: exits.ok, failed: exits.failed, declined: exits.declined } as const;
+
+/** Runs one dialogue. */
+export class Runner {
+  readonly #context: CliContext;
+  readonly #script: Script;
+  readonly #dialogue: Dialogue;
+  readonly #presses: string[];
+  readonly #events: DialogueEvent[] = [];
+  readonly #views: RunView[] = [];
+  readonly #isInteractive: boolean;
+  #shown = "";
+  #seq = 0;
+  #changed: () => void = () => {};
+
+  constructor(backend: Backend, script: Script, context: CliContext) {
+    const { clock, random, uniqueId, settings } = context;
+    this.#context = context;
+    this.#script = script;
+    this.#presses = [...script.presses];
+    this.#isInteractive = settings.isInteractive && !settings.isJson;
+    this.#dialogue = new Dialogue({
+      ...backend,
+      ...{ clock, random, newKey: uniqueId, timer: (ms, callback) => this.#setTimer(ms, callback) },
+      onChange: () => this.#changed(),
+      onEvent: event => void this.#events.push(event),
+    });
+  }
+
+  /** The dialogue so far. */
+  get recording(): Recording {
+    return { version: 1, events: this.#events };
+  }
+
+  /**
+   * Runs to the end.
+   *
+   * @throws {CliError} Ctrl-C; an action of the script is not offered; a value does not fit.
+   */
+  async run(): Promise<CliResult> {
+    const interruption = this.#context.interruption();
+    interruption.addEventListener("abort", () => this.#dialogue.close(), { once: true });
+    this.#dialogue.open();
+    try {
+      for (;;) {
+        const outcome = await this.#step(this.#dialogue.state);
+        if (outcome !== null) return this.#resultOf(outcome);
+      }
+    } finally {
+      this.#dialogue.close();
+    }
+  }
+
+  /** Does what the state asks for; returns how the dialogue ended, if it did. */
+  async #step(state: DialogueState): Promise<Outcome | null> {
+    if (state.status === "closed") throw interrupted();
+    await this.#show(state);
+    const [press] = this.#presses;
+    if (state.status !== "error" && canPress(state) && press !== undefined && isOffered(state, press)) {
+      this.#presses.shift();
+      this.#enter(state);
+      this.#press(press);
+      return null;
+    }
+    if (state.status === "ended") return this.#ended(state);
+    if (state.status === "error") return await this.#recover(state);
+    if (state.status === "showing") return await this.#answer(state);
+    await this.#change(state);
+    return null;
+  }
+
+  #ended({ task }: DialogueState): Outcome {
+    const [press] = this.#presses;
+    if (press !== undefined)
+      throw invalid(`The dialogue ended before ${press} was offered`, { code: "not_offered" });
+    return task?.state === "failed" ? "failed" : "completed";
+  }
+
+  /** Resolves when the dialogue has another state. */
+  async #change(state: DialogueState): Promise<void> {
+    while (this.#dialogue.state === state) await new Promise<void>(resolve => (this.#changed = resolve));
+  }
+
+  async #show({ seq, blocks, actions, status }: DialogueState): Promise<void> {
+    if (seq === this.#seq || status === "error") return;
+    this.#seq = seq;
+    const loader = blocks.find(each => each.type === "loader");
+    if (loader?.type === "loader") this.#context.progress(showBlocks([loader], false).trim());
+    const still = blocks.filter(each => each.type !== "loader");
+    const isPrompted = this.#isInteractive && this.#presses.length === 0;
+    const text = showBlocks(
+      still.filter(each => !isPrompted || each.type !== "input"),
+      this.#context.settings.hasColors,
+    );
+    const view = JSON.stringify([still, actions]);
+    if (view === this.#shown) return;
+    this.#shown = view;
+    this.#views.push({ blocks: still.map(({ key, ...block }) => block), actions, pressed: null });
+    const { isJson, isQuiet } = this.#context.settings;
+    if (!isJson && !(isQuiet && !isPrompted) && text !== "") await this.#context.terminal.print(text);
+  }
+
+  #press(action: string): void {
+    const view = this.#views.at(-1);
+    if (view !== undefined) view.pressed = action;
+    this.#dialogue.press(action);
+  }
+
+  /** Enters what the script has for the inputs of a view. @throws {CliError} A value does not fit. */
+  #enter({ blocks }: DialogueState): void {
+    for (const block of blocks) {
+      const value = block.type === "input" ? this.#script.inputs[block.name] : undefined;
+      if (block.type !== "input" || value === undefined) continue;
+      const fault = this.#put(block, value);
+      if (fault !== null) throw invalid(`--input ${block.name}: ${fault}`);
+    }
+  }
+
+  /** Sets the value of an input; returns why it does not fit, or null. */
+  #put({ name }: InputBlock, value: string): string | null {
+    this.#dialogue.input(name, value);
+    return this.#dialogue.state.faults[name] ?? null;
+  }
+
+  /** Presses what the person wants. Without a person the dialogue is closed. @throws {CliError} The script wants another action. */
+  async #answer(state: DialogueState): Promise<Outcome | null> {
+    const [press] = this.#presses;
+    if (press !== undefined) {
+      const offered = state.actions.map(each => each.action_id).join(", ");
+      throw invalid(`There is no action ${press}: the dialogue offers ${offered}`, { code: "not_offered" });
+    }
+    if (!this.#isInteractive) return "declined";
+    this.#enter(state);
+    for (const block of state.blocks)
+      if (block.type === "input" && !(await this.#ask(block))) return "declined";
+    const action = await this.#choose(state);
+    if (action === null) return "declined";
+    this.#press(action);
+    return null;
+  }
+
+  /** Asks for the value of an input until it fits. Returns false at the end of the input. */
+  async #ask(block: InputBlock): Promise<boolean> {
+    const { terminal, files } = this.#context;
+    const isFile = block.input_type === "file" || block.input_type === "image";
+    const before = isFile ? undefined : this.#dialogue.state.values[block.name];
+    const hint = { text: "", colour: " (#rrggbb)", file: " (path)", image: " (path of an image)" }[
+      block.input_type
+    ];
+    for (;;) {
+      const typed = await terminal.ask(
+        `${clean(block.label)}${hint}${before === undefined ? "" : ` [${clean(before)}]`}: `,
+      );
+      if (typed === null) return false;
+      if (typed.trim() === "" && (before !== undefined || block.input_type !== "text")) return true;
+      const fault = await (isFile ? readBase64(typed.trim(), files) : Promise.resolve(typed)).then(
+        value => this.#put(block, value),
+        (error: Error) => error.message,
+      );
+      if (fault === null) return true;
+      terminal.warn(`${clean(fault)}\n`);
+    }
+  }
+
+  /** Asks which button to press; null: none. */
+  async #choose({ actions }: DialogueState): Promise<string | null> {
+    const { terminal } = this.#context;
+    const lines = actions.map(({ label }, index) => `  ${index + 1}  ${clean(label)}\n`);
+    for (;;) {
+      const typed = await terminal.ask(
+        `${lines.join("")}Press 1${actions.length > 1 ? ` to ${actions.length}` : ""}, or q to close: `,
+      );
+      const word = typed?.trim() ?? "q";
+      if (/^q(?:uit)?$/i.test(word)) return null;
+      const action = actions[Number(word) - 1] ?? actions.find(each => each.action_id === word);
+      if (action !== undefined) return action.action_id;
+    }
+  }
+
+  /** Tries again if the person wants to, or with other values. */
+  async #recover(state: DialogueState): Promise<Outcome | null> {
+    const message = state.problem?.message ?? "";
+    if (!this.#isInteractive || state.problem?.canRetry !== true) {
+      this.#context.note(message);
+      return this.#isInteractive && canPress(state) ? await this.#answer(state) : "failed";
+    }
+    const answer = await this.#context.terminal.ask(`${clean(message)} Try again? [y/N] `);
+    if (!/^y(es)?$/i.test(answer?.trim() ?? "")) return "failed";
+    this.#dialogue.retry();
+    return null;
+  }
+
+  #resultOf(outcome: Outcome): CliResult {
+    const { problem, reports } = this.#dialogue.state;
+    return {
+      data: { outcome, problem: problem?.message ?? null, views: this.#views },
+      shown: "",
+      notes: [
+        ...reports.map(report => `The backend keeps not to the protocol: ${report}`),
+        ...(outcome === "declined" ? ["Closed before its end"] : []),
+      ],
+      exit: exitCodes[outcome],
+    };
+  }
+
+  #setTimer(ms: number, callback: () => void): () => void {
+    const controller = new AbortController();
+    this.#context.pause(ms, controller.signal).then(
+      () => {
+        if (!controller.signal.aborted) callback();
+      },
+      () => {},
+    );
+    return () => controller.abort();
+  }
+}
+
+function isOffered({ actions }: DialogueState, action: string): boolean {
+  return actions.some(each => each.action_id === action);
+}
