@@ -14,7 +14,8 @@ const nameOf = ({ words }: CommandSpec): string => words.join(" ");
 const ajv = new Ajv({ formats: { "date-time": true } });
 
 /** Commands with requests that other tests cover, because they call other parts of the platform. */
-const elsewhere = /^(login|logout|loyalty|webhooks|keys|actions|exports|users|projects client-token)\b/;
+const elsewhere =
+  /^(login|logout|loyalty|webhooks|keys|actions|exports|users|projects client-token|workflow run)\b/;
 
 function refusing(status: number, code: string): Surroundings {
   const body = { errors: [{ status: String(status), code, title: code, detail: "No" }] };
