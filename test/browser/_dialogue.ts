@@ -2,7 +2,7 @@
 
 import type { Page } from "playwright-core";
 import type { WorkflowRequest } from "../../lib/dialogue/mod.ts";
-import type { StudioPage, StudioWorld } from "./_studio.ts";
+import type { StudioWorld } from "./_studio.ts";
 
 /** A request as the page sends it to the relay. */
 export interface SentRequest extends Omit<WorkflowRequest, "context"> {
@@ -12,14 +12,9 @@ export interface SentRequest extends Omit<WorkflowRequest, "context"> {
 
 /** An answer: the fields of a response with status 200, or a whole answer; null: the connection breaks. */
 export type PlayedAnswer =
-  | { readonly blocks: readonly object[]; readonly [field: string]: unknown }
+  | { readonly blocks: readonly unknown[]; readonly [field: string]: unknown }
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   | null;
-
-/** A workflow that is registered, and played by the test. */
-export interface PlayedWorkflow extends StudioPage {
-  readonly sent: readonly SentRequest[];
-}
 
 /** Registers a workflow and returns its id. */
 export async function registerWorkflow(world: StudioWorld, name: string): Promise<string> {
