@@ -90,7 +90,8 @@ export async function openCheckPlatform(options: CheckPlatformOptions): Promise<
     async fetch(request, info) {
       const response = await platform.fetch(request, info);
       const isChange = /^(POST|PATCH|PUT|DELETE)$/.test(request.method) && response.ok;
-      if (isChange && !response.headers.has("idempotent-replayed")) counters.effects += 1;
+      const isTrial = request.url.includes("dry_run=true") || response.headers.has("idempotent-replayed");
+      if (isChange && !isTrial) counters.effects += 1;
       return response;
     },
     async listener() {

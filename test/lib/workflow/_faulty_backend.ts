@@ -110,11 +110,8 @@ export function openBackend({ control, expiredToken, fetch, fault, advance = () 
   const has = (name: BackendFault): boolean => fault === name;
   const tasks = new Map<string, Task>();
   const used = new Map<string, Any>();
-  let effects = 0;
-  let requests = 0;
 
   async function answer(request: Request): Promise<Any> {
-    requests += 1;
     const { method, headers } = request;
     if (method !== "POST" && !(has("opens dialogues by GET") && method === "GET")) {
       throw new Refusal(405, "Only POST is served");
@@ -135,7 +132,7 @@ export function openBackend({ control, expiredToken, fetch, fault, advance = () 
     const { context, action, taskId } = asked;
     const isFirst = action === undefined && taskId === undefined;
     const user = verifies && (isFirst || mustVerify) ? await verify(bearer, context, isFirst) : "nobody";
-    if (action !== undefined) return await press(asked, user, headers.get("idempotency-key"));
+    if (action !== undefined) return await press(asked, user, headers);
     return taskId === undefined ? start(context, user) : await poll(context, taskId, user);
   }
 
@@ -247,8 +244,10 @@ export function openBackend({ control, expiredToken, fetch, fault, advance = () 
   async function press(
     { context, action, inputs: given = {}, payload = {} }: Any,
     user: string,
-    key: string | null,
+    headers: Headers,
   ) {
+    const bearer = headers.get("authorization");
+    const key = headers.get("idempotency-key");
     let state = { nonce: randomUUID() as string, user, context: contextText(context) };
     const trustsMissing = has("trusts a missing payload") && payload.state === undefined;
     if (!trustsMissing) {
@@ -274,14 +273,15 @@ export function openBackend({ control, expiredToken, fetch, fault, advance = () 
       ? (key ?? randomUUID())
       : state.nonce + (has("lets a view be used for each action") ? action : "");
     const earlier = used.get(name);
-    if (has("doubles the effects of a repeated press in silence")) effects += 1;
-    if (earlier?.action === action && !has("doubles a repeated press")) return earlier.answer;
+    const hasEffects = has("doubles the effects of a repeated press in silence") && earlier !== undefined;
+    if (hasEffects) await takeEffect(context, bearer);
+    if (earlier?.action === action && !has("doubles a repeated press")) return await earlier.answer;
     if (earlier !== undefined && !has("doubles a repeated press"))
       return warn(context, user, "The view was used");
     if (has("looks before it reserves")) await new Promise(resolve => setImmediate(resolve));
-    const answered = act(context, user, given);
+    const answered = act(context, user, given, bearer);
     used.set(name, { action, answer: answered });
-    return answered;
+    return await answered;
   }
 
   function inputFault(given: Any): string | null {
@@ -298,8 +298,18 @@ export function openBackend({ control, expiredToken, fetch, fault, advance = () 
     return /^(#[0-9a-f]{6})?$/.test(tint) || has("takes any colour") ? null : "The colour is none";
   }
 
-  function act(context: Any, user: string, { title = "" }: Any) {
-    effects += 1;
+  /** Changes the event, after a trial that changes nothing. */
+  async function takeEffect({ eventId }: Any, bearer: string | null): Promise<void> {
+    const data = { type: "events", id: eventId, attributes: { annotations: { note: randomUUID() } } };
+    const headers = { authorization: bearer ?? "", "content-type": "application/json" };
+    for (const query of ["?dry_run=true", ""]) {
+      const path = `${control}/api/v2/events/${eventId}${query}`;
+      await fetch(new Request(path, { method: "PATCH", headers, body: JSON.stringify({ data }) }));
+    }
+  }
+
+  async function act(context: Any, user: string, { title = "" }: Any, bearer: string | null) {
+    await takeEffect(context, bearer);
     if (has("answers presses with 204")) throw new Refusal(204, "");
     const task: Task = { id: randomUUID(), user, context: contextText(context), polls: 0 };
     tasks.set(task.id, task);
@@ -335,8 +345,6 @@ export function openBackend({ control, expiredToken, fetch, fault, advance = () 
   }
 
   return {
-    effects: () => effects,
-    requests: () => requests,
     async fetch(request: Request): Promise<Response> {
       if (has("answers after 31 s")) advance(31_000);
       try {
