@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
@@ -19,6 +20,32 @@ const memberOf = (id: string) => ({
   id,
   attributes: { role: "viewer", email: "sam@example.com" },
 });
+
+const button = { type: "button", label: "Import", action_id: "import" };
+const form = {
+  blocks: [
+    { type: "text", text: "Into <strong>Final</strong>" },
+    { type: "input", input_type: "text", label: "Name", name: "name" },
+    { type: "input", input_type: "file", label: "Questions", name: "csv" },
+  ],
+  actions: [button],
+};
+
+/** A backend: a form, two polls of its task, and what was entered. */
+async function answerDialogue(request: IncomingMessage): Promise<string> {
+  const { action, inputs, taskId, payload } = JSON.parse(await text(request)) as {
+    readonly action?: string;
+    readonly inputs?: { readonly name: string; readonly csv: string };
+    readonly taskId?: string;
+    readonly payload?: { readonly said: string; readonly polls: number };
+  };
+  if (action === undefined && taskId === undefined) return JSON.stringify(form);
+  const said = payload?.said ?? `${inputs?.name}: ${atob(inputs?.csv ?? "")}`;
+  const polls = (payload?.polls ?? -1) + 1;
+  if (polls === 2) return JSON.stringify({ blocks: [{ type: "alert", severity: "success", text: said }] });
+  const task = { id: "t", state: "running", progress: polls * 50, pollIntervalMs: 500 };
+  return JSON.stringify({ blocks: [{ type: "loader", text: "Importing" }], task, payload: { said, polls } });
+}
 
 interface Outcome {
   readonly code: unknown;
@@ -40,6 +67,7 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
       const path = request.url ?? "";
       if (request.method === "DELETE" && path.endsWith("/r1")) removed += 1;
       if (path.includes("/organisations/silent/")) return isAsked(null);
+      if (path === "/backend") return void answerDialogue(request).then(answer => response.end(answer));
       response.setHeader("content-type", "application/vnd.api+json");
       const rows = Array.from({ length: 5_000 }, (_, index) => ({
         type: "organisations",
@@ -51,11 +79,15 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
         id: "u1",
         attributes: { name: "Sam", email: "sam@example.com", system_role: "user" },
       };
-      const data = path.includes("/me")
-        ? me
-        : path.includes("/roles")
-          ? [memberOf(path.includes("/s1/") ? "r1" : "r2")]
-          : rows;
+      const data = path.includes("/my_role")
+        ? { type: "scope_roles", id: "o1", attributes: { role: "admin" } }
+        : path.includes("/access_tokens")
+          ? { type: "access_tokens", id: "t1", attributes: { token: "gst_3_short" } }
+          : path.includes("/me")
+            ? me
+            : path.includes("/roles")
+              ? [memberOf(path.includes("/s1/") ? "r1" : "r2")]
+              : rows;
       response.end(request.method === "DELETE" ? undefined : JSON.stringify({ data, links: { next: null } }));
     });
     await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
@@ -176,6 +208,33 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
     const { code, shown } = await onTerminal("grandstand spaces list --org silent", [[asked, "\u0003"]]);
     assert.equal(code, 130, shown);
     assert.match(shown, /Interrupted/);
+  });
+
+  it("runs a workflow: asks for inputs and buttons, shows progress in one line, and closes at Ctrl-C and at the end of the input", async () => {
+    const line = "grandstand workflow run $GRANDSTAND_CONTROL_URL/backend --org o1";
+    const file = join(folder, "questions.csv");
+    writeFileSync(file, "q1,q2");
+    const { code, shown } = await onTerminal(
+      line,
+      [
+        [/Name: $/, "Round 1\r"],
+        [/Questions \(path\): $/, "none.csv\r"],
+        [/none\.csv[\s\S]*Questions \(path\): $/, `${file}\r`],
+        [/1 {2}Import[\s\S]*close: $/, "1\r"],
+      ],
+      { NO_COLOR: "" },
+    );
+    assert.equal(code, 0, shown);
+    assert.ok(shown.includes("Into \u001b[1mFinal\u001b[0m"), shown);
+    assert.ok(shown.includes("\r\u001b[K[50 %: Importing]"), shown);
+    assert.match(shown, /Success: Round 1: q1,q2/);
+    for (const [keys, expected] of [
+      ["\u0003", 130],
+      ["\u0004", 10],
+    ] as const) {
+      const closed = await onTerminal(line, [[/Name: $/, keys]]);
+      assert.equal(closed.code, expected, closed.shown);
+    }
   });
 
   it("says that a file with profiles may be read by others", async () => {
