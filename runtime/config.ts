@@ -192,7 +192,7 @@ const definitions = {
     flag: "outbound-networks",
     value: "networks",
     description:
-      "Private networks in which addresses may be that authors name, such as those of apps, separated by commas (10.1.0.0/16)",
+      "Private networks in which addresses of apps, files and backends of workflows may be, separated by commas (10.1.0.0/16)",
     otherwise: "none; in a demo this machine",
     schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
   }),

@@ -13,7 +13,9 @@ export {
   type OutboundAnswer,
   OutboundError,
   type OutboundFault,
+  type OutboundPost,
+  type OutboundReply,
   type OutboundRequest,
 } from "../../lib/outbound/outbound.ts";
-export { createOutbound, type OutboundOptions } from "./get.ts";
+export { createOutbound, type OutboundOptions } from "./outbound.ts";
 export type { HostAddress, Resolve } from "./targets.ts";

@@ -12,8 +12,10 @@ import type { HostAddress } from "./targets.ts";
 export interface PinnedRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent with POST. @default none: GET on a connection of its own */
+  /** Sent with POST. @default none: GET */
   readonly body?: string;
+  /** Gives the request a connection of its own, as a pooled one may lead where the request must not. @default false */
+  readonly isAlone?: boolean;
   /** The resolved addresses of the host; no other is connected to, even if the name changes meanwhile. */
   readonly addresses: readonly [HostAddress, ...HostAddress[]];
   readonly signal: AbortSignal;
@@ -30,6 +32,7 @@ export async function sendPinned({
   body,
   addresses,
   signal,
+  isAlone = false,
 }: PinnedRequest): Promise<IncomingMessage> {
   return await new Promise((resolve, reject) => {
     const send = url.protocol === "https:" ? requestOverHttps : requestOverHttp;
@@ -38,8 +41,7 @@ export async function sendPinned({
       method: bytes === null ? "GET" : "POST",
       headers: bytes === null ? headers : { ...headers, "content-length": String(bytes.length) },
       signal,
-      // A pooled connection may lead where a GET must not.
-      ...(bytes === null ? { agent: false } : {}),
+      ...(isAlone ? { agent: false } : {}),
       lookup: (_hostname, options, found) => {
         if (options.all === true) found(null, [...addresses]);
         else found(null, addresses[0].address, addresses[0].family);

@@ -60,5 +60,5 @@ export {
   type Role,
   roles,
 } from "./resource.ts";
-export { type Field, fileName, plainObject, uuidText } from "./schemas.ts";
+export { type Field, fileName, jsonObject, plainObject, uuidText } from "./schemas.ts";
 export { definitionOf, resources } from "./table.ts";

@@ -6,7 +6,7 @@
 
 import { type ResourceType, resources } from "../authoring/mod.ts";
 import { type AnyRoute, type Guard, route } from "../http/mod.ts";
-import type { Author } from "./access/authors.ts";
+import type { Author } from "./access/author.ts";
 import type { Draft } from "./draft.ts";
 import { homePartition } from "./entity.ts";
 import {

@@ -36,9 +36,11 @@ import { resourceRoutes } from "./routes.ts";
 import type { ControlServices, Kinds } from "./services.ts";
 import { stagedTask } from "./staged.ts";
 import { ControlWork } from "./work.ts";
+import { dispatchRoute } from "./workflows/dispatch_route.ts";
 import { Writer } from "./write.ts";
 
-export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
+export type { Author, AuthorUser, TokenInfo } from "./access/author.ts";
+export type { Authors } from "./access/authors.ts";
 export type { LoginServices } from "./access/sessions.ts";
 
 /** Options of {@linkcode createControl}, which a platform gives. */
@@ -132,6 +134,7 @@ export function createControl(options: ControlOptions): Control {
       ...appRoutes(context),
       ...assetRoutes({ ...context, files, kind: assets }),
       operationsRoute(context),
+      dispatchRoute(context),
       cloneRoute(events, context),
     ].map(withStrictQuery),
   };

@@ -7,7 +7,7 @@
 import { type ResourceType, resources } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
-import type { Author } from "./access/authors.ts";
+import type { Author } from "./access/author.ts";
 import { type Draft, runDraft } from "./draft.ts";
 import { type Home, homePartition } from "./entity.ts";
 import { readExactPage } from "./exact_pages.ts";

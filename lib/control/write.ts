@@ -11,7 +11,7 @@ import { type HomeKind, isRoleAtLeast, type Role } from "../authoring/mod.ts";
 import { isSameHome } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { matchesTag } from "../http/mod.ts";
-import type { Author } from "./access/authors.ts";
+import type { Author } from "./access/author.ts";
 import { recordChanges } from "./audit.ts";
 import { type Draft, runDraft, together } from "./draft.ts";
 import { type Attributes, type Entity, type Home, homePartition, platformHome } from "./entity.ts";

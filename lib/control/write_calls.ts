@@ -10,7 +10,7 @@ import type { RandomBytes } from "../auth/mod.ts";
 import type { Resource, ResourceType } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type Guard, jsonApiMediaType, type Reply } from "../http/mod.ts";
-import type { Author } from "./access/authors.ts";
+import type { Author } from "./access/author.ts";
 import type { Home } from "./entity.ts";
 import { type AuthorCall, answer } from "./jsonapi/calls.ts";
 import type { ResourceObject as Answered } from "./jsonapi/documents.ts";

@@ -54,6 +54,7 @@ export type ErrorCode =
   | "internal_error"
   | "provider_error"
   | "provider_unavailable"
+  | "provider_timeout"
   | "busy"
   | "storage_unavailable"
   | "outcome_unknown";

@@ -27,6 +27,25 @@ export interface OutboundAnswer {
   readonly body: ReadableStream<Uint8Array>;
 }
 
+/** A document to post. */
+export interface OutboundPost {
+  readonly url: string;
+  readonly body: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Time in ms in which the last byte of the answer must have arrived. */
+  readonly msMax: number;
+  /** Longest answer, in bytes. */
+  readonly bytesMax: number;
+}
+
+/** The answer to a posted document. No other header fields of it are kept. */
+export interface OutboundReply extends Pick<OutboundAnswer, "status" | "mediaType"> {
+  /** The value of `Retry-After`; null: there is none, or none that can be read. */
+  readonly retryAfterMs: number | null;
+  readonly text: string;
+}
+
 /** Reads addresses that callers name, and nothing in the platform's own network. */
 export interface Outbound {
   /**
@@ -35,6 +54,12 @@ export interface Outbound {
    * @throws {OutboundError} There is none.
    */
   get(request: OutboundRequest): Promise<OutboundAnswer>;
+  /**
+   * Posts a document and resolves with the answer, whatever its status but a redirect.
+   *
+   * @throws {OutboundError} There is none, it redirects, or its body is too long, encoded, no UTF-8 or ends early.
+   */
+  post(request: OutboundPost): Promise<OutboundReply>;
 }
 
 /** What was wrong: the form of the address, where it leads, its certificate, the way there, or the answer. */

@@ -13,7 +13,7 @@ import {
   type Permission,
   permissions,
 } from "../auth/mod.ts";
-import { type Author, type Authors, authorGuard, type Roles } from "../control/access/mod.ts";
+import { type Author, type Authors, authorGuard, type Roles, requirePerson } from "../control/access/mod.ts";
 import type { Directory, Home, Space } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain, type Guard, type GuardInput } from "../http/mod.ts";
@@ -81,7 +81,10 @@ export class BackEndGuards {
       errors: [...(guard.errors ?? []), "not_found", "forbidden"],
       authenticate: input =>
         hasAccessToken(input.request)
-          ? chain(this.#author.authenticate(input), author => admit(input, author))
+          ? chain(this.#author.authenticate(input), author => {
+              requirePerson(author, "serve in place of an API key");
+              return admit(input, author);
+            })
           : guard.authenticate(input),
     };
   }

@@ -96,7 +96,8 @@ export interface PlatformOptions {
   /** Sends the webhooks of loyalty configurations: `createWebhookSender()` of `grandstand/webhook`. @default none */
   readonly webhooks?: WebhookSender;
   /**
-   * Reads addresses that authors name, such as specifications of apps: `createOutbound()` of `grandstand/outbound`.
+   * Calls addresses that authors and operators name, such as specifications of apps and backends of workflows: `createOutbound()` of
+   * `grandstand/outbound`.
    *
    * @default they are refused
    */
@@ -212,7 +213,11 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
   mailer: withMethods("a mailer with send()", "send"),
   webhooks: withMethods("a sender with send()", "send"),
-  outbound: withMethods('a reader of addresses, such as createOutbound() of "grandstand/outbound"', "get"),
+  outbound: withMethods(
+    'a reader of addresses, such as createOutbound() of "grandstand/outbound"',
+    "get",
+    "post",
+  ),
   geo: withMethods("a reader of countries with lookup()", "lookup"),
   passwordKernels: anObject,
   signatureAlgorithm: aText,

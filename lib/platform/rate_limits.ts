@@ -79,16 +79,27 @@ export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): 
 /** Creations whose answers have a secret, which must not be stored. */
 const tellsSecret = /\/(access_tokens|api_keys|rotate|sessions|verify)$/;
 
-/** Limits the requests of each access token to the control API, and makes its POSTs and PATCHes repeatable. */
+/** What another server does, which recognises repetitions itself: a stored answer would outlive its view. */
+const isRelayed = /\/dispatch$/;
+
+/**
+ * Limits the requests of each access token to the control API, and those of each author to backends. Makes its POSTs and PATCHes
+ * repeatable.
+ */
 export function withControlLimits(
   routes: readonly AnyRoute[],
-  { control: rules }: Quotas,
+  { control: rules, workflow }: Quotas,
 ): readonly AnyRoute[] {
   const callerOf = ({ principal }: Authorized<unknown>): Caller =>
     tokenCaller(null, (principal as Author).token.id);
   const subject = (call: Authorized<unknown>): string => rateLimitSubject(callerOf(call));
+  const relayed: RateLimit<unknown> = {
+    rules: workflow,
+    subject: ({ principal }) => `workflow:user:${(principal as Author).user.id}`,
+  };
   return routes.map(route => {
     if (route.auth === open) return route;
+    if (isRelayed.test(route.path)) return workflow.length === 0 ? route : { ...route, rateLimit: relayed };
     const isRepeatable = ["POST", "PATCH"].includes(route.method) && route.body?.isStreamed !== true;
     return {
       ...route,

@@ -91,7 +91,7 @@ export interface AppAuthor {
 export async function openAuthor(
   t: TestContext,
   open: Parameters<typeof openPlatform>[0],
-  outbound?: Outbound,
+  outbound?: Outbound | null,
 ): Promise<AppAuthor> {
   const world = await openPlatform(open, outbound === undefined ? {} : { outbound });
   t.after(() => world.dispose());

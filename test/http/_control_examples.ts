@@ -93,6 +93,10 @@ export async function controlExamples(
     ["readWorkflow", [{ params: { workflowId } }]],
     ["createWorkflow", [{ body: resource("workflows", workflow) }]],
     ["changeWorkflow", [{ params: { workflowId }, body: resource("workflows", { enabled: false }) }]],
+    [
+      "dispatchWorkflow",
+      [{ params: { workflowId }, body: { scope: { type: "events", id: ids.event }, request: {} } }],
+    ],
     ["removeWorkflow", [{ params: { workflowId } }]],
     ["createSession", [{ body: resource("sessions", { email: "editor@example.com" }) }]],
     ["verifySession", [{ params: { sessionId }, body: resource("sessions", { code }) }]],

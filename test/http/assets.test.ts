@@ -383,6 +383,7 @@ describeOnEveryStore("assets", open => {
           const common = { url, mediaType: "text/html", bytes: null };
           return { ...common, status: body === undefined ? 404 : 200, body: body ?? new Blob([]).stream() };
         },
+        post: () => assert.fail("Nothing is posted"),
       },
     });
     t.after(() => world.dispose());

@@ -130,7 +130,7 @@ describeOnStores("apps", open => {
   });
 
   it("refuses every address but the catalogue's where nothing reads them", async t => {
-    const { addApp } = await openAuthor(t, open);
+    const { addApp } = await openAuthor(t, open, null);
     const refused = await addApp("https://apps.example/spec.json");
     assert.equal(refused.status, 422);
     assert.match(refused.json.errors[0].detail, /catalogue/);

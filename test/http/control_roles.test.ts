@@ -29,7 +29,7 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
   makeOperations: "anybody",
 };
 /** Routes without the parameter `dry_run`. */
-const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset"]);
+const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset", "dispatchWorkflow"]);
 
 /** Types whose examples are in the project, and the answers to somebody with the role. */
 const inProjects: ReadonlySet<string> = new Set([
@@ -58,6 +58,8 @@ function neededBy({
   method,
   path,
 }: Operation): { readonly role: string; readonly type: ResourceType } | null {
+  // Workflows are the platform's; the role counts where one runs.
+  if (id === "dispatchWorkflow") return { role: "viewer", type: "events" };
   const known = special[id];
   const [, first = "", , last] = /^\/api\/v2\/(\w+)(\/\{\w+\})?(?:\/(\w+))?/.exec(path) ?? [];
   const found =

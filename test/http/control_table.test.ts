@@ -26,6 +26,7 @@ const specialRows = [
   "GET /spaces/{}/media_types",
   "GET /spaces/{}/uploaders",
   "POST /apps/validate_spec_url",
+  "POST /workflows/{}/dispatch",
   "PATCH /projects/{}/relationships/app",
   "GET /apps/catalogue/1.0.0/spec.json",
   "GET /apps/catalogue/1.0.0/elements.json",
@@ -40,6 +41,7 @@ const specialSchemas = [
   ...["MediaTypesInUse", "Uploaders"],
   ...["NewSpecChecks", "SpecChecks", "SpecChecksDocument", "AppOfProject", "AppMoveDocument"],
   ...["CatalogueSpec", "CatalogueElements"],
+  ...["WorkflowDispatch", "WorkflowView"],
 ];
 
 /** Components of every area. */

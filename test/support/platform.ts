@@ -6,6 +6,7 @@ import { createControl } from "../../lib/control/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { ExternalIds } from "../../lib/identity/external_ids.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
+import { type Outbound, OutboundError } from "../../lib/outbound/outbound.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { TestIssuer } from "./issuer.ts";
@@ -34,6 +35,17 @@ export const testSecret: MasterSecret = new MasterSecret(
 
 /** Seals the external ids of users that tests store. */
 export const externalIds: ExternalIds = new ExternalIds(testSecret);
+
+/** A network in which every backend of a workflow has ended its dialogue, and that has nothing to read. */
+const emptyBackends: Outbound = {
+  get: () => Promise.reject(new OutboundError("connection", "there is no such server")),
+  post: async () => ({
+    status: 200,
+    mediaType: "application/json",
+    retryAfterMs: null,
+    text: '{"blocks":[]}',
+  }),
+};
 
 /** More exports than any test begins: none completes while the clock stands still. */
 export const openTestExportsMax = 10_000;
@@ -255,9 +267,12 @@ export async function openPlatform(
   {
     seed: document = seed,
     startAt,
+    outbound = emptyBackends,
     ...options
-  }: Partial<PlatformOptions> & {
+  }: Omit<Partial<PlatformOptions>, "outbound"> & {
     readonly seed?: Seed;
+    /** Null: the platform calls no other servers. */
+    readonly outbound?: Outbound | null;
     /** Unix ms. */
     readonly startAt?: number;
   } = {},
@@ -276,6 +291,7 @@ export async function openPlatform(
     clock: clock.now,
     defaultSpaceId: ids.space,
     blobs: createMemoryBlobs(),
+    ...(outbound === null ? {} : { outbound }),
     control: createControl,
     ...options,
     http: { inspect: replySchemas.inspect, ...options.http },

@@ -75,6 +75,11 @@ export const accessTokens = resource({
   write: "viewer",
   attributes: {
     name: attribute(line(1, 100), "What it is for", { write: "create", required: true }),
+    kind: attribute(
+      v.picklist(["access", "dialogue"]),
+      "`dialogue`: for the backend of a workflow, for ten minutes at most",
+      { write: "create", default: "access" },
+    ),
     role_cap: attribute(grantedRole, "The most that it may do, whatever its owner may", {
       write: "create",
       nullable: true,
@@ -145,9 +150,9 @@ export const workflows = resource({
       v.pipe(
         v.string(),
         v.maxLength(2_048),
-        v.regex(/^https?:\/\/[^\s]+$/, "Expected an http or https address"),
+        v.regex(/^https?:\/\/[^\s@]+$/, "Expected an http or https address without a user name"),
       ),
-      "Address that takes the requests",
+      "Address that takes the requests: https, or http in networks that the deployment allows",
       { required: true },
     ),
     availability: attribute(

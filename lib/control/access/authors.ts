@@ -10,12 +10,11 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { base64url, constantTimeEqual, keyedTag, uuid } from "../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
-import type { Role } from "../../authoring/mod.ts";
 import { Cache } from "../../background/mod.ts";
-import type { Home } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { normaliseEmail } from "../../identity/mod.ts";
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
+import type { Author, AuthorUser, NewToken, TokenInfo } from "./author.ts";
 
 /** Age in ms from which a token is read again. */
 const ageMsMax = 900;
@@ -30,53 +29,6 @@ const userKey = "user";
 const tokensKey = "tokens";
 const tokenKey = "token";
 const organisationsKey = "organisations";
-
-/** A person who authors. */
-export interface AuthorUser {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly systemRole: "user" | "operator";
-  /** Unix seconds. */
-  readonly created: number;
-}
-
-/** A place where a token works, with everything below. */
-export type TokenScope = Home;
-
-/** A token without its secret. Times are Unix seconds. */
-export interface TokenInfo {
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-  /** The beginning of its text. */
-  readonly prefix: string;
-  /** The most that it may do; null: whatever its owner may. */
-  readonly roleCap: Role | null;
-  /** Where it works; null: everywhere. */
-  readonly scopes: readonly TokenScope[] | null;
-  readonly created: number;
-  readonly expires: number;
-  /** True for the token of a login, of which the oldest ends where a user has too many tokens. */
-  readonly isLogin?: boolean;
-}
-
-/** A token to create. */
-interface NewToken {
-  readonly userId: string;
-  readonly name: string;
-  readonly roleCap?: Role | null;
-  readonly scopes?: readonly TokenScope[] | null;
-  /** Unix seconds. @default a year from now */
-  readonly expires?: number | null;
-  readonly isLogin?: boolean;
-}
-
-/** The caller of a request: a person by one of their tokens. */
-export interface Author {
-  readonly user: AuthorUser;
-  readonly token: TokenInfo;
-}
 
 interface StoredToken extends TokenInfo {
   readonly tag: string;
@@ -180,22 +132,24 @@ export class Authors {
     const now = Math.floor(clock() / 1_000);
     const id = bytesToHex(random(16));
     const secret = base64url(random(32));
-    const { userId, name, roleCap = null, scopes = null, isLogin = false } = wanted;
+    const { userId, name, roleCap = null, scopes = null, isLogin = false, parentId } = wanted;
     const prefix = `gst_${id.slice(0, 8)}`;
     const expires = wanted.expires ?? now + tokenSeconds;
-    const info: TokenInfo = { id, userId, name, prefix, roleCap, scopes, created: now, expires, isLogin };
-    // The list first: a crash leaves an entry without a token, and never a token that no list shows.
-    if (isLogin) await this.#endOldestLogin(userId);
-    await this.#changeTokens(userId, tokens => {
-      const live = tokens.filter(token => token.expires > now);
-      if (live.length >= tokensPerUserMax) {
-        throw new AppError(
-          "conflict",
-          `Cannot create a token as the user has ${tokensPerUserMax}: revoke one first`,
-        );
-      }
-      return [...live, info];
-    });
+    const info: TokenInfo = {
+      id,
+      userId,
+      name,
+      prefix,
+      roleCap,
+      scopes,
+      created: now,
+      expires,
+      isLogin,
+      parentId,
+    };
+    // The list first: a crash leaves an entry without a token, and never a token that no list shows. Those of dialogues are many,
+    // and end with the token that made them.
+    if (parentId === undefined) await this.#enlist(info);
     const stored: StoredToken = { ...info, tag: this.#tagOf(id, secret) };
     await store.commit(tokenPartition(id), {
       writes: [{ type: "put", key: tokenKey, value: JSON.stringify(stored), expireAt: expires * 1_000 }],
@@ -247,6 +201,18 @@ export class Authors {
     return true;
   }
 
+  async #enlist(info: TokenInfo): Promise<void> {
+    if (info.isLogin === true) await this.#endOldestLogin(info.userId);
+    await this.#changeTokens(info.userId, tokens => {
+      const live = tokens.filter(({ expires }) => expires > info.created);
+      if (live.length < tokensPerUserMax) return [...live, info];
+      throw new AppError(
+        "conflict",
+        `Cannot create a token as the user has ${tokensPerUserMax}: revoke one first`,
+      );
+    });
+  }
+
   /** Makes room for the token of another login. */
   async #endOldestLogin(userId: string): Promise<void> {
     const live = await this.tokens(userId);
@@ -278,9 +244,19 @@ export class Authors {
     ]);
     if (stored === null) return null;
     const { tag, ...token } = JSON.parse(stored.value) as StoredToken;
-    const user = known ?? (await this.user(token.userId));
+    const [user, isLive] = await Promise.all([
+      known ?? this.user(token.userId),
+      this.#isLive(token.parentId),
+    ]);
     this.#owners.set(id, token.userId);
-    return user === null ? null : { user, token, tag };
+    return user === null || !isLive ? null : { user, token, tag };
+  }
+
+  /** Tests if there is a token, where a token depends on another one. */
+  async #isLive(id: string | undefined): Promise<boolean> {
+    if (id === undefined) return true;
+    const [stored] = await this.#options.store.read(tokenPartition(id), [{ type: "record", key: tokenKey }]);
+    return stored !== null;
   }
 
   #check(author: CachedAuthor | null, id: string, secret: string): Author {

@@ -2,7 +2,8 @@
 
 import { bearerToken } from "../../auth/mod.ts";
 import type { Guard } from "../../http/mod.ts";
-import type { Author, Authors } from "./authors.ts";
+import type { Author } from "./author.ts";
+import type { Authors } from "./authors.ts";
 
 const schemes = {
   accessToken: {

@@ -4,6 +4,7 @@
  * @module
  */
 
-export { type Author, Authors, type AuthorUser, type TokenInfo } from "./authors.ts";
+export { type Author, type AuthorUser, requirePerson, type TokenInfo } from "./author.ts";
+export { Authors } from "./authors.ts";
 export { authorGuard } from "./guard.ts";
 export { Roles } from "./roles.ts";

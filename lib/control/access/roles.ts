@@ -11,7 +11,7 @@ import { type Directory, directoryPartition, isSameHome } from "../../directory/
 import { AppError } from "../../errors/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { Home } from "../entity.ts";
-import type { Author } from "./authors.ts";
+import type { Author } from "./author.ts";
 
 /** The record of an organisation that has its grants. */
 export const grantsKey = "roles";

@@ -11,11 +11,19 @@ import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route 
 import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/calls.ts";
 import { readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
-import { notFound } from "../kind.ts";
+import { badAttribute, type Identifier, notFound } from "../kind.ts";
 import { homeNamed } from "../kinds/people.ts";
 import type { ControlServices } from "../services.ts";
 import { newObjectOf } from "../write_calls.ts";
-import type { Author, AuthorUser, TokenInfo, TokenScope } from "./authors.ts";
+import {
+  type Author,
+  type AuthorUser,
+  kindOf,
+  requirePerson,
+  type TokenInfo,
+  type TokenScope,
+} from "./author.ts";
+import { createDialogueToken, dialogueSecondsMax } from "./dialogue_tokens.ts";
 
 /** Dependencies of these routes. */
 interface AccessRoutesContext {
@@ -108,7 +116,10 @@ function listTokensRoute({ services, author }: AccessRoutesContext): AnyRoute {
     description: "Lists the live tokens of the caller, oldest first, without their secrets.",
     auth: author,
     responses: { 200: { description: "The tokens", schema: listSchema(tokens) } },
-    handle: async ({ principal: { user } }) => {
+    errors: ["forbidden"],
+    handle: async ({ principal }) => {
+      requirePerson(principal, "list tokens");
+      const { user } = principal;
       const data = (await services.authors.tokens(user.id)).map(token => tokenObject(token));
       return json(200, {
         data,
@@ -126,7 +137,7 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
     operation: "createAccessToken",
     summary: "Create an access token",
     description:
-      "Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request.",
+      "Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request. A token of the kind `dialogue` is for the backend of a workflow: it has one scope and the caller's role there at most, ends after ten minutes or with the token of the request, is in no list, and cannot create, list or revoke tokens, grant roles, dispatch, or serve in place of an API key.",
     auth: author,
     body: {
       schema: ResourceBody,
@@ -135,33 +146,48 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
       example: { data: { type: "access_tokens", attributes: { name: "Pipeline", role_cap: "creator" } } },
     },
     responses: { 201: { description: "The token", schema: documentSchema(tokens) } },
-    errors: ["unprocessable", "forbidden", "conflict"],
+    errors: ["unprocessable", "forbidden", "conflict", "not_found"],
     handle: async call => {
       const { principal } = call;
+      requirePerson(principal, "create a token");
       const { attributes } = readInput(newObjectOf(call as AuthorCall, tokens.type), {
         resource: tokens,
         isNew: true,
         role: "admin",
         pointer: "/data",
       });
-      const { user, token } = principal;
-      if (token.roleCap !== null || token.scopes !== null) {
-        throw new AppError("forbidden", "Cannot create a token with one that is limited itself: log in");
-      }
-      const scopes = attributes.scopes as
-        | readonly { readonly type: "organisations" | "spaces" | "projects"; readonly id: string }[]
-        | null
-        | undefined;
-      const created = await services.authors.createToken({
-        userId: user.id,
+      const wanted = {
         name: String(attributes.name),
         roleCap: (attributes.role_cap ?? null) as TokenInfo["roleCap"],
-        scopes: scopes?.map((scope): TokenScope => homeNamed(scope)) ?? null,
+        scopes: ((attributes.scopes ?? null) as readonly Identifier[] | null)?.map(homeNamed) ?? null,
         expires: (attributes.expires_at ?? null) as number | null,
-      });
+      };
+      const created = await (attributes.kind === "dialogue"
+        ? createDialogueToken(services, principal, { ...wanted, scope: oneScopeOf(wanted, services.clock()) })
+        : services.authors.createToken({ ...wanted, userId: lastingOf(principal).id }));
       return json(201, { data: tokenObject(created) }) as never;
     },
   });
+}
+
+/** Returns the user of a token that may make one as lasting as itself. */
+function lastingOf({ user, token }: Author): AuthorUser {
+  if (token.roleCap === null && token.scopes === null) return user;
+  throw new AppError("forbidden", "Cannot create a token with one that is limited itself: log in");
+}
+
+/** Returns the scope of a dialogue. */
+function oneScopeOf(
+  { scopes, expires }: { readonly scopes: readonly TokenScope[] | null; readonly expires: number | null },
+  now: number,
+): TokenScope {
+  const [scope, ...others] = scopes ?? [];
+  const input = { pointer: "/data" };
+  if (scope === undefined || others.length > 0)
+    throw badAttribute(input, "scopes", "Expected one scope, as the token is for a dialogue");
+  if ((expires ?? 0) > Math.floor(now / 1_000) + dialogueSecondsMax)
+    throw badAttribute(input, "expires_at", `Expected at most ${dialogueSecondsMax} seconds from now`);
+  return scope;
 }
 
 function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
@@ -176,8 +202,10 @@ function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
       accessTokenId: v.pipe(v.string(), v.description("Id of the token"), v.maxLength(100)),
     }),
     responses: { 204: { description: "It is revoked" } },
-    errors: ["not_found"],
-    handle: async ({ principal: { user }, params }) => {
+    errors: ["not_found", "forbidden"],
+    handle: async ({ principal, params }) => {
+      requirePerson(principal, "revoke a token");
+      const { user } = principal;
       if (!(await services.authors.revokeToken(user.id, params.accessTokenId))) throw notFound(tokens.noun);
       return empty();
     },
@@ -187,11 +215,13 @@ function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
 /** Returns a token as a resource object. */
 export function tokenObject(info: TokenInfo & { readonly token?: string }) {
   const { id, name, prefix, roleCap, scopes, created, expires, token } = info;
+  const kind = kindOf(info);
   return {
     type: "access_tokens",
     id,
     attributes: {
       name,
+      kind,
       prefix,
       role_cap: roleCap,
       scopes: scopes?.map(scope => ({ type: `${scope.kind}s`, id: scope.id })) ?? null,

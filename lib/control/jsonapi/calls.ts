@@ -9,7 +9,7 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { definitionOf, type Resource, type ResourceType } from "../../authoring/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
 import { type Call, jsonApiMediaType, type Reply } from "../../http/mod.ts";
-import type { Author } from "../access/authors.ts";
+import type { Author } from "../access/author.ts";
 import type { ControlServices } from "../services.ts";
 import type { Document } from "./documents.ts";
 import { pascal } from "./schemas.ts";

@@ -2,6 +2,7 @@
 
 import { resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { requirePerson } from "../access/author.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, type Home, platformHome } from "../entity.ts";
@@ -84,14 +85,16 @@ export function scopeRoleKind(services: ControlServices): Kind {
       requireAdmin(list, [...list.filter(({ id }) => id !== entity.id), grantOf(next)]);
       return next;
     },
-    removed(entity, draft) {
+    removed(entity, draft, { author }) {
+      requirePerson(author, "take a role away");
       const { list } = grantsOf(draft);
       requireAdmin(
         list,
         list.filter(({ id }) => id !== entity.id),
       );
     },
-    async before({ isNew, input, isDry, organisationId }) {
+    async before({ isNew, input, isDry, author, organisationId }) {
+      requirePerson(author, "grant a role");
       if (!isNew) return undefined;
       const email = String(input.attributes.email);
       const user = await (isDry ? services.authors.find(email) : services.authors.findOrCreate(email));

@@ -20,7 +20,7 @@ import {
   type Store,
   storageLimits,
 } from "../../storage/mod.ts";
-import type { Author } from "../access/authors.ts";
+import type { Author } from "../access/author.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { type Entity, type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
 import { type BeforeChange, type Kind, ownRecords, type Started } from "../kind.ts";

@@ -62,6 +62,7 @@ export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
   internal_error: { status: 500, title: "Internal error", retryable: true },
   provider_error: { status: 502, title: "Provider error", retryable: true },
   provider_unavailable: { status: 503, title: "Provider unavailable", retryable: true },
+  provider_timeout: { status: 504, title: "Provider too slow", retryable: true },
   busy: { status: 503, title: "Busy", retryable: true },
   storage_unavailable: { status: 503, title: "Storage unavailable", retryable: true },
   outcome_unknown: { status: 503, title: "Outcome unknown", retryable: true },

@@ -20,14 +20,16 @@ export type QuotaName =
   | "signUpAnonymous"
   | "signUpEmail"
   | "loginNetwork"
-  | "control";
+  | "control"
+  | "workflow";
 
 /** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
 export interface RatePolicy extends LimitRule {
   /**
    * `user`: requests of a user to the audience API; `key`: those of an API key; `loyaltyAction`: the actions that a user
    * reports; `failure`: wrong credentials from the network of a client; `signUp…`: registrations from it; `loginNetwork`:
-   * logins from it on devices that their accounts do not know; `control`: requests of an access token to the control API.
+   * logins from it on devices that their accounts do not know; `control`: requests of an access token to the control API;
+   * `workflow`: requests of an author to the backends of workflows.
    */
   readonly quota: QuotaName;
   readonly isOn: boolean;
@@ -48,7 +50,8 @@ export type RatePolicyName =
   | "sign-up-email"
   | "login-network"
   | "control"
-  | "control-strict";
+  | "control-strict"
+  | "workflow";
 
 /** The policies. A quota with several of them that are on has to pass each. */
 export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
@@ -77,6 +80,8 @@ export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
   // 120 at once, then 20 a second.
   control: { quota: "control", name: "control", limit: 120, windowMs: 6 * secondMs, isOn: true },
   "control-strict": { quota: "control", name: "strict", limit: 15, windowMs: secondMs, isOn: false },
+  // 5 a second, and room for a dialogue that goes on by itself.
+  workflow: { quota: "workflow", name: "workflow", limit: 10, windowMs: 2 * secondMs, isOn: true },
 };
 
 /** Every name of a policy, in the order in which documents list them. */
@@ -113,6 +118,7 @@ export function resolveRateLimits(limits: RateLimits = {}): Quotas {
     signUpEmail: rulesOf("signUpEmail"),
     loginNetwork: rulesOf("loginNetwork"),
     control: rulesOf("control"),
+    workflow: rulesOf("workflow"),
   };
 }
 

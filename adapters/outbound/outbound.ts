@@ -1,13 +1,20 @@
 /**
- * GET of addresses that callers name.
+ * GET and POST of addresses that callers name.
  *
  * @module
  */
 
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { type Outbound, type OutboundAnswer, OutboundError } from "../../lib/outbound/outbound.ts";
+import {
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundReply,
+  readText,
+} from "../../lib/outbound/outbound.ts";
 import { codeOf, sendPinned } from "./request.ts";
+import { retryAfterMsOf } from "./retry_after.ts";
 import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";
 
 /** Most redirects that are followed, each to an address that is checked. */
@@ -52,6 +59,13 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         at = parsed(location, at);
       }
     },
+    async post({ url, headers, body, msMax, bytesMax }) {
+      const signal = timeout(msMax);
+      const at = parsed(url);
+      const plain = { ...headers, "accept-encoding": "identity" };
+      const response = await responseOf(at, { headers: plain, body, targets, signal });
+      return await replyOf(response, { at, bytesMax, signal });
+    },
   };
 }
 
@@ -67,14 +81,16 @@ function parsed(text: string, base?: URL): URL {
 
 interface Attempt {
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
   readonly targets: Targets;
   readonly signal: AbortSignal;
 }
 
-async function responseOf(url: URL, { headers, targets, signal }: Attempt): Promise<IncomingMessage> {
+async function responseOf(url: URL, { targets, ...sent }: Attempt): Promise<IncomingMessage> {
+  const { signal } = sent;
   const addresses = await withinTime(targets.addressesOf(url), signal);
   try {
-    return await sendPinned({ url, headers, addresses, signal });
+    return await sendPinned({ url, addresses, ...sent, isAlone: true });
   } catch (error) {
     const code = codeOf(error);
     if (signal.aborted) throw new OutboundError("time", "there was no answer in time");
@@ -98,4 +114,24 @@ function answerOf(response: IncomingMessage, url: URL): OutboundAnswer {
     bytes: length === undefined ? null : Number(length),
     body: Readable.toWeb(response) as ReadableStream<Uint8Array>,
   };
+}
+
+interface Posted {
+  readonly at: URL;
+  readonly bytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+async function replyOf(response: IncomingMessage, { at, bytesMax, signal }: Posted): Promise<OutboundReply> {
+  const answer = answerOf(response, at);
+  const { status, mediaType } = answer;
+  if (redirects.has(status)) {
+    response.destroy();
+    throw new OutboundError("redirects", "it redirects, which is not followed");
+  }
+  const text = await readText(answer, bytesMax).catch((error: unknown) => {
+    throw signal.aborted ? new OutboundError("time", "the body did not arrive in time") : error;
+  });
+  const retryAfterMs = retryAfterMsOf(response.headers["retry-after"] ?? null, Date.now());
+  return { status, mediaType, retryAfterMs, text };
 }

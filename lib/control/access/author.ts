@@ -1,0 +1,81 @@
+/**
+ * Who calls: a person by one of their tokens.
+ *
+ * @module
+ */
+
+import type { Role } from "../../authoring/mod.ts";
+import type { Home } from "../../directory/mod.ts";
+import { AppError } from "../../errors/mod.ts";
+
+/** A person who authors. */
+export interface AuthorUser {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly systemRole: "user" | "operator";
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+/** A place where a token works, with everything below. */
+export type TokenScope = Home;
+
+/** A token without its secret. Times are Unix seconds. */
+export interface TokenInfo {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  /** The beginning of its text. */
+  readonly prefix: string;
+  /** The most that it may do; null: whatever its owner may. */
+  readonly roleCap: Role | null;
+  /** Where it works; null: everywhere. */
+  readonly scopes: readonly TokenScope[] | null;
+  readonly created: number;
+  readonly expires: number;
+  /** True for the token of a login, of which the oldest ends where a user has too many tokens. */
+  readonly isLogin?: boolean;
+  /** Id of the token that the token of a dialogue was made with, and ends with. @default none: it is the token of a person */
+  readonly parentId?: string | undefined;
+}
+
+/** A token to create. */
+export interface NewToken {
+  readonly userId: string;
+  readonly name: string;
+  readonly roleCap?: Role | null;
+  readonly scopes?: readonly TokenScope[] | null;
+  /** Unix seconds. @default a year from now */
+  readonly expires?: number | null;
+  readonly isLogin?: boolean;
+  /** Id of the token that makes one for a dialogue, which no list has. */
+  readonly parentId?: string | undefined;
+}
+
+/** The caller of a request: a person by one of their tokens. */
+export interface Author {
+  readonly user: AuthorUser;
+  readonly token: TokenInfo;
+}
+
+/** The kinds of tokens: those of persons, and those that backends of workflows get for one dialogue. */
+export type TokenKind = "access" | "dialogue";
+
+/** Returns the kind of a token. */
+export function kindOf({ parentId }: TokenInfo): TokenKind {
+  return parentId === undefined ? "access" : "dialogue";
+}
+
+/**
+ * Refuses the tokens of dialogues, for what would outlive them or lead out of them.
+ *
+ * @throws {AppError} `forbidden`
+ */
+export function requirePerson({ token }: Author, act: string): void {
+  if (kindOf(token) === "access") return;
+  throw new AppError(
+    "forbidden",
+    `Cannot ${act} with the token of a dialogue: it works for one dialogue only`,
+  );
+}
