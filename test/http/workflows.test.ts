@@ -374,7 +374,11 @@ describeOnStores("the relay of workflows", open => {
   });
 
   it("registers addresses that name no user", async () => {
-    for (const endpoint_url of ["https://a:b@workflows.example/", "ftp://workflows.example/", "workflows.example"]) {
+    for (const endpoint_url of [
+      "https://a:b@workflows.example/",
+      "ftp://workflows.example/",
+      "workflows.example",
+    ]) {
       const made = { name: "Line-up", endpoint_url, availability: ["event"] };
       const body = resource("workflows", made);
       const refused = await world.call("/api/v2/workflows", { headers: operator, body });

@@ -150,7 +150,10 @@ export const workflows = resource({
       v.pipe(
         v.string(),
         v.maxLength(2_048),
-        v.regex(/^https?:\/\/[^\s@]+$/, "Expected an http or https address without a user name"),
+        v.regex(
+          /^https?:\/\/[^\s@/?#]+([/?#]\S*)?$/,
+          "Expected an http or https address without a user name",
+        ),
       ),
       "Address that takes the requests: https, or http in networks that the deployment allows",
       { required: true },

@@ -38,7 +38,7 @@ async function directBackend(
 ): Promise<Backend> {
   const { context: ids, home } = await readDialogueScope(api, target);
   const createToken = async (): Promise<string> =>
-    String((await createDialogueToken(api, home, context.clock())).attributes.token);
+    String((await createDialogueToken(api, home)).attributes.token);
   let token = await createToken();
   return {
     context: { baseURL: api.url, ...ids },

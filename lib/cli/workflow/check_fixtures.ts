@@ -70,7 +70,7 @@ async function openPlatformOfProfile(
   const { context: ids, home } = await readDialogueScope(api, target);
   await context.confirm(`Press the action of the backend dozens of times in the ${target.kind} ${target.id}`);
   const apis = [api, ...(other === undefined ? [] : [ControlApi.with(other, context)])];
-  const tokens = await Promise.all(apis.map(each => createDialogueToken(each, home, context.clock())));
+  const tokens = await Promise.all(apis.map(each => createDialogueToken(each, home)));
   const [own = "", colleague] = tokens.map(({ attributes }) => String(attributes.token));
   let requests = 0;
   const foreign = await context.serve(0, async () => {

@@ -6,9 +6,6 @@ import { CliError, exits } from "../frame/errors.ts";
 import { kinds, type Target } from "../frame/kinds.ts";
 import { documentOf, type Identifier, pathOf, type ResourceObject } from "../frame/resources.ts";
 
-/** Life of a token for a backend, in seconds. */
-const tokenSeconds = 600;
-
 /** Where a dialogue runs. */
 export interface DialogueScope {
   /** The ids, from the organisation down. */
@@ -37,16 +34,7 @@ export async function readDialogueScope(api: ControlApi, target: Target): Promis
 }
 
 /** Creates the token that a backend gets: it works in one place for ten minutes. @throws {CliError} The server refused. */
-export async function createDialogueToken(
-  api: ControlApi,
-  home: Identifier,
-  now: number,
-): Promise<ResourceObject> {
-  const attributes = {
-    name: "Dialogue",
-    scopes: [home],
-    expires_at: Math.floor(now / 1_000) + tokenSeconds,
-  };
-  const document = documentOf("access_tokens", attributes);
+export async function createDialogueToken(api: ControlApi, home: Identifier): Promise<ResourceObject> {
+  const document = documentOf("access_tokens", { name: "Dialogue", kind: "dialogue", scopes: [home] });
   return (await api.write("POST", "/access_tokens", { within: null, document })).data;
 }

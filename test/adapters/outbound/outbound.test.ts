@@ -13,6 +13,12 @@ import {
 } from "../../../adapters/outbound/mod.ts";
 import { readText } from "../../../lib/outbound/outbound.ts";
 
+const posted = {
+  body: '{"é":1}',
+  headers: { "content-type": "application/json", "user-agent": "Test/1.0", "accept-encoding": "gzip" },
+  msMax: 10_000,
+  bytesMax: 100_000,
+};
 const request = { accept: "application/json", userAgent: "Test/1.0", msMax: 10_000 };
 
 describe("reading addresses", { timeout: 30_000 }, () => {
@@ -75,12 +81,20 @@ describe("reading addresses", { timeout: 30_000 }, () => {
     for (const address of addresses) {
       const host = address.includes(":") ? `[${address}]` : address;
       await fails(createOutbound().get({ ...request, url: `https://${host}/spec.json` }), "address");
+      await fails(createOutbound().post({ ...posted, url: `https://${host}/` }), "address");
       const named = createOutbound({ resolve: resolvedTo("93.184.215.14", address) });
       await fails(named.get({ ...request, url: "https://apps.example/spec.json" }), "address");
+      await fails(named.post({ ...posted, url: "https://apps.example/" }), "address");
     }
     for (const host of ["2130706433", "0x7f.1", "localhost", "017700000001"]) {
       await fails(createOutbound().get({ ...request, url: `https://${host}/` }), "address");
+      await fails(createOutbound().post({ ...posted, url: `https://${host}/` }), "address");
     }
+    await fails(createOutbound().post({ ...posted, url: `${base}/` }), "address");
+    await fails(
+      here({ resolve: resolvedTo("93.184.215.14") }).post({ ...posted, url: "http://apps.example/" }),
+      "address",
+    );
     await fails(createOutbound().get({ ...request, url: `${base}/` }), "address");
     await fails(
       here({ resolve: resolvedTo("93.184.215.14") }).get({ ...request, url: "http://apps.example/" }),
@@ -93,6 +107,7 @@ describe("reading addresses", { timeout: 30_000 }, () => {
       "https://a:b@apps.example/",
     ]) {
       await fails(here().get({ ...request, url }), "url");
+      await fails(here().post({ ...posted, url }), "url");
     }
     assert.equal(received.length, 0);
   });
@@ -110,6 +125,75 @@ describe("reading addresses", { timeout: 30_000 }, () => {
     // The next request does not use the connection of the first one.
     await fails(here({ resolve }).get({ ...request, url }), "address");
     assert.equal(received.length, 1);
+  });
+
+  it("posts over a connection of its own to the checked address", async () => {
+    let asked = 0;
+    const resolve = async (): Promise<HostAddress[]> => {
+      asked += 1;
+      return [{ address: asked === 1 ? "127.0.0.1" : "10.0.0.1", family: 4 }];
+    };
+    let body = "";
+    answer = response => {
+      const { headers, method } = received[0] ?? assert.fail();
+      body = `${method} ${headers["content-length"]} ${headers["user-agent"]} ${headers["accept-encoding"]}`;
+      response.writeHead(429, {
+        "content-type": "application/problem+json; x",
+        "retry-after": "5",
+        "set-cookie": "a=b",
+      });
+      response.end(body);
+    };
+    const outbound = here({ resolve });
+    const url = base.replace("127.0.0.1", "rebinding.invalid");
+    assert.deepEqual(await outbound.post({ ...posted, url }), {
+      status: 429,
+      mediaType: "application/problem+json",
+      retryAfterMs: 5_000,
+      text: body,
+    });
+    assert.equal(body, "POST 8 Test/1.0 identity");
+    await fails(outbound.post({ ...posted, url }), "address");
+    assert.equal(received.length, 1);
+  });
+
+  it("follows no redirect of a post, and ends its long, slow, encoded and broken answers", async () => {
+    for (const status of [301, 302, 303, 307, 308]) {
+      answer = response => response.writeHead(status, { location: `${base}/other` }).end();
+      await fails(here().post({ ...posted, url: base }), "redirects");
+    }
+    assert.equal(received.length, 5);
+    const closed: Promise<unknown>[] = [];
+    answer = response => {
+      closed.push(once(response, "close"));
+      const pump = (): void => {
+        while (!response.destroyed && response.write("x".repeat(1_024)));
+      };
+      response.on("drain", pump);
+      pump();
+    };
+    await fails(here().post({ ...posted, url: base }), "bytes");
+    await Promise.all(closed);
+    answer = response => response.writeHead(200, { "content-length": "2000000" }).write("x");
+    await fails(here().post({ ...posted, url: base }), "bytes");
+    answer = response => {
+      response.writeHead(200, { "content-length": "10" }).write("x");
+      setImmediate(() => response.destroy());
+    };
+    await fails(here().post({ ...posted, url: base }), "connection");
+    answer = response => response.end(Buffer.from([0xc3, 0x28]));
+    await fails(here().post({ ...posted, url: base }), "text");
+    answer = response => response.writeHead(200, { "content-encoding": "gzip" }).end();
+    await fails(here().post({ ...posted, url: base }), "text");
+    for (const begin of [() => {}, (response: ServerResponse) => response.writeHead(200).write("begun")]) {
+      const limit = new AbortController();
+      answer = response => {
+        begin(response);
+        setImmediate(() => limit.abort());
+      };
+      await fails(here({ timeout: () => limit.signal }).post({ ...posted, url: base }), "time");
+    }
+    await fails(here().post({ ...posted, url: "http://127.0.0.1:1/" }), "connection");
   });
 
   it("follows three redirects, each to a checked address", async () => {
