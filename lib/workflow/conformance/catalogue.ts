@@ -13,8 +13,8 @@ mandatory   | authentication.presses   | view                  | Presses and pol
 recommended | authentication.challenge |                       | 401 has a WWW-Authenticate header                  | Send "WWW-Authenticate: Bearer" with 401
 mandatory   | base_url.foreign         | view listener         | A control API that a request names is never asked  | Compare the whole context.baseURL with your own setting, and ask that one alone
 mandatory   | context.foreign          | view foreign          | Another organisation is 403                        | Ask GET /api/v2/projects/{id}/my_role, or /api/v2/events/{id}?include=my_role, for the role of the caller
-mandatory   | context.mixed            | view foreign          | Ids of two organisations are 403                   | Compare every id of the context with the meta.parents of my_role
-mandatory   | context.parents          | view elsewhere        | Ids that do not belong together are 403            | Compare every id of the context with the meta.parents of my_role, whatever the roles are
+mandatory   | context.mixed            | view foreign levels   | Ids of two organisations are 403                   | Compare every id of the context with the meta.parents of my_role
+mandatory   | context.parents          | view elsewhere levels | Ids that do not belong together are 403            | Compare every id of the context with the meta.parents of my_role, whatever the roles are
 mandatory   | context.ids              | view                  | Texts that are no ids are refused                  | Check that ids are UUIDs before you build a path of them
 mandatory   | dialogue.start           |                       | A context alone opens a dialogue                   | Answer a verified request without action and taskId with 200 and the first view; the control API of the check has to be that of the backend
 mandatory   | dialogue.press           | action                | The action of a view is answered with a view       | Answer with 200 and a view, also where the person has to repeat an input

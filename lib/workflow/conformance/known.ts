@@ -35,6 +35,7 @@ export function lack(need: string, { probe, opened: { view }, pressed, settled }
     payload: [countValues(view?.payload) > 0, `${first} has no payload`],
     task: [pressed?.view?.task?.state === "running", "the first action begins no task"],
     end: [settled?.view?.task?.state !== "running", "the task did not end in time"],
+    levels: [Object.keys(probe.options.user.context).length > 1, "the context has one id alone"],
     text: [inputNames(view, ["text"]).length > 0, `${first} has no text input`],
     file: [inputNames(view, ["file", "image"]).length > 0, `${first} takes no file`],
     image: [inputNames(view, ["image"]).length > 0, `${first} takes no image`],

@@ -125,8 +125,7 @@ function lowest({ context }: DialogueCaller) {
 /** Replaces one id of a context after the other. */
 async function mixed(probe: Probe, by: DialogueCaller, others: Context = {}) {
   const given = levels.filter(level => by.context[level] !== undefined && others[level] !== undefined);
-  // A context of one level alone would be the other one.
-  return await each(given.length > 1 ? given : [], async level =>
+  return await each(given, async level =>
     contextFault(probe, 403, by, { ...by.context, [level]: others[level] }),
   );
 }

@@ -39,7 +39,8 @@ const inputs = {
 describeOnEveryStore("the SDK", open => {
   for (const kind of ["a task in the process", "a task in steps"] as const) {
     it(`passes the conformance suite with ${kind}, and skips nothing`, async t => {
-      const world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl });
+      const scope = kind === "a task in steps" ? "space" : "event";
+      const world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl, scope });
       const store = await open(Date.now);
       t.after(() => store[Symbol.asyncDispose]());
       let effects = 0;
@@ -48,7 +49,7 @@ describeOnEveryStore("the SDK", open => {
         secret: "a secret of the backend, long enough to be accepted",
         store,
         control: url,
-        require: { scope: ["event"], role: "creator" },
+        require: { scope: [scope], role: "creator" },
         logger: silentLogger,
         fetch: async (address, init) => {
           const request = new Request(address, init);
