@@ -1,0 +1,327 @@
+/**
+ * Dialogues in unit tests of workflow backends.
+ *
+ * @module
+ */
+
+import {
+  canPress,
+  Dialogue,
+  type DialogueAnswer,
+  type DialogueState,
+  type DialogueTask,
+  encodeFile,
+  parseMarkup,
+  type Recording,
+  replayRecording,
+  type WorkflowRequest,
+} from "../../dialogue/mod.ts";
+import { openTestWorld, type TestEnvironment, type TestWorld, type TestWorldOptions } from "./test_world.ts";
+
+/** Polls after which `finish` gives up. */
+const pollsMax = 1_000;
+
+/** A backend under test: a workflow, or anything else that answers requests of the protocol. */
+export interface TestedBackend {
+  readonly fetch: (request: Request) => Promise<Response>;
+}
+
+type Events = Recording["events"][number];
+
+interface Sent {
+  readonly body: WorkflowRequest;
+  readonly key: string;
+}
+
+/**
+ * Opens a dialogue with a backend, over a platform in memory on which every user has a role. Nothing waits for real time: the clock
+ * moves with `poll`, `advance` and `finish`.
+ *
+ * ```ts
+ * const dialogue = await testDialogue(env => greeter(env), { openStore: createMemoryStore });
+ * await dialogue.start();
+ * dialogue.fill({ name: "Ann" });
+ * await dialogue.press("Greet");
+ * dialogue.expectText("Hello Ann");
+ * await dialogue.close();
+ * ```
+ *
+ * @throws {TypeError} What `create` throws.
+ */
+export async function testDialogue(
+  create: (environment: TestEnvironment) => TestedBackend,
+  options: TestWorldOptions,
+): Promise<TestDialogue> {
+  const world = await openTestWorld(options);
+  return new TestDialogue(world, create(world.environment), world.users[0] ?? "ann", null);
+}
+
+/** A dialogue of one user with a backend under test. */
+export class TestDialogue {
+  /** The platform that the backend asks. */
+  readonly world: TestWorld;
+  /** The last answer of the backend as it arrived. */
+  lastAnswer: DialogueAnswer | null = null;
+  readonly #backend: TestedBackend;
+  readonly #user: string;
+  readonly #dialogue: Dialogue;
+  readonly #events: Events[] = [];
+  #last: Sent | null;
+  #token: string | null = null;
+  #timer: { readonly at: number; readonly callback: () => void } | null = null;
+  #onSettled: (() => void) | null = null;
+
+  constructor(world: TestWorld, backend: TestedBackend, user: string, last: Sent | null) {
+    this.world = world;
+    this.#backend = backend;
+    this.#user = user;
+    this.#last = last;
+    this.#dialogue = new Dialogue({
+      context: world.dialogueContext,
+      send: async (body, key) => {
+        this.#last = { body, key };
+        this.lastAnswer = await this.#send(this.#last);
+        return this.lastAnswer;
+      },
+      refresh: async () => {
+        this.#token = await world.tokenOf(user);
+        return true;
+      },
+      onChange: ({ status }) => {
+        if (status !== "sending") this.#onSettled?.();
+      },
+      onEvent: event => this.#events.push(event),
+      clock: world.now,
+      timer: (ms, callback) => {
+        this.#timer = { at: world.now() + ms, callback };
+        return () => {
+          this.#timer = null;
+        };
+      },
+    });
+  }
+
+  /** The dialogue as a frontend shows it. */
+  get state(): DialogueState {
+    return this.#dialogue.state;
+  }
+
+  /** All that is shown, as lines of text without markup. */
+  get text(): string {
+    return textOf(this.state);
+  }
+
+  /** Every event so far: a recording such as `workflow run --record` writes it. */
+  get recording(): Recording {
+    return { version: 1, events: [...this.#events] };
+  }
+
+  /** Opens the dialogue, or begins it anew. */
+  async start(): Promise<void> {
+    await this.#settle(() =>
+      this.state.status === "idle" ? this.#dialogue.open() : this.#dialogue.restart(),
+    );
+  }
+
+  /**
+   * Fills inputs by name. Bytes are the contents of a file or image; null takes a value away.
+   *
+   * @throws {Error} The view has no such input, or it does not take the value.
+   */
+  fill(values: Readonly<Record<string, string | Uint8Array | null>>): void {
+    for (const [name, value] of Object.entries(values)) {
+      const names = this.state.blocks.flatMap(block => (block.type === "input" ? [block.name] : []));
+      if (!names.includes(name)) throw this.#unexpected(`an input ${name} among: ${names.join(", ")}`);
+      this.#dialogue.input(name, value instanceof Uint8Array ? encodeFile(value) : value);
+      const fault = this.state.faults[name];
+      if (fault !== undefined) throw this.#unexpected(`that ${name} takes the value: ${fault}`);
+    }
+  }
+
+  /**
+   * Presses a button by its label or action, and waits for the answer. Automatic actions follow.
+   *
+   * @throws {Error} There is no such button, or it cannot be pressed now.
+   */
+  async press(button: string): Promise<void> {
+    const { actions, seq } = this.state;
+    const action = actions.find(({ label, action_id }) => label === button || action_id === button);
+    if (action === undefined || !canPress(this.state)) throw this.#unexpected(`the button ${button}`);
+    await this.#settle(() => this.#dialogue.press(action.action_id, seq));
+  }
+
+  /** Sends the failed request again. */
+  async retry(): Promise<void> {
+    await this.#settle(() => this.#dialogue.retry());
+  }
+
+  /** Moves the clock to the next poll or repeated request, and waits for the answer. @throws {Error} None is due. */
+  async poll(): Promise<void> {
+    const timer = this.#timer;
+    if (timer === null) throw this.#unexpected("that a poll is due");
+    this.world.moveTo(timer.at);
+    this.#timer = null;
+    await this.#settle(timer.callback);
+  }
+
+  /** Moves the clock, with every poll that is due until then. */
+  async advance(ms: number): Promise<void> {
+    const until = this.world.now() + ms;
+    while (this.#timer !== null && this.#timer.at <= until) await this.poll();
+    this.world.moveTo(until);
+  }
+
+  /** Lets background work end, and polls until no task is running. @throws {Error} It never ends. */
+  async finish(): Promise<void> {
+    for (let polls = 0; this.#timer !== null; polls++) {
+      if (polls === pollsMax) throw this.#unexpected(`an end within ${pollsMax} polls`);
+      await this.world.settled();
+      await this.poll();
+    }
+  }
+
+  /** Checks that a text is shown. @throws {Error} It is not. */
+  expectText(expected: string | RegExp): void {
+    const { text } = this;
+    const isShown = typeof expected === "string" ? text.includes(expected) : expected.test(text);
+    if (!isShown) throw this.#unexpected(String(expected));
+  }
+
+  /** Checks members of the task; null: there is none. @throws {Error} They are others. */
+  expectTask(expected: Partial<DialogueTask> | null): void {
+    const { task } = this.state;
+    const entries = Object.entries(expected ?? {}) as [keyof DialogueTask, unknown][];
+    const isAsExpected =
+      (task === null) === (expected === null) && entries.every(([key, value]) => task?.[key] === value);
+    if (!isAsExpected)
+      throw this.#unexpected(`the task ${JSON.stringify(expected)}, not ${JSON.stringify(task)}`);
+  }
+
+  /** Sends the last request again under its key, as a frontend does whose answer was lost, and returns the answer. */
+  async replayLast(): Promise<DialogueAnswer> {
+    return await this.#send(this.#lastSent());
+  }
+
+  /** Sends the last request with a change under a new key, and returns the answer. The dialogue itself stays as it is. */
+  async tamper(change: (request: WorkflowRequest) => unknown): Promise<DialogueAnswer> {
+    const body = change(structuredClone(this.#lastSent().body)) as WorkflowRequest;
+    return await this.#send({ body, key: crypto.randomUUID() });
+  }
+
+  /** Returns a dialogue of another user with the same backend. Its last request is that of this dialogue, as if it was stolen. */
+  asUser(user: string): TestDialogue {
+    return new TestDialogue(this.world, this.#backend, user, this.#last);
+  }
+
+  /**
+   * Does again what a user did in a recording, and checks that the backend shows the same wherever no task was running. Ids of the
+   * recording's context stand for those of this test.
+   *
+   * @throws {Error} The backend shows something else.
+   */
+  async replay(recording: Recording): Promise<void> {
+    const states = replayRecording(recording);
+    const opened = recording.events.find(event => event.type === "open");
+    const ids = Object.entries(opened?.context ?? {});
+    const own = this.world.context as Readonly<Record<string, string>>;
+    const translated = (state: DialogueState): string =>
+      ids.reduce((text, [name, id]) => text.replaceAll(id, own[name] ?? id), textOf(state));
+    for (const [index, event] of recording.events.entries()) {
+      const before = states[index - 1];
+      const isUser = !["answered", "failed", "refreshed", "timer", "hidden"].includes(event.type);
+      if (isUser && before !== undefined) await this.#expectSame(before, translated);
+      if (event.type === "open" || event.type === "restart") await this.start();
+      else if (event.type === "input") this.fill({ [event.name]: event.value });
+      else if (event.type === "press") await this.press(event.action);
+      else if (event.type === "retry") await this.retry();
+    }
+    const last = states.at(-1);
+    if (last !== undefined) await this.#expectSame(last, translated);
+  }
+
+  /** Closes the dialogue and the platform. Background work of the backend is not waited for. */
+  async close(): Promise<void> {
+    this.#dialogue.close();
+    await this.world.platform.close();
+  }
+
+  async #expectSame(recorded: DialogueState, translated: (state: DialogueState) => string): Promise<void> {
+    if (!["showing", "ended", "error"].includes(recorded.status)) return;
+    await this.finish();
+    const expected = translated(recorded);
+    if (this.text !== expected) throw this.#unexpected(`as recorded:\n${expected}`);
+  }
+
+  async #settle(act: () => void): Promise<void> {
+    act();
+    if (this.state.status !== "sending") return;
+    await new Promise<void>(resolve => {
+      this.#onSettled = resolve;
+    });
+    this.#onSettled = null;
+  }
+
+  async #send({ body, key }: Sent): Promise<DialogueAnswer> {
+    this.#token ??= await this.world.tokenOf(this.#user);
+    const headers = {
+      ...{ authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      ...{ accept: "application/json", "idempotency-key": key },
+    };
+    const request = new Request("https://backend.test/", {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    const response = await this.#backend.fetch(request);
+    return {
+      status: response.status,
+      retryAfter: response.headers.get("retry-after"),
+      text: await response.text(),
+    };
+  }
+
+  #lastSent(): Sent {
+    if (this.#last === null) throw this.#unexpected("that a request was sent");
+    return this.#last;
+  }
+
+  #unexpected(expected: string): Error {
+    return new Error(`Expected ${expected}\nThe dialogue is ${this.state.status} and shows:\n${this.text}`);
+  }
+}
+
+/** Returns all that a dialogue shows, in lines. */
+function textOf({ blocks, actions, problem, task }: DialogueState): string {
+  const lines = blocks.map(block => {
+    switch (block.type) {
+      case "text":
+        return [block.label, withoutMarkup(block.text)];
+      case "alert":
+        return [`${block.severity ?? "info"}:`, block.title, block.text];
+      case "loader":
+        return [block.text ?? "…"];
+      case "image":
+        return ["image", block.label, block.alt_text];
+      case "colour":
+        return ["colour", block.label, block.value];
+      case "input":
+        return [`${block.input_type} input`, block.label];
+      default:
+        return [`unknown block ${block.name}`];
+    }
+  });
+  return [
+    ...lines,
+    ...actions.map(({ label }) => [`[${label}]`]),
+    ...(task?.state === "running" ? [[`${task.progress ?? 0} %`]] : []),
+    ...(problem === null ? [] : [["problem:", problem.message]]),
+  ]
+    .map(words => words.filter(word => word !== undefined).join(" "))
+    .join("\n");
+}
+
+function withoutMarkup(text: string): string {
+  return parseMarkup(text)
+    .map(token => (token.type === "text" ? token.text : "\n"))
+    .join("");
+}
