@@ -102,7 +102,7 @@ export class WorkflowServer {
       bytesMax: dialogueLimits.requestBytesMax,
       mediaTypes: ["application/json"],
       msMax: bodyMsMax,
-      framed: false,
+      framed: true,
       timer,
     });
     const asked = parseRequest(parseJson(text));

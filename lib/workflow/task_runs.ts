@@ -160,7 +160,7 @@ export class TaskRuns {
   async #keepToken(caller: Caller, task: TaskRecord): Promise<TaskRecord | null> {
     const { tasks, seals, clock } = this.#options;
     if (task.bearerAt + bearerMsMax > clock()) return task;
-    const bearer = await seals.seal(caller.token, ["bearer", task.id]);
+    const bearer = seals.seal(caller.token, ["bearer", task.id]);
     return await tasks.update(taskPartition(caller), task.id, (_, now) => ({ bearer, bearerAt: now }));
   }
 
@@ -281,7 +281,7 @@ export class TaskRuns {
     const { tasks, seals } = this.#options;
     const bearer = (await tasks.read(partition, id))?.bearer;
     if (bearer === undefined) return null;
-    const token = await seals.open(bearer, ["bearer", id]).catch(() => refused);
+    const token = seals.open(bearer, ["bearer", id]);
     active.token = token;
     return token === refused ? null : token;
   }

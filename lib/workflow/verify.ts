@@ -129,7 +129,7 @@ export class Verifier {
 
   #configured(address: string): string {
     const isWeb = /^https?:/i.test(address) && URL.canParse(address);
-    const base = isWeb ? this.#control.get(normalised(address)) : undefined;
+    const base = this.#control.get(address) ?? (isWeb ? this.#control.get(normalised(address)) : undefined);
     if (base === undefined) throw forbidden("it does not work with this platform");
     return base;
   }

@@ -21,7 +21,7 @@ const answerMs = 600_000;
 /** Longer than any payload of the view counts: a poll may renew it once more before the view is used. */
 const usedMs = 2 * payloadMsMax + 300_000;
 /** Longest memory that travels with the payload, in bytes; a longer one is stored, and its id travels. */
-const sealedBytesMax = 49_152;
+const sealedBytesMax = 65_536;
 
 type ViewRecord =
   | { readonly state: "reserved"; readonly action: string; readonly until: number; readonly by: string }
@@ -118,12 +118,12 @@ export class Views {
     const { store, seals, random } = this.#options;
     const text = JSON.stringify(memory);
     if (text.length * 3 <= sealedBytesMax || (utf8Length(text) ?? 0) <= sealedBytesMax)
-      return await seals.seal(text, placeOf(caller));
+      return seals.seal(text, placeOf(caller));
     const id = capabilityId(random);
     const { writes, count } = partWrites("memory", id, text, memory.expiresAt);
     const committed = await store.commit(partitionOf(caller), { writes });
     if (!committed.ok) throw new Error("A commit without checks was refused");
-    return await seals.seal(JSON.stringify({ stored: id, parts: count }), placeOf(caller));
+    return seals.seal(JSON.stringify({ stored: id, parts: count }), placeOf(caller));
   }
 
   /**
@@ -133,7 +133,7 @@ export class Views {
    */
   async open(caller: Caller, sealed: unknown): Promise<Memory | null> {
     const { store, seals, clock } = this.#options;
-    let opened = JSON.parse(await seals.open(sealed, placeOf(caller)));
+    let opened = JSON.parse(seals.open(sealed, placeOf(caller)));
     if (typeof opened.stored === "string") {
       const text = await readParts(store, partitionOf(caller), "memory", opened.stored, opened.parts);
       opened = text === null ? null : JSON.parse(text);

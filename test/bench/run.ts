@@ -29,6 +29,8 @@ const benchmarks: readonly Benchmark[] = [
   "control_lists 3",
   "control_writes",
   "elements_apply",
+  "workflow_turn 3",
+  "workflow_polls",
   "login",
   "sessions",
   "tokens",

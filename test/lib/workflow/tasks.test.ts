@@ -74,6 +74,19 @@ describeOnEveryStore("tasks of a workflow", open => {
         c.view(text`Failed: ${safeMessage} ${JSON.stringify(data) ?? ""}`).button("plain", "Retry"),
       );
   }
+  /** Lets what is under way reach the store. */
+  const quiet = async () => {
+    for (let trips = 0; trips < 6; trips++) {
+      await world.store.ping();
+      await settle();
+    }
+  };
+  /** Moves the time, and lets the heartbeats that are due then reach the store. */
+  const elapse = async (ms: number) => {
+    world.world.clock.advance(ms);
+    await world.timer.advance(ms);
+    await quiet();
+  };
   const begun = async (kind: string, of = wf): Promise<TestTalk> => {
     const talk = new TestTalk(of, token);
     await talk.start();
@@ -112,7 +125,7 @@ describeOnEveryStore("tasks of a workflow", open => {
       const { view } = await talk.poll();
       seen.push([view.task?.progress, view.task?.pollIntervalMs, view.blocks[1]]);
       go();
-      for (let turns = 0; turns < 20; turns++) await settle();
+      await quiet();
     }
     const shown = (progress: number, message: string) => [
       progress,
@@ -196,7 +209,7 @@ describeOnEveryStore("tasks of a workflow", open => {
     there.last = talk.last;
     await there.press("stop");
     go();
-    for (let turns = 0; turns < 20; turns++) await settle();
+    await quiet();
     assert.ok(thrown instanceof Error);
     assert.match((await talk.poll(id)).texts[0] ?? "", /does not exist any more/);
   });
@@ -204,8 +217,7 @@ describeOnEveryStore("tasks of a workflow", open => {
   it("keeps its lease while it works, and fails as interrupted once its process is gone", async () => {
     const talk = await begun("plain");
     for (let half = 0; half < 4; half++) {
-      world.world.clock.advance(minute / 2);
-      await world.timer.advance(minute / 2);
+      await elapse(minute / 2);
       assert.equal(
         (await new TestTalk(build(), token).poll(talk.last?.view.task?.id)).view.task?.state,
         "running",
@@ -342,8 +354,7 @@ describeOnEveryStore("tasks of a workflow", open => {
     assert.equal(await call?.(), user.id);
     const advance = async (ms: number) => {
       for (let at = 0; at < ms; at += minute / 3) {
-        world.world.clock.advance(minute / 3);
-        await world.timer.advance(minute / 3);
+        await elapse(minute / 3);
       }
     };
     await advance(9 * minute);

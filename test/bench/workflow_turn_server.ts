@@ -1,0 +1,58 @@
+/** A server of one workflow, or a bare one that answers as many bytes. */
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { silentLogger } from "../../lib/http/mod.ts";
+import { input, text, textInput, workflow } from "../../lib/workflow/mod.ts";
+import { serveHere } from "../../runtime/server/serve_here.ts";
+
+const role = {
+  type: "scope_roles",
+  attributes: { role: "creator" },
+  meta: { parents: [{ type: "organisations", id: "o" }] },
+};
+const me = { data: { id: "u", attributes: { name: "Mia", email: "mia@example.com" } } };
+
+const wf = workflow<{ name?: string }>({
+  name: "bench",
+  secret: "a secret for benchmarks, which is long enough",
+  store: createMemoryStore(),
+  control: "https://studio.example",
+  require: { scope: ["event"], role: "creator" },
+  logger: silentLogger,
+  fetch: async url => Response.json(url.endsWith("/me") ? me : { included: [role] }),
+})
+  .start(c => c.view(text`Hello ${c.user.name}`, input.text("name", "Name")).button("go", "Go"))
+  .on("go", { inputs: { name: textInput() } }, (c, { name }) =>
+    c.setState({ name }).view(text`Hello ${name}`, input.text("name", "Name")).button("go", "Go"),
+  );
+
+async function bare(): Promise<string> {
+  const body = JSON.stringify({ context: { baseURL: "https://studio.example", eventId: "e" } });
+  const headers = { "content-type": "application/json", authorization: "Bearer t" };
+  const answer = await wf.fetch(new Request("http://backend.example/", { method: "POST", headers, body }));
+  const answered = await answer.text();
+  const length = String(Buffer.byteLength(answered));
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      Buffer.concat(chunks).toString();
+      outgoing.writeHead(200, {
+        "content-type": "application/json",
+        "cache-control": "no-store",
+        "content-length": length,
+      });
+      outgoing.end(answered);
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function serve(): Promise<string> {
+  return (await serveHere(wf.fetch, { port: 0, onError: console.error })).url;
+}
+
+console.log(await (process.argv[2] === "bare" ? bare() : serve()));
