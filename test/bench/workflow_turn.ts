@@ -1,6 +1,7 @@
 /**
  * The cost of a turn of a dialogue: a press with an input, whose view was never used, beside a bare server of `node:http` that reads
- * the request and answers the same bytes. In memory; the caller was verified before.
+ * the request and answers the same bytes, and a handler behind the Fetch bridge that does the same. In memory; the caller was verified
+ * before.
  *
  * ```sh
  * npm run bench -- workflow_turn [rounds]
@@ -29,7 +30,7 @@ end`;
 
 if (canMeasure()) {
   const server = await bundleForBench(fileURLToPath(new URL("./workflow_turn_server.ts", import.meta.url)));
-  const servers = ["bare", "workflow"].map(name => ({
+  const servers = ["bare", "bridge", "workflow"].map(name => ({
     name,
     command: [process.execPath, server, name] as const,
   }));

@@ -28,22 +28,25 @@ const wf = workflow<{ name?: string }>({
     c.setState({ name }).view(text`Hello ${name}`, input.text("name", "Name")).button("go", "Go"),
   );
 
-async function bare(): Promise<string> {
+async function sampleAnswer(): Promise<string> {
   const body = JSON.stringify({ context: { baseURL: "https://studio.example", eventId: "e" } });
-  const headers = { "content-type": "application/json", authorization: "Bearer t" };
-  const answer = await wf.fetch(new Request("http://backend.example/", { method: "POST", headers, body }));
-  const answered = await answer.text();
+  const sent = { "content-type": "application/json", authorization: "Bearer t" };
+  return await (
+    await wf.fetch(new Request("http://backend.example/", { method: "POST", headers: sent, body }))
+  ).text();
+}
+
+const headers = { "content-type": "application/json", "cache-control": "no-store" };
+
+async function bare(): Promise<string> {
+  const answered = await sampleAnswer();
   const length = String(Buffer.byteLength(answered));
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
     incoming.on("end", () => {
       Buffer.concat(chunks).toString();
-      outgoing.writeHead(200, {
-        "content-type": "application/json",
-        "cache-control": "no-store",
-        "content-length": length,
-      });
+      outgoing.writeHead(200, { ...headers, "content-length": length });
       outgoing.end(answered);
     });
   });
@@ -51,8 +54,18 @@ async function bare(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function serve(): Promise<string> {
+async function bridge(): Promise<string> {
+  const answered = await sampleAnswer();
+  const handler = async (request: Request): Promise<Response> => {
+    await request.text();
+    return new Response(answered, { headers });
+  };
+  return (await serveHere(handler, { port: 0, onError: console.error })).url;
+}
+
+async function served(): Promise<string> {
   return (await serveHere(wf.fetch, { port: 0, onError: console.error })).url;
 }
 
-console.log(await (process.argv[2] === "bare" ? bare() : serve()));
+const variants: Readonly<Record<string, () => Promise<string>>> = { bare, bridge, workflow: served };
+console.log(await variants[process.argv[2] ?? ""]?.());
