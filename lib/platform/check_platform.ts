@@ -71,16 +71,23 @@ export async function openCheckPlatform(options: CheckPlatformOptions): Promise<
     { kind, id: own[`${kind}Id`], email: colleagueEmail },
   ]);
   const scopes = [{ kind, id: own[`${kind}Id`] }];
-  const tokenOf = async (userId: string, more: object): Promise<string> =>
-    (await authors.createToken({ userId, name: "Check", ...more })).token;
+  const now = Math.floor(clock() / 1_000);
+  /** A token such as backends get. */
+  async function dialogueToken(userId: string, expires: number): Promise<string> {
+    const { id: parentId } = await authors.createToken({ userId, name: "Check" });
+    return (await authors.createToken({ userId, name: "Check", scopes, expires, parentId })).token;
+  }
   const counters = { effects: 0, requests: 0 };
   const fixtures: BackendFixtures = {
     control: url,
-    user: { token: await tokenOf(editor.id, { scopes }), context: contextOf(own, scope) },
-    elsewhere: { token: await tokenOf(editor.id, {}), context: contextOf(second, scope) },
-    colleague: await tokenOf(colleague.id, { scopes }),
+    user: { token: await dialogueToken(editor.id, now + 3_600), context: contextOf(own, scope) },
+    elsewhere: {
+      token: (await authors.createToken({ userId: editor.id, name: "Check" })).token,
+      context: contextOf(second, scope),
+    },
+    colleague: await dialogueToken(colleague.id, now + 3_600),
     foreign: contextOf(foreign, scope),
-    expiredToken: await tokenOf(editor.id, { scopes, expires: Math.floor(clock() / 1_000) - 1 }),
+    expiredToken: await dialogueToken(editor.id, now - 1),
     listener: { url: listenerUrl, requests: () => counters.requests },
     effects: () => counters.effects,
   };

@@ -59,7 +59,7 @@ async function openOwnPlatform(
   };
 }
 
-/** Makes tokens on the platform of the profile, which end with the check. */
+/** Makes tokens of dialogues on the platform of the profile, which end after ten minutes. */
 async function openPlatformOfProfile(
   context: CliContext,
   target: { readonly kind: Kind; readonly id: string },
@@ -90,12 +90,6 @@ async function openPlatformOfProfile(
         return await context.fetch(request);
       },
     },
-    async close() {
-      await foreign.stop();
-      const ends = tokens.map(({ id }, index) =>
-        apis[index]?.write("DELETE", `/access_tokens/${id}`, { within: null }),
-      );
-      await Promise.all(ends);
-    },
+    close: async () => void (await foreign.stop()),
   };
 }
