@@ -1,12 +1,14 @@
 /** Backends of the SDK keep to everything that the conformance suite demands. */
 
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { silentLogger } from "../../../lib/mod.ts";
-import { openCheckPlatform } from "../../../lib/platform/check_platform.ts";
+import { type CheckPlatform, openCheckPlatform } from "../../../lib/platform/check_platform.ts";
+import type { Store } from "../../../lib/storage/mod.ts";
 import { checkBackend } from "../../../lib/workflow/conformance/mod.ts";
+import { leaderboardWinners, quizFromCsv } from "../../../lib/workflow/examples/mod.ts";
 import {
   alert,
   colourInput,
@@ -36,6 +38,21 @@ const inputs = {
   tint: optional(colourInput()),
 };
 
+/** Options of a backend whose control API is the platform. */
+function backendOptions(world: CheckPlatform, store: Store) {
+  return {
+    secret: "a secret of the backend, long enough to be accepted",
+    store,
+    control: url,
+    logger: silentLogger,
+    async fetch(address: string | URL | Request, init?: RequestInit) {
+      const request = new Request(address, init);
+      const serve = new URL(request.url).origin === listenerUrl ? world.listener : world.fetch;
+      return await serve(request, {});
+    },
+  };
+}
+
 describeOnEveryStore("the SDK", open => {
   for (const kind of ["a task in the process", "a task in steps"] as const) {
     it(`passes the conformance suite with ${kind}, and skips nothing`, async t => {
@@ -45,19 +62,9 @@ describeOnEveryStore("the SDK", open => {
       t.after(() => store[Symbol.asyncDispose]());
       let effects = 0;
       const backend = workflow<{ title?: string }>({
+        ...backendOptions(world, store),
         name: "import",
-        secret: "a secret of the backend, long enough to be accepted",
-        store,
-        control: url,
         require: { scope: [scope], role: "creator" },
-        logger: silentLogger,
-        fetch: async (address, init) => {
-          const request = new Request(address, init);
-          return await (new URL(request.url).host === "foreign.example" ? world.listener : world.fetch)(
-            request,
-            {},
-          );
-        },
       })
         .start(c =>
           c
@@ -96,6 +103,28 @@ describeOnEveryStore("the SDK", open => {
         report.checks.filter(({ result }) => result !== "pass"),
         [],
       );
+    });
+  }
+});
+
+describe("the example workflows", () => {
+  for (const create of [quizFromCsv, leaderboardWinners]) {
+    it(`keep to what is mandatory: ${create.name}`, async () => {
+      const world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl });
+      const { checks, passed } = await checkBackend({
+        ...world.fixtures,
+        url: "http://backend.example/",
+        send: create(backendOptions(world, createMemoryStore())).fetch,
+        inputs: { csv: btoa("question,option 1,option 2,correct\nWho won?,Home,Away,1\n") },
+        pause: () => setImmediate(),
+      });
+      assert.deepEqual(
+        checks.filter(({ result }) => result === "fail"),
+        [],
+      );
+      assert.equal(passed, true);
+      // Its task writes the one question in one request, however often it is pressed.
+      if (create === quizFromCsv) assert.equal(world.fixtures.effects?.(), 1);
     });
   }
 });
