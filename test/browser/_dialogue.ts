@@ -7,7 +7,7 @@ import type { StudioWorld } from "./_studio.ts";
 /** A request as the page sends it to the relay. */
 export interface SentRequest extends Omit<WorkflowRequest, "context"> {
   readonly scope: { readonly type: string; readonly id: string };
-  readonly key: string | null;
+  readonly key: string | undefined;
 }
 
 /** An answer: the fields of a response with status 200, or a whole answer; null: the connection breaks. */
@@ -31,7 +31,7 @@ export async function play(
   const sent: SentRequest[] = [];
   await page.route("**/dispatch", async route => {
     const { scope, request } = route.request().postDataJSON();
-    const one = { scope, ...request, key: await route.request().headerValue("idempotency-key") };
+    const one = { scope, ...request, key: route.request().headers()["idempotency-key"] };
     const result = await answer(one, sent.push(one));
     if (result === null) return route.abort();
     const whole = "blocks" in result ? { status: 200, body: JSON.stringify(result) } : result;
@@ -39,6 +39,11 @@ export async function play(
     await route.fulfill({ contentType: "application/json", ...whole }).catch(() => undefined);
   });
   return sent;
+}
+
+/** Waits until the page's requests have arrived that it sent before. */
+export function settle(page: Page): Promise<unknown> {
+  return page.evaluate(() => fetch("/healthz"));
 }
 
 export const text = (value: string, label?: string) => ({ type: "text", text: value, label });

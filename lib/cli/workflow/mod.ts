@@ -2,14 +2,7 @@
 
 import type { CommandSpec } from "../frame/command.ts";
 import { checkCommand } from "./check.ts";
-import { listWorkflows, registerWorkflow, removeWorkflow } from "./register.ts";
 import { runWorkflow } from "./run.ts";
 
 /** The commands `grandstand workflow`. */
-export const workflowCommands: readonly CommandSpec[] = [
-  listWorkflows,
-  registerWorkflow,
-  removeWorkflow,
-  runWorkflow,
-  checkCommand,
-];
+export const workflowCommands: readonly CommandSpec[] = [runWorkflow, checkCommand];

@@ -36,6 +36,8 @@ export interface CallOptions {
   readonly mediaType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Longest time for the whole answer, in ms. @default none */
+  readonly msMax?: number;
 }
 
 /** Most characters of an explanation by the server that are shown. */
@@ -88,12 +90,19 @@ export class Api {
 
   /** Sends a request as it is. @throws {RequestError} No answer arrived. */
   async send(path: string, options: CallOptions): Promise<Response> {
-    const { method = "GET", body, mediaType = "application/vnd.api+json", signal } = options;
+    const { method = "GET", body, mediaType = "application/vnd.api+json", signal, msMax } = options;
     const headers = { accept: mediaType, "content-type": mediaType, ...options.headers };
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const limits = [signal ?? [], msMax === undefined ? [] : AbortSignal.timeout(msMax)].flat();
     const plain = { cache: "no-store", credentials: "omit", redirect: "error" } as const;
     try {
-      return await fetch(this.base + path, { ...plain, method, headers, ...content, signal: signal ?? null });
+      return await fetch(this.base + path, {
+        ...plain,
+        method,
+        headers,
+        ...content,
+        signal: AbortSignal.any(limits),
+      });
     } catch (error) {
       if (signal?.aborted === true) throw error;
       throw new RequestError(0, "The platform cannot be reached. Check your connection.");

@@ -28,7 +28,8 @@ export async function showRun({ api, place, root, signal }: ViewContext): Promis
         mediaType: "application/json",
         headers: { "idempotency-key": key },
         body: { scope, request },
-        signal: AbortSignal.any([aborted, AbortSignal.timeout(answerMsMax)]),
+        signal: aborted,
+        msMax: answerMsMax,
       });
       const { status, headers } = response;
       return { status, retryAfter: headers.get("retry-after"), text: await response.text() };
