@@ -1,12 +1,16 @@
 /** The TypeScript shown in the guides beside the code is type-checked and run as it stands. */
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin } from "esbuild";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { openTestWorld } from "../../lib/platform/testing/test_world.ts";
+import { serve } from "../../runtime/node.ts";
 import { files, textOf } from "../repo/files.ts";
 
 const run = promisify(execFile);
@@ -78,4 +82,50 @@ describe("the guides", () => {
       await run(process.execPath, [`${folder}${name}.mjs`], { cwd: root, timeout: 30_000 });
     });
   }
+
+  it("show a workflow backend of at most 25 lines that answers", async t => {
+    const [, code = ""] = /^```js\n([\s\S]*?)^```/m.exec(textOf("lib/workflow/README.md")) ?? [];
+    assert.ok(code.trimEnd().split("\n").length <= 25);
+    const outfile = `${folder}backend.mjs`;
+    const stdin = { contents: code, resolveDir: root };
+    await build({
+      stdin,
+      outfile,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      packages: "external",
+      plugins: [ownName],
+    });
+    const world = await openTestWorld({ openStore: createMemoryStore });
+    const platform = await serve(world.platform.fetch, { port: 0 });
+    const env = { ...process.env, PORT: "0", CONTROL: platform.url };
+    const backend = spawn(process.execPath, [outfile], {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    t.after(async () => {
+      backend.kill();
+      await platform.stop();
+      await world.platform.close();
+    });
+    const [line] = await once(backend.stdout, "data");
+    const url = /http:\S+/.exec(String(line))?.[0] ?? "";
+    const { eventId } = world.context;
+    const headers = {
+      authorization: `Bearer ${await world.tokenOf("ann")}`,
+      "content-type": "application/json",
+    };
+    const ask = async (body: object) => {
+      const init = { method: "POST", headers, body: JSON.stringify({ context: { eventId }, ...body }) };
+      return (await (await fetch(url, init)).json()) as { blocks: { text: string }[]; payload: object };
+    };
+    const { blocks, payload } = await ask({});
+    assert.equal(blocks[0]?.text, "The event is called <strong>Test</strong>");
+    const renamed = await ask({ action: "rename", inputs: { name: "Final" }, payload });
+    assert.equal(renamed.blocks[0]?.text, "The event is called Final now");
+    const read = await world.api<{ data: { attributes: { name: string } } }>(`/events/${eventId}`);
+    assert.equal(read.data.attributes.name, "Final");
+  });
 });

@@ -2,7 +2,8 @@
 
 import type { CommandSpec } from "../frame/command.ts";
 import { checkCommand } from "./check.ts";
+import { exampleCommand } from "./example.ts";
 import { runWorkflow } from "./run.ts";
 
 /** The commands `grandstand workflow`. */
-export const workflowCommands: readonly CommandSpec[] = [runWorkflow, checkCommand];
+export const workflowCommands: readonly CommandSpec[] = [runWorkflow, checkCommand, exampleCommand];

@@ -48,8 +48,7 @@ export function quizFromCsv(options: ExampleOptions) {
     .start(c =>
       c
         .view(
-          text`Choose a file with the columns <strong>question</strong>, <strong>option 1</strong>, <strong>option 2</strong>, … and
-            <strong>correct</strong>, the number of the right option. Every row becomes a quiz, which you publish later.`,
+          text`Choose a file with the columns <strong>question</strong>, <strong>option 1</strong> and so on, and <strong>correct</strong>.`,
           upload,
         )
         .button("import", "Import"),
