@@ -254,11 +254,14 @@ export class TestDialogue {
 
   async #settle(act: () => void): Promise<void> {
     act();
-    if (this.state.status !== "sending") return;
-    await new Promise<void>(resolve => {
-      this.#onSettled = resolve;
-    });
-    this.#onSettled = null;
+    if (this.state.status === "sending") {
+      await new Promise<void>(resolve => {
+        this.#onSettled = resolve;
+      });
+      this.#onSettled = null;
+    }
+    // Background work of the backend goes on between polls, also where it waits for threads.
+    await new Promise<void>(resolve => setTimeout(resolve, 0));
   }
 
   async #send({ body, key }: Sent): Promise<DialogueAnswer> {
