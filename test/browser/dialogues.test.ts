@@ -102,6 +102,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     const note = page.getByLabel("note");
     await tabTo(page, note);
     await page.keyboard.type("typed while it polls");
+    await page.keyboard.press("Enter");
     await page.clock.runFor(5_000);
     await page.getByText("64 %", { exact: true }).waitFor();
     await focusIs(note);
@@ -197,6 +198,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     await until("the request is sent", () => sent.length === 2);
     const inputs = { name: "Final", csv: btoa("a,b\n"), logo: encodeFile(png), colour: "#00ff00" };
     assert.deepEqual(sent[1]?.inputs, inputs);
+    await page.locator(".alert:focus", { hasText: "A success" }).waitFor();
     assert.deepEqual(faults, []);
   });
 

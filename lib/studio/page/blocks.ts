@@ -10,6 +10,8 @@ export interface BlockItem {
   readonly block: ShownBlock;
   readonly value?: string | undefined;
   readonly fault?: string | undefined;
+  /** Number of the answer: in another one the block is new, although it is the same. */
+  readonly answer?: number;
 }
 
 /** An element that shows a block. */
@@ -32,8 +34,8 @@ export function createBlock(type: ShownBlock["type"]): BlockView {
   return {
     element,
     target: element,
-    show({ block }) {
-      const text = JSON.stringify(block);
+    show({ block, answer }) {
+      const text = JSON.stringify([block, answer]);
       if (text === shown) return false;
       shown = text;
       if (block.type === "loader") fillLoader(element, block);

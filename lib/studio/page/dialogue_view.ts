@@ -54,6 +54,8 @@ export function openDialogue(root: HTMLElement, { send, back, signal }: Dialogue
 function createForm(dialogue: Dialogue): Part {
   /** The focus targets of blocks that are new. */
   let fresh: HTMLElement[] = [];
+  /** Number of answers but to polls. */
+  let answers = 0;
   const blocks = el("div", { class: "blocks" });
   const actions = el("div", { class: "row" });
   const on = { submit: prevent, keydown: ignoreRepeats };
@@ -75,11 +77,13 @@ function createForm(dialogue: Dialogue): Part {
     elements: [el("form", { tabindex: -1, on }, blocks, actions)],
     show(state, before) {
       const focused = document.activeElement;
+      const isNew = before.seq !== state.seq;
+      const isAwaited = isNew && before.pending?.kind !== "poll";
+      if (isAwaited) answers++;
       fresh = [];
-      showBlocks(state.blocks.map(block => itemOf(state, block)));
+      showBlocks(state.blocks.map(block => itemOf(state, block, answers)));
       showActions(state.actions);
-      const isAwaited = before.pending?.kind !== "poll" || focused?.isConnected === false;
-      if (before.seq !== state.seq && isAwaited) fresh[0]?.focus();
+      if (isAwaited || (isNew && focused?.isConnected === false)) fresh[0]?.focus();
     },
   };
 }
@@ -94,9 +98,10 @@ function createAction(dialogue: Dialogue, { action_id: id }: DialogueAction): Ro
     element,
     show({ label }, index) {
       setText(element, label);
-      // Enter in an input presses the first button.
-      setAttribute(element, "type", index === 0 ? "submit" : "button");
-      setAttribute(element, "class", index === 0 ? "main" : null);
+      // Enter in an input presses the first button, but while a task runs it could only cancel.
+      const isMain = index === 0 && dialogue.state.task?.state !== "running";
+      setAttribute(element, "type", isMain ? "submit" : "button");
+      setAttribute(element, "class", isMain ? "main" : null);
       setAttribute(element, "aria-busy", dialogue.state.busy === id ? "true" : null);
       // With `disabled` the button would lose the focus.
       setAttribute(element, "aria-disabled", canPress(dialogue.state) ? null : "true");
@@ -136,7 +141,9 @@ function createEnd(dialogue: Dialogue, back: string, form: HTMLElement): Part {
   };
 }
 
-function itemOf({ values, faults }: DialogueState, block: BlockItem["block"]): BlockItem {
+function itemOf({ values, faults }: DialogueState, block: BlockItem["block"], answer: number): BlockItem {
+  // An alert is read out after each press, even if it says the same again.
+  if (block.type === "alert") return { block, answer };
   return block.type === "input"
     ? { block, value: ownText(values, block.name), fault: ownText(faults, block.name) }
     : { block };
