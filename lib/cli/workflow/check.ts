@@ -3,7 +3,7 @@
 import type { CheckOutcome } from "../../workflow/conformance/mod.ts";
 import { address, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
-import { exits, wrongUsage } from "../frame/errors.ts";
+import { CliError, exits, wrongUsage } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
 import { suggestion } from "../frame/suggest.ts";
 import { isCheckScope, openFixtures } from "./check_fixtures.ts";
@@ -53,6 +53,7 @@ export const checkCommand: CommandSpec = {
   }),
   exits: {
     [exits.failed]: "Something mandatory failed",
+    [exits.unavailable]: "The backend does not answer at all",
     [exits.conflict]: "Another program has the port",
   },
   async run({ args: [url = ""], flags, lists }, context) {
@@ -65,13 +66,24 @@ export const checkCommand: CommandSpec = {
     if (unknown !== undefined) throw wrongUsage(`There is no check ${unknown}.${suggestion(unknown, ids)}`);
     const world = await openFixtures(context, Number(port), scope);
     const { clock, pause, timeLimit } = context;
+    let isReached = false;
+    async function send(request: Request): Promise<Response> {
+      const response = await world.fixtures.send(request);
+      isReached = true;
+      return response;
+    }
     try {
       const report = await checkBackend({
         ...world.fixtures,
+        send,
         ...{ url, inputs, only, clock, pause, timeLimit },
         ...(action === undefined ? {} : { action }),
         onCheck: id => context.progress(`${only.indexOf(id) + 1}/${only.length} ${id}`),
       });
+      if (!isReached) {
+        const hint = "Start the backend, and look at the address";
+        throw new CliError(exits.unavailable, `Cannot reach ${url}`, { code: "unreachable", hint });
+      }
       return {
         data: report.checks,
         ...("tap" in flags ? { shown: tapOf(report) } : {}),

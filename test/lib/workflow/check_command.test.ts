@@ -195,7 +195,7 @@ describe("workflow check", () => {
       count += 1;
       throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
     });
-    assert.deepEqual([silent.code, count, resultsOf(silent.json.data, "fail")], [1, 1, ["dialogue.start"]]);
+    assert.deepEqual([silent.code, count, silent.error.code], [9, 1, "unreachable"]);
     const other = await run(async () => new Response("", { status: 403 }));
     const start = other.json.data.find(({ id }: CheckOutcome) => id === "dialogue.start");
     assert.equal(start.detail, "the first request: 403; expected a view");
