@@ -5,25 +5,19 @@
  */
 
 import { uuid } from "../auth/crypto/mod.ts";
-import type { RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { failureReply, type Logger, logFailure, problemFamily } from "../http/mod.ts";
+import { failureReply, logFailure, problemFamily } from "../http/mod.ts";
 import { ControlError } from "./api.ts";
-
-/** Options of {@linkcode Replies}. */
-export interface RepliesOptions {
-  readonly name: string;
-  readonly origins: readonly string[];
-  readonly random: RandomBytes;
-  readonly logger: Logger;
-}
+import type { WorkflowPorts } from "./ports.ts";
 
 /** Makes the responses of a workflow. */
 export class Replies {
-  readonly #options: RepliesOptions;
+  readonly #ports: WorkflowPorts;
+  readonly #origins: readonly string[];
 
-  constructor(options: RepliesOptions) {
-    this.#options = options;
+  constructor(ports: WorkflowPorts, origins: readonly string[]) {
+    this.#ports = ports;
+    this.#origins = origins;
   }
 
   /**
@@ -58,7 +52,7 @@ export class Replies {
 
   /** Creates the response to an error, and logs those of the server. */
   failure(request: Request, error: unknown): Response {
-    const { name, random, logger } = this.#options;
+    const { name, random, logger } = this.#ports;
     const context = {
       family: problemFamily,
       operation: name,
@@ -81,10 +75,9 @@ export class Replies {
   }
 
   #cors({ headers }: Request): Readonly<Record<string, string>> {
-    const { origins } = this.#options;
-    if (origins.length === 0) return {};
+    if (this.#origins.length === 0) return {};
     const origin = headers.get("origin");
-    if (origin === null || !origins.includes(origin)) return { vary: "origin" };
+    if (origin === null || !this.#origins.includes(origin)) return { vary: "origin" };
     return {
       vary: "origin",
       "access-control-allow-origin": origin,

@@ -11,6 +11,7 @@ import { base64url, fromBase64url, fromUtf8, keyedTag, utf8 } from "../auth/cryp
 import { deriveKey, type MasterSecret, type RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { ViewContent } from "./blocks.ts";
+import type { WorkflowPorts } from "./ports.ts";
 
 const nonceBytes = 24;
 
@@ -40,7 +41,7 @@ export class Seals {
   readonly #random: RandomBytes;
 
   /** @throws {TypeError} There is no secret. */
-  constructor(secrets: readonly MasterSecret[], name: string, random: RandomBytes) {
+  constructor(secrets: readonly MasterSecret[], { name, random }: WorkflowPorts) {
     if (secrets.length === 0) throw new TypeError("Cannot create the workflow: it has no secret");
     this.#keys = secrets.map(secret => {
       const key = deriveKey(secret, "workflow", name);

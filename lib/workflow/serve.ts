@@ -5,8 +5,7 @@
  */
 
 import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";
-import { bearerToken, type RandomBytes } from "../auth/mod.ts";
-import type { Fetch } from "../auth/remote_issuers/mod.ts";
+import { bearerToken } from "../auth/mod.ts";
 import {
   dialogueLimits,
   parseRequest,
@@ -15,11 +14,11 @@ import {
   type WorkflowResponse,
 } from "../dialogue/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import type { Logger, Timer } from "../http/mod.ts";
 import { parseJson, readText } from "../http/mod.ts";
 import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
 import { readInputs } from "./inputs.ts";
-import { Replies } from "./replies.ts";
+import type { WorkflowPorts } from "./ports.ts";
+import type { Replies } from "./replies.ts";
 import { type Memory, payloadMsMax, sealedMember } from "./seal.ts";
 import type { TaskRuns } from "./task_runs.ts";
 import { noView, showDone, showFailed, shownTask, withProgress } from "./task_view.ts";
@@ -33,22 +32,16 @@ const bodyMsMax = 30_000;
 /** Time after which a handler is logged as slow, in ms. */
 const slowMs = 3_000;
 
-/** Options of {@linkcode WorkflowServer}. */
-export interface WorkflowServerOptions {
-  readonly name: string;
+/** The parts of a workflow that answer requests. */
+export interface WorkflowParts {
   readonly handlers: Handlers;
-  readonly origins: readonly string[];
   /** Returns undefined where a state is not one of this version of the workflow. */
   readonly parseState: (state: unknown) => unknown;
   readonly verifier: Verifier;
   readonly views: Views;
   readonly tasks: Tasks;
   readonly runs: TaskRuns;
-  readonly fetch: Fetch;
-  readonly clock: () => number;
-  readonly random: RandomBytes;
-  readonly timer: Timer;
-  readonly logger: Logger;
+  readonly replies: Replies;
 }
 
 /** What an answer is made of. */
@@ -78,20 +71,19 @@ class TaskLimit extends Error {}
 
 /** Answers requests of one workflow. */
 export class WorkflowServer {
-  readonly #options: WorkflowServerOptions;
-  readonly #replies: Replies;
+  readonly #options: WorkflowPorts & WorkflowParts;
 
-  constructor(options: WorkflowServerOptions) {
+  constructor(options: WorkflowPorts & WorkflowParts) {
     this.#options = options;
-    this.#replies = new Replies(options);
   }
 
   /** Answers a request; errors become problem documents. */
   async fetch(request: Request): Promise<Response> {
+    const { replies } = this.#options;
     try {
-      return this.#replies.preflight(request) ?? this.#replies.json(request, await this.#answer(request));
+      return replies.preflight(request) ?? replies.json(request, await this.#answer(request));
     } catch (error) {
-      return this.#replies.failure(request, error);
+      return replies.failure(request, error);
     }
   }
 
@@ -312,8 +304,10 @@ export class WorkflowServer {
       ...(sealed === undefined ? {} : { payload: { [sealedMember]: sealed } }),
       ...(task === null ? {} : { task: shownTask(task, handlers.tasks.get(task.name)) }),
     };
-    const faults = responseFaults(response);
-    if (faults.length === 0) return JSON.stringify(response);
+    const text = JSON.stringify(response);
+    const isLong = text.length > dialogueLimits.answerBytesMax;
+    const faults = isLong ? [{ pointer: "", detail: "It is too long" }] : responseFaults(response);
+    if (faults.length === 0) return text;
     const reasons = faults.map(({ pointer, detail }) => `${pointer}: ${detail}`);
     throw new TypeError(`The view does not keep to the protocol: ${reasons.slice(0, 5).join("; ")}`);
   }

@@ -6,21 +6,22 @@
  */
 
 import { capabilityId } from "../auth/crypto/mod.ts";
-import type { RandomBytes } from "../auth/mod.ts";
-import type { Fetch } from "../auth/remote_issuers/mod.ts";
 import { LeaseLost, type LeaseState } from "../background/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { causesOf, type Logger, type Timer } from "../http/mod.ts";
+import { causesOf } from "../http/mod.ts";
 import type { Partition } from "../storage/mod.ts";
 import { type ControlClient, ControlError, createControlClient } from "./api.ts";
+import type { WorkflowPorts } from "./ports.ts";
 import type { Seals } from "./seal.ts";
 import { type TaskFailure, type TaskRecord, type Tasks, taskPartition } from "./tasks.ts";
 import type { Caller, DialogueUser, VerifiedContext } from "./verify.ts";
 
 /** Age of the stored token from which a poll stores its own, in ms. Tokens of dialogues live for ten minutes. */
 const bearerMsMax = 240_000;
-/** Longest result, cursor or data of a failure, in characters of JSON. */
+/** Longest result, cursor or data of a failure, in characters of JSON. Longer data is left out, the others fail the task. */
 const resultCharactersMax = 200_000;
+/** Longest message of progress or failure, in characters; longer ones are cut. */
+const messageCharactersMax = 2_000;
 
 /** Fails a task with a message for the user, and data for the handler of the failure. */
 export class TaskFailed extends Error {
@@ -78,18 +79,6 @@ export interface TaskDefinition {
   readonly run: (run: TaskRun<never>, arg: never, cursor: never) => Promise<unknown>;
 }
 
-/** Options of {@linkcode TaskRuns}. */
-export interface TaskRunsOptions {
-  readonly tasks: Tasks;
-  readonly seals: Seals;
-  readonly fetch: Fetch;
-  readonly clock: () => number;
-  readonly random: RandomBytes;
-  readonly timer: Timer;
-  readonly logger: Logger;
-  readonly waitUntil: (work: Promise<unknown>) => void;
-}
-
 interface ActiveRun {
   readonly abort: AbortController;
   token: string;
@@ -97,16 +86,20 @@ interface ActiveRun {
 
 /** The work of this process. */
 export class TaskRuns {
-  readonly #options: TaskRunsOptions;
+  readonly #ports: WorkflowPorts;
+  readonly #tasks: Tasks;
+  readonly #seals: Seals;
   readonly #active = new Map<string, ActiveRun>();
 
-  constructor(options: TaskRunsOptions) {
-    this.#options = options;
+  constructor(ports: WorkflowPorts, tasks: Tasks, seals: Seals) {
+    this.#ports = ports;
+    this.#tasks = tasks;
+    this.#seals = seals;
   }
 
   /** Returns a name for a lease that nobody else has. */
   holder(): string {
-    return capabilityId(this.#options.random);
+    return capabilityId(this.#ports.random);
   }
 
   /** Starts the work of a new task in the background. */
@@ -117,7 +110,7 @@ export class TaskRuns {
       result: checked(await definition.run(run, arg as never, undefined as never)),
       state: "completed",
     }));
-    this.#options.waitUntil(work);
+    this.#ports.waitUntil(work);
   }
 
   /** Aborts the work of a task if this process does it. */
@@ -127,14 +120,15 @@ export class TaskRuns {
 
   /** Advances a running task by a poll: the next step, the resumption or the end of one whose process died, or nothing. */
   async advance(caller: Caller, task: TaskRecord, definition: TaskDefinition): Promise<TaskRecord | null> {
-    const { tasks, clock } = this.#options;
+    const tasks = this.#tasks;
     const active = this.#active.get(task.id);
     if (active !== undefined) {
       active.token = caller.token;
       return task;
     }
     const partition = taskPartition(caller);
-    if (task.lease !== null && task.lease.until > clock()) return await this.#keepToken(caller, task);
+    if (task.lease !== null && task.lease.until > this.#ports.clock())
+      return await this.#keepToken(caller, task);
     if (!definition.isResumable)
       return await tasks.update(partition, task.id, ({ lease }, now) =>
         lease === null || lease.until > now ? null : interrupted,
@@ -158,10 +152,9 @@ export class TaskRuns {
 
   /** Stores the token of a poll for the process that works on the task, whose own ends soon. */
   async #keepToken(caller: Caller, task: TaskRecord): Promise<TaskRecord | null> {
-    const { tasks, seals, clock } = this.#options;
-    if (task.bearerAt + bearerMsMax > clock()) return task;
-    const bearer = seals.seal(caller.token, ["bearer", task.id]);
-    return await tasks.update(taskPartition(caller), task.id, (_, now) => ({ bearer, bearerAt: now }));
+    if (task.bearerAt + bearerMsMax > this.#ports.clock()) return task;
+    const bearer = this.#seals.seal(caller.token, ["bearer", task.id]);
+    return await this.#tasks.update(taskPartition(caller), task.id, (_, now) => ({ bearer, bearerAt: now }));
   }
 
   async #work(
@@ -171,7 +164,7 @@ export class TaskRuns {
     definition: TaskDefinition,
     run: (run: TaskRun<never>) => Promise<Partial<TaskRecord>>,
   ): Promise<void> {
-    const { tasks, logger } = this.#options;
+    const { logger } = this.#ports;
     const partition = taskPartition(caller);
     const active: ActiveRun = { abort: new AbortController(), token: caller.token };
     this.#active.set(task.id, active);
@@ -188,7 +181,7 @@ export class TaskRuns {
           logger.log("warn", "workflow_task_failed", { task: task.name, error: causesOf(error) });
       }
       const progress = outcome.state === "completed" ? { progress: 100 } : {};
-      await tasks.change(partition, task.id, held.lease, () => ({ ...outcome, ...progress }));
+      await this.#tasks.change(partition, task.id, held.lease, () => ({ ...outcome, ...progress }));
     } catch (error) {
       if (!(error instanceof LeaseLost))
         logger.log("warn", "workflow_task_lost", { task: task.name, error: causesOf(error) });
@@ -206,7 +199,8 @@ export class TaskRuns {
     { leaseMs }: TaskDefinition,
     { abort }: ActiveRun,
   ): () => void {
-    const { tasks, clock, timer } = this.#options;
+    const { clock, timer } = this.#ports;
+    const tasks = this.#tasks;
     let stop = timer(beat, leaseMs / 3);
     let isOver = false;
     function beat(): void {
@@ -233,7 +227,8 @@ export class TaskRuns {
     held: { readonly lease: LeaseState },
     active: ActiveRun,
   ): TaskRun<never> {
-    const { tasks, fetch } = this.#options;
+    const { fetch } = this.#ports;
+    const tasks = this.#tasks;
     const partition = taskPartition(caller);
     const { signal } = active.abort;
     let last = { progress: task.progress, message: task.message };
@@ -256,7 +251,7 @@ export class TaskRuns {
         const whole = Math.round(Math.min(100, Math.max(0, percent, last.progress ?? 0)));
         const next = {
           progress: Number.isNaN(whole) ? last.progress : whole,
-          message: message ?? last.message,
+          message: message?.slice(0, messageCharactersMax) ?? last.message,
         };
         if (next.progress === last.progress && next.message === last.message) return;
         last = next;
@@ -278,10 +273,9 @@ export class TaskRuns {
     refused: string,
   ): Promise<string | null> {
     if (active.token !== refused) return active.token;
-    const { tasks, seals } = this.#options;
-    const bearer = (await tasks.read(partition, id))?.bearer;
+    const bearer = (await this.#tasks.read(partition, id))?.bearer;
     if (bearer === undefined) return null;
-    const token = seals.open(bearer, ["bearer", id]);
+    const token = this.#seals.open(bearer, ["bearer", id]);
     active.token = token;
     return token === refused ? null : token;
   }
@@ -298,13 +292,14 @@ function checked(result: unknown): unknown {
 }
 
 function failureOf(error: unknown): TaskFailure {
-  if (error instanceof TaskFailed) return { safeMessage: error.message, data: checked(error.data) };
+  if (error instanceof TaskFailed) return failure(error.message, error.data);
   if (error instanceof ControlError)
-    return {
-      safeMessage: error.safeMessage,
-      data: { status: error.status, faults: error.faults.slice(0, 100) },
-    };
-  if (error instanceof AppError && error.code === "provider_unavailable")
-    return { safeMessage: error.message };
-  return { safeMessage: "Something went wrong: try again" };
+    return failure(error.safeMessage, { status: error.status, faults: error.faults.slice(0, 100) });
+  const isAway = error instanceof AppError && error.code === "provider_unavailable";
+  return failure(isAway ? error.message : "Something went wrong: try again");
+}
+
+function failure(message: string, data?: unknown): TaskFailure {
+  const safeMessage = message.slice(0, messageCharactersMax);
+  return (JSON.stringify(data) ?? "").length > resultCharactersMax ? { safeMessage } : { safeMessage, data };
 }

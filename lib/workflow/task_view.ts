@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Block, type DialogueTask, dialogueLimits } from "../dialogue/mod.ts";
+import type { Block, DialogueTask } from "../dialogue/mod.ts";
 import { alert, loader, View, type ViewContent } from "./blocks.ts";
 import type { TaskDefinition } from "./task_runs.ts";
 import type { TaskRecord } from "./tasks.ts";
@@ -30,9 +30,7 @@ export function shownTask(task: TaskRecord, definition: TaskDefinition | undefin
     state: state === "completed" || state === "failed" ? state : "running",
     ...(progress === null ? {} : { progress }),
     ...(definition === undefined || state !== "running" ? {} : { pollIntervalMs: definition.pollMs }),
-    ...(failure === undefined
-      ? {}
-      : { error: failure.safeMessage.slice(0, dialogueLimits.textCharactersMax) }),
+    ...(failure === undefined ? {} : { error: failure.safeMessage }),
   };
 }
 

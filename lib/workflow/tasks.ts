@@ -18,6 +18,7 @@ import {
   type Write,
 } from "../storage/mod.ts";
 import { partRemovals, partWrites, readParts } from "./parts.ts";
+import type { WorkflowPorts } from "./ports.ts";
 import { type Caller, contextIds } from "./verify.ts";
 
 /** Tasks of a user that are kept, ended ones included. */
@@ -72,7 +73,7 @@ export class Tasks {
   readonly #store: Store;
   readonly #clock: () => number;
 
-  constructor(store: Store, clock: () => number) {
+  constructor({ store, clock }: WorkflowPorts) {
     this.#store = store;
     this.#clock = clock;
   }

@@ -55,47 +55,25 @@ export interface Handlers {
 
 /** A turn that notes what its handler asks for. */
 export class RecordedTurn implements Turn<never> {
-  readonly #caller: Caller;
-  readonly #fetch: Fetch;
-  #state: unknown;
-  #api: ControlClient | undefined;
-  #cancelsTask = false;
-
-  constructor(caller: Caller, state: unknown, fetch: Fetch) {
-    this.#caller = caller;
-    this.#state = state;
-    this.#fetch = fetch;
-  }
-
-  get context() {
-    return this.#caller.context;
-  }
-
-  get user() {
-    return this.#caller.user;
-  }
-
-  get role() {
-    return this.#caller.role;
-  }
-
-  get state(): never {
-    return this.#state as never;
-  }
-
-  get api() {
-    const { context, token } = this.#caller;
-    this.#api ??= createControlClient({ baseURL: context.baseURL, fetch: this.#fetch, token: () => token });
-    return this.#api;
-  }
-
+  readonly context: VerifiedContext;
+  readonly user: DialogueUser;
+  readonly role: DialogueRole;
+  readonly api: ControlClient;
+  /** The state of the dialogue, with the changes of the handler. */
+  state: never;
   /** True if the handler cancels the running task. */
-  get cancelsTask() {
-    return this.#cancelsTask;
+  cancelsTask = false;
+
+  constructor({ context, user, role, token }: Caller, state: unknown, fetch: Fetch) {
+    this.context = context;
+    this.user = user;
+    this.role = role;
+    this.api = createControlClient({ baseURL: context.baseURL, fetch, token: () => token });
+    this.state = state as never;
   }
 
   setState(changes: object): this {
-    this.#state = { ...(this.#state as object), ...changes };
+    this.state = { ...(this.state as object), ...changes } as never;
     return this;
   }
 
@@ -108,7 +86,7 @@ export class RecordedTurn implements Turn<never> {
   }
 
   cancelTask(): this {
-    this.#cancelsTask = true;
+    this.cancelsTask = true;
     return this;
   }
 }

@@ -7,10 +7,11 @@
  */
 
 import * as v from "valibot";
-import { createRemoteFetch, type Fetch, type RemoteFetch } from "../auth/remote_issuers/mod.ts";
+import { createRemoteFetch, type RemoteFetch } from "../auth/remote_issuers/mod.ts";
 import { Cache } from "../background/mod.ts";
 import type { DialogueContext } from "../dialogue/mod.ts";
 import { AppError } from "../errors/mod.ts";
+import type { WorkflowPorts } from "./ports.ts";
 
 /** Time for which an answer of the control API counts, in ms. */
 const answerAgeMsMax = 10_000;
@@ -78,16 +79,6 @@ const EventSchema = v.pipe(
   MyRoleSchema,
 );
 
-/** Options of {@linkcode Verifier}. */
-export interface VerifierOptions {
-  /** Addresses of the platforms that may be asked. */
-  readonly control: readonly string[];
-  readonly require: Requirement;
-  readonly fetch?: Fetch;
-  /** Unix ms. */
-  readonly clock: () => number;
-}
-
 /** Verifies callers. Answers count for 10 s, so that polls cost no request; refusals are not kept. */
 export class Verifier {
   readonly #control: ReadonlyMap<string, string>;
@@ -97,13 +88,13 @@ export class Verifier {
   readonly #callers: Cache<Caller>;
 
   /** @throws {TypeError} An address is none of http or https, or there is none. */
-  constructor({ control, require, clock, fetch }: VerifierOptions) {
+  constructor(control: readonly string[], require: Requirement, { clock, fetch }: WorkflowPorts) {
     this.#control = new Map(control.map(address => [normalised(address), address.replace(/\/+$/, "")]));
     const [first] = this.#control.values();
     if (first === undefined) throw new TypeError("Cannot create the workflow: `control` names no address");
     this.#first = first;
     this.#require = require;
-    this.#get = createRemoteFetch(fetch === undefined ? {} : { fetch });
+    this.#get = createRemoteFetch({ fetch });
     this.#callers = new Cache({ entriesMax: callersKeptMax, maxAgeMs: answerAgeMsMax, clock });
   }
 

@@ -7,10 +7,10 @@
  */
 
 import { capabilityId } from "../auth/crypto/mod.ts";
-import type { RandomBytes } from "../auth/mod.ts";
-import { decide, keyName, type Store, type Stored, tenantPartition } from "../storage/mod.ts";
+import { decide, keyName, type Stored, tenantPartition } from "../storage/mod.ts";
 import { utf8Length } from "../text/mod.ts";
 import { partWrites, readParts } from "./parts.ts";
+import type { WorkflowPorts } from "./ports.ts";
 import { type Memory, payloadMsMax, type Seals } from "./seal.ts";
 import { type Caller, contextIds } from "./verify.ts";
 
@@ -34,26 +34,19 @@ export type Reservation =
   /** The answer is null where it is no longer kept. */
   | { readonly kind: "used"; readonly action: string; readonly answer: string | null };
 
-/** Options of {@linkcode Views}. */
-export interface ViewsOptions {
-  readonly store: Store;
-  readonly seals: Seals;
-  readonly random: RandomBytes;
-  /** Unix ms. */
-  readonly clock: () => number;
-}
-
 /** The views of all users. */
 export class Views {
-  readonly #options: ViewsOptions;
+  readonly #ports: WorkflowPorts;
+  readonly #seals: Seals;
 
-  constructor(options: ViewsOptions) {
-    this.#options = options;
+  constructor(ports: WorkflowPorts, seals: Seals) {
+    this.#ports = ports;
+    this.#seals = seals;
   }
 
   /** Reserves a view for an action, unless it was used or is reserved. */
   async reserve(caller: Caller, nonce: string, action: string): Promise<Reservation> {
-    const { store, random, clock } = this.#options;
+    const { store, random, clock } = this.#ports;
     const partition = partitionOf(caller);
     const key = keyName("view", nonce);
     const by = capabilityId(random);
@@ -78,7 +71,7 @@ export class Views {
 
   /** Marks a reserved view as used and keeps the answer. */
   async use(caller: Caller, nonce: string, action: string, answer: string): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#ports;
     const now = clock();
     const { writes, count } = partWrites("answer", nonce, answer, now + answerMs);
     const value = JSON.stringify({ state: "used", action, parts: count } satisfies ViewRecord);
@@ -95,7 +88,7 @@ export class Views {
   /** Frees a reserved view whose action had no effect. */
   async release(caller: Caller, nonce: string, by: string): Promise<void> {
     const key = keyName("view", nonce);
-    await decide(this.#options.store, partitionOf(caller), {
+    await decide(this.#ports.store, partitionOf(caller), {
       reads: [{ type: "record", key }],
       idempotent: true,
       apply([stored]) {
@@ -109,21 +102,21 @@ export class Views {
   /** Returns true if an action of the view took effect. */
   async isUsed(caller: Caller, nonce: string): Promise<boolean> {
     const key = keyName("view", nonce);
-    const [stored] = await this.#options.store.read(partitionOf(caller), [{ type: "record", key }]);
+    const [stored] = await this.#ports.store.read(partitionOf(caller), [{ type: "record", key }]);
     return parsed(stored)?.state === "used";
   }
 
   /** Seals the memory of a dialogue as a text for its payload. */
   async seal(caller: Caller, memory: Memory): Promise<string> {
-    const { store, seals, random } = this.#options;
+    const { store, random } = this.#ports;
     const text = JSON.stringify(memory);
     if (text.length * 3 <= sealedBytesMax || (utf8Length(text) ?? 0) <= sealedBytesMax)
-      return seals.seal(text, placeOf(caller));
+      return this.#seals.seal(text, placeOf(caller));
     const id = capabilityId(random);
     const { writes, count } = partWrites("memory", id, text, memory.expiresAt);
     const committed = await store.commit(partitionOf(caller), { writes });
     if (!committed.ok) throw new Error("A commit without checks was refused");
-    return seals.seal(JSON.stringify({ stored: id, parts: count }), placeOf(caller));
+    return this.#seals.seal(JSON.stringify({ stored: id, parts: count }), placeOf(caller));
   }
 
   /**
@@ -132,8 +125,8 @@ export class Views {
    * @throws {AppError} `validation_failed`: it is not a payload of this caller and context.
    */
   async open(caller: Caller, sealed: unknown): Promise<Memory | null> {
-    const { store, seals, clock } = this.#options;
-    let opened = JSON.parse(seals.open(sealed, placeOf(caller)));
+    const { store, clock } = this.#ports;
+    let opened = JSON.parse(this.#seals.open(sealed, placeOf(caller)));
     if (typeof opened.stored === "string") {
       const text = await readParts(store, partitionOf(caller), "memory", opened.stored, opened.parts);
       opened = text === null ? null : JSON.parse(text);

@@ -12,11 +12,12 @@
  */
 
 import * as v from "valibot";
-import { MasterSecret, type RandomBytes, systemClock, systemRandom } from "../auth/mod.ts";
-import type { Fetch } from "../auth/remote_issuers/mod.ts";
-import { consoleLogger, type Logger, systemTimer, type Timer } from "../http/mod.ts";
+import { MasterSecret, systemClock, systemRandom } from "../auth/mod.ts";
+import { consoleLogger, systemTimer } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Inputs, InputValues } from "./inputs.ts";
+import type { WorkflowPorts } from "./ports.ts";
+import { Replies } from "./replies.ts";
 import { Seals } from "./seal.ts";
 import { WorkflowServer } from "./serve.ts";
 import { type StepOutcome, type TaskOptions, type TaskRun, TaskRuns } from "./task_runs.ts";
@@ -29,13 +30,13 @@ const leaseMsDefault = 60_000;
 const pollMsDefault = 2_000;
 
 /** Options of {@linkcode workflow}. */
-export interface WorkflowOptions<S> {
+export interface WorkflowOptions<S> extends Partial<WorkflowPorts> {
   /** Names the workflow: payloads and tasks of one are unknown to another. */
   readonly name: string;
-  /** Secret for payloads, the same in all processes. Several rotate it: the first seals, all open. */
-  readonly secret: string | MasterSecret | readonly (string | MasterSecret)[];
   /** Keeps views that were used and tasks. */
   readonly store: Store;
+  /** Secret for payloads, the same in all processes. Several rotate it: the first seals, all open. */
+  readonly secret: string | MasterSecret | readonly (string | MasterSecret)[];
   /** Address of the platform whose control API answers for callers; a request that names another is refused. */
   readonly control: string | readonly string[];
   readonly require: Requirement;
@@ -43,18 +44,6 @@ export interface WorkflowOptions<S> {
   readonly state?: v.GenericSchema<unknown, S>;
   /** Web origins that may call directly. @default none: the platform's relay needs no CORS */
   readonly origins?: readonly string[];
-  /** Keeps the process alive while a task runs, where a platform demands it. @default not needed */
-  readonly waitUntil?: (work: Promise<unknown>) => void;
-  /** @default consoleLogger */
-  readonly logger?: Logger;
-  /** @default fetch */
-  readonly fetch?: Fetch;
-  /** Unix ms. @default systemClock */
-  readonly clock?: () => number;
-  /** @default systemRandom */
-  readonly random?: RandomBytes;
-  /** @default systemTimer */
-  readonly timer?: Timer;
 }
 
 /**
@@ -80,29 +69,29 @@ export class Workflow<S extends object> {
   readonly fetch: (request: Request) => Promise<Response>;
 
   constructor(options: WorkflowOptions<S>) {
-    const { name, store, require, logger = consoleLogger, waitUntil = () => {} } = options;
-    const { clock = systemClock, random = systemRandom, timer = systemTimer } = options;
-    // The global one is looked up at each call, so that it can be replaced.
-    const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
-    const secrets = [options.secret]
-      .flat()
-      .map(text => (typeof text === "string" ? new MasterSecret(text) : text));
-    const seals = new Seals(secrets, name, random);
-    const tasks = new Tasks(store, clock);
+    const { origins = [], secret, control, require, state, ...given } = options;
+    const ports: WorkflowPorts = {
+      clock: systemClock,
+      random: systemRandom,
+      timer: systemTimer,
+      logger: consoleLogger,
+      waitUntil: () => {},
+      // The global one is looked up at each call, so that it can be replaced.
+      fetch: (url, init) => globalThis.fetch(url, init),
+      ...given,
+    };
+    const secrets = [secret].flat().map(each => (typeof each === "string" ? new MasterSecret(each) : each));
+    const seals = new Seals(secrets, ports);
+    const tasks = new Tasks(ports);
     const server = new WorkflowServer({
-      name,
+      ...ports,
       handlers: this.#handlers,
-      origins: options.origins ?? [],
-      parseState: stateParser(options.state),
-      verifier: new Verifier({ control: [options.control].flat(), require, clock, fetch: send }),
-      views: new Views({ store, seals, random, clock }),
+      parseState: stateParser(state),
+      verifier: new Verifier([control].flat(), require, ports),
+      views: new Views(ports, seals),
       tasks,
-      runs: new TaskRuns({ tasks, seals, fetch: send, clock, random, timer, logger, waitUntil }),
-      fetch: send,
-      clock,
-      random,
-      timer,
-      logger,
+      runs: new TaskRuns(ports, tasks, seals),
+      replies: new Replies(ports, origins),
     });
     this.fetch = request => server.fetch(request);
   }

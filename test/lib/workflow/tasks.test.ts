@@ -107,7 +107,12 @@ describeOnEveryStore("tasks of a workflow", open => {
     const seen: unknown[] = [];
     let go = (): void => {};
     work = async t => {
-      for (const [percent, message] of [[10, "Ten"], [5], [140.7, "Many"], [Number.NaN]] as const) {
+      for (const [percent, message] of [
+        [10, "Ten"],
+        [5],
+        [140.7, "Many".repeat(10_000)],
+        [Number.NaN],
+      ] as const) {
         await t.progress(percent, message);
         await new Promise<void>(resolve => {
           go = resolve;
@@ -127,12 +132,13 @@ describeOnEveryStore("tasks of a workflow", open => {
       go();
       await quiet();
     }
+    const many = "Many".repeat(500);
     const shown = (progress: number, message: string) => [
       progress,
       1_000,
       { type: "loader", text: message, progress },
     ];
-    assert.deepEqual(seen, [shown(10, "Ten"), shown(10, "Ten"), shown(100, "Many"), shown(100, "Many")]);
+    assert.deepEqual(seen, [shown(10, "Ten"), shown(10, "Ten"), shown(100, many), shown(100, many)]);
     const view = await until(talk, "completed");
     assert.deepEqual(view.blocks, [{ type: "text", text: "Result good" }]);
     assert.equal(view.task?.progress, 100);
