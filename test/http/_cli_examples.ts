@@ -147,6 +147,11 @@ const withManifest: Prepare = async () => {
   return { files: new Map([["show.yaml", JSON.stringify({ version: 1, id: "show", projects: [project] })]]) };
 };
 
+async function withWorkflow({ create }: CliWorld): Promise<CliExample> {
+  const attributes = { name: "Quiz", endpoint_url: "https://quiz.example/", availability: ["event"] };
+  return { variables: { WORKFLOW: await create("/workflows", "workflows", attributes) } };
+}
+
 /** By the words of a command: every command that calls the control API. */
 export const cliExamples: Readonly<Record<string, Prepare>> = {
   "orgs list": nothing,
@@ -191,5 +196,8 @@ export const cliExamples: Readonly<Record<string, Prepare>> = {
   "tokens list": nothing,
   "tokens create": nothing,
   "tokens revoke": withToken,
+  "workflow list": withWorkflow,
+  "workflow register": nothing,
+  "workflow remove": withWorkflow,
   ...eventExamples,
 };
