@@ -18,9 +18,6 @@ import {
 } from "../../dialogue/mod.ts";
 import { openTestWorld, type TestEnvironment, type TestWorld, type TestWorldOptions } from "./test_world.ts";
 
-/** Polls after which `finish` gives up. */
-const pollsMax = 1_000;
-
 /** A backend under test: a workflow, or anything else that answers requests of the protocol. */
 export interface TestedBackend {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -171,8 +168,8 @@ export class TestDialogue {
     this.world.moveTo(until);
   }
 
-  /** Lets background work end, and polls until no task is running. @throws {Error} It never ends. */
-  async finish(): Promise<void> {
+  /** Lets background work end, and polls until no task is running. @throws {Error} It does not end within so many polls. */
+  async finish(pollsMax = 1_000): Promise<void> {
     for (let polls = 0; this.#timer !== null; polls++) {
       if (polls === pollsMax) throw this.#unexpected(`an end within ${pollsMax} polls`);
       await this.world.settled();

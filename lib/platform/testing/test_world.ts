@@ -117,7 +117,9 @@ export async function openTestWorld(options: TestWorldOptions): Promise<TestWorl
       const { id } = await platform.authors.findOrCreate(emailOf(user));
       const scopes = [{ kind, id: context[`${kind}Id`] }];
       const expires = Math.floor((clock() + tokenMs) / 1_000);
-      return (await platform.authors.createToken({ userId: id, name: "Dialogue", scopes, expires })).token;
+      const own = { userId: id, name: "Test" };
+      const { id: parentId } = await platform.authors.createToken(own);
+      return (await platform.authors.createToken({ ...own, scopes, expires, parentId })).token;
     },
     async settled() {
       while (background.size > 0) await Promise.all(background);
