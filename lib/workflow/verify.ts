@@ -69,7 +69,11 @@ const MeSchema = v.object({
 });
 
 const MyRoleSchema = v.object({
-  data: v.object({ type: v.literal("scope_roles"), attributes: v.object({ role: v.picklist(roles) }) }),
+  data: v.object({
+    type: v.literal("scope_roles"),
+    id: v.string(),
+    attributes: v.object({ role: v.picklist(roles) }),
+  }),
   meta: v.object({ parents: v.array(v.object({ type: v.string(), id: v.string() })) }),
 });
 /** An event with the caller's role, which has its `meta` in itself when it is included. */
@@ -140,8 +144,9 @@ export class Verifier {
         : this.#read(`${baseURL}/api/v2/${path}/my_role`, token, MyRoleSchema),
     ]);
     const { data, meta } = given;
+    // As the platform writes it: in other letters it would be another place, with room for as many tasks again.
     const idOf = (level: (typeof levels)[number]) =>
-      level.type === type ? id : meta.parents.find(parent => parent.type === level.type)?.id;
+      level.type === type ? data.id : meta.parents.find(parent => parent.type === level.type)?.id;
     const verified: Record<string, string> = { baseURL };
     for (const level of levels) {
       const [named, found] = [context[level.member], idOf(level)];

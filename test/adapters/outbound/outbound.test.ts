@@ -155,6 +155,10 @@ describe("reading addresses", { timeout: 30_000 }, () => {
     assert.equal(body, "POST 8 Test/1.0 identity");
     await fails(outbound.post({ ...posted, url }), "address");
     assert.equal(received.length, 1);
+    const again = here({ resolve: resolvedTo("127.0.0.1") });
+    await again.post({ ...posted, url });
+    await again.post({ ...posted, url });
+    assert.equal(new Set(received.map(({ socket }) => socket)).size, 3);
   });
 
   it("follows no redirect of a post, and ends its long, slow, encoded and broken answers", async () => {

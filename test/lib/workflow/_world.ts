@@ -29,8 +29,11 @@ export interface World {
 }
 
 /** Opens the platform of a suite. */
-export async function openWorld(open: OpenStore): Promise<World> {
-  const world = await openPlatform(open);
+export async function openWorld(
+  open: OpenStore,
+  platform: Parameters<typeof openPlatform>[1] = {},
+): Promise<World> {
+  const world = await openPlatform(open, platform);
   const headers = await operatorHeaders(world);
   const asked: string[] = [];
   const timer = createManualTimer();

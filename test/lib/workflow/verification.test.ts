@@ -114,6 +114,11 @@ describe("verification of workflow callers", () => {
       { baseURL: controlUrl, eventId: `${ids.event}/../../me` },
       { baseURL: controlUrl, eventId: `${ids.event}?include=my_role#` },
       { baseURL: controlUrl, eventId: ".." },
+      { baseURL: controlUrl, eventId: "." },
+      { baseURL: controlUrl, projectId: "../../api/v2/organisations" },
+      // The platform takes them, but they name places that are there already.
+      { baseURL: controlUrl, eventId: ids.event.toUpperCase() },
+      { baseURL: controlUrl, projectId: ids.project.toUpperCase() },
       { baseURL: controlUrl, spaceId: ids.space },
       { baseURL: controlUrl, organisationId: ids.organisation },
       { baseURL: controlUrl },
