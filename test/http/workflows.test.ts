@@ -8,7 +8,7 @@ import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
-import { operatorHeaders, resource } from "./_control_examples.ts";
+import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
 interface Received {
   readonly headers: IncomingMessage["headers"];
@@ -134,7 +134,12 @@ describeOnStores("the relay of workflows", open => {
   it("refuses whoever has no role in the scope, and workflows that do not run there", async () => {
     const [id, nobody, sam] = [await register(), await person(null), await person("viewer")];
     assert.equal((await dispatch(id, nobody.token)).status, 404);
+    const relationships = { project: to("projects", ids.project) };
+    const body = resource("events", { name: "Match" }, { relationships });
+    const event = (await world.call("/api/v2/events", { headers: operator, body })).json.data.id;
+    const unknown = event.slice(0, -1) + (event.endsWith("0") ? "1" : "0");
     for (const scope of [
+      { type: "events", id: unknown },
       { type: "spaces", id: ids.space },
       { type: "projects", id: ids.otherProject },
       { type: "events", id: crypto.randomUUID() },
@@ -161,7 +166,7 @@ describeOnStores("the relay of workflows", open => {
 
   it("gives a token for the scope and the role there, which ends with the caller's", async () => {
     const id = await register();
-    const sam = await person("creator");
+    const sam = await person("creator", `/spaces/${ids.space}`);
     await dispatch(id, sam.token);
     const token = bearer();
     const call = (path: string, options: object = {}) => world.call(`/api/v2${path}`, { token, ...options });
@@ -247,6 +252,7 @@ describeOnStores("the relay of workflows", open => {
         [`/api/v2/access_tokens/${ada.id}`, { method: "DELETE" }],
         [`/api/v2/workflows/${id}/dispatch`, { body: { scope: eventScope, request: {} } }],
         [`/api/v2/organisations/${ids.organisation}/roles`, { body: role }],
+        [`/api/v2/scope_roles/${ada.roleId}`, { method: "DELETE" }],
         [`/api/v2/organisations/${ids.organisation}/api_keys`, {}],
       ];
       for (const [path, options] of refused) {
