@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { encodeFile } from "../../lib/dialogue/mod.ts";
+import { decodeFile, encodeFile } from "../../lib/dialogue/mod.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -22,9 +22,9 @@ import {
 } from "./_dialogue.ts";
 import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
 
-const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]);
 const pngUrl =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const png = decodeFile(pngUrl);
 /** Markup that must stay text. */
 const hostile = '<img src=x onerror="document.title=1"><b>bold</b>';
 const running = (progress?: number) => ({ id: "t1", state: "running", pollIntervalMs: 5_000, progress });
@@ -190,7 +190,13 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     await page.getByLabel("Logo", { exact: true }).setInputFiles(fileOf("logo.png", png));
     await page.getByLabel("Colour").fill("#00ff00");
     await page.getByText("#00ff00").waitFor();
-    await page.getByText("logo.png · 12 bytes").waitFor();
+    await page.getByText("logo.png · 70 bytes").waitFor();
+    const width = () =>
+      page
+        .locator(".drop img")
+        .last()
+        .evaluate(each => (each as HTMLImageElement).naturalWidth);
+    await until("the image is shown", async () => (await width()) === 1);
     await assertAccessible(page);
     await page.setViewportSize({ width: 360, height: 800 });
     await assertFits(page);

@@ -94,6 +94,7 @@ function createFile(set: SetValue, showFault: (text: string) => void, isImage: b
   const preview = el("img", { alt: "" });
   const clear = createClear("Remove", set, control);
   let name = "";
+  let picture: string | undefined;
   let reads = 0;
   async function read(): Promise<void> {
     const turn = ++reads;
@@ -116,8 +117,9 @@ function createFile(set: SetValue, showFault: (text: string) => void, isImage: b
     show(value) {
       setText(text, value === undefined ? prompt : name);
       clear.hidden = value === undefined;
-      preview.hidden = !isImage || value === undefined;
-      if (!preview.hidden) setAttribute(preview, "src", `data:;base64,${value}`);
+      if (!isImage || value === picture) return;
+      picture = value;
+      setAttribute(preview, "src", value === undefined ? null : `data:;base64,${value}`);
     },
   };
 }
