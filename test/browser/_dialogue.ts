@@ -1,6 +1,7 @@
 /** Dialogues in pages of the studio, with a backend that a test plays. */
 
-import type { Page } from "playwright-core";
+import assert from "node:assert/strict";
+import type { Locator, Page } from "playwright-core";
 import type { WorkflowRequest } from "../../lib/dialogue/mod.ts";
 import type { StudioWorld } from "./_studio.ts";
 
@@ -54,3 +55,40 @@ export const input = (type: string, name: string, label = name) => ({
   label,
 });
 export const button = (id: string, label = id) => ({ type: "button", label, action_id: id });
+
+/** A file to choose. */
+export function fileOf(name: string, content: string | Uint8Array) {
+  return { name, mimeType: "application/octet-stream", buffer: Buffer.from(content) };
+}
+
+/** Drops a file on an element. */
+export async function dropFile(page: Page, target: Locator, path: string): Promise<void> {
+  const { x, y } = (await target.boundingBox()) ?? assert.fail();
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [path], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x: x + 5, y: y + 5, data });
+}
+
+/** Presses Tab until the element has the focus. */
+export async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let times = 0; times < 30; times++) {
+    if (await target.evaluate(each => each === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  assert.fail("Tab does not reach the element");
+}
+
+/** Asserts that an element has the focus. */
+export async function focusIs(target: Locator): Promise<void> {
+  assert.equal(await target.evaluate(each => each === document.activeElement), true);
+}
+
+/** Hides the page as a browser does, or shows it again. */
+export function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  return page.evaluate(value => {
+    Object.defineProperty(document, "hidden", { configurable: true, value });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, isHidden);
+}

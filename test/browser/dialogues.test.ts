@@ -5,19 +5,23 @@ import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { Locator, Page } from "playwright-core";
 import { decodeFile, encodeFile } from "../../lib/dialogue/mod.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 import {
   button,
+  dropFile,
+  fileOf,
+  focusIs,
   input,
   type PlayedAnswer,
   play,
   registerWorkflow,
   type SentRequest,
+  setHidden,
   settle,
+  tabTo,
   text,
 } from "./_dialogue.ts";
 import { assertAccessible, assertFits, openStudioWorld, type StudioWorld } from "./_studio.ts";
@@ -466,36 +470,3 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
     assert.deepEqual(faults, []);
   });
 });
-
-function fileOf(name: string, content: string | Uint8Array) {
-  return { name, mimeType: "application/octet-stream", buffer: Buffer.from(content) };
-}
-
-async function dropFile(page: Page, target: Locator, path: string): Promise<void> {
-  const { x, y } = (await target.boundingBox()) ?? assert.fail();
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files: [path], dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const)
-    await session.send("Input.dispatchDragEvent", { type, x: x + 5, y: y + 5, data });
-}
-
-/** Presses Tab until the element has the focus. */
-async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor();
-  for (let times = 0; times < 30; times++) {
-    if (await target.evaluate(each => each === document.activeElement)) return;
-    await page.keyboard.press("Tab");
-  }
-  assert.fail("Tab does not reach the element");
-}
-
-async function focusIs(target: Locator): Promise<void> {
-  assert.equal(await target.evaluate(each => each === document.activeElement), true);
-}
-
-function setHidden(page: Page, isHidden: boolean): Promise<void> {
-  return page.evaluate(value => {
-    Object.defineProperty(document, "hidden", { configurable: true, value });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }, isHidden);
-}
