@@ -102,7 +102,7 @@ async function meOf({ api, settings }: CliContext) {
 
 async function givenToken({ terminal, files }: CliContext): Promise<string> {
   const text = terminal.isTerminal.stdin
-    ? await terminal.ask("Token: ", true)
+    ? await terminal.ask("Token: ", { isSecret: true })
     : await files.readText("-", 4_096);
   const token = text?.trim() ?? "";
   if (/^[\x21-\x7e]+$/.test(token)) return token;

@@ -1,5 +1,6 @@
 /** The terminal of commands. */
 
+import type { Interface } from "node:readline";
 import { isatty } from "node:tty";
 import { CliError, type CliTerminal, exits } from "../../lib/cli/mod.ts";
 
@@ -7,6 +8,8 @@ const widthDefault = 100;
 const clearLine = "\r\u001b[K";
 
 let hasStatus = false;
+/** The question that is open: what stands before the answer, and what was typed so far. */
+let open: { readonly prompt: string; readonly lines: Interface } | null = null;
 
 /** The terminal or pipes of this process. */
 export const terminal: CliTerminal = {
@@ -35,15 +38,24 @@ export const terminal: CliTerminal = {
     toStderr(text);
   },
   status(line) {
-    toStderr(clearLine + line.slice(0, (process.stderr.columns || widthDefault) - 1));
-    hasStatus = true;
+    const width = (process.stderr.columns || widthDefault) - 1;
+    if (open === null) {
+      toStderr(clearLine + line.slice(0, width));
+      hasStatus = true;
+      return;
+    }
+    const { prompt, lines } = open;
+    lines.setPrompt(`${line.slice(0, Math.max(0, width - prompt.length - 3))} ${prompt}`);
+    // What was typed so far stays.
+    lines.prompt(true);
   },
-  async ask(question, isSecret = false) {
+  async ask(question, { isSecret = false, signal } = {}) {
     clearStatus();
     const [{ createInterface }, { Writable }] = await Promise.all([
       import("node:readline"),
       import("node:stream"),
     ]);
+    if (signal?.aborted === true) return null;
     const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
     const lines = createInterface({
       input: process.stdin,
@@ -52,9 +64,22 @@ export const terminal: CliTerminal = {
     });
     // After the terminal is set up, so that every key of the answer is seen, and a secret is not.
     toStderr(question);
-    const answer = await answerOf(lines, lines);
-    if (isSecret) toStderr("\n");
-    return answer;
+    const prompt = question.slice(question.lastIndexOf("\n") + 1);
+    lines.setPrompt(prompt);
+    open = { prompt, lines };
+    const takeBack = (): void => {
+      toStderr(clearLine);
+      lines.close();
+    };
+    signal?.addEventListener("abort", takeBack);
+    try {
+      const answer = await answerOf(lines, lines);
+      if (isSecret) toStderr("\n");
+      return answer;
+    } finally {
+      signal?.removeEventListener("abort", takeBack);
+      open = null;
+    }
   },
 };
 

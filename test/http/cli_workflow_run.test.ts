@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import type { CliTerminal } from "../../lib/cli/frame/host.ts";
 import { parseRecording, replayRecording, type WorkflowRequest } from "../../lib/dialogue/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
@@ -43,8 +44,8 @@ describe("workflow run", () => {
     const asked: Asked[] = [];
     const words = typeof line === "string" ? line.split(" ").filter(word => word !== "") : line;
     const outcome = await runCli(["workflow", "run", ...words], {
-      ...around,
       clock: world.clock.now,
+      ...around,
       variables: { GRANDSTAND_TOKEN: token, ...around.variables },
       async fetch(request) {
         if (!request.url.startsWith(backendUrl)) return await world.platform.fetch(request, {});
@@ -151,12 +152,70 @@ describe("workflow run", () => {
       [`${here} --input csv=@none.csv`, [open], 2, /none\.csv/],
       ["http://backend.example --event x", [open], 2, /https address/],
       [backendUrl, [open], 2, /--event/],
+      [`${here} --org ${ids.organisation}`, [open], 2, /takes one of/],
+      [`${here} --record -`, [open], 2, /must name a file/],
+      [`${here} --input nmae=Sam --press go`, [open, { blocks: [] }], 0, /--input nmae was not entered/],
       [`${backendUrl} --event ${crypto.randomUUID()}`, [open], 6, /./],
     ] as const) {
       const outcome = await run(line, answers);
       assert.equal(outcome.code, code, `${line}\n${outcome.stdout}${outcome.stderr}`);
       assert.match(outcome.stdout + outcome.stderr, said);
     }
+  });
+
+  it("runs where the flag says, and otherwise where the profile does", async () => {
+    const variables = { GRANDSTAND_ORG: ids.organisation, GRANDSTAND_SPACE: ids.space };
+    for (const [line, level] of [
+      [`${backendUrl} --org ${ids.organisation}`, "organisationId"],
+      [backendUrl, "spaceId"],
+      [`${backendUrl} --project ${ids.project}`, "projectId"],
+    ] as const) {
+      const { asked } = await run(line, [{ blocks: [] }], { variables });
+      assert.equal(Object.keys(asked[0]?.context ?? {}).at(-1), level, line);
+    }
+  });
+
+  it("offers the actions of a task while it runs", async () => {
+    const form = { blocks: [input("text", "constructor")], actions: [go] };
+    const running = { blocks: [], actions: [stop], task: { id: "t", state: "running" } };
+    const stopped = { blocks: [text("Stopped")] };
+    const { code, asked, stdout } = await run(here, [form, running, stopped], { answers: ["Sam", "1", "1"] });
+    assert.equal(code, 0);
+    assert.match(stdout, /Stopped/);
+    assert.deepEqual(asked[1]?.inputs, { constructor: "Sam" });
+    assert.deepEqual([asked.at(-1)?.action, asked.at(-1)?.taskId], ["stop", "t"]);
+    assert.equal((await run(here, [form, running], { answers: ["", "1", "q"] })).code, 10);
+  });
+
+  it("takes the question back when a task ends by itself", async () => {
+    const running = { blocks: [], actions: [stop], task: { id: "t", state: "running", progress: 40 } };
+    const end = { blocks: [text("All done")], task: { id: "t", state: "completed" } };
+    const questions: string[] = [];
+    const terminal: CliTerminal = {
+      isTerminal: { stdin: true, stdout: true, stderr: true },
+      width: 100,
+      print: async () => {},
+      warn() {},
+      status() {},
+      ask(question, { signal } = {}) {
+        questions.push(question);
+        return new Promise(resolve => signal?.addEventListener("abort", () => resolve(null)));
+      },
+    };
+    const around = { answers: [], host: { terminal } };
+    const { code, asked } = await run(here, [running, running, { ...running, actions: [] }, end], around);
+    assert.deepEqual([code, asked.length, questions.length], [0, 4, 1]);
+  });
+
+  it("says that a backend is slow, or does not answer", async () => {
+    let now = world.clock.now();
+    const clock = () => (now += 1_000);
+    const answers = [new Response(null, { status: 503 }), { blocks: [] }];
+    const pause = (ms: number) =>
+      new Promise<void>(resolve => (ms === 1_000 ? resolve() : setImmediate(resolve)));
+    const { code, stderr } = await run(here, answers, { clock, isTerminal: true, host: { pause } });
+    assert.equal(code, 0);
+    assert.match(stderr, /Waiting for the backend\r.*The backend did not answer: trying again\r/s);
   });
 
   it("repeats a poll that failed and never a press, and renews the token once", async () => {

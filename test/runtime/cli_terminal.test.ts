@@ -31,7 +31,7 @@ const form = {
   actions: [button],
 };
 
-/** A backend: a form, two polls of its task, and what was entered. */
+/** A backend: a form, two polls of its task, which can be stopped if it has a slow name, and what was entered. */
 async function answerDialogue(request: IncomingMessage): Promise<string> {
   const { action, inputs, taskId, payload } = JSON.parse(await text(request)) as {
     readonly action?: string;
@@ -40,11 +40,18 @@ async function answerDialogue(request: IncomingMessage): Promise<string> {
     readonly payload?: { readonly said: string; readonly polls: number };
   };
   if (action === undefined && taskId === undefined) return JSON.stringify(form);
+  if (action === "stop") return JSON.stringify({ blocks: [{ type: "text", text: "Stopped" }] });
   const said = payload?.said ?? `${inputs?.name}: ${atob(inputs?.csv ?? "")}`;
   const polls = (payload?.polls ?? -1) + 1;
   if (polls === 2) return JSON.stringify({ blocks: [{ type: "alert", severity: "success", text: said }] });
   const task = { id: "t", state: "running", progress: polls * 50, pollIntervalMs: 500 };
-  return JSON.stringify({ blocks: [{ type: "loader", text: "Importing" }], task, payload: { said, polls } });
+  const actions = said.startsWith("slow") ? [{ type: "button", label: "Stop", action_id: "stop" }] : [];
+  return JSON.stringify({
+    blocks: [{ type: "loader", text: "Importing" }],
+    actions,
+    task,
+    payload: { said, polls },
+  });
 }
 
 interface Outcome {
@@ -235,6 +242,29 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
       const closed = await onTerminal(line, [[/Name: $/, keys]]);
       assert.equal(closed.code, expected, closed.shown);
     }
+  });
+
+  it("offers the actions of a running task, with what is typed kept while it goes on", async () => {
+    const line = "grandstand workflow run $GRANDSTAND_CONTROL_URL/backend --org o1";
+    const begin: Parameters<typeof onTerminal>[1] = [
+      [/Name: $/, "slowlX\u007fy\r"],
+      [/Questions \(path\): $/, "\r"],
+      [/1 {2}Import[\s\S]*close: $/, "1\r"],
+    ];
+    const [stopped, alone] = await Promise.all([
+      onTerminal(line, [
+        ...begin,
+        [/1 {2}Stop\r\nPress 1, or q to close: $/, "1"],
+        [/\[50 %: Importing\] Press 1, or q to close: 1/, "\r"],
+      ]),
+      onTerminal(line, begin),
+    ]);
+    assert.equal(stopped.code, 0, stopped.shown);
+    assert.match(stopped.shown, /Stopped/);
+    // A key that takes a character back keeps the question.
+    assert.doesNotMatch(stopped.shown, /> slow/);
+    assert.equal(alone.code, 0, alone.shown);
+    assert.match(alone.shown, /\r\u001b\[K(?:\u001b\[\w+)*\r?\n?Success: slowly: /);
   });
 
   it("says that a file with profiles may be read by others", async () => {

@@ -57,6 +57,14 @@ export interface CliFiles {
   writeText(path: string, text: string): Promise<void>;
 }
 
+/** How a question is asked. */
+export interface AskOptions {
+  /** Hides what is typed. @default false */
+  readonly isSecret?: boolean;
+  /** Takes the question back. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The terminal or pipes that a command line runs on. */
 export interface CliTerminal {
   /** True if stdin, stdout and stderr are a terminal. */
@@ -67,10 +75,10 @@ export interface CliTerminal {
   print(text: string): Promise<void>;
   /** Prints to stderr. */
   warn(text: string): void;
-  /** Shows a line on the terminal of stderr, which the next output replaces. */
+  /** Shows a line on the terminal of stderr, which the next output replaces; before a question that is open, if there is one. */
   status(line: string): void;
-  /** Reads a line after a question on stderr; `isSecret` hides what is typed. Null at the end of the input. */
-  ask(question: string, isSecret?: boolean): Promise<string | null>;
+  /** Reads a line after a question on stderr. Null at the end of the input, or when the signal aborts. */
+  ask(question: string, options?: AskOptions): Promise<string | null>;
 }
 
 /** The file with the profiles. */

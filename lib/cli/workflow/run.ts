@@ -1,10 +1,11 @@
 /** Runs a workflow in the terminal, or by a script. */
 
-import { eventFlag } from "../events/fields.ts";
+import { address, id } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { conflict, exits, wrongUsage } from "../frame/errors.ts";
 import type { Kind, Target } from "../frame/kinds.ts";
 import { record } from "../frame/output.ts";
+import { given } from "../frame/profile.ts";
 
 const scopes = ["event", "project", "space", "org"] as const;
 const kindNames: Readonly<Record<(typeof scopes)[number], Kind>> = {
@@ -13,7 +14,6 @@ const kindNames: Readonly<Record<(typeof scopes)[number], Kind>> = {
   space: "space",
   org: "organisation",
 };
-const recordingBytesMax = 67_108_864;
 
 /** `workflow run`. */
 export const runWorkflow: CommandSpec = {
@@ -21,20 +21,10 @@ export const runWorkflow: CommandSpec = {
   summary: "Run a workflow of the platform, or the backend at an address, in the terminal or by a script",
   args: [{ name: "workflow", description: "Id of a workflow, or the address of a backend" }],
   flags: {
-    event: { ...eventFlag, required: false, description: "The event in which it runs" },
-    project: { value: "project", description: "The project, where no event is given" },
-    space: {
-      value: "space",
-      description: "The space, where no project is given",
-      variable: "GRANDSTAND_SPACE",
-      profile: "space",
-    },
-    org: {
-      value: "organisation",
-      description: "The organisation, where no space is given",
-      variable: "GRANDSTAND_ORG",
-      profile: "org",
-    },
+    event: { value: "id", description: "The event in which it runs", check: id },
+    project: { value: "id", description: "The project in which it runs", check: id },
+    space: { value: "id", description: "The space in which it runs", check: id },
+    org: { value: "id", description: "The organisation in which it runs", check: id },
     input: { value: "name=value", description: "Value of an input; =@path sends a file", repeated: true },
     press: {
       value: "action",
@@ -44,10 +34,15 @@ export const runWorkflow: CommandSpec = {
     record: {
       value: "path",
       description: "Write the dialogue to a file, with what was entered and without tokens",
+      check: path => (path === "-" ? "must name a file" : null),
     },
     force: { description: "Replace the file of --record" },
   },
   changes: "What the actions of the workflow change",
+  variables: [
+    "GRANDSTAND_SPACE: the space, where no flag names a place; otherwise that of the profile",
+    "GRANDSTAND_ORG: the organisation, where no space is known either; otherwise that of the profile",
+  ],
   examples: [
     "workflow run $WORKFLOW --event $EVENT",
     "workflow run $WORKFLOW --event $EVENT --input csv=@questions.csv --press import --json",
@@ -72,16 +67,11 @@ async function runDialogue(
   { args: [workflow = ""], flags, lists }: CliInput,
   context: CliContext,
 ): Promise<CliResult> {
-  const { address } = await import("../frame/checks.ts");
   const fault = URL.canParse(workflow) ? address(workflow) : null;
   if (fault !== null) throw wrongUsage(`The address of the backend ${fault}`);
-  const target = scopeOf(flags);
+  const target = scopeOf(flags, context);
   const { record: path, force } = flags;
-  if (
-    path !== undefined &&
-    force === undefined &&
-    (await context.files.readText(path, recordingBytesMax)) !== null
-  ) {
+  if (path !== undefined && force === undefined && (await context.files.open(path)) !== null) {
     throw conflict(`${path} exists`, { code: "file_exists", hint: "Replace it with --force" });
   }
   const [{ readInputs }, { openBackend }, { Runner }] = await Promise.all([
@@ -102,12 +92,19 @@ async function runDialogue(
   }
 }
 
-/** Returns the innermost scope that is given. @throws {CliError} None is. */
-function scopeOf(flags: Readonly<Record<string, string>>): Target {
-  const name = scopes.find(each => flags[each] !== undefined);
-  const id = name === undefined ? undefined : flags[name];
-  if (name === undefined || id === undefined) {
-    throw wrongUsage("workflow run needs --event, --project, --space or --org");
-  }
-  return { kind: kindNames[name], id };
+/** Returns where the dialogue runs: as a flag says, or the profile. @throws {CliError} None or several are given. */
+function scopeOf(
+  flags: Readonly<Record<string, string>>,
+  { variables, settings: { profile } }: CliContext,
+): Target {
+  const usual: typeof flags = {
+    space: given(variables.GRANDSTAND_SPACE) ?? given(profile.space) ?? "",
+    org: given(variables.GRANDSTAND_ORG) ?? given(profile.org) ?? "",
+  };
+  const [name, other] = scopes.filter(each => flags[each] !== undefined);
+  if (other !== undefined)
+    throw wrongUsage("workflow run takes one of --event, --project, --space and --org");
+  const found = name ?? scopes.find(each => given(usual[each]) !== undefined);
+  if (found === undefined) throw wrongUsage("workflow run needs --event, --project, --space or --org");
+  return { kind: kindNames[found], id: { ...usual, ...flags }[found] ?? "" };
 }

@@ -5,6 +5,7 @@ import {
   Dialogue,
   type DialogueEvent,
   type DialogueState,
+  ownText,
   type Recording,
   type ShownBlock,
 } from "../../dialogue/mod.ts";
@@ -37,6 +38,9 @@ interface RunView {
 /** How a dialogue ended. */
 type Outcome = "completed" | "failed" | "declined";
 
+/** Time after which a request is said to be under way, in ms. */
+const slowMs = 1_000;
+
 const exitCodes = { completed: exits.ok, failed: exits.failed, declined: exits.declined } as const;
 
 /** Runs one dialogue. */
@@ -48,6 +52,8 @@ export class Runner {
   readonly #events: DialogueEvent[] = [];
   readonly #views: RunView[] = [];
   readonly #isInteractive: boolean;
+  /** Names of the inputs of the script that some view had. */
+  readonly #entered = new Set<string>();
   #shown = "";
   #seq = 0;
   #changed: () => void = () => {};
@@ -98,13 +104,14 @@ export class Runner {
     if (state.status !== "error" && canPress(state) && press !== undefined && isOffered(state, press)) {
       this.#presses.shift();
       this.#enter(state);
-      this.#press(press);
-      return null;
+      return this.#press(press);
     }
     if (state.status === "ended") return this.#ended(state);
     if (state.status === "error") return await this.#recover(state);
     if (state.status === "showing") return await this.#answer(state);
-    await this.#change(state);
+    if (this.#isInteractive && this.#presses.length === 0 && canPress(state) && state.actions.length > 0)
+      return await this.#watch(state);
+    await this.#wait(state);
     return null;
   }
 
@@ -115,23 +122,34 @@ export class Runner {
     return task?.state === "failed" ? "failed" : "completed";
   }
 
+  /** Waits for another state; says so where that takes long and no task shows its progress. */
+  async #wait(state: DialogueState): Promise<void> {
+    const text =
+      state.status === "waiting" ? "The backend did not answer: trying again" : "Waiting for the backend";
+    const isSilent = state.pending !== null && state.pending.kind !== "poll";
+    const cancel = this.#setTimer(slowMs, () => isSilent && this.#context.progress(text));
+    await this.#change(state);
+    cancel();
+  }
+
   /** Resolves when the dialogue has another state. */
   async #change(state: DialogueState): Promise<void> {
     while (this.#dialogue.state === state) await new Promise<void>(resolve => (this.#changed = resolve));
   }
 
-  async #show({ seq, blocks, actions, status }: DialogueState): Promise<void> {
+  async #show(state: DialogueState): Promise<void> {
+    const { seq, blocks, actions, status } = state;
     if (seq === this.#seq || status === "error") return;
     this.#seq = seq;
     const loader = blocks.find(each => each.type === "loader");
     if (loader?.type === "loader") this.#context.progress(showBlocks([loader], false).trim());
-    const still = blocks.filter(each => each.type !== "loader");
+    const still = blocks.filter(isStill);
     const isPrompted = this.#isInteractive && this.#presses.length === 0;
     const text = showBlocks(
       still.filter(each => !isPrompted || each.type !== "input"),
       this.#context.settings.hasColors,
     );
-    const view = JSON.stringify([still, actions]);
+    const view = viewOf(state);
     if (view === this.#shown) return;
     this.#shown = view;
     this.#views.push({ blocks: still.map(({ key, ...block }) => block), actions, pressed: null });
@@ -139,17 +157,20 @@ export class Runner {
     if (!isJson && !(isQuiet && !isPrompted) && text !== "") await this.#context.terminal.print(text);
   }
 
-  #press(action: string): void {
+  /** Presses an action. Returns null: the dialogue goes on. */
+  #press(action: string): null {
     const view = this.#views.at(-1);
     if (view !== undefined) view.pressed = action;
     this.#dialogue.press(action);
+    return null;
   }
 
   /** Enters what the script has for the inputs of a view. @throws {CliError} A value does not fit. */
   #enter({ blocks }: DialogueState): void {
     for (const block of blocks) {
-      const value = block.type === "input" ? this.#script.inputs[block.name] : undefined;
+      const value = block.type === "input" ? ownText(this.#script.inputs, block.name) : undefined;
       if (block.type !== "input" || value === undefined) continue;
+      this.#entered.add(block.name);
       const fault = this.#put(block, value);
       if (fault !== null) throw invalid(`--input ${block.name}: ${fault}`);
     }
@@ -158,7 +179,24 @@ export class Runner {
   /** Sets the value of an input; returns why it does not fit, or null. */
   #put({ name }: InputBlock, value: string): string | null {
     this.#dialogue.input(name, value);
-    return this.#dialogue.state.faults[name] ?? null;
+    return ownText(this.#dialogue.state.faults, name) ?? null;
+  }
+
+  /** Offers the actions while a task runs, and follows it, until the person chooses or the actions change. */
+  async #watch(state: DialogueState): Promise<Outcome | null> {
+    const end = new AbortController();
+    const choice = this.#choose(state, end.signal);
+    let now = state;
+    while (canPress(now) && viewOf(now) === this.#shown) {
+      await this.#show(now);
+      const chosen = await Promise.race([choice, this.#change(now)]);
+      if (chosen === null) return "declined";
+      if (chosen !== undefined) return (await this.#fill()) ? this.#press(chosen) : "declined";
+      now = this.#dialogue.state;
+    }
+    end.abort();
+    await choice;
+    return null;
   }
 
   /** Presses what the person wants. Without a person the dialogue is closed. @throws {CliError} The script wants another action. */
@@ -169,26 +207,29 @@ export class Runner {
       throw invalid(`There is no action ${press}: the dialogue offers ${offered}`, { code: "not_offered" });
     }
     if (!this.#isInteractive) return "declined";
+    const action = (await this.#fill()) ? await this.#choose(state) : null;
+    return action === null ? "declined" : this.#press(action);
+  }
+
+  /** Asks for all inputs of the view; those of the script are entered already. Returns false at the end of the input. */
+  async #fill(): Promise<boolean> {
+    const { state } = this.#dialogue;
     this.#enter(state);
-    for (const block of state.blocks)
-      if (block.type === "input" && !(await this.#ask(block))) return "declined";
-    const action = await this.#choose(state);
-    if (action === null) return "declined";
-    this.#press(action);
-    return null;
+    for (const block of state.blocks) if (block.type === "input" && !(await this.#ask(block))) return false;
+    return true;
   }
 
   /** Asks for the value of an input until it fits. Returns false at the end of the input. */
   async #ask(block: InputBlock): Promise<boolean> {
     const { terminal, files } = this.#context;
     const isFile = block.input_type === "file" || block.input_type === "image";
-    const before = isFile ? undefined : this.#dialogue.state.values[block.name];
+    const before = isFile ? undefined : ownText(this.#dialogue.state.values, block.name);
     const hint = { text: "", colour: " (#rrggbb)", file: " (path)", image: " (path of an image)" }[
       block.input_type
     ];
     for (;;) {
       const typed = await terminal.ask(
-        `${clean(block.label)}${hint}${before === undefined ? "" : ` [${clean(before)}]`}: `,
+        `${clean(block.label)}${hint}${before ? ` [${clean(before)}]` : ""}: `,
       );
       if (typed === null) return false;
       if (typed.trim() === "" && (before !== undefined || block.input_type !== "text")) return true;
@@ -202,12 +243,13 @@ export class Runner {
   }
 
   /** Asks which button to press; null: none. */
-  async #choose({ actions }: DialogueState): Promise<string | null> {
+  async #choose({ actions }: DialogueState, signal?: AbortSignal): Promise<string | null> {
     const { terminal } = this.#context;
     const lines = actions.map(({ label }, index) => `  ${index + 1}  ${clean(label)}\n`);
     for (;;) {
       const typed = await terminal.ask(
         `${lines.join("")}Press 1${actions.length > 1 ? ` to ${actions.length}` : ""}, or q to close: `,
+        { signal },
       );
       const word = typed?.trim() ?? "q";
       if (/^q(?:uit)?$/i.test(word)) return null;
@@ -236,6 +278,11 @@ export class Runner {
       shown: "",
       notes: [
         ...reports.map(report => `The backend keeps not to the protocol: ${report}`),
+        ...Object.keys(this.#script.inputs).flatMap(name =>
+          this.#entered.has(name)
+            ? []
+            : [`--input ${name} was not entered: no view that was answered has it`],
+        ),
         ...(outcome === "declined" ? ["Closed before its end"] : []),
       ],
       exit: exitCodes[outcome],
@@ -252,6 +299,15 @@ export class Runner {
     );
     return () => controller.abort();
   }
+}
+
+/** What is compared of two views: all but the progress. */
+function viewOf({ blocks, actions }: DialogueState): string {
+  return JSON.stringify([blocks.filter(isStill), actions]);
+}
+
+function isStill({ type }: ShownBlock): boolean {
+  return type !== "loader";
 }
 
 function isOffered({ actions }: DialogueState, action: string): boolean {
