@@ -264,7 +264,7 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
     // A key that takes a character back keeps the question.
     assert.doesNotMatch(stopped.shown, /> slow/);
     assert.equal(alone.code, 0, alone.shown);
-    assert.match(alone.shown, /\r\u001b\[K(?:\u001b\[\w+)*\r?\n?Success: slowly: /);
+    assert.match(alone.shown, /\r\p{Cc}\[K(?:\p{Cc}\[\w+)*\r?\n?Success: slowly: /u);
   });
 
   it("says that a file with profiles may be read by others", async () => {
