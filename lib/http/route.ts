@@ -25,7 +25,7 @@ export interface ClientInfo {
    * a body is read in one piece; otherwise it is counted chunk by chunk. @default false
    */
   readonly framed?: boolean;
-  /** Tells the runtime that the body of a request is a stream, whose arrival may take longer than that of others. */
+  /** Tells the runtime that the body of a request may take longer to arrive than that of others, as a stream may. */
   readonly expectStream?: (request: Request) => void;
   /** Makes the answer where the runtime can write a cheaper one than its global `Response`. */
   readonly createResponse?: ResponseFactory;
@@ -154,6 +154,8 @@ export interface BodySpec<B extends GenericSchema> {
   readonly schema: B;
   /** Largest accepted body in bytes, counted while it streams in. @default 65536 */
   readonly maxBytes?: number;
+  /** Longest time that it may take to arrive, in ms, where it is larger than others. @default that of the platform */
+  readonly msMax?: number;
   /** Accepted media types beside `application/json`. @default [] */
   readonly mediaTypes?: readonly string[];
   /** Schema for the OpenAPI document, where the handler checks the body beyond `schema`. @default schema */

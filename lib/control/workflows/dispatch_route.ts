@@ -26,6 +26,8 @@ import { Refusal, Relay } from "./relay.ts";
 /** Age in ms from which the token of a dialogue is replaced: it lives twice as long. */
 const tokenAgeMsMax = 300_000;
 const tokensMax = 10_000;
+/** Time in ms for a request to arrive: 15 MB by a line of 2 Mbit/s. */
+const bodyMsMax = 60_000;
 
 const ScopeSchema = v.strictObject({
   type: v.pipe(
@@ -82,6 +84,7 @@ export function dispatchRoute(context: ResourceRoutesContext): AnyRoute {
       schema: v.strictObject({ scope: plainObject(ScopeSchema), request: jsonObject }),
       described: DispatchBody,
       maxBytes: dialogueLimits.requestBytesMax,
+      msMax: bodyMsMax,
       example: {
         scope: { type: "events", id: "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31" },
         request: { action: "go", inputs: { name: "Quarter-final" } },

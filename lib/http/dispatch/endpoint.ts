@@ -36,6 +36,7 @@ export interface PreparedBody {
   /** True where the body may be absent: its schema is an `optional(…)` or `nullish(…)`. */
   readonly optional: boolean;
   readonly bytesMax: number;
+  readonly msMax: number | undefined;
   readonly mediaTypes: readonly string[];
   readonly isStreamed: boolean;
 }
@@ -113,6 +114,7 @@ function prepareBody(body: BodySpec<GenericSchema>): PreparedBody {
     schema: body.schema,
     optional: body.schema.type === "optional" || body.schema.type === "nullish",
     bytesMax: body.maxBytes ?? bodyBytesMaxDefault,
+    msMax: body.msMax,
     mediaTypes: isStreamed ? mediaTypes : ["application/json", ...mediaTypes],
     isStreamed,
   };

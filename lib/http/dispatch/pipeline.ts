@@ -144,13 +144,14 @@ async function readBody(
   const { request, info } = exchange;
   const { bytesMax, mediaTypes } = body;
   const { timer, bodyMsMax } = services;
+  const { msMax = bodyMsMax } = body;
+  if (body.isStreamed || msMax > bodyMsMax) info.expectStream?.(request);
   if (body.isStreamed) {
-    info.expectStream?.(request);
     const value = openBody(request, { bytesMax, mediaTypes, timer, idleMsMax: idleMsMaxDefault });
     return { json: undefined, value };
   }
   const framed = info.framed === true;
-  const text = await readText(request, { bytesMax, mediaTypes, timer, msMax: bodyMsMax, framed });
+  const text = await readText(request, { bytesMax, mediaTypes, timer, msMax, framed });
   if (text === "" && !body.optional) throw badJson("it is missing");
   const json = text === "" ? undefined : parseJson(text);
   return { json, value: validate(body.schema, json, "body") };

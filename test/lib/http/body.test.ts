@@ -142,6 +142,18 @@ describe("the deadline of a body", () => {
       assert.equal(detail, "Cannot read the body: it did not arrive within 10 seconds");
     });
 
+    it(`is that of the route where it has one, read ${way}`, async () => {
+      const { timer, delays } = manualTimer();
+      const route = { method: "POST", path: "/any", body: { schema: any(), msMax: 60_000 } } as const;
+      const request = streamed("/any", new Source(["{}"]).stream, { "content-length": "2" });
+      let isExpected = false;
+      const expectStream = () => {
+        isExpected = true;
+      };
+      assert.equal((await handlerOf([route], { timer })(request, { framed, expectStream })).status, 200);
+      assert.deepEqual([delays, isExpected], [[60_000], true]);
+    });
+
     it(`is lifted once the body has arrived, read ${way}`, async () => {
       const { timer, pending } = manualTimer();
       const request = streamed("/any", new Source(["{}"]).stream, { "content-length": "2" });
