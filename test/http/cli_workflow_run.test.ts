@@ -137,6 +137,7 @@ describe("workflow run", () => {
     for (const [line, answers, code, said] of [
       [`${here} --press go`, [open, { blocks: [] }], 0, /Done/],
       [`${here} --press go`, [open, failing], 1, /Error: Row 3 is empty/],
+      [`${here} --press go`, [open, { ...failing, actions: [go] }], 1, /Error: Row 3 is empty/],
       [`${here} --press go`, [open, new Response("no", { status: 403 })], 1, /role/],
       [`${here} --press go`, [open, new Response("<html>")], 1, /answered wrongly/],
       [here, [open], 10, /Closed before its end/],

@@ -206,7 +206,7 @@ export class Runner {
       const offered = state.actions.map(each => each.action_id).join(", ");
       throw invalid(`There is no action ${press}: the dialogue offers ${offered}`, { code: "not_offered" });
     }
-    if (!this.#isInteractive) return "declined";
+    if (!this.#isInteractive) return state.task?.state === "failed" ? "failed" : "declined";
     const action = (await this.#fill()) ? await this.#choose(state) : null;
     return action === null ? "declined" : this.#press(action);
   }

@@ -28,6 +28,8 @@ import { type Question, QuestionSchema, readQuestions } from "./questions.ts";
 
 /** Questions that are checked at a time, so that progress can be seen. */
 const chunk = 50;
+/** An import that was writing already is not taken back. */
+const cancelled = "The event has no questions of this file, or all of them if they were being written.";
 /** Faults that are shown. */
 const shownMax = 10;
 
@@ -58,7 +60,7 @@ export function quizFromCsv(options: ExampleOptions) {
       return faults.length > 0 ? anotherFile(c, faults) : begin(c.setState({ questions: [...questions] }));
     })
     .on("again", c => begin(c))
-    .on("cancel", c => c.cancelTask().view(alert("info", "Nothing was imported.", "Cancelled")))
+    .on("cancel", c => c.cancelTask().view(alert("info", cancelled, "Cancelled")))
     .task("import", { idempotent: true }, importQuestions)
     .done<number>("import", (c, created) =>
       c.view(

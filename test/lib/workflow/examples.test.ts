@@ -218,7 +218,9 @@ describe("quiz from CSV", () => {
     dialogue.expectTask({ state: "running", progress: 38 });
     dialogue.expectText("Checking row 52");
     await dialogue.press("Cancel");
-    dialogue.expectText("Cancelled Nothing was imported.");
+    dialogue.expectText(
+      "Cancelled The event has no questions of this file, or all of them if they were being written.",
+    );
     await held();
     await dialogue.world.settled();
     assert.deepEqual(await elementsOf(dialogue), []);
