@@ -6,6 +6,8 @@
 
 import type { Stamp } from "./events.ts";
 import { dialogueLimits } from "./limits.ts";
+import { plainText } from "./markup.ts";
+import { isObject } from "./protocol.ts";
 import {
   bodyOf,
   type DialogueProblem,
@@ -17,14 +19,16 @@ import {
   send,
   waitFor,
 } from "./state.ts";
-import { type DialogueView, readResponse, type ShownBlock, type ShownTask } from "./view.ts";
+import { type DialogueView, jsonOf, readResponse, type ShownBlock, type ShownTask } from "./view.ts";
 
-const { triesMax, pollMsMin, pollMsMax, autoActionsMax, reportsMax } = dialogueLimits;
+const { triesMax, pollMsMin, pollMsMax, autoActionsMax, reportsMax, answerBytesMax } = dialogueLimits;
 
 /** The base of growing waits, in ms. */
 const backoffMs = 500;
 /** Time in ms to wait for another request that has the same key, where the backend names none. */
 const conflictMs = 1_000;
+/** Most characters of an explanation that are shown. */
+const detailCharactersMax = 300;
 
 /** An answer to the request under way. */
 export interface Answer extends Stamp {
@@ -52,7 +56,7 @@ export function answered(state: DialogueState, answer: Answer): Step {
     const again = { ...state, pending: { ...pending, tries: pending.tries + 1 } };
     return waitFor(again, Math.min(ms, pollMsMax), answer.at);
   }
-  return failed(state, problemOf(status));
+  return failed(state, problemOf(answer));
 }
 
 /** Returns the wait before the next try in ms, with full jitter. */
@@ -74,7 +78,7 @@ function retryAfterMs({ retryAfter, at }: Answer): number | null {
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }
 
-function problemOf(status: number): DialogueProblem {
+function problemOf({ status, text }: Answer): DialogueProblem {
   const known: Readonly<Record<number, string>> = {
     0: "The backend cannot be reached.",
     401: "You are no longer signed in.",
@@ -84,10 +88,18 @@ function problemOf(status: number): DialogueProblem {
     413: "What you entered is too large.",
     429: "Too many requests at once.",
   };
-  const message =
-    known[status] ?? (status >= 500 ? "The backend has a problem." : "The backend refused the request.");
+  const general = status >= 500 ? "The backend has a problem." : "The backend refused the request.";
+  const message = [known[status] ?? general, detailOf(text)].join(" ").trim();
   const canRetry = status === 0 || status === 401 || status === 409 || status === 429 || status >= 500;
   return { message, canRetry };
+}
+
+/** Returns the explanation in a problem document (RFC 9457) or an error of JSON:API; "" if there is none. */
+function detailOf(text: string): string {
+  const document = text.length > answerBytesMax ? undefined : jsonOf(text);
+  const [first] = isObject(document) && Array.isArray(document.errors) ? document.errors : [document];
+  const detail = isObject(first) ? first.detail : undefined;
+  return typeof detail === "string" ? plainText(detail.slice(0, detailCharactersMax)) : "";
 }
 
 function read(state: DialogueState, { text, at, key }: Answer): Step {

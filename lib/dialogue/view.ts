@@ -42,7 +42,7 @@ export type ReadResponse =
 export function readResponse(text: string): ReadResponse {
   if (text.length > dialogueLimits.answerBytesMax)
     return fault("", `It is longer than ${dialogueLimits.answerBytesMax} bytes`);
-  const value = parsed(text);
+  const value = jsonOf(text);
   if (!isObject(value)) return fault("", "It is no object of JSON");
   if (!Array.isArray(value.blocks)) return fault("/blocks", "It is no list");
   const { payload } = value;
@@ -64,7 +64,8 @@ function fault(pointer: string, detail: string): ReadResponse {
   return { fault: { pointer, detail } };
 }
 
-function parsed(text: string): unknown {
+/** Parses JSON; undefined if it is none. */
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -140,6 +140,7 @@ describe("workflow run", () => {
       [`${here} --press go`, [open, { ...failing, actions: [go] }], 1, /Error: Row 3 is empty/],
       [`${here} --press go`, [open, new Response("no", { status: 403 })], 1, /role/],
       [`${here} --press go`, [open, new Response("<html>")], 1, /answered wrongly/],
+      [`${here} --press go`, [open, { ...failing, actions: [go] }], 1, /Error: Row 3 is empty/],
       [here, [open], 10, /Closed before its end/],
       [`${here} --press stop`, [open], 8, /no action stop: the dialogue offers go/],
       [`${here} --press go --press go`, [open, { blocks: [] }], 8, /ended before go was offered/],

@@ -93,6 +93,22 @@ describe("an answer", () => {
     }
   });
 
+  it("that refuses is shown with the explanation that it has", () => {
+    const messageOf = (status: number, body: unknown): string | undefined =>
+      showing().press().answer(status, JSON.stringify(body)).state.problem?.message;
+    assert.equal(
+      messageOf(403, { detail: "You have no\u202e role there" }),
+      "Your role does not allow this. You have no role there",
+    );
+    assert.equal(
+      messageOf(422, { errors: [{ detail: "Expected a name" }] }),
+      "The backend refused the request. Expected a name",
+    );
+    for (const odd of [null, [], "text", { detail: 5 }, { errors: [] }, { errors: [null] }, { errors: {} }])
+      assert.equal(messageOf(500, odd), "The backend has a problem.");
+    assert.equal(messageOf(400, { detail: "x".repeat(9_000) })?.length, 333);
+  });
+
   it("409 waits as long as the backend says, and sends the same again", () => {
     const play = showing().press();
     const { key } = play.sent;
