@@ -74,7 +74,11 @@ describe("the guides", () => {
     assert.ok(lines.length > 3, `only ${lines.length} commands`);
     const wrong: { readonly page: string; readonly line: string; readonly fault: string }[] = [];
     for (const { page, line } of lines) {
-      const text = line.replace(/\s(#.*|\|.*|>.*)$/, "").trim();
+      // The name of a variable stands for its value.
+      const text = line
+        .replace(/\s(#.*|\|.*|>.*)$/, "")
+        .replace(/"?\$(\w+)"?/g, "$1")
+        .trim();
       const [, ...words] = text.split(/\s+/);
       try {
         await parseCommandLine(words, allGroups);
