@@ -4,6 +4,7 @@
  * @module
  */
 
+import { createMetrics, type Metrics } from "../metrics/mod.ts";
 import type { Limiter } from "../storage/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
@@ -11,7 +12,7 @@ import { requestIds } from "./dispatch/exchange.ts";
 import type { FailureLimit } from "./dispatch/rate_limits.ts";
 import { Idempotency, type IdempotencyOptions } from "./idempotency/idempotency.ts";
 import { type Logger, silentLogger } from "./logger.ts";
-import { Meters } from "./metrics.ts";
+import { Meters } from "./meters.ts";
 import { Failover } from "./rate_limit/failover.ts";
 import { type CorsOptions, prepareCors } from "./replies/cors.ts";
 import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
@@ -50,8 +51,10 @@ export interface HandlerOptions {
   readonly publicUrl?: string;
   /** Prefix of all paths, `/api/grandstand` for example. @default "" */
   readonly basePath?: string;
-  /** Measures requests and serves `GET /metrics`. @default false */
+  /** Serves `GET /metrics`. @default false */
   readonly metrics?: boolean;
+  /** Receives the metrics of requests. @default one of its own where `metrics` is true; else nothing is measured */
+  readonly registry?: Metrics;
   /** Longest time that a body may take to arrive, in ms. @default 10_000 */
   readonly bodyMsMax?: number;
   /** @default systemTimer */
@@ -102,7 +105,8 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
   if (!/^(?:\/[A-Za-z0-9._~-]+)*$/.test(basePath)) {
     throw new TypeError(`Cannot serve under "${basePath}": a base path is like /api/grandstand`);
   }
-  const meters = options.metrics === true ? new Meters() : null;
+  const registry = options.registry ?? (options.metrics === true ? createMetrics() : null);
+  const meters = registry === null ? null : new Meters(registry);
   const system = systemArea({
     ready: options.ready ?? (async () => []),
     document: async () => {
@@ -114,7 +118,7 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
         publicUrl: publicUrl === "" ? basePath : publicUrl,
       });
     },
-    meters,
+    metrics: options.metrics === true ? registry : null,
   });
   const endpoints = prepareEndpoints([...areas, system], basePath);
   const {
@@ -146,14 +150,26 @@ function createCounter(
 ): Failover {
   const { clock = () => performance.now(), logger = silentLogger, timer = systemTimer, meters } = options;
   return new Failover({
-    limiter,
-    local: options.localLimiter ?? null,
+    limiter: counted(limiter, meters),
+    local: options.localLimiter === undefined ? null : counted(options.localLimiter, meters),
     clock,
     timer,
     onOutage: reason => logger.log("error", "rate_limiter_failed", { reason }),
     onRecovery: () => logger.log("info", "rate_limiter_recovered", {}),
-    onUncounted: () => {
-      if (meters !== null) meters.limiterFallbacks += 1;
-    },
+    onUncounted: () => meters?.fallbacks.add(),
   });
+}
+
+/** Counts the decisions of a limiter by policy. */
+function counted(limiter: Limiter, meters: Meters | null): Pick<Limiter, "take"> {
+  if (meters === null) return limiter;
+  return {
+    async take(subject, rules, cost) {
+      const verdicts = await limiter.take(subject, rules, cost);
+      verdicts.forEach(({ allowed }, index) => {
+        meters.decide(rules[index]?.name ?? "", allowed);
+      });
+      return verdicts;
+    },
+  };
 }

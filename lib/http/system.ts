@@ -21,8 +21,8 @@ import {
   unknown,
 } from "valibot";
 import { AppError, type ErrorCode } from "../errors/mod.ts";
+import { type Metrics, metricsMediaType } from "../metrics/mod.ts";
 import { errorFacts } from "./errors/status.ts";
-import { type Meters, metricsMediaType } from "./metrics.ts";
 import { named } from "./named.ts";
 import { json, jsonText, text } from "./replies/replies.ts";
 import { type AnyRoute, type Area, type JsonText, open, route } from "./route.ts";
@@ -33,8 +33,8 @@ export interface SystemOptions {
   readonly ready: () => Promise<readonly ReadinessWarning[]>;
   /** The OpenAPI document; built on the first request for it. */
   readonly document: () => Promise<unknown>;
-  /** The meters behind `GET /metrics`; null leaves the route out. */
-  readonly meters: Meters | null;
+  /** The registry behind `GET /metrics`; null leaves the route out. */
+  readonly metrics: Metrics | null;
 }
 
 const HealthSchema = named("Health", object({ status: literal("ok") }));
@@ -70,11 +70,11 @@ const ProblemCodeSchema = named(
 /** Builds the area. */
 export function systemArea(options: SystemOptions): Area {
   const routes = [healthRoute(), readyRoute(options.ready), documentRoute(options.document), problemRoute()];
-  const { meters } = options;
+  const { metrics } = options;
   return {
     name: "system",
     family: "problem",
-    routes: meters === null ? routes : [...routes, metricsRoute(meters)],
+    routes: metrics === null ? routes : [...routes, metricsRoute(metrics)],
   };
 }
 
@@ -165,15 +165,15 @@ function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorFacts, code);
 }
 
-function metricsRoute(meters: Meters): AnyRoute {
+function metricsRoute(metrics: Metrics): AnyRoute {
   return route({
     method: "GET",
     path: "/metrics",
     operation: "getMetrics",
-    summary: "Get request metrics",
-    description: "Returns request counts and durations in the Prometheus text form.",
+    summary: "Get the metrics of the process",
+    description: "Returns the metrics of the process that answers, in the Prometheus text form.",
     auth: open,
     responses: { 200: { description: "The metrics" } },
-    handle: () => text(200, meters.render(), { "content-type": metricsMediaType }),
+    handle: async () => text(200, await metrics.render(), { "content-type": metricsMediaType }),
   });
 }

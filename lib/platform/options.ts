@@ -27,6 +27,7 @@ import {
 import type { RateLimits } from "../http/rate_limit/policies.ts";
 import type { IdentityOptions } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
+import type { Metrics } from "../metrics/mod.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
@@ -87,6 +88,8 @@ export interface PlatformOptions {
 
   /** Receives log lines. @default warnings and errors to `console` */
   readonly logger?: Logger;
+  /** Receives the metrics of the process: `createMetrics()`. @default requests alone are measured, where `http.metrics` is true */
+  readonly metrics?: Metrics;
   /** Holds actions that back ends report until a worker applies them. @default they are applied before the answer */
   readonly queue?: Queue;
   /** Keeps exported files and assets; the same place for every process of a deployment. @default exports and uploads are refused */
@@ -209,6 +212,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   areas: { text: "an array of areas", isMet: Array.isArray },
   http: anObject,
   logger: withMethods("a logger with enabled() and log()", "enabled", "log"),
+  metrics: withMethods("metrics, such as createMetrics()", "counter", "gauge", "histogram"),
   queue: withMethods('a queue, such as createMemoryQueue() of "grandstand/memory"', "push"),
   blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
   mailer: withMethods("a mailer with send()", "send"),

@@ -237,6 +237,7 @@ function handlerOptions(
     ...{ timer, logger, publicUrl, basePath, version },
     ...(limiter === "off" ? {} : { limiter }),
     ...(localLimiter === undefined ? {} : { localLimiter }),
+    ...(options.metrics === undefined ? {} : { registry: options.metrics }),
     ready: () => readiness.check(),
     failureLimit: createFailureLimit(quotas, secret),
     idempotency: { store, clock },

@@ -247,7 +247,7 @@ describeOnLimiters("the limits of the audience API", open => {
     });
     const fan = await world.fan("Sam");
     assert.deepEqual(await statuses(times(150, () => markRead(world, fan))), { 404: 100, 429: 50 });
-    assert.match((await world.call("/metrics")).text, /^rate_limiter_fallbacks_total 150$/m);
+    assert.match((await world.call("/metrics")).text, /^grandstand_rate_limiter_fallbacks_total 150$/m);
   });
 });
 

@@ -22,6 +22,7 @@ const order = [
   "errors",
   "calendar",
   "text",
+  "metrics",
   "storage",
   "expressions",
   "dialogue",

@@ -3,7 +3,7 @@ import { AppError } from "../../errors/mod.ts";
 import { failureReply, logFailure } from "../errors/failure.ts";
 import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
-import type { Meters } from "../metrics.ts";
+import type { Meters } from "../meters.ts";
 import type { Cors } from "../replies/cors.ts";
 import { platformResponse, respond } from "../replies/replies.ts";
 import type { AnyRoute, ClientInfo, Reply } from "../route.ts";
@@ -76,6 +76,7 @@ export class Dispatcher {
    */
   async handle(request: Request, info: ClientInfo, otherMethods: readonly string[] = []): Promise<Response> {
     const { clock, logger, meters } = this.#options;
+    meters?.active.add(1);
     try {
       const isObserved = meters !== null || logger.enabled("info");
       const startedAt = isObserved ? clock() : 0;
@@ -108,6 +109,8 @@ export class Dispatcher {
     } catch {
       // An injected part broke its promise not to throw, the logger perhaps.
       return new Response(null, { status: 500 });
+    } finally {
+      meters?.active.add(-1);
     }
   }
 
@@ -192,16 +195,14 @@ export class Dispatcher {
 
   #observe(status: number, ms: number, endpoint: Endpoint | null, exchange: Exchange): void {
     const { logger, meters } = this.#options;
-    const area = endpoint?.area ?? "none";
-    const operation = endpoint?.route.operation ?? "none";
-    meters?.meter(area, operation).record(status, ms);
+    meters?.record(endpoint, status, ms);
     if (!logger.enabled("info")) return;
     logger.log("info", "request", {
       requestId: exchange.requestId,
       method: exchange.request.method,
       // The pattern: the path as sent may hold ids that are secrets.
       route: endpoint?.path ?? null,
-      operation,
+      operation: endpoint?.route.operation ?? "none",
       status,
       ms: Math.round(ms * 1000) / 1000,
     });

@@ -26,12 +26,12 @@ export type OnLimiterFailure = "local" | "reject";
 /** Options of {@linkcode Failover}. */
 export interface FailoverOptions {
   /** Counts for all processes. */
-  readonly limiter: Limiter;
+  readonly limiter: Pick<Limiter, "take">;
   /**
    * Counts in this process while the limiter does not. Null: requests wait for the limiter as long as it takes, and pass
    * when it fails.
    */
-  readonly local: Limiter | null;
+  readonly local: Pick<Limiter, "take"> | null;
   /** Milliseconds from any origin. */
   readonly clock: () => number;
   readonly timer: Timer;

@@ -159,7 +159,7 @@ describe("rate limits", () => {
     assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "1"]);
     assert.deepEqual(localLimiter.taken, [{ subject: "all", rules }]);
     const metrics = await (await call(handler, "/metrics")).text();
-    assert.match(metrics, /^rate_limiter_fallbacks_total 2$/m);
+    assert.match(metrics, /^grandstand_rate_limiter_fallbacks_total 2$/m);
   });
 
   it("are off without a limiter", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { durationBucketsMs } from "../../../lib/http/metrics.ts";
 import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../../../lib/http/mod.ts";
+import { bucketBounds } from "../../../lib/metrics/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 
 describe("health", () => {
@@ -60,7 +60,7 @@ describe("metrics", () => {
     assert.equal((await call(handlerOf([{}]), "/metrics")).status, 404);
   });
 
-  it("count by area, operation and status class, with durations in seconds", async () => {
+  it("count requests by method, route and status, with durations in seconds", async () => {
     let now = 0;
     const clock = (): number => now;
     const slow = {
@@ -78,18 +78,19 @@ describe("metrics", () => {
     const answer = await call(handler, "/metrics");
     assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
     const lines = (await answer.text()).split("\n");
-    const labels = 'area="things",operation="slow"';
+    const name = "http_server_request_duration_seconds";
+    const labels = 'http_request_method="GET",http_route="/slow",http_response_status_code="200"';
     for (const line of [
-      "# TYPE http_requests_total counter",
-      `http_requests_total{${labels},status="2xx"} 2`,
-      'http_requests_total{area="none",operation="none",status="4xx"} 1',
-      "# TYPE http_request_duration_seconds histogram",
-      `http_request_duration_seconds_bucket{${labels},le="0.025"} 0`,
-      `http_request_duration_seconds_bucket{${labels},le="0.05"} 2`,
-      `http_request_duration_seconds_bucket{${labels},le="10"} 2`,
-      `http_request_duration_seconds_bucket{${labels},le="+Inf"} 2`,
-      `http_request_duration_seconds_sum{${labels}} 0.06`,
-      `http_request_duration_seconds_count{${labels}} 2`,
+      `# TYPE ${name} histogram`,
+      `${name}_bucket{${labels},le="0.025"} 0`,
+      `${name}_bucket{${labels},le="0.05"} 2`,
+      `${name}_bucket{${labels},le="10"} 2`,
+      `${name}_bucket{${labels},le="+Inf"} 2`,
+      `${name}_sum{${labels}} 0.06`,
+      `${name}_count{${labels}} 2`,
+      `${name}_count{http_request_method="_OTHER",http_response_status_code="404"} 1`,
+      "# TYPE http_server_active_requests gauge",
+      "http_server_active_requests 1",
     ]) {
       assert.ok(lines.includes(line), line);
     }
@@ -105,12 +106,12 @@ describe("metrics", () => {
     const handler = handlerOf([{ operation: "edge", handle }], { metrics: true, clock: () => now });
     for (let n = 0; n < 3; n++) await call(handler, "/things");
     const text = await (await call(handler, "/metrics")).text();
-    assert.match(text, /operation="edge",le="0.001"} 1\n/);
-    assert.match(text, /operation="edge",le="10"} 2\n/);
-    assert.match(text, /operation="edge",le="\+Inf"} 3\n/);
+    assert.match(text, /http_route="\/things",http_response_status_code="200",le="0.001"} 1\n/);
+    assert.match(text, /le="10"} 2\n/);
+    assert.match(text, /le="\+Inf"} 3\n/);
     assert.deepEqual(
-      [...durationBucketsMs].sort((a, b) => a - b),
-      durationBucketsMs,
+      [...bucketBounds].sort((a, b) => a - b),
+      bucketBounds,
     );
   });
 });

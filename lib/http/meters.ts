@@ -1,0 +1,57 @@
+/**
+ * The metrics of requests, prepared for the request path.
+ *
+ * @module
+ */
+
+import type { Counter, Gauge, Histogram, Metrics } from "../metrics/mod.ts";
+import type { Endpoint } from "./dispatch/endpoint.ts";
+
+/** Counts the requests of a handler. */
+export class Meters {
+  readonly metrics: Metrics;
+  /** Requests whose answer has not begun. */
+  readonly active: Gauge;
+  /** Requests that the shared limiter did not count. */
+  readonly fallbacks: Counter;
+  /** Null: requests to no route. */
+  readonly #durations = new Map<Endpoint | null, Map<number, Histogram>>();
+  readonly #decisions = new Map<string, { readonly allowed: Counter; readonly refused: Counter }>();
+
+  constructor(metrics: Metrics) {
+    this.metrics = metrics;
+    this.active = metrics.gauge("http_server_active_requests", {});
+    this.fallbacks = metrics.counter("grandstand_rate_limiter_fallbacks_total", {});
+  }
+
+  /** Counts a request that was answered with `status` after `ms`. */
+  record(endpoint: Endpoint | null, status: number, ms: number): void {
+    let byStatus = this.#durations.get(endpoint);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      this.#durations.set(endpoint, byStatus);
+    }
+    let durations = byStatus.get(status);
+    if (durations === undefined) {
+      durations = this.metrics.histogram("http_server_request_duration_seconds", {
+        http_request_method: endpoint?.method ?? "_OTHER",
+        http_route: endpoint?.path ?? "",
+        http_response_status_code: String(status),
+      });
+      byStatus.set(status, durations);
+    }
+    durations.record(ms / 1_000);
+  }
+
+  /** Counts the decision of a rate limit. */
+  decide(policy: string, isAllowed: boolean): void {
+    let counters = this.#decisions.get(policy);
+    if (counters === undefined) {
+      const of = (outcome: string): Counter =>
+        this.metrics.counter("grandstand_rate_limit_decisions_total", { policy, outcome });
+      counters = { allowed: of("allowed"), refused: of("refused") };
+      this.#decisions.set(policy, counters);
+    }
+    (isAllowed ? counters.allowed : counters.refused).add();
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * Metrics of a process: one table of definitions, their instruments, and a registry that prints them for Prometheus.
+ *
+ * @module
+ */
+export { bucketBounds, type MetricDefinition, metricDefinitions } from "./definitions.ts";
+export type { Counter, Gauge, Histogram, MetricSample } from "./instruments.ts";
+export {
+  createMetrics,
+  type LabelsOf,
+  type MetricName,
+  type Metrics,
+  type MetricsOptions,
+  metricsMediaType,
+} from "./registry.ts";
