@@ -20,7 +20,6 @@ export {
 } from "./http/mod.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/policies.ts";
 export type { IdentityOptions } from "./identity/mod.ts";
-export { createMetrics, type Metrics, type MetricsOptions } from "./metrics/mod.ts";
 export type { AreaName } from "./platform/areas.ts";
 export {
   type Demo,

@@ -52,6 +52,12 @@ const commaList = v.pipe(
   v.string(),
   v.transform(text => text.split(",").map(item => item.trim())),
 );
+const portNumber = v.pipe(
+  v.string(),
+  v.regex(/^\d{1,5}$/, "a port from 0 to 65535"),
+  v.transform(Number),
+  v.check(port => port <= 65_535, "a port from 0 to 65535"),
+);
 const path = v.pipe(v.string(), v.nonEmpty("a path"));
 const secretHint = "at least 32 bytes, for example the output of `openssl rand -base64 48`";
 const publicUrlForm = "an http or https URL without query, fragment and slash at its end";
@@ -78,12 +84,7 @@ const definitions = {
     value: "number",
     description: "Port to listen on; 0 takes a free one",
     otherwise: String(portDefault),
-    schema: v.pipe(
-      v.string(),
-      v.regex(/^\d{1,5}$/, "a port from 0 to 65535"),
-      v.transform(Number),
-      v.check(port => port <= 65_535, "a port from 0 to 65535"),
-    ),
+    schema: portNumber,
   }),
   publicUrl: variable({
     name: "GRANDSTAND_PUBLIC_URL",
@@ -281,12 +282,21 @@ const definitions = {
     name: "GRANDSTAND_METRICS",
     flag: "metrics",
     value: "on|off",
-    description: "Serves request counts and durations at GET /metrics",
+    description: "Serves the metrics of the process at GET /metrics, beside the API",
     otherwise: "off",
     schema: v.pipe(
       v.picklist(["on", "off"], "on or off"),
       v.transform(text => text === "on"),
     ),
+  }),
+  metricsPort: variable({
+    name: "GRANDSTAND_METRICS_PORT",
+    flag: "metrics-port",
+    value: "number",
+    description:
+      "Port of this server or worker for /metrics, /healthz and /readyz, which clients need not reach",
+    otherwise: "none",
+    schema: portNumber,
   }),
   workers: variable({
     name: "GRANDSTAND_WORKERS",

@@ -67,6 +67,22 @@ const orderCases: Cases<QueueFixture> = {
     );
   },
 
+  async "the oldest message is the one that arrived first and is not settled"({ queue }) {
+    equal(await queue.oldest("t"), null);
+    const [first = ""] = await queue.push("t", ["a"]);
+    const oldest = await queue.oldest("t");
+    ok(Number.isSafeInteger(oldest) && (oldest ?? 0) > 0, `${oldest} is a time`);
+    const [second = ""] = await queue.push("t", ["b"]);
+    equal(await queue.oldest("t"), oldest);
+    await take(queue, 10);
+    equal(await queue.oldest("t"), oldest);
+    await queue.ack("t", [first]);
+    const next = await queue.oldest("t");
+    ok(next !== null && oldest !== null && next >= oldest, `${next} is not before ${oldest}`);
+    await queue.ack("t", [second]);
+    equal(await queue.oldest("t"), null);
+  },
+
   async "every awkward topic is a queue of its own"({ queue }) {
     for (const topic of awkwardNames) await queue.push(topic, [`to ${topic}`]);
     for (const topic of awkwardNames) {

@@ -117,6 +117,12 @@ class MemoryQueue implements Queue {
     return this.#topics.get(topic)?.all.size ?? 0;
   }
 
+  async oldest(topic: string): Promise<number | null> {
+    validateAck(topic, []);
+    const [first] = this.#topics.get(topic)?.all.values() ?? [];
+    return first?.at ?? null;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#topics.clear();
   }
@@ -129,7 +135,15 @@ class MemoryQueue implements Queue {
     }
     this.#sequence += 1;
     const id = String(this.#sequence);
-    const message = { id, body, sequence: this.#sequence, attempts: 0, until: 0, place: -1 };
+    const message = {
+      id,
+      body,
+      at: this.#clock(),
+      sequence: this.#sequence,
+      attempts: 0,
+      until: 0,
+      place: -1,
+    };
     found.all.set(id, message);
     found.fresh.set(id, message);
     return id;
@@ -151,6 +165,8 @@ function takeEnded(leases: LeaseHeap, now: number, limit: number): QueuedMessage
 export interface QueuedMessage {
   readonly id: string;
   readonly body: string;
+  /** Unix ms at which it arrived, or came back from a file when the process started. */
+  readonly at: number;
   /** The order of arrival. */
   readonly sequence: number;
   attempts: number;

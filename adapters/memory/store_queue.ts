@@ -106,6 +106,11 @@ class StoreQueue implements Queue {
     return await this.#inner.depth(topic);
   }
 
+  async oldest(topic: string): Promise<number | null> {
+    await this.#topic(topic);
+    return await this.#inner.oldest(topic);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#inner[Symbol.asyncDispose]();
   }

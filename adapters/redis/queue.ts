@@ -89,6 +89,13 @@ class RedisQueue implements Queue {
     return Number(await this.#connection.ask("xlen", [stream]));
   }
 
+  async oldest(topic: string): Promise<number | null> {
+    validateAck(topic, []);
+    const [stream] = this.#keysOf(topic);
+    const [entry] = (await this.#connection.ask("xrange", [stream, "-", "+", "COUNT", "1"])) as [[string]?];
+    return entry === undefined ? null : Number.parseInt(entry[0], 10);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connection[Symbol.asyncDispose]();
   }

@@ -51,4 +51,4 @@ export {
   type StoredEvent,
 } from "./records.ts";
 export { type SeedOptions, seedDirectory } from "./seed.ts";
-export { findUnlisted, listOrganisation } from "./unlisted.ts";
+export { findUnlisted, listOrganisation, oldestOrganisations } from "./unlisted.ts";

@@ -13,6 +13,7 @@ import {
   platformPartition,
   type Read,
   type Store,
+  storageLimits,
   tenantPartitions,
 } from "../storage/mod.ts";
 import { openEventsKey, openEventsOf } from "./open_events.ts";
@@ -121,6 +122,13 @@ export async function listOrganisation(store: Store, id: string, now: number): P
   await store.commit(platformPartition("control"), {
     writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
   });
+}
+
+/** Returns the ids of the oldest organisations that operators see, at most 500. */
+export async function oldestOrganisations(store: Store): Promise<readonly string[]> {
+  const query = { type: "board", key: "organisations", limit: storageLimits.rangeLimitMax } as const;
+  const [{ entries }] = await store.read(platformPartition("control"), [query]);
+  return entries.map(({ member }) => member);
 }
 
 async function hasId(

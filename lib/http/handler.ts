@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createMetrics, type Metrics } from "../metrics/mod.ts";
+import type { Metrics } from "../metrics/mod.ts";
 import type { Limiter } from "../storage/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
@@ -51,10 +51,10 @@ export interface HandlerOptions {
   readonly publicUrl?: string;
   /** Prefix of all paths, `/api/grandstand` for example. @default "" */
   readonly basePath?: string;
-  /** Serves `GET /metrics`. @default false */
-  readonly metrics?: boolean;
-  /** Receives the metrics of requests. @default one of its own where `metrics` is true; else nothing is measured */
-  readonly registry?: Metrics;
+  /** Receives the metrics of requests. @default nothing is measured */
+  readonly metrics?: Metrics;
+  /** Serves `metrics` at `GET /metrics`. @default false */
+  readonly servesMetrics?: boolean;
   /** Longest time that a body may take to arrive, in ms. @default 10_000 */
   readonly bodyMsMax?: number;
   /** @default systemTimer */
@@ -105,8 +105,7 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
   if (!/^(?:\/[A-Za-z0-9._~-]+)*$/.test(basePath)) {
     throw new TypeError(`Cannot serve under "${basePath}": a base path is like /api/grandstand`);
   }
-  const registry = options.registry ?? (options.metrics === true ? createMetrics() : null);
-  const meters = registry === null ? null : new Meters(registry);
+  const meters = options.metrics === undefined ? null : new Meters(options.metrics);
   const system = systemArea({
     ready: options.ready ?? (async () => []),
     document: async () => {
@@ -118,7 +117,7 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
         publicUrl: publicUrl === "" ? basePath : publicUrl,
       });
     },
-    metrics: options.metrics === true ? registry : null,
+    metrics: options.servesMetrics === true ? (options.metrics ?? null) : null,
   });
   const endpoints = prepareEndpoints([...areas, system], basePath);
   const {
@@ -146,7 +145,7 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
 
 function createCounter(
   limiter: Limiter,
-  options: Omit<HandlerOptions, "metrics"> & { readonly meters: Meters | null },
+  options: HandlerOptions & { readonly meters: Meters | null },
 ): Failover {
   const { clock = () => performance.now(), logger = silentLogger, timer = systemTimer, meters } = options;
   return new Failover({

@@ -6,10 +6,9 @@
 export { bucketBounds, type MetricDefinition, metricDefinitions } from "./definitions.ts";
 export type { Counter, Gauge, Histogram, MetricSample } from "./instruments.ts";
 export {
-  createMetrics,
   type LabelsOf,
   type MetricName,
-  type Metrics,
+  Metrics,
   type MetricsOptions,
   metricsMediaType,
 } from "./registry.ts";

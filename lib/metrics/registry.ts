@@ -19,7 +19,7 @@ export type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]["lab
 /** Media type of the text form. */
 export const metricsMediaType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Options of {@linkcode createMetrics}. */
+/** Options of {@linkcode Metrics}. */
 export interface MetricsOptions {
   /** Ms from any origin. @default performance.now */
   readonly clock?: () => number;
@@ -38,7 +38,7 @@ interface Series {
   readonly instrument: Counter | Gauge | Histogram;
 }
 
-/** The metrics of one process. */
+/** The registry of one process. */
 export class Metrics {
   readonly #clock: () => number;
   readonly #timer: NonNullable<MetricsOptions["timer"]>;
@@ -139,11 +139,6 @@ export class Metrics {
     series?.set(key, { labels, instrument });
     return instrument;
   }
-}
-
-/** Creates the registry of a process. */
-export function createMetrics(options: MetricsOptions = {}): Metrics {
-  return new Metrics(options);
 }
 
 function samplesOf(name: MetricName, series: ReadonlyMap<string, Series>): MetricSample[] {

@@ -27,11 +27,11 @@ import {
 import type { RateLimits } from "../http/rate_limit/policies.ts";
 import type { IdentityOptions } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
-import type { Metrics } from "../metrics/mod.ts";
 import type { Mailer } from "../outbound/mailer.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
+import type { PlatformMetrics } from "./metrics/mod.ts";
 
 /** Default address of the platform. */
 export const publicUrlDefault = "http://127.0.0.1:8787";
@@ -88,8 +88,8 @@ export interface PlatformOptions {
 
   /** Receives log lines. @default warnings and errors to `console` */
   readonly logger?: Logger;
-  /** Receives the metrics of the process: `createMetrics()`. @default requests alone are measured, where `http.metrics` is true */
-  readonly metrics?: Metrics;
+  /** Measures the process: `createMetrics()` of `grandstand/metrics`. @default nothing is measured */
+  readonly metrics?: PlatformMetrics;
   /** Holds actions that back ends report until a worker applies them. @default they are applied before the answer */
   readonly queue?: Queue;
   /** Keeps exported files and assets; the same place for every process of a deployment. @default exports and uploads are refused */
@@ -125,7 +125,7 @@ export interface PlatformOptions {
 /** Behaviour of a platform's handlers. */
 export type PlatformHttpOptions = Pick<
   HandlerOptions,
-  "bodyMsMax" | "clock" | "cors" | "inspect" | "metrics" | "requestId" | "title"
+  "bodyMsMax" | "clock" | "cors" | "inspect" | "requestId" | "servesMetrics" | "title"
 >;
 
 /** Options with their defaults. */
@@ -212,7 +212,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   areas: { text: "an array of areas", isMet: Array.isArray },
   http: anObject,
   logger: withMethods("a logger with enabled() and log()", "enabled", "log"),
-  metrics: withMethods("metrics, such as createMetrics()", "counter", "gauge", "histogram"),
+  metrics: withMethods('metrics, such as createMetrics() of "grandstand/metrics"', "ports", "feed"),
   queue: withMethods('a queue, such as createMemoryQueue() of "grandstand/memory"', "push"),
   blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
   mailer: withMethods("a mailer with send()", "send"),

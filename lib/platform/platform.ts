@@ -16,6 +16,7 @@ import {
   type Handler,
   type HandlerOptions,
   type PlatformRouter,
+  type ReadinessWarning,
 } from "../http/mod.ts";
 import type { Audit, ClientTokens, IdleUsers, SessionGuard, Sessions } from "../identity/mod.ts";
 import type { BoardPath, Leaderboards, Rebuilt } from "../leaderboards/mod.ts";
@@ -23,6 +24,7 @@ import type { Location } from "../location/mod.ts";
 import type { Loyalty } from "../loyalty/mod.ts";
 import type { SpaceTokens } from "../space_tokens/mod.ts";
 import { type AreaName, areaNames, createAreas } from "./areas.ts";
+import type { PlatformMetrics } from "./metrics/mod.ts";
 import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { createFailureLimit } from "./rate_limits.ts";
 import { Readiness } from "./readiness.ts";
@@ -104,6 +106,12 @@ export interface Platform {
   startActionWorker(options?: Parameters<ActionService["startWorker"]>[0]): ActionWorker;
   /** Resolves when the background work of past requests is done, boards included. */
   idle(): Promise<void>;
+  /**
+   * Resolves with what an operator should put right if requests can be served, as `GET /readyz` answers.
+   *
+   * @throws {AppError} `busy`: the process is about to stop; `storage_unavailable`, `outcome_unknown`.
+   */
+  ready(): Promise<readonly ReadinessWarning[]>;
   /** Makes `GET /readyz` fail, so that load balancers send requests elsewhere. Call it a few seconds before the server stops. */
   drain(): void;
   /** Ends live boards and finishes the background work. The store stays open: its creator closes it. */
@@ -131,16 +139,18 @@ export interface Platform {
  * ```
  */
 export async function createPlatform(options: PlatformOptions): Promise<Platform> {
-  const resolved = resolveOptions(options);
-  const { logger } = resolved;
+  const given = resolveOptions(options);
+  const resolved = given.metrics?.ports(given) ?? given;
+  const { logger, metrics } = resolved;
   const authority = { issuer: await openStoredIssuer(resolved), keyRing: await openKeyRing(resolved) };
   const { keyRing, issuer } = authority;
   const services = createServices(resolved, authority);
+  metrics?.readFigures({ ...resolved, ...services, version });
   const areas = createAreas(services);
   const readiness = new Readiness({ ...resolved, issuer, hasWorker: services.actions.hasWorker });
   const http = handlerOptions(resolved, services, readiness);
   const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
-  const { apiKeys, leaderboards, loyalty, exports, userDirectory, merges, idleUsers, actions } = services;
+  const { apiKeys, leaderboards, loyalty, exports, userDirectory, idleUsers, actions } = services;
   async function idle(): Promise<void> {
     const { background, audit, scoreFeed, actionCounts } = services;
     await Promise.all(
@@ -172,21 +182,11 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     spaceTokens: services.spaceTokens,
     idleUsers,
     audit: services.audit,
-    async work() {
-      exports.start();
-      await loyalty.sweep();
-      await userDirectory.work();
-      await leaderboards.prune();
-      await merges.work();
-      await services.removals.resume();
-      await idleUsers.sweepDue();
-      await services.control?.work();
-      await apiKeys.flushUses();
-      await readiness.watch();
-    },
+    work: () => work(services, readiness, metrics),
     rebuildBoard: (path, users) => rebuildFromLoyalty(services, path, users),
     startActionWorker: actions.startWorker,
     idle,
+    ready: () => readiness.check(),
     drain: () => readiness.drain(),
     async close() {
       leaderboards.live.close();
@@ -197,6 +197,23 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
         .catch((error: unknown) => logger.log("warn", "key_uses_not_written", { reason: String(error) }));
     },
   };
+}
+
+/** Does one round of due work. */
+async function work(services: Services, readiness: Readiness, metrics?: PlatformMetrics): Promise<void> {
+  services.exports.start();
+  const swept = await services.loyalty.sweep();
+  for (const outcome of ["processed", "failed"] as const) {
+    metrics?.counter("grandstand_due_users_total", { outcome }).add(swept[outcome]);
+  }
+  await services.userDirectory.work();
+  await services.leaderboards.prune();
+  await services.merges.work();
+  await services.removals.resume();
+  await services.idleUsers.sweepDue();
+  await services.control?.work();
+  await services.apiKeys.flushUses();
+  await readiness.watch();
 }
 
 /** Opens the issuer of the deployment, and warns of a public URL that is another one. */
@@ -237,7 +254,7 @@ function handlerOptions(
     ...{ timer, logger, publicUrl, basePath, version },
     ...(limiter === "off" ? {} : { limiter }),
     ...(localLimiter === undefined ? {} : { localLimiter }),
-    ...(options.metrics === undefined ? {} : { registry: options.metrics }),
+    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ready: () => readiness.check(),
     failureLimit: createFailureLimit(quotas, secret),
     idempotency: { store, clock },

@@ -96,7 +96,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const leaderboards = createLeaderboards({ store, directory, clock, logger, timer });
   const { users, scoreFeed } = createIndexedUsers({
     ...{ store, secret, directory, clock, logger },
-    boards: leaderboards.feed,
+    boards: options.metrics?.feed(leaderboards.feed) ?? leaderboards.feed,
   });
   const places = new Places({ store, random });
   const actionCounts = new ActionCounts({ store, places, directory, clock, timer, logger });

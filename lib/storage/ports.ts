@@ -128,4 +128,6 @@ export interface Queue extends AsyncDisposable {
   release(topic: string): Promise<void>;
   /** Returns the number of messages that are not settled. */
   depth(topic: string): Promise<number>;
+  /** Returns the Unix ms at which the oldest message that is not settled was accepted; null where there is none. */
+  oldest(topic: string): Promise<number | null>;
 }

@@ -17,11 +17,13 @@ import {
   seedDemo,
   version,
 } from "../../lib/mod.ts";
+import type { PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
 import { type Config, drainSecondsDefault } from "../config.ts";
 import { type Server, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 import { demoSecret, reportDemo, requireWritable } from "../services/demo.ts";
 import { type MailService, openMail, outboxArea } from "../services/mail.ts";
+import { openMetrics, serveMetrics } from "../services/metrics.ts";
 import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
@@ -51,7 +53,9 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
   const storage = await openStorage(config, logger);
   const { store } = storage;
   let handler: Handler = answerStarting;
-  const running: RunningParts = { storage, server: null, platform: null, workers: [], geo: null, mail: null };
+  const running: RunningParts = {
+    ...{ storage, server: null, metricsServer: null, platform: null, workers: [], geo: null, mail: null },
+  };
   try {
     const geo = await openGeo(config, logger);
     running.geo = geo;
@@ -66,12 +70,14 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     running.server = server;
     const ids = options.demo ? await seedDemo({ store, random: systemRandom, clock: systemClock }) : null;
     const baseUrl = baseUrlOf(config, server.url);
+    const metrics = openMetrics(config);
     const platform = await createPlatform(
-      await platformOptions(config, { storage, geo, mail, baseUrl, ids, logger }),
+      await platformOptions(config, { storage, geo, mail, baseUrl, ids, logger, metrics }),
     );
     running.platform = platform;
+    running.metricsServer = await serveMetrics(config, metrics, { platform, logger });
     await files.write(store, systemClock, ids?.spaceId);
-    running.workers = startWorkers(platform, config, logger);
+    running.workers = startWorkers(platform, config, { logger, metrics });
     handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
     const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
     const demo =
@@ -93,10 +99,16 @@ function secondsOfDrain({ drain }: Config, { demo }: ServeCommandOptions): numbe
 }
 
 /** Starts the background work of a process, and its worker for queued actions unless other processes do that. */
-export function startWorkers(platform: Platform, { workers }: Config, logger: Logger): readonly Stoppable[] {
+export function startWorkers(
+  platform: Platform,
+  { workers }: Config,
+  { logger, metrics }: Pick<ServerResources, "logger" | "metrics">,
+): readonly Stoppable[] {
   const rounds = startPeriodicWork({
     work: () => platform.work(),
     onFailed: error => logger.log("warn", "work_failed", { error: String(error) }),
+    onRound: (ms, outcome) =>
+      metrics?.histogram("grandstand_work_round_duration_seconds", { outcome }).record(ms / 1_000),
   });
   return workers === "off" ? [rounds] : [rounds, platform.startActionWorker()];
 }
@@ -113,6 +125,7 @@ export interface ServerResources {
   readonly geo: GeoReader | null;
   readonly mail: Pick<MailService, "mailer" | "outbox">;
   readonly logger: Logger;
+  readonly metrics: PlatformMetrics | null;
   readonly baseUrl: string;
   readonly ids: DemoIds | null;
 }
@@ -134,6 +147,7 @@ export async function platformOptions(
     geo,
     mail,
     logger,
+    metrics: registry,
     baseUrl,
     ids,
   }: ServerResources,
@@ -141,7 +155,7 @@ export async function platformOptions(
   const { basePath, signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
   const http: PlatformHttpOptions = {
-    metrics,
+    servesMetrics: metrics,
     ...(corsOrigins === undefined ? {} : { cors: corsOrigins.length > 0 && { origins: corsOrigins } }),
   };
   return {
@@ -153,6 +167,7 @@ export async function platformOptions(
     exports: exportOptions(config),
     logger,
     http,
+    ...(registry === null ? {} : { metrics: registry }),
     ...(config.publicUrl === undefined ? { localUrl: baseUrl } : { publicUrl: baseUrl }),
     passwordKernels: nativeKernels(),
     control: createControl,
@@ -208,6 +223,7 @@ function behindProxies(handler: Handler, trustedProxies: readonly string[]): Han
 interface RunningParts {
   readonly storage: Storage;
   server: Server | null;
+  metricsServer: Server | null;
   platform: Platform | null;
   workers: readonly Stoppable[];
   geo: GeoFile | null;
@@ -226,13 +242,14 @@ async function openGeo({ geoip }: Config, logger: Logger): Promise<GeoFile | nul
 }
 
 async function stopAll(
-  { server, platform, workers, geo, mail, storage }: RunningParts,
+  { server, metricsServer, platform, workers, geo, mail, storage }: RunningParts,
   drainMs: number,
 ): Promise<boolean> {
   platform?.drain();
   const finished = (await server?.stop({ drainMs })) ?? true;
   await Promise.all(workers.map(worker => worker.stop()));
   await platform?.close();
+  await metricsServer?.stop();
   await geo?.[Symbol.asyncDispose]();
   await mail?.close();
   await closeStorage(storage);

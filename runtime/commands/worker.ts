@@ -2,6 +2,7 @@ import type { Logger } from "../../lib/http/mod.ts";
 import { createPlatform, publicUrlDefault, version } from "../../lib/mod.ts";
 import type { Config } from "../config.ts";
 import { openMail } from "../services/mail.ts";
+import { openMetrics, serveMetrics } from "../services/metrics.ts";
 import { closeStorage, openStorage } from "../services/storage.ts";
 import { baseUrlOf, platformOptions, type Running, startWorkers } from "./serve.ts";
 
@@ -14,18 +15,21 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
   }
   const storage = await openStorage(config, logger);
   const mail = await openMail(config, { demo: false, logger });
-  const services = { storage, logger, geo: null, mail, ids: null };
+  const metrics = openMetrics(config);
+  const services = { storage, logger, metrics, geo: null, mail, ids: null };
   try {
     const baseUrl = baseUrlOf(config, publicUrlDefault);
     const platform = await createPlatform(
       await platformOptions({ ...config, exports: "inline" }, { ...services, baseUrl }),
     );
-    const workers = startWorkers(platform, { ...config, workers: "inline" }, logger);
+    const metricsServer = await serveMetrics(config, metrics, { platform, logger });
+    const workers = startWorkers(platform, { ...config, workers: "inline" }, services);
     return {
       announcement: `Grandstand ${version} works on queued actions (${storage.description})`,
       async stop() {
         await Promise.all(workers.map(worker => worker.stop()));
         await platform.close();
+        await metricsServer?.stop();
         await mail.close();
         await closeStorage(storage);
         return true;

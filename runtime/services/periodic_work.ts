@@ -15,6 +15,8 @@ export interface PeriodicWorkOptions {
   readonly work: () => Promise<unknown>;
   /** Receives the error of a failed round; the next one runs all the same. */
   readonly onFailed: (error: unknown) => void;
+  /** Receives the duration of a round in ms, and its outcome. @default nothing */
+  readonly onRound?: (ms: number, outcome: "ok" | "failed") => void;
   /** @default 5_000 */
   readonly pauseMs?: number;
   /** @default the timer of the process, which does not keep it alive */
@@ -29,7 +31,7 @@ export interface Stoppable {
 
 /** Repeats work after a pause. The first round follows the first pause, and rounds never overlap. */
 export function startPeriodicWork(options: PeriodicWorkOptions): Stoppable {
-  const { work, onFailed, pauseMs = pauseMsDefault, startTimer = processTimer } = options;
+  const { work, onFailed, onRound, pauseMs = pauseMsDefault, startTimer = processTimer } = options;
   let isStopped = false;
   let round: Promise<void> = Promise.resolve();
   let cancel = startTimer(pauseMs, begin);
@@ -39,9 +41,12 @@ export function startPeriodicWork(options: PeriodicWorkOptions): Stoppable {
   }
 
   async function run(): Promise<void> {
+    const startedAt = performance.now();
     try {
       await work();
+      onRound?.(performance.now() - startedAt, "ok");
     } catch (error) {
+      onRound?.(performance.now() - startedAt, "failed");
       onFailed(error);
     }
     if (!isStopped) cancel = startTimer(pauseMs, begin);

@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Timer } from "../../lib/http/mod.ts";
 import { createPlatform, type RateLimits, seedPlatform, silentLogger } from "../../lib/mod.ts";
+import { createMetrics } from "../../lib/platform/metrics/mod.ts";
 import type { Limiter } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { describeOnLimiters, type OpenLimiter } from "../support/limiters.ts";
@@ -42,7 +43,8 @@ async function opened(
     clock: clock.now,
     limiter: wrap(limiter),
     localLimiter: createMemoryLimiter({ clock: clock.now }),
-    http: { metrics: true, clock: clock.now },
+    metrics: createMetrics(),
+    http: { servesMetrics: true, clock: clock.now },
     timer,
     identity: { limits: "off" },
     ...(rateLimits === undefined ? {} : { rateLimits }),

@@ -29,7 +29,7 @@ interface Demonstration {
 
 async function serveDemo(context: TestContext, environment: Record<string, string>): Promise<Demonstration> {
   const file = join(folder, `${context.name.length}.json`);
-  const args = ["serve", "--demo", "--port", "0", "--demo-file", file, "--log", "error"];
+  const args = ["serve", "--demo", "--port", "0", "--demo-file", file];
   const server = await command(args, environment);
   context.after(() => server.signal("SIGKILL"));
   await server.match(/listens on/);
@@ -66,6 +66,22 @@ async function deadPage(demo: Demo): Promise<DeadPage> {
   return (await (await fetch(path, { headers: fields(demo) })).json()) as DeadPage;
 }
 
+/** Reads the metrics of a program by their text form without labels. */
+async function scrape(program: Program): Promise<(series: string) => number | null> {
+  let url: string | undefined;
+  await until("the metrics are served", () => {
+    url = /"event":"metrics_served","url":"([^"]+)"/.exec(program.stderr())?.[1];
+    return url !== undefined;
+  });
+  const answer = await fetch(url ?? "");
+  assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  const lines = (await answer.text()).split("\n");
+  return series => {
+    const line = lines.find(each => each.startsWith(`${series} `));
+    return line === undefined ? null : Number(line.slice(series.length + 1));
+  };
+}
+
 /** Ends a program as operators do, and expects it to end well. */
 async function end(program: Program): Promise<void> {
   program.signal("SIGTERM");
@@ -78,14 +94,35 @@ describe("queued actions", { concurrency: true }, () => {
   }, async context => {
     const redis = await startRedis();
     context.after(() => redis.kill());
-    const environment = { GRANDSTAND_REDIS: redis.url };
+    const environment = { GRANDSTAND_REDIS: redis.url, GRANDSTAND_METRICS_PORT: "0" };
     const { server, demo } = await serveDemo(context, { ...environment, GRANDSTAND_WORKERS: "off" });
     await queueAction(demo, { action: "nothing-knows-this" });
     assert.deepEqual(await deadOnes(demo), []);
+    const waiting = await scrape(server);
+    assert.equal(waiting("grandstand_queue_depth"), 1);
+    assert.ok((waiting("grandstand_queue_oldest_age_seconds") ?? -1) >= 0);
+    assert.equal(waiting("grandstand_worker_alive"), 0);
+    assert.equal(waiting('grandstand_queue_messages_total{step="pushed"}'), 1);
+    const posted = 'http_request_method="POST",http_route="/v1/api/audience/internal/actions"';
+    const durations = "http_server_request_duration_seconds_count";
+    assert.equal(waiting(`${durations}{${posted},http_response_status_code="202"}`), 1);
+    const reads = 'grandstand_store_operation_duration_seconds_count{operation="read",outcome="ok"}';
+    assert.ok((waiting(reads) ?? 0) > 0);
+    for (const process of ["process_cpu_seconds_total", "process_resident_memory_bytes"]) {
+      assert.ok((waiting(process) ?? 0) > 0, process);
+    }
+    assert.equal((await fetch(`${demo.baseUrl}/metrics`)).status, 404, "not on the port of clients");
     const worker = await command(["worker"], environment);
     context.after(() => worker.signal("SIGKILL"));
     await worker.match(/works on queued actions/);
     await until("the worker has come to it", async () => (await deadOnes(demo)).length === 1);
+
+    const worked = await scrape(worker);
+    assert.equal(worked('grandstand_queue_messages_total{step="taken"}'), 1);
+    assert.equal(worked("grandstand_dead_letters"), 1);
+    assert.equal(worked("grandstand_worker_alive"), 1);
+    assert.equal(worked('grandstand_log_events_total{level="warn",event="action_dead"}'), 1);
+    await until("the action is settled", async () => (await scrape(worker))("grandstand_queue_depth") === 0);
 
     const flags = ["--org", demo.organisationId, "--control-url", demo.baseUrl];
     const credentials = {

@@ -108,6 +108,7 @@ describe("the settings", () => {
       ["GRANDSTAND_PASSWORD_HASH", "bcrypt", /one of scrypt, argon2id/],
       ["GRANDSTAND_LOG", "trace", /one of debug, info, warn, error, silent/],
       ["GRANDSTAND_METRICS", "yes", /on or off/],
+      ["GRANDSTAND_METRICS_PORT", "65536", /a port from 0 to 65535/],
       ["GRANDSTAND_FSYNC", "sometimes", /one of always, interval, never/],
       ["GRANDSTAND_MAIL_FROM", "Club", /an address, or Name <address>/],
       ["GRANDSTAND_MAIL_WEBHOOK_SECRET", "hunter2", /whsec_ and 24 to 64 random bytes/],

@@ -10,7 +10,7 @@ import type { Logger, Timer } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 import { createDeadLetterQueue, type DeadLetterQueue } from "../worker/dead_letter_queue.ts";
 import type { ActionSink } from "../worker/process_actions.ts";
-import { actionShards } from "../worker/queued_action.ts";
+import { actionShards, topicOf } from "../worker/queued_action.ts";
 import { ShardAssignments } from "../worker/shard_assignment.ts";
 import { type ActionWorker, startActionWorker } from "../worker/worker.ts";
 import { type ActionIntake, createDirectIntake, createQueueIntake } from "./intake.ts";
@@ -42,6 +42,10 @@ export interface ActionService {
   }): ActionWorker;
   /** Returns false if actions wait in a queue that no worker of any process serves. */
   hasWorker(): Promise<boolean>;
+  /** Number of shards of the queue that the workers of this process consume. */
+  readonly shardsHere: number;
+  /** Returns the number of accepted actions that are not applied, and when the oldest was accepted in Unix ms; null: there is none. */
+  backlog(): Promise<{ readonly depth: number; readonly oldestAt: number | null }>;
 }
 
 /** Creates the service. */
@@ -58,6 +62,18 @@ export function createActionService(options: ActionServiceOptions): ActionServic
     intake: queue === undefined ? createDirectIntake(sink) : createQueueIntake(queue, shards, onPushed),
     deadLetters,
     hasWorker: async () => queue === undefined || (await assignments.hasWorker(clock())),
+    get shardsHere() {
+      return [...workers].reduce((sum, worker) => sum + worker.shards.length, 0);
+    },
+    async backlog() {
+      if (queue === undefined) return { depth: 0, oldestAt: null };
+      const topics = Array.from({ length: shards }, (_, shard) => topicOf(shard, shards));
+      const depths = await Promise.all(topics.map(topic => queue.depth(topic)));
+      const oldest = await Promise.all(topics.map(topic => queue.oldest(topic)));
+      const times = oldest.filter(at => at !== null);
+      const depth = depths.reduce((sum, count) => sum + count, 0);
+      return { depth, oldestAt: times.length === 0 ? null : Math.min(...times) };
+    },
     startWorker(start = {}) {
       if (queue === undefined) throw new TypeError("Cannot start a worker: the platform has no queue");
       const worker = startActionWorker({

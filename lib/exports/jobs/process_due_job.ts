@@ -152,7 +152,7 @@ async function produceFile(lease: ExportLease, options: ProcessOptions): Promise
 
 async function complete(
   lease: ExportLease,
-  { clock, notifier }: ProcessOptions,
+  { clock, notifier, logger }: ProcessOptions,
   file: BuiltFile,
 ): Promise<void> {
   const { job } = lease;
@@ -169,12 +169,13 @@ async function complete(
     },
     { entry: { ...entryOf("completed", job, completedAt), rowCount: file.rowCount } },
   );
+  logger.log("info", "export_completed", { exportId: job.exportId, rowCount: file.rowCount });
 }
 
 /** Fails a job. The next step removes its parts and sends its notifications. */
 async function fail(
   lease: ExportLease,
-  { clock, notifier }: ProcessOptions,
+  { clock, notifier, logger }: ProcessOptions,
   error: ExportFault,
 ): Promise<void> {
   const messages = await notifier.notificationsFor(lease.job, { hasPassword: false });
@@ -183,6 +184,7 @@ async function fail(
     { status: "failed", error, failedAt: now, messages, nextAt: now },
     { entry: { ...entryOf("failed", lease.job, now), reason: error.code }, deleteSecret: true },
   );
+  logger.log("warn", "export_failed", { exportId: lease.job.exportId, reason: error.code });
 }
 
 function secretOf(lease: ExportLease, { seal }: ProcessOptions): ReturnType<typeof openSecret> {

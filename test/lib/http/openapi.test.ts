@@ -15,6 +15,7 @@ import {
   uuid,
 } from "valibot";
 import { createHandler, type Guard, type Handler } from "../../../lib/http/mod.ts";
+import { Metrics } from "../../../lib/metrics/mod.ts";
 import { area, bodyOf, call, type Sketch } from "./kit.ts";
 
 const bearer: Guard<unknown> = {
@@ -64,7 +65,11 @@ const sketches: Sketch[] = [
 
 function handlerWith(options = {}): Handler {
   const identity = area([{ path: "/v1/user", operation: "getUser" }], "identity");
-  return createHandler([area(sketches), identity], { metrics: true, ...options });
+  return createHandler([area(sketches), identity], {
+    metrics: new Metrics(),
+    servesMetrics: true,
+    ...options,
+  });
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked freely in assertions

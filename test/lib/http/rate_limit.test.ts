@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { object, string } from "valibot";
 import { AppError } from "../../../lib/errors/mod.ts";
 import type { Guard, Handler } from "../../../lib/http/mod.ts";
+import { Metrics } from "../../../lib/metrics/mod.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../../lib/storage/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 
@@ -151,7 +152,7 @@ describe("rate limits", () => {
         { rateLimit: { rules, subject } },
         { path: "/exports", rateLimit: { rules, subject, onLimiterFailure: "reject" } },
       ],
-      { limiter: broken, localLimiter, metrics: true },
+      { limiter: broken, localLimiter, metrics: new Metrics(), servesMetrics: true },
     );
     const counted = await call(handler, "/things");
     assert.deepEqual([counted.status, counted.headers.get("ratelimit")], [200, '"minute";r=57;t=31']);

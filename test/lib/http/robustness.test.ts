@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { any, looseObject, object, optional, pipe, string, toNumber, unknown, uuid } from "valibot";
 import { createHandler, type Handler } from "../../../lib/http/mod.ts";
+import { Metrics } from "../../../lib/metrics/mod.ts";
 import { area, handlerOf } from "./kit.ts";
 
 const seed = 20_240_607;
@@ -175,7 +176,11 @@ function robustHandler(): Handler {
     ],
     "identity",
   );
-  return createHandler([things, people], { metrics: true, cors: { origins: ["https://app.example"] } });
+  return createHandler([things, people], {
+    metrics: new Metrics(),
+    servesMetrics: true,
+    cors: { origins: ["https://app.example"] },
+  });
 }
 
 describe("odd requests", () => {

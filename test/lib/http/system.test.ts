@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
 import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../../../lib/http/mod.ts";
-import { bucketBounds } from "../../../lib/metrics/mod.ts";
+import { bucketBounds, Metrics } from "../../../lib/metrics/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 
 describe("health", () => {
@@ -71,7 +71,7 @@ describe("metrics", () => {
         return { status: 200 };
       },
     } as const;
-    const handler = handlerOf([slow], { metrics: true, clock });
+    const handler = handlerOf([slow], { metrics: new Metrics(), servesMetrics: true, clock });
     await call(handler, "/slow");
     await call(handler, "/slow", { method: "HEAD" });
     await call(handler, "/nothing");
@@ -103,7 +103,11 @@ describe("metrics", () => {
       now += durations.shift() ?? 0;
       return { status: 200 };
     };
-    const handler = handlerOf([{ operation: "edge", handle }], { metrics: true, clock: () => now });
+    const handler = handlerOf([{ operation: "edge", handle }], {
+      metrics: new Metrics(),
+      servesMetrics: true,
+      clock: () => now,
+    });
     for (let n = 0; n < 3; n++) await call(handler, "/things");
     const text = await (await call(handler, "/metrics")).text();
     assert.match(text, /http_route="\/things",http_response_status_code="200",le="0.001"} 1\n/);

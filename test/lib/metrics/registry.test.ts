@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMetrics, metricDefinitions } from "../../../lib/metrics/mod.ts";
+import { Metrics, metricDefinitions } from "../../../lib/metrics/mod.ts";
 
 const failures = "grandstand_metrics_read_failures_total";
 
@@ -18,14 +18,14 @@ describe("the definitions of metrics", () => {
 
 describe("the metrics of a process", () => {
   it("show counters without labels from the beginning, and others once they are counted", async () => {
-    const metrics = createMetrics();
+    const metrics = new Metrics();
     const text = await metrics.render();
     assert.match(text, new RegExp(`# TYPE ${failures} counter\\n${failures} 0\\n`));
     assert.doesNotMatch(text, /rate_limit_decisions/);
   });
 
   it("escape what a label cannot hold as it is", async () => {
-    const metrics = createMetrics();
+    const metrics = new Metrics();
     const labels = { policy: 'a "quoted\\" one\nof two lines', outcome: "allowed" };
     metrics.counter("grandstand_rate_limit_decisions_total", labels).add(3);
     assert.ok(
@@ -36,7 +36,7 @@ describe("the metrics of a process", () => {
   });
 
   it("are the same for the same labels", async () => {
-    const metrics = createMetrics();
+    const metrics = new Metrics();
     const labels = { policy: "minute", outcome: "refused" };
     metrics.counter("grandstand_rate_limit_decisions_total", { ...labels }).add();
     metrics.counter("grandstand_rate_limit_decisions_total", { ...labels }).add();
@@ -53,7 +53,7 @@ describe("figures that are read for a scrape", () => {
   it("are read once for scrapes of the same time, and again after two seconds", async () => {
     let now = 0;
     let reads = 0;
-    const metrics = createMetrics({ clock: () => now });
+    const metrics = new Metrics({ clock: () => now });
     const end = metrics.beforeScrape(() => metrics.gauge("http_server_active_requests", {}).set(++reads));
     await Promise.all([metrics.render(), metrics.snapshot()]);
     now = 1_999;
@@ -66,7 +66,7 @@ describe("figures that are read for a scrape", () => {
   });
 
   it("that fail are counted, and leave the others alone", async () => {
-    const metrics = createMetrics();
+    const metrics = new Metrics();
     metrics.beforeScrape(() => Promise.reject(new Error("no connection")));
     metrics.beforeScrape(() => metrics.gauge("http_server_active_requests", {}).set(7));
     const text = await metrics.render();
@@ -76,7 +76,7 @@ describe("figures that are read for a scrape", () => {
 
   it("that hang hold a scrape up for three seconds and not for longer", async () => {
     let late = (): void => assert.fail("no scrape waits");
-    const metrics = createMetrics({
+    const metrics = new Metrics({
       timer(callback, ms) {
         assert.equal(ms, 3_000);
         late = callback;

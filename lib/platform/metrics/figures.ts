@@ -1,0 +1,57 @@
+/**
+ * Figures that are read when metrics are scraped.
+ *
+ * @module
+ */
+
+import type { ActionService } from "../../audience/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
+import { oldestOrganisations } from "../../directory/mod.ts";
+import type { Leaderboards } from "../../leaderboards/mod.ts";
+import type { Metrics } from "../../metrics/mod.ts";
+import type { Queue, Store } from "../../storage/mod.ts";
+
+/** Organisations that are read at a time. */
+const organisationsAtOnce = 16;
+
+/** Sources of the figures. */
+export interface FigureSources {
+  readonly store: Store;
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** Absent: actions are applied before their answer. */
+  readonly queue?: Queue | undefined;
+  readonly actions: ActionService;
+  readonly leaderboards: Pick<Leaderboards, "live">;
+  readonly version: string;
+}
+
+/** Reads the figures of a platform before each scrape. */
+export function readFigures(metrics: Metrics, sources: FigureSources): void {
+  const { store, clock, queue, actions, leaderboards, version } = sources;
+  metrics.gauge("grandstand_build_info", { version }).set(1);
+  const listeners = metrics.gauge("grandstand_board_listeners", {});
+  const dead = metrics.gauge("grandstand_dead_letters", {});
+  metrics.beforeScrape(() => listeners.set(leaderboards.live.size));
+  metrics.beforeScrape(async () => dead.set(await countDeadLetters(store, actions)));
+  if (queue === undefined) return;
+  const shards = metrics.gauge("grandstand_worker_shards", {});
+  const alive = metrics.gauge("grandstand_worker_alive", {});
+  const depth = metrics.gauge("grandstand_queue_depth", {});
+  const age = metrics.gauge("grandstand_queue_oldest_age_seconds", {});
+  metrics.beforeScrape(() => shards.set(actions.shardsHere));
+  metrics.beforeScrape(async () => alive.set((await actions.hasWorker()) ? 1 : 0));
+  metrics.beforeScrape(async () => {
+    const backlog = await actions.backlog();
+    depth.set(backlog.depth);
+    age.set(backlog.oldestAt === null ? 0 : Math.max(0, clock() - backlog.oldestAt) / 1_000);
+  });
+}
+
+async function countDeadLetters(store: Store, { deadLetters }: ActionService): Promise<number> {
+  const organisations = await oldestOrganisations(store);
+  const sizes = await mapConcurrent(organisations, organisationsAtOnce, async organisationId => {
+    return (await deadLetters.list(organisationId, { offset: 0, limit: 1 })).size;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

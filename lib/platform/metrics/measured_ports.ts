@@ -1,0 +1,204 @@
+/**
+ * Ports that measure their calls: the areas behind them know nothing of metrics.
+ *
+ * @module
+ */
+
+import { AppError } from "../../errors/mod.ts";
+import type { Logger } from "../../http/mod.ts";
+import type { ScoreFeed } from "../../leaderboards/mod.ts";
+import type { Metrics } from "../../metrics/mod.ts";
+import type { Mailer } from "../../outbound/mailer.ts";
+import type { Outbound } from "../../outbound/outbound.ts";
+import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
+import type { Queue, Store } from "../../storage/mod.ts";
+
+/** Clock of durations, in ms from any origin. */
+export type Elapsed = () => number;
+
+/** The ports of a platform. */
+export interface Ports {
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly queue?: Queue;
+  readonly webhooks?: WebhookSender;
+  readonly mailer?: Mailer;
+  readonly outbound?: Outbound;
+}
+
+/** Returns ports that measure their calls. */
+export function measuredPorts(ports: Ports, metrics: Metrics, elapsed: Elapsed): Ports {
+  const { store, logger, queue, webhooks, mailer, outbound } = ports;
+  return {
+    store: measuredStore(store, metrics, elapsed),
+    logger: countingLogger(logger, metrics),
+    ...(queue === undefined ? {} : { queue: measuredQueue(queue, metrics) }),
+    ...(webhooks === undefined ? {} : { webhooks: measuredWebhooks(webhooks, metrics, elapsed) }),
+    ...(mailer === undefined ? {} : { mailer: measuredMailer(mailer, metrics, elapsed) }),
+    ...(outbound === undefined ? {} : { outbound: measuredOutbound(outbound, metrics, elapsed) }),
+  };
+}
+
+/** Measures every round trip. */
+function measuredStore(store: Store, metrics: Metrics, elapsed: Elapsed): Store {
+  const timing = (operation: string, outcome: string) =>
+    metrics.histogram("grandstand_store_operation_duration_seconds", { operation, outcome });
+  const [reads, commits, conflicts] = [
+    timing("read", "ok"),
+    timing("commit", "ok"),
+    timing("commit", "conflict"),
+  ];
+  function fail(operation: string, error: unknown, seconds: number): never {
+    const isUnknown = error instanceof AppError && error.code === "outcome_unknown";
+    timing(operation, isUnknown ? "unknown" : "failed").record(seconds);
+    throw error;
+  }
+  return {
+    traits: store.traits,
+    async read(partition, queries) {
+      const startedAt = elapsed();
+      try {
+        const results = await store.read(partition, queries);
+        reads.record((elapsed() - startedAt) / 1_000);
+        return results;
+      } catch (error) {
+        return fail("read", error, (elapsed() - startedAt) / 1_000);
+      }
+    },
+    async commit(partition, batch) {
+      const startedAt = elapsed();
+      try {
+        const outcome = await store.commit(partition, batch);
+        (outcome.ok ? commits : conflicts).record((elapsed() - startedAt) / 1_000);
+        return outcome;
+      } catch (error) {
+        return fail("commit", error, (elapsed() - startedAt) / 1_000);
+      }
+    },
+    ping: () => store.ping(),
+    warnings: async () => (await store.warnings?.()) ?? [],
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+function measuredQueue(queue: Queue, metrics: Metrics): Queue {
+  const counted = (step: string) => metrics.counter("grandstand_queue_messages_total", { step });
+  const [pushed, taken] = [counted("pushed"), counted("taken")];
+  const [redelivered, settled] = [counted("redelivered"), counted("settled")];
+  return {
+    async push(topic, bodies) {
+      const ids = await queue.push(topic, bodies);
+      pushed.add(ids.length);
+      return ids;
+    },
+    async take(topic, lease) {
+      const messages = await queue.take(topic, lease);
+      const first = messages.filter(({ attempts }) => attempts === 1).length;
+      taken.add(first);
+      redelivered.add(messages.length - first);
+      return messages;
+    },
+    async ack(topic, ids) {
+      await queue.ack(topic, ids);
+      settled.add(ids.length);
+    },
+    release: topic => queue.release(topic),
+    depth: topic => queue.depth(topic),
+    oldest: topic => queue.oldest(topic),
+    [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose](),
+  };
+}
+
+function measuredWebhooks(sender: WebhookSender, metrics: Metrics, elapsed: Elapsed): WebhookSender {
+  const failureOf = (error: unknown): string =>
+    error instanceof WebhookError && error.status !== null ? "refused" : "unreachable";
+  return {
+    send: message =>
+      timed(
+        () => sender.send(message),
+        elapsed,
+        (seconds, error) => {
+          const outcome = error === null ? "delivered" : failureOf(error);
+          metrics.histogram("grandstand_webhook_duration_seconds", { outcome }).record(seconds);
+        },
+      ),
+  };
+}
+
+function measuredMailer(mailer: Mailer, metrics: Metrics, elapsed: Elapsed): Mailer {
+  return {
+    send: mail =>
+      timed(
+        () => mailer.send(mail),
+        elapsed,
+        (seconds, error) => {
+          const outcome = error === null ? "accepted" : "failed";
+          metrics.histogram("grandstand_mail_duration_seconds", { kind: mail.kind, outcome }).record(seconds);
+        },
+      ),
+  };
+}
+
+function measuredOutbound(outbound: Outbound, metrics: Metrics, elapsed: Elapsed): Outbound {
+  function call<T>(operation: "get" | "post", work: () => Promise<T>): Promise<T> {
+    return timed(work, elapsed, (seconds, error) => {
+      const outcome = error === null ? "answered" : "failed";
+      metrics.histogram("grandstand_outbound_duration_seconds", { operation, outcome }).record(seconds);
+    });
+  }
+  return {
+    get: request => call("get", () => outbound.get(request)),
+    post: request => call("post", () => outbound.post(request)),
+  };
+}
+
+/** Measures how long boards lag behind actions. */
+export function measuredFeed(feed: ScoreFeed, metrics: Metrics, elapsed: Elapsed): ScoreFeed {
+  const timing = (outcome: string) => metrics.histogram("grandstand_board_feed_delay_seconds", { outcome });
+  const [onTime, deferred] = [timing("delivered"), timing("deferred")];
+  return {
+    targets: (projectId, query) => feed.targets(projectId, query),
+    deliver(userId, updates, delivered, givenUp) {
+      const startedAt = elapsed();
+      feed.deliver(
+        userId,
+        updates,
+        () => {
+          onTime.record((elapsed() - startedAt) / 1_000);
+          delivered();
+        },
+        () => {
+          deferred.record((elapsed() - startedAt) / 1_000);
+          givenUp?.();
+        },
+      );
+    },
+  };
+}
+
+/** Counts lines, written or not. Those of single requests are metrics of their own. */
+function countingLogger(logger: Logger, metrics: Metrics): Logger {
+  return {
+    enabled: level => logger.enabled(level),
+    log(level, event, fields) {
+      if (event !== "request") metrics.counter("grandstand_log_events_total", { level, event }).add();
+      logger.log(level, event, fields);
+    },
+  };
+}
+
+async function timed<T>(
+  work: () => Promise<T>,
+  elapsed: Elapsed,
+  record: (seconds: number, error: unknown) => void,
+): Promise<T> {
+  const startedAt = elapsed();
+  try {
+    const result = await work();
+    record((elapsed() - startedAt) / 1_000, null);
+    return result;
+  } catch (error) {
+    record((elapsed() - startedAt) / 1_000, error);
+    throw error;
+  }
+}
