@@ -98,7 +98,7 @@ export interface IdentityServices {
  */
 export function createIdentity(services: IdentityServices): IdentityContext & { readonly tokens: Tokens } {
   const { store, secret, clock, random, issuer, logger, directory, users, tokens, onRemove } = services;
-  const { options = {} } = services;
+  const { options = {}, timer } = services;
   const sessions = new Sessions({
     store,
     users,
@@ -126,7 +126,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
     issuers,
     socialVerifiers: new SocialVerifiers(issuers, fetch, clock),
     hasher: passwords,
-    passwordPolicy: options.passwordPolicy ?? {},
+    passwordPolicy: { ...(timer === undefined ? {} : { timer }), ...options.passwordPolicy },
     codes: codesOfUsers,
     limiter: attemptLimiter(services),
     audit: new Audit(store, secret, logger),

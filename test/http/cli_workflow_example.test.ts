@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Handler } from "../../lib/http/mod.ts";
-import { openTestWorld } from "../../lib/platform/testing/test_world.ts";
+import { openTestWorld } from "../../lib/testing/workflow/test_world.ts";
 import { runCli } from "../support/terminal.ts";
 
 for (const [name, shown] of [
@@ -12,7 +12,7 @@ for (const [name, shown] of [
   ["leaderboard-winners", "Number of winners"],
 ] as const) {
   it(`serves ${name} for the platform of the profile until Ctrl-C`, async () => {
-    const world = await openTestWorld({ openStore: createMemoryStore });
+    const world = await openTestWorld();
     const served: string[] = [];
     const interruption = new AbortController();
     const answers: string[] = [];

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { parseRecording } from "../../lib/dialogue/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
-import { testDialogue } from "../../lib/platform/testing/mod.ts";
+import { testDialogue } from "../../lib/testing/workflow/mod.ts";
 import { leaderboardWinners, quizFromCsv } from "../../lib/workflow/examples/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli } from "../support/terminal.ts";
@@ -111,7 +111,7 @@ describe("workflow run with the example workflows", () => {
     assert.equal(json.data.length, 2);
     assert.ok(!received.has(`Bearer ${token}`));
     assert.equal(received.has(null), false);
-    const dialogue = await testDialogue(quizFromCsv, { openStore: createMemoryStore });
+    const dialogue = await testDialogue(quizFromCsv);
     await dialogue.replay(parseRecording(String(files.get("quiz.json"))));
     await dialogue.close();
   });

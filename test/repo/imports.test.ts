@@ -45,6 +45,7 @@ const order = [
   "control",
   "studio",
   "platform",
+  "testing",
   "cli",
 ];
 /** The public entry at the top of lib/ is above all folders. */
@@ -70,10 +71,14 @@ describe("imports", () => {
     );
   });
 
-  it("of lib/ never reach adapters or runtime, but for the default limiter of platforms", () => {
+  it("of lib/ never reach adapters or runtime, but for the default limiter of platforms and the memory of test kits", () => {
     assert.deepEqual(
       forbidden(({ from, to }) => from.startsWith("lib/") && /^(adapters|runtime|test)\//.test(to)),
-      ["lib/platform/options.ts -> adapters/memory/limiter.ts"],
+      [
+        "lib/platform/options.ts -> adapters/memory/limiter.ts",
+        "lib/testing/kit.ts -> adapters/memory/mod.ts",
+        "lib/testing/world.ts -> adapters/memory/mod.ts",
+      ],
     );
   });
 

@@ -8,8 +8,7 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin } from "esbuild";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { openTestWorld } from "../../lib/platform/testing/test_world.ts";
+import { openTestWorld } from "../../lib/testing/workflow/test_world.ts";
 import { serve } from "../../runtime/node.ts";
 import { files, textOf } from "../repo/files.ts";
 
@@ -97,7 +96,7 @@ describe("the guides", () => {
       packages: "external",
       plugins: [ownName],
     });
-    const world = await openTestWorld({ openStore: createMemoryStore });
+    const world = await openTestWorld();
     const platform = await serve(world.platform.fetch, { port: 0 });
     const env = { ...process.env, PORT: "0", CONTROL: platform.url };
     const backend = spawn(process.execPath, [outfile], {

@@ -1,6 +1,6 @@
 /** The people and places of `workflow check`: on a platform in memory, or on the platform of the profile. */
 
-import type { DialogueScope } from "../../platform/check_platform.ts";
+import type { Level } from "../../testing/world.ts";
 import type { BackendFixtures, CheckBackendOptions } from "../../workflow/conformance/mod.ts";
 import { type Check, id as idCheck } from "../frame/checks.ts";
 import type { CliContext } from "../frame/command.ts";
@@ -33,22 +33,17 @@ export async function openFixtures(context: CliContext, port: number, scope: str
   const [word = "", id] = scope.split(":");
   const kind = kindOf(word) ?? "event";
   return id === undefined
-    ? await openOwnPlatform(context, port, kind as DialogueScope)
+    ? await openOwnPlatform(context, port, kind as Level)
     : await openPlatformOfProfile(context, { kind, id });
 }
 
 /** Serves a platform in memory, and the address that must never be asked. */
-async function openOwnPlatform(
-  context: CliContext,
-  port: number,
-  scope: DialogueScope,
-): Promise<OpenFixtures> {
-  const { serve, memoryStore } = context;
-  const { openCheckPlatform } = await import("../../platform/check_platform.ts");
+async function openOwnPlatform(context: CliContext, port: number, scope: Level): Promise<OpenFixtures> {
+  const { serve } = context;
+  const { openCheckPlatform } = await import("../../testing/workflow/check_platform.ts");
   const own = await serve(port, async (...call) => await (await world).fetch(...call));
   const foreign = await serve(0, async (...call) => await (await world).listener(...call));
-  const store = await memoryStore();
-  const world = openCheckPlatform({ store, url: own.url, listenerUrl: foreign.url, scope });
+  const world = openCheckPlatform({ url: own.url, listenerUrl: foreign.url, scope });
   const { fixtures, platform } = await world;
   return {
     fixtures: { ...fixtures, send: context.fetch },

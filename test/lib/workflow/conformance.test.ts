@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { type CheckPlatform, openCheckPlatform } from "../../../lib/platform/check_platform.ts";
+import { type CheckPlatform, openCheckPlatform } from "../../../lib/testing/workflow/check_platform.ts";
 import { checkBackend, conformanceChecks } from "../../../lib/workflow/conformance/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { type BackendFault, faults, openBackend } from "./_faulty_backend.ts";
@@ -16,7 +15,7 @@ const names = Object.keys(faults) as BackendFault[];
 describe("the conformance suite", () => {
   let world: CheckPlatform;
   before(async () => {
-    world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl });
+    world = await openCheckPlatform({ url, listenerUrl });
   });
 
   async function check(

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import {
   type TestDialogue,
   type TestEnvironment,
   type TestedBackend,
   testDialogue,
-} from "../../../lib/platform/testing/mod.ts";
+} from "../../../lib/testing/workflow/mod.ts";
 import { leaderboardWinners, quizFromCsv } from "../../../lib/workflow/examples/mod.ts";
 
 type Create = (environment: TestEnvironment) => TestedBackend;
@@ -27,7 +26,7 @@ function rows(count: number): string[] {
 /** Opens a dialogue with an example. */
 async function open(t: TestContext, create: Create): Promise<TestDialogue> {
   const users = { ann: "creator", eve: "viewer" } as const;
-  const dialogue = await testDialogue(create, { openStore: createMemoryStore, users });
+  const dialogue = await testDialogue(create, { users });
   t.after(() => dialogue.close());
   await dialogue.start();
   return dialogue;

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { silentLogger } from "../../../lib/mod.ts";
-import { type CheckPlatform, openCheckPlatform } from "../../../lib/platform/check_platform.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
+import { type CheckPlatform, openCheckPlatform } from "../../../lib/testing/workflow/check_platform.ts";
 import { checkBackend } from "../../../lib/workflow/conformance/mod.ts";
 import { leaderboardWinners, quizFromCsv } from "../../../lib/workflow/examples/mod.ts";
 import {
@@ -57,7 +57,7 @@ describeOnEveryStore("the SDK", open => {
   for (const kind of ["a task in the process", "a task in steps"] as const) {
     it(`passes the conformance suite with ${kind}, and skips nothing`, async t => {
       const scope = kind === "a task in steps" ? "space" : "event";
-      const world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl, scope });
+      const world = await openCheckPlatform({ url, listenerUrl, scope });
       const store = await open(Date.now);
       t.after(() => store[Symbol.asyncDispose]());
       let effects = 0;
@@ -110,7 +110,7 @@ describeOnEveryStore("the SDK", open => {
 describe("the example workflows", () => {
   for (const create of [quizFromCsv, leaderboardWinners]) {
     it(`keep to what is mandatory: ${create.name}`, async () => {
-      const world = await openCheckPlatform({ store: createMemoryStore(), url, listenerUrl });
+      const world = await openCheckPlatform({ url, listenerUrl });
       const { checks, passed } = await checkBackend({
         ...world.fixtures,
         url: "http://backend.example/",

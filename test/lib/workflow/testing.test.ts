@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { parseRecording } from "../../../lib/dialogue/mod.ts";
 import {
   type TestDialogue,
   type TestEnvironment,
   type TestWorldOptions,
   testDialogue,
-} from "../../../lib/platform/testing/mod.ts";
+} from "../../../lib/testing/workflow/mod.ts";
 import { alert, fileInput, input, text, workflow } from "../../../lib/workflow/mod.ts";
 
 interface Greeting {
@@ -45,7 +44,6 @@ function greeter({ says = "Hello", steps = 3 }: Greeting, environment: TestEnvir
 
 async function open(t: TestContext, greeting: Greeting = {}, options: Partial<TestWorldOptions> = {}) {
   const given = {
-    openStore: createMemoryStore,
     users: { ann: "creator", ben: "creator", eve: "none" },
     ...options,
   } as const;

@@ -35,7 +35,7 @@ interface Sent {
  * moves with `poll`, `advance` and `finish`.
  *
  * ```ts
- * const dialogue = await testDialogue(env => greeter(env), { openStore: createMemoryStore });
+ * const dialogue = await testDialogue(env => greeter(env));
  * await dialogue.start();
  * dialogue.fill({ name: "Ann" });
  * await dialogue.press("Greet");
@@ -47,7 +47,7 @@ interface Sent {
  */
 export async function testDialogue(
   create: (environment: TestEnvironment) => TestedBackend,
-  options: TestWorldOptions,
+  options: TestWorldOptions = {},
 ): Promise<TestDialogue> {
   const world = await openTestWorld(options);
   return new TestDialogue(world, create(world.environment), world.users[0] ?? "ann", null);

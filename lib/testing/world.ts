@@ -1,0 +1,154 @@
+/** A platform in memory with tenants of one shape, an operator, and tokens of authors. */
+
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { uuid } from "../auth/crypto/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
+import type { HomeKind } from "../authoring/mod.ts";
+import { createControl } from "../control/mod.ts";
+import type { Seed } from "../directory/mod.ts";
+import { silentLogger } from "../http/mod.ts";
+import type { PlatformOptions } from "../platform/options.ts";
+import { createPlatform, type Platform } from "../platform/platform.ts";
+import { seedPlatform } from "../platform/seed.ts";
+import type { Store } from "../storage/mod.ts";
+import { type Call, createCall } from "./call.ts";
+import { testSecret } from "./chance.ts";
+
+/** Levels of tenants from the top. */
+export const levels = ["organisation", "space", "project", "event"] as const;
+
+/** A level of tenants. */
+export type Level = (typeof levels)[number];
+
+/** The ids of an organisation with one space, one project and one event. */
+export interface TenantIds {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly projectId: string;
+  readonly eventId: string;
+}
+
+/** Contents of each tenant. */
+export interface TenantContents {
+  /** Settings by level. @default {} */
+  readonly settings?: Readonly<Partial<Record<Level, Readonly<Record<string, unknown>>>>>;
+  /** The loyalty configuration of the space. @default there is none */
+  readonly loyalty?: unknown;
+  /** True if the tenant has its event, which is running, from the beginning. @default true */
+  readonly hasEvent?: boolean;
+}
+
+/** Options of {@linkcode openWorld}. */
+export interface WorldOptions extends TenantContents {
+  /** Address of the platform. */
+  readonly url: string;
+  /** Name of every record. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** @default 1 */
+  readonly tenants?: number;
+  /** Other options of the platform. */
+  readonly platform?: Partial<PlatformOptions>;
+}
+
+/** A platform with tenants. */
+export interface World {
+  readonly url: string;
+  readonly store: Store;
+  readonly secret: MasterSecret;
+  readonly platform: Platform;
+  readonly tenants: readonly TenantIds[];
+  /** Calls the control API as an operator. */
+  readonly operator: Call;
+  /** Gives a person a role. */
+  grant(email: string, role: string, home: Home): Promise<void>;
+  /** Creates a token of a person; for one home, such as backends of workflows get it, where one is named. */
+  tokenOf(email: string, limits?: { readonly home: Home; readonly expires: number }): Promise<string>;
+}
+
+/** An organisation, space or project. */
+export interface Home {
+  readonly kind: HomeKind;
+  readonly id: string;
+}
+
+/** Returns the home that decides the roles at a level of a tenant: roles in an event are those in its project. */
+export function homeOf(tenant: TenantIds, level: Level): Home {
+  const kind = level === "event" ? "project" : level;
+  return { kind, id: tenant[`${kind}Id`] };
+}
+
+/** Returns the ids of a tenant down to a level, as the context of a dialogue has them. */
+export function contextOf(tenant: TenantIds, level: Level): Partial<TenantIds> {
+  const shown = levels.slice(0, levels.indexOf(level) + 1);
+  return Object.fromEntries(shown.map(name => [`${name}Id`, tenant[`${name}Id`]]));
+}
+
+/** Opens a platform with tenants. @throws {AppError} `validation_failed`: settings or loyalty have the named faults. */
+export async function openWorld(options: WorldOptions): Promise<World> {
+  const { url, name, clock, random } = options;
+  const store = createMemoryStore({ clock });
+  const secret = testSecret(random);
+  const tenants = Array.from({ length: options.tenants ?? 1 }, () => newTenant(random));
+  await seedPlatform(store, seedOf(tenants, options), { clock });
+  const platform = await createPlatform({
+    ...{ store, secret, clock, publicUrl: url, control: createControl },
+    ...({ limiter: "off", logger: silentLogger } as const),
+    ...(tenants[0] === undefined ? {} : { defaultSpaceId: tenants[0].spaceId }),
+    ...options.platform,
+  });
+  const { authors } = platform;
+  const operatorToken = authors
+    .findOrCreate(`operator@${name.toLowerCase()}.example`, { operator: true })
+    .then(({ id: userId }) => authors.createToken({ userId, name }));
+  const operator = createCall(platform.fetch, `${url}/api/v2`, async () => ({
+    authorization: `Bearer ${(await operatorToken).token}`,
+    accept: "application/vnd.api+json",
+    "content-type": "application/vnd.api+json",
+  }));
+  return {
+    ...{ url, store, secret, platform, tenants, operator },
+    async grant(email, role, { kind, id }) {
+      const data = { type: "scope_roles", attributes: { email, role } };
+      await operator(`/${kind}s/${id}/roles`, { data });
+    },
+    async tokenOf(email, limits) {
+      const { id: userId } = await authors.findOrCreate(email);
+      const { id: parentId, token } = await authors.createToken({ userId, name });
+      if (limits === undefined) return token;
+      const { home, expires } = limits;
+      return (await authors.createToken({ userId, name, scopes: [home], expires, parentId })).token;
+    },
+  };
+}
+
+function newTenant(random: RandomBytes): TenantIds {
+  return {
+    organisationId: uuid(random),
+    spaceId: uuid(random),
+    projectId: uuid(random),
+    eventId: uuid(random),
+  };
+}
+
+function seedOf(tenants: readonly TenantIds[], options: WorldOptions): Seed {
+  const { name, clock, settings = {}, loyalty, hasEvent = true } = options;
+  const named = (level: Level) => ({ name, settings: settings[level] ?? {} });
+  const startAt = Math.floor(clock() / 1_000);
+  return {
+    organisations: tenants.map(({ organisationId: id }) => ({ id, ...named("organisation") })),
+    spaces: tenants.map(({ organisationId, spaceId: id }) => ({ id, organisationId, ...named("space") })),
+    projects: tenants.map(({ organisationId, spaceId, projectId: id }) => ({
+      ...{ id, organisationId, spaceId, ...named("project") },
+    })),
+    events: hasEvent
+      ? tenants.map(({ projectId, eventId: id }) => ({
+          ...({ id, projectId, ...named("event"), state: "current", startAt } as const),
+        }))
+      : [],
+    ...(loyalty === undefined
+      ? {}
+      : { loyalty: Object.fromEntries(tenants.map(({ spaceId }) => [spaceId, loyalty])) }),
+  };
+}
