@@ -43,6 +43,7 @@ const order = [
   "feeds",
   "workflow",
   "control",
+  "client",
   "studio",
   "platform",
   "testing",

@@ -1,0 +1,57 @@
+/** Time, chance and the network, as a client gets them. */
+
+/** The environment of a client. */
+export interface ClientEnvironment {
+  /** Sends requests. @default the global `fetch` */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Unix ms. It may be wrong: only differences count. @default Date.now */
+  readonly clock: () => number;
+  /** Runs a task after `ms` and returns a function that cancels it. @default setTimeout */
+  readonly timer: (task: () => void, ms: number) => () => void;
+  /** Returns a number from 0 up to 1, for pauses. @default Math.random */
+  readonly random: () => number;
+  /** Returns a new unique id, for idempotency keys, action ids and devices. @default crypto.randomUUID */
+  readonly uniqueId: () => string;
+}
+
+/** Fills in the environment of the runtime. */
+export function environmentOf(given: Partial<ClientEnvironment>): ClientEnvironment {
+  return {
+    fetch: given.fetch ?? ((url, init) => fetch(url, init)),
+    clock: given.clock ?? Date.now,
+    timer: given.timer ?? startTimer,
+    random: given.random ?? Math.random,
+    uniqueId: given.uniqueId ?? randomUuid,
+  };
+}
+
+function startTimer(task: () => void, ms: number): () => void {
+  const timer = setTimeout(task, ms);
+  return () => clearTimeout(timer);
+}
+
+/** Browsers have `crypto.randomUUID` on secure pages alone. */
+function randomUuid(): string {
+  if ("randomUUID" in crypto) return crypto.randomUUID();
+  const bytes = (crypto as Crypto).getRandomValues(new Uint8Array(16));
+  const hex = [...bytes].map(byte => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5");
+}
+
+/** Resolves after `ms`, or as soon as the signal aborts. */
+export function pause(
+  { timer }: Pick<ClientEnvironment, "timer">,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise(resolve => {
+    if (signal?.aborted === true) return resolve();
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = timer(end, ms);
+    signal?.addEventListener("abort", end);
+  });
+}

@@ -1,0 +1,80 @@
+/** Live lists: an event stream (HTML standard, section 9.2) over `fetch`, which reconnects. */
+
+import { type ClientEnvironment, pause } from "./environment.ts";
+import { GrandstandError } from "./errors.ts";
+import { lines } from "./transport.ts";
+
+/** Pause before a new connection until the server names one, in ms. */
+const retryMsDefault = 3_000;
+/** Longest pause between connections, in ms. */
+const retryMsMax = 30_000;
+/** Silence after which a connection counts as lost, in ms: three heartbeats of the server. */
+const silenceMsMax = 45_000;
+
+/** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
+export type OpenStream = (
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<Response>;
+
+/**
+ * Yields the data of events until the signal aborts. Goes on after the last event when the connection is lost.
+ *
+ * @throws {GrandstandError} A connection is refused for good.
+ */
+export async function* watch(
+  open: OpenStream,
+  environment: ClientEnvironment,
+  signal?: AbortSignal,
+): AsyncGenerator<unknown> {
+  let lastId = "";
+  let retryMs = retryMsDefault;
+  const isAborted = (): boolean => signal?.aborted === true;
+  for (let failures = 0; !isAborted(); failures++) {
+    const connection = new AbortController();
+    const joined = signal === undefined ? connection.signal : AbortSignal.any([signal, connection.signal]);
+    let cancel = (): void => {};
+    const listen = (): void => {
+      cancel();
+      cancel = environment.timer(() => connection.abort(), silenceMsMax);
+    };
+    try {
+      const response = await open(lastId === "" ? {} : { "last-event-id": lastId }, joined);
+      listen();
+      let data = "";
+      for await (const line of lines(response)) {
+        listen();
+        const [, field = "", value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+        if (field === "data") data += value;
+        else if (field === "id") lastId = value;
+        else if (field === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
+        else if (line === "" && data !== "") {
+          const event = parsed(data);
+          data = "";
+          failures = 0;
+          // Nobody listens while the caller works on an event.
+          cancel();
+          yield event;
+          listen();
+        }
+      }
+    } catch (error) {
+      if (isAborted()) return;
+      if (error instanceof GrandstandError && !error.retryable && !connection.signal.aborted) throw error;
+      if (error instanceof GrandstandError) retryMs = Math.max(retryMs, error.retryAfterMs);
+    } finally {
+      cancel();
+      connection.abort();
+    }
+    const waits = Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
+    await pause(environment, waits * (0.5 + environment.random() / 2), signal);
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new GrandstandError("bad_answer", "An event of the stream is no JSON", { cause, retryable: true });
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * The session of a fan: who signed in on this device, and the tokens that prove it.
+ *
+ * Tokens are renewed before they expire, and after a 401; by one request, however many calls wait for it. Their lifetime counts from
+ * their arrival, so that a wrong clock does not matter. Only a refusal of the renewal ends the session: no lost connection, overloaded
+ * server or page of a proxy does.
+ *
+ * @module
+ */
+
+import { type Client, type ClientOptions, createClient } from "./client.ts";
+import type { CredentialKinds, Credentials } from "./credentials.ts";
+import { type ClientEnvironment, environmentOf } from "./environment.ts";
+import { GrandstandError } from "./errors.ts";
+import {
+  identity,
+  type Login,
+  type Logout,
+  type Registration,
+  type SessionRefresh,
+} from "./generated/identity.ts";
+import {
+  type DeviceState,
+  type FanUser,
+  type HeldToken,
+  isDeviceState,
+  type SessionProof,
+  type SignedIn,
+  type SignInAnswer,
+  signedIn,
+  timed,
+} from "./session_state.ts";
+import { memoryStorage, type SessionStorage, StoredValue } from "./storage.ts";
+
+/** Codes with which a renewal is refused for good. */
+const endings: ReadonlySet<string> = new Set([
+  "invalid_token",
+  "session_revoked",
+  "refresh_token_reused",
+  "device_mismatch",
+  "invalid_credentials",
+  "account_banned",
+]);
+
+type ProofMember = "externalId" | "deviceId" | "timeStamp" | "signature";
+type Entry<R> = R extends { readonly provider: infer P; readonly data: infer D }
+  ? { readonly provider: P } & Omit<D, ProofMember> & Partial<Pick<SessionProof, ProofMember>>
+  : never;
+
+/** Input of a registration: the provider and its data. The session adds project, device, and an anonymous user's proof. */
+export type NewFan = Entry<Registration>;
+/** Input of a login: the provider and its data, as for a registration. */
+export type FanLogin = Entry<Login>;
+
+/** Options of a session. */
+export interface SessionOptions extends Omit<ClientOptions<Record<string, never>>, "areas" | "credentials"> {
+  readonly projectId: string;
+  /** Space of the tokens. @default that of the project */
+  readonly spaceId?: string;
+  /** Keeps the session, for example `localStorage`. @default memory */
+  readonly storage?: SessionStorage;
+  /** Called when a renewal was refused, so that the fan has to sign in again. */
+  readonly onEnd?: (reason: GrandstandError, user: FanUser) => void;
+}
+
+type TokenKind = "user" | "space";
+
+/** Keeps the session of a fan, and gives calls its tokens. */
+export class FanSession implements Credentials {
+  readonly #options: SessionOptions;
+  readonly #stored: StoredValue<DeviceState>;
+  readonly #identity: Client<{ identity: typeof identity }>["identity"];
+  readonly #environment: ClientEnvironment;
+  readonly #renewals = new Map<TokenKind, Promise<void>>();
+  #loading: Promise<void> | null = null;
+  #state: DeviceState;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { projectId, storage = memoryStorage() } = options;
+    this.#environment = environmentOf(options);
+    this.#state = { deviceId: this.#environment.uniqueId(), session: null };
+    this.#stored = new StoredValue(storage, `grandstand:${projectId}`, isDeviceState);
+    this.#identity = createClient({ ...options, areas: { identity } }).identity;
+  }
+
+  /** Returns the signed-in user; null if there is none. */
+  async user(): Promise<FanUser | null> {
+    const session = await this.#session();
+    return session === null ? null : userOf(session);
+  }
+
+  /** Returns the id of this device, for `checkUser` and `checkSocialUser`. */
+  async deviceId(): Promise<string> {
+    await this.#session();
+    return this.#state.deviceId;
+  }
+
+  /**
+   * Registers a user. Users without passwords are signed in then; others log in, after proving their address where the project asks
+   * for it. What an anonymous user has earned goes over to the account.
+   *
+   * @returns The user; null if a login has to follow.
+   * @throws {GrandstandError}
+   */
+  async register({ provider, ...data }: NewFan): Promise<FanUser | null> {
+    const body = await this.#entry(provider, data, provider === "anonymous");
+    const answer = await this.#identity.registerUser({ body: body as Registration });
+    return "signature" in answer ? await this.adopt(provider, answer) : null;
+  }
+
+  /** Logs a user in, and merges an anonymous user of the session into the account. @throws {GrandstandError} */
+  async logIn({ provider, ...data }: FanLogin): Promise<FanUser> {
+    const body = await this.#entry(provider, data, provider !== "noLogin");
+    return await this.adopt(provider, await this.#identity.logInUser({ body: body as Login }));
+  }
+
+  /** Begins a session with the answer to a sign-in, such as that of `checkUser` or `checkSocialUser`. */
+  async adopt(provider: string, answer: SignInAnswer): Promise<FanUser> {
+    await this.#session();
+    const session = signedIn(provider, answer, { now: this.#environment.clock() });
+    await this.#keep(session);
+    return userOf(session);
+  }
+
+  /** Ends the session: on this device at once, then on the server. @throws {GrandstandError} The server could not be reached. */
+  async logOut(scope: "local" | "others" | "global" = "local"): Promise<void> {
+    const session = await this.#session();
+    if (scope !== "others") await this.#keep(null);
+    if (session?.user === undefined) return;
+    const body = { ...this.#selector(session.provider), scope } as Logout;
+    await this.#identity.logOutUser({ body }, { headers: bearer(session.user) });
+  }
+
+  /** Returns the token of a call, renewed where its end is near. @throws {GrandstandError} It could not be renewed. */
+  async headers(kinds: CredentialKinds): Promise<Readonly<Record<string, string>>> {
+    const kind = kindOf(kinds);
+    const session = await this.#session();
+    if (kind === null || session === null || !canHave(session, kind)) return {};
+    const held = session[kind];
+    const now = this.#environment.clock();
+    if (held === undefined || now >= held.renewAt) {
+      await this.#renew(kind, held).catch(error => {
+        // A token that is still valid serves while the platform cannot be reached.
+        if (held === undefined || now >= held.expiresAt || isEnding(error)) throw error;
+      });
+    }
+    const token = this.#state.session?.[kind];
+    return token === undefined ? {} : bearer(token);
+  }
+
+  /** Replaces a token that the server no longer takes. @throws {GrandstandError} It could not be renewed. */
+  async renew(kinds: CredentialKinds, refused: Readonly<Record<string, string>>): Promise<boolean> {
+    const kind = kindOf(kinds);
+    const session = await this.#session();
+    if (kind === null || session === null || !canHave(session, kind)) return false;
+    const held = session[kind];
+    const isReplaced = held !== undefined && bearer(held).authorization !== refused.authorization;
+    if (!isReplaced) await this.#renew(kind, held);
+    return true;
+  }
+
+  /** One renewal serves all who ask for it meanwhile. */
+  #renew(kind: TokenKind, stale: HeldToken | undefined): Promise<void> {
+    const running = this.#renewals.get(kind);
+    if (running !== undefined) return running;
+    const name = `grandstand:${this.#options.projectId}:${kind}`;
+    const renewal = withLock(name, () => this.#renewOnce(kind, stale)).finally(() =>
+      this.#renewals.delete(kind),
+    );
+    this.#renewals.set(kind, renewal);
+    return renewal;
+  }
+
+  async #renewOnce(kind: TokenKind, stale: HeldToken | undefined): Promise<void> {
+    this.#state = (await this.#stored.read()) ?? this.#state;
+    const { session } = this.#state;
+    // Another tab has renewed it, or the fan has logged out there.
+    if (session === null || session[kind]?.token !== stale?.token) return;
+    try {
+      if (kind === "user") await this.#refresh(session);
+      else await this.#exchange(session);
+    } catch (error) {
+      if (isEnding(error)) await this.#end(error);
+      throw error;
+    }
+  }
+
+  async #refresh(session: SignedIn): Promise<void> {
+    const { provider, refreshToken = "", user } = session;
+    const body = {
+      ...this.#selector(provider),
+      deviceId: this.#state.deviceId,
+      refreshToken,
+    } as SessionRefresh;
+    const headers = user === undefined ? {} : bearer(user);
+    const now = this.#environment.clock();
+    const answer = await this.#identity.refreshUser({ body }, { headers });
+    await this.#keep(signedIn(provider, answer, { now, previous: session }));
+  }
+
+  /** Gets a space token for the proof of the session, and where that is no longer taken, for a new one. */
+  async #exchange(session: SignedIn): Promise<void> {
+    try {
+      await this.#exchangeProof(session);
+    } catch (error) {
+      if (!isEnding(error)) throw error;
+      if (session.record === undefined) await this.#renew("user", session.user);
+      else await this.#proveAgain(session, session.record);
+      if (this.#state.session !== null) await this.#exchangeProof(this.#state.session);
+    }
+  }
+
+  async #exchangeProof({ record }: SignedIn): Promise<void> {
+    const { projectId, spaceId } = this.#options;
+    const token = (await this.headers("u")).authorization?.slice("Bearer ".length) ?? "";
+    const askedAt = this.#environment.clock();
+    const { accessToken, expiresIn } = await this.#identity.issueSpaceToken({
+      ...(spaceId === undefined ? {} : { space_id: spaceId }),
+      body:
+        record === undefined ? { type: "accessToken", token } : { type: "sessionRecord", projectId, record },
+    });
+    const { session } = this.#state;
+    if (session !== null)
+      await this.#keep({ ...session, space: timed(accessToken, askedAt, expiresIn * 1_000) });
+  }
+
+  /** A user without a password gets a new record for the last one. */
+  async #proveAgain(
+    { provider }: SignedIn,
+    { externalId, timeStamp, signature }: SessionProof,
+  ): Promise<void> {
+    const body = await this.#entry(provider, { externalId, timeStamp, signature }, provider !== "noLogin");
+    const answer = await this.#identity.logInUser({ body: body as Login }).catch(error => {
+      const isUnknown = error instanceof GrandstandError && error.code === "not_found";
+      throw isUnknown
+        ? new GrandstandError("invalid_credentials", error.message, { ...error, cause: error })
+        : error;
+    });
+    await this.#keep(signedIn(provider, answer, { now: this.#environment.clock() }));
+  }
+
+  /** Builds the body of a registration or login. */
+  async #entry(provider: string, given: object, hasDevice: boolean): Promise<object> {
+    const session = await this.#session();
+    const { deviceId } = this.#state;
+    const isUpgrade = provider === "managedPool" && session?.provider === "anonymous";
+    const { externalId, timeStamp, signature } = session?.record ?? {};
+    const data = {
+      ...(hasDevice || isUpgrade ? { deviceId } : {}),
+      ...(isUpgrade ? { externalId, timeStamp, signature } : {}),
+      ...given,
+    };
+    return { ...this.#selector(provider), data };
+  }
+
+  #selector(provider: string) {
+    const isSimple = provider === "noLogin" || provider === "anonymous";
+    return { projectId: this.#options.projectId, strategy: isSimple ? "simplified" : "email", provider };
+  }
+
+  async #session(): Promise<SignedIn | null> {
+    this.#loading ??= this.#stored.read().then(stored => {
+      this.#state = stored ?? this.#state;
+    });
+    await this.#loading;
+    return this.#state.session;
+  }
+
+  async #keep(session: SignedIn | null): Promise<void> {
+    this.#state = { ...this.#state, session };
+    await this.#stored.write(this.#state);
+  }
+
+  async #end(reason: GrandstandError): Promise<void> {
+    const { session } = this.#state;
+    if (session === null) return;
+    await this.#keep(null);
+    this.#options.onEnd?.(reason, userOf(session));
+  }
+}
+
+function userOf({ userId, provider, externalId }: SignedIn): FanUser {
+  return { userId, provider, externalId };
+}
+
+function kindOf(kinds: CredentialKinds): TokenKind | null {
+  return kinds.includes("s") ? "space" : kinds.includes("u") ? "user" : null;
+}
+
+/** Users without passwords have no user tokens. */
+function canHave({ record }: SignedIn, kind: TokenKind): boolean {
+  return kind === "space" || record === undefined;
+}
+
+function bearer({ token }: HeldToken): { readonly authorization: string } {
+  return { authorization: `Bearer ${token}` };
+}
+
+/** A renewal was refused for good. */
+function isEnding(error: unknown): error is GrandstandError {
+  return error instanceof GrandstandError && endings.has(error.code);
+}
+
+/** Lets one tab at a time renew, where the browser has locks. */
+async function withLock(name: string, run: () => Promise<void>): Promise<void> {
+  const { locks } = (globalThis.navigator ?? {}) as Partial<Navigator>;
+  return locks === undefined ? await run() : await locks.request(name, run);
+}

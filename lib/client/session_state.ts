@@ -1,0 +1,98 @@
+/** What a device keeps of a fan's session. */
+
+import type { IdentityProof } from "./generated/identity.ts";
+
+/** Part of a token's lifetime after which it is renewed. */
+const renewalPart = 0.8;
+/** Lifetime of a user token that does not say it, in ms. */
+const lifetimeMsDefault = 600_000;
+
+/** The signed record that proves a user without a password. */
+export type SessionProof = Extract<IdentityProof, { type: "sessionRecord" }>["record"];
+
+/** Members of a record: the signature is over all of them. */
+const proofMembers = [
+  "deviceId",
+  "timeStamp",
+  "signature",
+  "externalId",
+  "userId",
+  "signUp",
+  "signup",
+] as const;
+
+/** A token with its times, in ms of the local clock. */
+export interface HeldToken {
+  readonly token: string;
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+/** A signed-in user. */
+export interface FanUser {
+  readonly userId: string;
+  readonly provider: string;
+  /** The key of a user without a password, to log in on another device; show it to nobody. Empty for others. */
+  readonly externalId: string;
+}
+
+/** A session. */
+export interface SignedIn extends FanUser {
+  /** Of users without passwords, who have no user tokens. */
+  readonly record?: SessionProof | undefined;
+  readonly refreshToken?: string | undefined;
+  readonly user?: HeldToken | undefined;
+  readonly space?: HeldToken | undefined;
+}
+
+/** What a device keeps. Its id outlives sessions, as a known device has login attempts of its own. */
+export interface DeviceState {
+  readonly deviceId: string;
+  readonly session: SignedIn | null;
+}
+
+/** Members of the answer to a sign-in: a signed record, tokens, or both. */
+export interface SignInAnswer extends Partial<SessionProof> {
+  readonly userId?: string;
+  readonly accessToken?: string;
+  readonly refreshToken?: string;
+}
+
+/** Reads the answer to a sign-in. `previous` has what the answer lacks. */
+export function signedIn(
+  provider: string,
+  answer: SignInAnswer,
+  { now, previous }: { readonly now: number; readonly previous?: SignedIn | undefined },
+): SignedIn {
+  const { accessToken, refreshToken = previous?.refreshToken, userId = previous?.userId ?? "" } = answer;
+  if (accessToken !== undefined) {
+    const user = timed(accessToken, now, lifetimeOf(accessToken));
+    return { provider, userId, externalId: "", refreshToken, user, space: previous?.space };
+  }
+  const record = Object.fromEntries(
+    proofMembers.flatMap(name => (answer[name] === undefined ? [] : [[name, answer[name]]])),
+  ) as unknown as SessionProof;
+  return { provider, userId, externalId: record.externalId, record };
+}
+
+/** Notes the times of a token by its lifetime, so that a wrong clock does not matter. */
+export function timed(token: string, at: number, lifetimeMs: number): HeldToken {
+  return { token, renewAt: at + lifetimeMs * renewalPart, expiresAt: at + lifetimeMs };
+}
+
+/** Lifetime of a JWT by its own times, which are both of the server's clock. */
+function lifetimeOf(token: string): number {
+  try {
+    const claims = JSON.parse(atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/")));
+    return (claims.exp - claims.iat) * 1_000 || lifetimeMsDefault;
+  } catch {
+    return lifetimeMsDefault;
+  }
+}
+
+/** Checks a state that was read from a storage, to which anything may have been written. */
+export function isDeviceState(value: unknown): value is DeviceState {
+  if (typeof value !== "object" || value === null) return false;
+  const { deviceId, session } = value as Partial<DeviceState>;
+  return typeof deviceId === "string" && (session === null || typeof session?.userId === "string");
+}

@@ -1,0 +1,179 @@
+/**
+ * Sends requests to one platform: bounds each attempt in time and size, follows no redirects, and repeats what may be repeated.
+ *
+ * @module
+ */
+
+import { type ClientEnvironment, pause } from "./environment.ts";
+import { badAnswer, GrandstandError, refusalOf } from "./errors.ts";
+
+/** Longest first pause between two attempts, in ms; it doubles with each. */
+const firstPauseMsMax = 300;
+/** Longest pause, in ms. A server that asks for more ends the call. */
+const pauseMsMax = 10_000;
+/** Most characters of an answer. */
+const answerCharactersMax = 32 * 1_024 * 1_024;
+
+/** A request that can be sent. */
+export interface Outgoing {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: BodyInit;
+  readonly signal?: AbortSignal | undefined;
+  /** Longest time for each attempt, in ms. */
+  readonly timeoutMs: number;
+  readonly attemptsMax: number;
+  /** False: it is repeated only if the server refused it before it had an effect. */
+  readonly isRepeatable: boolean;
+}
+
+/** An answer that was not refused. */
+export interface Received<T> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly content: T;
+}
+
+/** Reads the content of a good answer. @throws {GrandstandError} It is none of this API. */
+export type ReadContent<T> = (response: Response) => Promise<T>;
+
+/** Sends a request. @throws {GrandstandError} It failed, after the last attempt. */
+export async function send<T>(
+  request: Outgoing,
+  read: ReadContent<T>,
+  environment: ClientEnvironment,
+): Promise<Received<T | undefined>> {
+  const { method, attemptsMax, isRepeatable, signal } = request;
+  let isUncertain = false;
+  for (let attempt = 1; ; attempt++) {
+    const error = await attemptOnce(request, read, environment).catch(thrown => thrown);
+    if (!(error instanceof GrandstandError)) {
+      if (error instanceof Error) throw error;
+      return error;
+    }
+    // An earlier attempt removed it, and its answer was lost.
+    if (isUncertain && method === "DELETE" && error.code === "not_found") {
+      return { status: error.status, headers: new Headers(), content: undefined };
+    }
+    const waits = Math.max(
+      error.retryAfterMs,
+      environment.random() * Math.min(firstPauseMsMax * 2 ** attempt, pauseMsMax),
+    );
+    const isWorthIt = isRepeatable ? isTransient(error) : wasRefused(error);
+    if (attempt >= attemptsMax || !isWorthIt || waits > pauseMsMax) throw error;
+    isUncertain ||= !wasRefused(error);
+    await pause(environment, waits, signal);
+  }
+}
+
+/** Too many attempts, as of a password, are the user's. */
+function isTransient({ code, retryable, status }: GrandstandError): boolean {
+  return retryable && code !== "too_many_attempts" && code !== "conflict" && status !== 500;
+}
+
+/** The server says that it did nothing. */
+function wasRefused({ code }: GrandstandError): boolean {
+  return code === "rate_limited" || code === "busy";
+}
+
+async function attemptOnce<T>(
+  request: Outgoing,
+  read: ReadContent<T>,
+  { fetch, timer }: ClientEnvironment,
+): Promise<Received<T | undefined>> {
+  const { method, url, headers, body, signal, timeoutMs } = request;
+  const limit = new AbortController();
+  const cancel = timer(() => limit.abort(), timeoutMs);
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+      // The caller's signal ends a stream later on, too.
+      signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+      // A redirect would send the credentials elsewhere.
+      redirect: "manual",
+      credentials: "omit",
+      cache: "no-store",
+    } as RequestInit);
+    const { status } = response;
+    if (response.ok) return { status, headers: response.headers, content: await read(response) };
+    if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
+      throw badAnswer("The server redirects to another address, which is not followed", response);
+    }
+    throw refusalOf(response, parsed(await textOf(response)));
+  } catch (error) {
+    if (error instanceof GrandstandError) throw error;
+    if (signal?.aborted === true)
+      throw new GrandstandError("aborted", "The call was aborted", { cause: error });
+    const isLate = limit.signal.aborted;
+    const message = isLate
+      ? `No answer arrived in ${timeoutMs} ms`
+      : "The platform cannot be reached, or the connection broke off";
+    throw new GrandstandError(isLate ? "timeout" : "network", message, { cause: error, retryable: true });
+  } finally {
+    cancel();
+  }
+}
+
+/** Reads a document of JSON; undefined for an empty body. @throws {GrandstandError} It is something else, or an error. */
+export async function readJson(response: Response): Promise<unknown> {
+  const text = await textOf(response);
+  if (text === "") return undefined;
+  const document = parsed(text);
+  if (document === undefined) throw badAnswer("The answer of the server is no JSON", response);
+  const isError =
+    typeof document === "object" &&
+    document !== null &&
+    ("errors" in document || (document as { result?: unknown }).result === 0);
+  if (isError) throw refusalOf(response, document);
+  return document;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a text of bounded length. */
+async function textOf(response: Response): Promise<string> {
+  let text = "";
+  for await (const part of texts(response)) {
+    text += part;
+    if (text.length > answerCharactersMax) throw badAnswer("The answer of the server is too large", response);
+  }
+  return text;
+}
+
+/** Decodes a body as it arrives. Whoever breaks off ends the transfer. */
+export async function* texts({ body }: Response): AsyncGenerator<string> {
+  if (body === null) return;
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield decoder.decode(value, { stream: true });
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** Splits texts at line ends. A line is bounded like an answer. */
+export async function* lines(response: Response): AsyncGenerator<string> {
+  let rest = "";
+  for await (const part of texts(response)) {
+    const parts = (rest + part).split(/\r?\n/);
+    rest = parts.pop() ?? "";
+    if (rest.length > answerCharactersMax) throw badAnswer("A line of the answer is too large", response);
+    yield* parts;
+  }
+  if (rest !== "") yield rest;
+}

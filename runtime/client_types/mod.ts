@@ -1,0 +1,136 @@
+/**
+ * Makes the types and the operations of the typed client from the OpenAPI document of a platform with all areas, which the
+ * route tables and the table of authored resources make.
+ *
+ * ```sh
+ * npm run client-types
+ * ```
+ */
+
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
+import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
+import { type Endpoint, methodsOf, type Operation, rowsOf } from "./operations.ts";
+import { comment, namesUsed, type Schemas, typeOf } from "./schemas.ts";
+
+/** Folder of the files that are made, relative to the repository. */
+export const generatedFolder = "lib/client/generated";
+
+/** Areas of the client with the areas of the document that they have. */
+const areaTags: Readonly<Record<string, readonly string[]>> = {
+  identity: ["identity", "space-tokens"],
+  location: ["location"],
+  leaderboards: ["leaderboards"],
+  loyalty: ["loyalty"],
+  audience: ["audience"],
+  feeds: ["feeds"],
+  workflow: [],
+  control: ["control"],
+};
+
+interface OpenapiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Schemas };
+}
+
+/** Returns the files of the folder by name. */
+export async function clientFiles(): Promise<ReadonlyMap<string, string>> {
+  const { paths, components } = await readDocument();
+  const { schemas } = components;
+  const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => ({ ...one, method: method.toUpperCase(), path })),
+  );
+  const areas = Object.keys(areaTags).map(name => ({
+    name,
+    endpoints: endpoints.filter(endpoint => areaOf(endpoint) === name),
+  }));
+  const used = areas.map(area => namesUsed(area.endpoints.map(withoutErrors), schemas));
+  const isShared = (name: string): boolean => used.filter(names => names.has(name)).length > 1;
+  const shared = [...new Set(used.flatMap(names => [...names]))].filter(isShared).toSorted();
+  const files = new Map<string, string>();
+  for (const [index, { name, endpoints }] of areas.entries()) {
+    const names = [...(used[index] ?? [])].filter(one => !isShared(one)).toSorted();
+    const types = names.map(one => declaration(one, schemas)).join("\n");
+    files.set(`${name}.ts`, areaFile(name, { endpoints, types, shared, schemas }));
+  }
+  const types = shared.map(one => declaration(one, schemas)).join("\n");
+  files.set("shared.ts", `${header("Types of several areas")}\n${types}`);
+  return files;
+}
+
+async function readDocument(): Promise<OpenapiDocument> {
+  const platform = await createPlatform({
+    store: createMemoryStore(),
+    secret: new MasterSecret("a platform that nobody calls has no secrets"),
+    blobs: createMemoryBlobs(),
+    control: createControl,
+    logger: silentLogger,
+  });
+  const response = await platform.fetch(new Request("http://localhost/openapi.json"));
+  await platform.close();
+  return (await response.json()) as OpenapiDocument;
+}
+
+function areaOf({ tags: [tag = ""], path }: Endpoint): string | undefined {
+  if (tag === "control" && path.startsWith("/api/v2/workflows")) return "workflow";
+  return Object.keys(areaTags).find(name => areaTags[name]?.includes(tag));
+}
+
+/** Errors are one class in the client. */
+function withoutErrors(endpoint: Endpoint): Endpoint {
+  const responses = Object.entries(endpoint.responses).filter(([status]) => status.startsWith("2"));
+  return { ...endpoint, responses: Object.fromEntries(responses) };
+}
+
+function header(title: string): string {
+  return `/**\n * ${title}. Made from the route tables by \`npm run client-types\`: change those.\n *\n * @module\n */\n`;
+}
+
+function declaration(name: string, schemas: Schemas): string {
+  const schema = schemas[name] ?? {};
+  const about = comment(schema.description ?? `\`${name}\` of the OpenAPI document.`);
+  const type = typeOf(schema);
+  const isInterface = type.startsWith("{") && !/^\}.*\S/m.test(type.slice(0, -1));
+  return isInterface
+    ? `${about}export interface ${name} ${type}\n`
+    : `${about}export type ${name} = ${type};\n`;
+}
+
+interface AreaContents {
+  readonly endpoints: readonly Endpoint[];
+  readonly types: string;
+  readonly shared: readonly string[];
+  readonly schemas: Schemas;
+}
+
+function areaFile(name: string, { endpoints, types, shared, schemas }: AreaContents): string {
+  const operations = `${name.charAt(0).toUpperCase()}${name.slice(1)}Operations`;
+  const methods = endpoints.map(one => methodsOf(one, schemas)).join("\n");
+  const rows = endpoints
+    .flatMap(one => rowsOf(one, schemas))
+    .map(([id, row]) => `    ${id}: ${JSON.stringify(row)},`);
+  const uses = (text: string) => (one: string) =>
+    new RegExp(`\\b${one}\\b`).test(text.replace(/\/\*.*\*\//g, ""));
+  const own = ["Answer", "Area", "CallOptions", "List", "NoInput", "RawBody"].filter(uses(`Area ${methods}`));
+  const others = shared.filter(uses(methods + types));
+  return [
+    header(`Operations of the area ${name}`),
+    `import type { ${own.join(", ")} } from "../area.ts";`,
+    ...(others.length === 0 ? [] : [`import type { ${others.join(", ")} } from "./shared.ts";`]),
+    "",
+    types,
+    `/** Operations of the area ${name}. */`,
+    `export interface ${operations} {\n${methods}}\n`,
+    `/** The area ${name}, for \`createClient\`. */`,
+    `export const ${name}: Area<${operations}> = {\n  rows: {\n${rows.join("\n")}\n  },\n};\n`,
+  ].join("\n");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = fileURLToPath(new URL(`../../${generatedFolder}/`, import.meta.url));
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  for (const [name, text] of await clientFiles()) writeFileSync(folder + name, text);
+}
