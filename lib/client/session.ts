@@ -204,10 +204,12 @@ export class FanSession implements Credentials {
     try {
       await this.#exchangeProof(session);
     } catch (error) {
-      if (!isEnding(error)) throw error;
+      const isStale = error instanceof GrandstandError && error.code === "token_expired";
+      const isOver = this.#state.session === null;
+      if (isOver || !(isStale || isEnding(error))) throw error;
       if (session.record === undefined) await this.#renew("user", session.user);
       else await this.#proveAgain(session, session.record);
-      if (this.#state.session !== null) await this.#exchangeProof(this.#state.session);
+      await this.#exchangeProof(this.#state.session ?? session);
     }
   }
 

@@ -6,8 +6,8 @@ import { files, modules, sources, textOf, withoutComments } from "./files.ts";
 
 /** Most lines of a file. */
 const linesMax = 500;
-/** The Lua files, which are counted themselves, in one module. */
-const generated = "adapters/redis/scripts.ts";
+/** The Lua files, which are counted themselves, in one module, and what the typed client makes of the OpenAPI document. */
+const generated = /^(adapters\/redis\/scripts\.ts$|lib\/client\/generated\/)/;
 /** Most lines of a function. */
 const functionLinesMax = 70;
 /** Lines that half of the files do not exceed. */
@@ -18,7 +18,7 @@ const lineCount = (file: string): number => textOf(file).split("\n").length - 1;
 describe("the files", () => {
   it(`have at most ${linesMax} lines`, () => {
     const counted = [...modules, ...files.filter(file => file.endsWith(".lua"))].filter(
-      file => file !== generated,
+      file => !generated.test(file),
     );
     const long = counted.filter(file => lineCount(file) > linesMax);
     assert.deepEqual(long, []);
