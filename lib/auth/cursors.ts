@@ -51,8 +51,9 @@ export class Cursors {
     if (cursor === undefined) return undefined;
     const [payload = "", tag = "", ...more] = cursor.length > cursorCharactersMax ? [] : cursor.split(".");
     const bytes = fromBase64url(payload);
-    const isSealed = more.length === 0 && constantTimeEqual(tag, tagOf(this.#key, scope, payload));
-    if (!isSealed || bytes === undefined) {
+    const isSealed =
+      bytes !== undefined && more.length === 0 && constantTimeEqual(tag, tagOf(this.#key, scope, payload));
+    if (!isSealed) {
       throw invalidCursor(
         parameter,
         `Expected the ${parameter} of a page of this list with the same filters`,

@@ -12,6 +12,8 @@ export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
 /** Characters that are encoded at a time: `String.fromCharCode` takes no more arguments. */
 const chunkBytes = 0x8000;
 const base64 = /^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)={0,2}$/;
+/** Bounded: an open repetition would look at a long run of `=` once from each of its characters. */
+const padding = /={1,2}$/;
 const dataPrefix = /^data:[a-z0-9.+/-]*(?:;[a-z]+=[a-z0-9-]*)*;base64,/i;
 const dataImage = /^data:(image\/(?:png|jpeg|gif|webp));base64,/;
 
@@ -25,7 +27,7 @@ export function encodeFile(bytes: Uint8Array): string {
 
 /** Returns the number of bytes that a Base64 text stands for, without decoding it. */
 export function fileBytes(text: string): number {
-  const { length } = text.slice(prefixLength(text)).replace(/=+$/, "");
+  const { length } = text.slice(prefixLength(text)).replace(padding, "");
   return Math.floor((length * 3) / 4);
 }
 
@@ -38,7 +40,7 @@ export function fileBytes(text: string): number {
 export function decodeFile(text: string, bytesMax: number = dialogueLimits.fileBytesMax): Uint8Array {
   if (fileBytes(text) > bytesMax) throw new RangeError(`It has more than ${bytesMax} bytes`);
   const body = text.slice(prefixLength(text));
-  const digits = body.replace(/=+$/, "").length % 4;
+  const digits = body.replace(padding, "").length % 4;
   const isPadded = !body.includes("=") || body.length % 4 === 0;
   if (!base64.test(body) || digits === 1 || !isPadded) throw new SyntaxError("It is no Base64");
   const latin = atob(body.replaceAll("-", "+").replaceAll("_", "/"));

@@ -64,9 +64,19 @@ export function parseDocumentText(text: string, path: string): LocatedDocument {
     throw new Error(`Cannot read ${path} as JSON or YAML:${messages.join("")}`);
   }
   return {
-    document: parsed.toJS({ maxAliasCount: aliasesMax }),
+    document: contentsOf(parsed, path),
     locate: pointer => positionOf(offsetOf(parsed, pointer)),
   };
+}
+
+/** Resolves the aliases of a document. @throws {Error} There are too many, or one names nothing. */
+function contentsOf(parsed: Document, path: string): unknown {
+  try {
+    return parsed.toJS({ maxAliasCount: aliasesMax });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : cause;
+    throw new Error(`Cannot read ${path} as JSON or YAML: ${reason}`, { cause });
+  }
 }
 
 /**

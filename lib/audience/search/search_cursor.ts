@@ -95,5 +95,5 @@ function isText(part: unknown): part is string {
 }
 
 function isNumber(part: unknown): part is number {
-  return typeof part === "number";
+  return Number.isFinite(part);
 }
