@@ -81,6 +81,11 @@ export class RedisProcess {
     }
   }
 
+  /** The id of the process. */
+  get pid(): number {
+    return this.#pid;
+  }
+
   /** The URL over TCP. */
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;

@@ -1,0 +1,178 @@
+/** The deployment of the show: Redis with AOF, two servers and a worker, each a process of its own, and what they use. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Demo } from "../../../lib/mod.ts";
+import { bundle } from "../../../runtime/build.ts";
+import { RedisProcess } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+
+/** Inside node_modules, so that the bundle finds its dependencies. */
+const dist = fileURLToPath(
+  new URL(`../../../node_modules/.cache/grandstand/live-final-${process.pid}`, import.meta.url),
+);
+const secret = "Zm9yIGJlbmNobWFya3Mgb25seSwgbm90IGZvciBhbnkgZGVwbG95bWVudA";
+/** Of the kernel's counters, in ms. */
+const tickMs = 10;
+const pageBytes = 4_096;
+
+/** Names of the processes. */
+export const roles = ["server A", "server B", "worker", "redis", "clients"] as const;
+/** A process of the show. */
+export type Role = (typeof roles)[number];
+
+/** What a process used by then. */
+export interface Usage {
+  readonly cpuMs: number;
+  readonly bytes: number;
+}
+
+/** The deployment. */
+export class Stage {
+  readonly redis: RedisProcess;
+  readonly ports: readonly [number, number];
+  readonly folder = mkdtempSync(join(tmpdir(), "live-final-"));
+  readonly #children = new Map<Role, ChildProcess>();
+  /** Processor time of processes that have ended, by role. */
+  readonly #spent = new Map<Role, number>();
+
+  private constructor(redis: RedisProcess, ports: readonly [number, number]) {
+    this.redis = redis;
+    this.ports = ports;
+  }
+
+  /** Starts everything, and returns it with the credentials of the demo that it is filled with. */
+  static async open(): Promise<{ readonly stage: Stage; readonly demo: Demo }> {
+    mkdirSync(dist, { recursive: true });
+    await bundle(dist);
+    const redis = await RedisProcess.start(["--appendonly", "yes", "--appendfsync", "everysec"]);
+    const stage = new Stage(redis, [await freePort(), await freePort()]);
+    process.once("exit", () => stage.#killAll());
+    await stage.startServer("server A");
+    await stage.startServer("server B");
+    await stage.startWorker();
+    const demo = JSON.parse(readFileSync(join(stage.folder, "demo.json"), "utf8")) as Demo;
+    return { stage, demo };
+  }
+
+  /** Starts a server and resolves when it is ready. */
+  async startServer(role: "server A" | "server B"): Promise<void> {
+    const port = this.ports[role === "server A" ? 0 : 1];
+    const demo = role === "server A" ? ["--demo-file", join(this.folder, "demo.json")] : [];
+    const isFirst = role === "server A" && !this.#spent.has(role);
+    this.#start(role, ["serve", "--demo", "--port", String(port), ...(isFirst ? demo : [])], {
+      GRANDSTAND_DRAIN: "3",
+      GRANDSTAND_WORKERS: "off",
+      GRANDSTAND_EXPORTS: "off",
+      GRANDSTAND_EXPORT_INTERVAL: "0",
+      GRANDSTAND_TRUSTED_PROXIES: "127.0.0.0/8",
+      GRANDSTAND_PUBLIC_URL: `http://127.0.0.1:${this.ports[0]}`,
+    });
+    await until(`${role} is ready`, async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+      await answer?.body?.cancel();
+      return answer?.status === 200;
+    });
+  }
+
+  async startWorker(): Promise<void> {
+    this.#start("worker", ["worker"], {
+      GRANDSTAND_EXPORT_INTERVAL: "0",
+      GRANDSTAND_PUBLIC_URL: `http://127.0.0.1:${this.ports[0]}`,
+    });
+  }
+
+  /** Sends a signal and resolves with the exit once the process has ended. */
+  async end(role: "server A" | "server B" | "worker", signal: NodeJS.Signals): Promise<number | string> {
+    const child = this.#children.get(role);
+    if (child === undefined) throw new Error(`There is no ${role}`);
+    this.#spent.set(role, this.usage(role)?.cpuMs ?? 0);
+    const ended = once(child, "exit");
+    child.kill(signal);
+    const [code, by] = await ended;
+    return code ?? by;
+  }
+
+  /** Stops Redis as its operator does, and starts it from its files. */
+  async restartRedis(): Promise<void> {
+    this.#spent.set("redis", this.usage("redis")?.cpuMs ?? 0);
+    // The connection ends without an answer.
+    await this.redis.command("SHUTDOWN", "NOSAVE").catch(() => {});
+    await this.redis.kill();
+    await this.redis.launch();
+    await until("Redis has loaded its files", async () => {
+      return `${await this.redis.command("INFO", "persistence")}`.includes("loading:0");
+    });
+  }
+
+  /** Runs a command of the product and resolves with what it prints. @throws {Error} It fails. */
+  async command(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<string> {
+    const child = spawn(process.execPath, [`${dist}/runtime/cli.js`, ...args], {
+      env: { PATH: process.env.PATH ?? "", GRANDSTAND_SECRET: secret, NO_COLOR: "1", ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let [out, complaint] = ["", ""];
+    child.stdout.on("data", chunk => {
+      out += chunk;
+    });
+    child.stderr.on("data", chunk => {
+      complaint += chunk;
+    });
+    const [code] = await once(child, "close");
+    if (code !== 0) throw new Error(`grandstand ${args.join(" ")} ended with ${code}: ${complaint}`);
+    return out;
+  }
+
+  /** Returns what a process used since the beginning; null while it does not run. */
+  usage(role: Role): Usage | null {
+    const pid =
+      role === "clients" ? process.pid : role === "redis" ? this.redis.pid : this.#children.get(role)?.pid;
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+      const cpuMs = (Number(fields[11]) + Number(fields[12])) * tickMs;
+      return { cpuMs: cpuMs + (this.#spent.get(role) ?? 0), bytes: Number(fields[21]) * pageBytes };
+    } catch {
+      return null;
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const role of ["server A", "server B", "worker"] as const) await this.end(role, "SIGTERM");
+    await this.redis.kill();
+    rmSync(dist, { recursive: true, force: true });
+  }
+
+  #start(role: Role, args: readonly string[], environment: Readonly<Record<string, string>>): void {
+    const child = spawn(process.execPath, [`${dist}/runtime/cli.js`, ...args, "--log", "warn"], {
+      env: {
+        PATH: process.env.PATH ?? "",
+        GRANDSTAND_SECRET: secret,
+        GRANDSTAND_REDIS: this.redis.url,
+        ...environment,
+      },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr.pipe(createWriteStream(join(this.folder, `${role.replace(" ", "-")}.log`), { flags: "a" }));
+    this.#children.set(role, child);
+  }
+
+  #killAll(): void {
+    for (const child of this.#children.values()) child.kill("SIGKILL");
+    rmSync(dist, { recursive: true, force: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  probe.listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
