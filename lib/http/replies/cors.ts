@@ -24,6 +24,7 @@ export const corsRequestHeaders: readonly string[] = [
   "idempotency-key",
   "if-match",
   "if-none-match",
+  "last-event-id",
   "x-platform-org-id",
   "x-request-id",
 ];

@@ -1,0 +1,95 @@
+/** The fan's app of the examples in a browser, against the demo: it registers, acts, and sees its rank move. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { Browser } from "playwright-core";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { MasterSecret, systemRandom } from "../../lib/auth/mod.ts";
+import { createFanClient, loyalty } from "../../lib/client/mod.ts";
+import { createPlatform, type Platform, seedDemo, silentLogger } from "../../lib/mod.ts";
+import { serve } from "../../runtime/node.ts";
+import { textOf } from "../repo/files.ts";
+import { browserAvailable, launchBrowser } from "../support/browser.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
+  let platform: Platform;
+  let servers: Awaited<ReturnType<typeof serve>>[];
+  let browser: Browser;
+  let projectId: string;
+
+  before(async () => {
+    const store = createMemoryStore();
+    const ids = await seedDemo({ store, random: systemRandom, clock: Date.now });
+    projectId = ids.projectId;
+    const secret = new MasterSecret("a master secret for tests, long enough to be accepted");
+    platform = await createPlatform({ store, secret, defaultSpaceId: ids.spaceId, logger: silentLogger });
+    const entryPoints = ["lib/client/mod.ts"];
+    const { outputFiles } = await build({
+      absWorkingDir: root,
+      entryPoints,
+      bundle: true,
+      format: "esm",
+      write: false,
+    });
+    const files: Readonly<Record<string, readonly [type: string, text: string]>> = {
+      "/": ["text/html", textOf("test/runtime/examples/fan_app.html")],
+      "/client.js": ["text/javascript", outputFiles[0]?.text ?? ""],
+    };
+    // The app is served from another origin than the platform, as most apps are.
+    servers = await Promise.all([
+      serve(platform.fetch, { port: 0, graceMsMax: 0 }),
+      serve(
+        async request => {
+          const [type, text] = files[new URL(request.url).pathname] ?? ["text/plain", ""];
+          return new Response(text, { headers: { "content-type": type } });
+        },
+        { port: 0, graceMsMax: 0 },
+      ),
+    ]);
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    for (const server of servers) await server.stop();
+    await platform.close();
+  });
+
+  it("registers, acts, sees its rank move, is kept over a reload, and leaves", async () => {
+    const [url = "", app = ""] = servers.map(server => server.url);
+    const rival = createFanClient({ url, projectId, areas: { loyalty } });
+    await rival.session.register({ provider: "noLogin", username: "<b>Kim</b>" });
+    for (let time = 0; time < 3; time++) await rival.loyalty.reportAction({ body: { action: "share" } });
+    const page = await browser.newPage();
+    page.setDefaultTimeout(10_000);
+    const faults: unknown[] = [];
+    page.on("pageerror", error => faults.push(error));
+    await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
+    await page.getByLabel("Your name").fill("Sam");
+    await page.getByRole("button", { name: "Join" }).click();
+    await page.getByRole("button", { name: "Share the match" }).click();
+    const rank = page.locator("#rank");
+    const rows = page.locator("#board li");
+    await rows.nth(1).waitFor();
+    await rank.getByText("2").waitFor();
+    assert.deepEqual(await rows.allTextContents(), ["<b>Kim</b>: 3", "Sam: 1"]);
+    await page.getByRole("button", { name: "Predict three matches" }).click();
+    await rank.getByText("1").waitFor();
+    assert.deepEqual(await rows.allTextContents(), ["Sam: 6", "<b>Kim</b>: 3"]);
+    assert.equal(await page.locator("#points").textContent(), "6");
+    await page.reload();
+    await rank.getByText("1").waitFor();
+    assert.equal(await page.getByLabel("Your name").isVisible(), false);
+    const board = `${url}/projects/${projectId}/leaderboards/overall`;
+    const goOn = (address: string) =>
+      fetch(address, { headers: { "last-event-id": "7" } }).then(({ ok }) => ok);
+    assert.ok(await page.evaluate(goOn, board), "a live board can go on across origins");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("Your name").waitFor();
+    assert.equal(await page.getByRole("alert").textContent(), "");
+    assert.deepEqual(faults, []);
+  });
+});
