@@ -99,7 +99,9 @@ async function attemptOnce<T>(
       cache: "no-store",
     } as RequestInit);
     const { status } = response;
-    if (response.ok) return { status, headers: response.headers, content: await read(response) };
+    // 304 answers a condition of the caller: what it has is still right.
+    if (response.ok || status === 304)
+      return { status, headers: response.headers, content: await read(response) };
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
       throw badAnswer("The server redirects to another address, which is not followed", response);
     }

@@ -70,7 +70,7 @@ export function typeOf(schema: Schema | boolean, indent = ""): string {
   const { enum: values, anyOf, oneOf, allOf, type } = schema;
   if (values !== undefined) return values.map(value => JSON.stringify(value)).join(" | ");
   const choice = anyOf ?? oneOf;
-  if (choice !== undefined) return joined(choice, " | ", indent);
+  if (choice !== undefined) return joined(choice.flatMap(partsOf), " | ", indent);
   if (allOf !== undefined) return joined(allOf, " & ", indent);
   if (Array.isArray(type))
     return joined(

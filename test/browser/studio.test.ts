@@ -113,7 +113,7 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.route("**/api/v2/events/**", route => route.fulfill(answer));
     await page.goto(`${world.url}/studio#/events/${show.event}`);
     await page.getByText("Too many requests").waitFor();
-    answer = { ...answer, status: 503, body: '{"detail": "The store is busy."}' };
+    answer = { ...answer, status: 503, body: '{"code": "busy", "detail": "The store is busy."}' };
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("The platform has a problem. The store is busy.").waitFor();
     await page.unroute("**/api/v2/events/**");

@@ -13,27 +13,30 @@ export interface AccessTokens {
   readonly id: string;
   readonly attributes: {
     /** What it is for */
-    readonly name?: unknown;
+    readonly name?: string;
     /** `dialogue`: for the backend of a workflow, for ten minutes at most */
-    readonly kind?: unknown;
+    readonly kind?: "access" | "dialogue";
     /** The most that it may do, whatever its owner may */
-    readonly role_cap?: unknown;
+    readonly role_cap?: "viewer" | "creator" | "admin" | null;
     /** Where it works, with everything below; null: everywhere */
-    readonly scopes?: unknown;
+    readonly scopes?: readonly ({
+      readonly type: "organisations" | "spaces" | "projects";
+      readonly id: string;
+    })[] | null;
     /** When it ends, in Unix seconds; null: a year after its creation */
-    readonly expires_at?: unknown;
+    readonly expires_at?: number | null;
     /** The beginning of the token, by which people recognise it */
-    readonly prefix?: unknown;
+    readonly prefix?: string | null;
     /** The token itself, in the answer of its creation alone */
-    readonly token?: unknown;
+    readonly token?: string | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: Readonly<Record<string, never>>;
   /** Addresses: `self`, and of lists `first` and `next` */
@@ -127,27 +130,27 @@ export interface Apps {
   readonly id: string;
   readonly attributes: {
     /** Address of `spec.json`; `elements.json` lies beside it */
-    readonly spec_url?: unknown;
+    readonly spec_url?: string;
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string | null;
     /** Id of the app in its specification */
-    readonly spec_id?: unknown;
+    readonly spec_id?: string | null;
     /** Version in the specification */
-    readonly version?: unknown;
+    readonly version?: string | null;
     /** Digest of the specification and its element types */
-    readonly spec_digest?: unknown;
+    readonly spec_digest?: string | null;
     /** When the specification was read, in Unix seconds */
-    readonly fetched_at?: unknown;
+    readonly fetched_at?: number | null;
     /** Number of projects that use it */
-    readonly project_count?: unknown;
+    readonly project_count?: number;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its space */
@@ -200,29 +203,29 @@ export interface Assets {
   readonly id: string;
   readonly attributes: {
     /** Name of the file */
-    readonly name?: unknown;
+    readonly name?: string | null;
     /** What it shows; empty for decoration */
-    readonly alt_text?: unknown;
+    readonly alt_text?: string;
     /** Media type, found in the contents */
-    readonly mime?: unknown;
+    readonly mime?: string | null;
     /** Size */
-    readonly bytes?: unknown;
+    readonly bytes?: number;
     /** Digest of the contents, in hexadecimal digits */
-    readonly sha256?: unknown;
+    readonly sha256?: string | null;
     /** Width of an image in pixels */
-    readonly width?: unknown;
+    readonly width?: number | null;
     /** Height of an image in pixels */
-    readonly height?: unknown;
+    readonly height?: number | null;
     /** Public address */
-    readonly url?: unknown;
+    readonly url?: string | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its space */
@@ -279,15 +282,15 @@ export interface AuditEntries {
   readonly id: string;
   readonly attributes: {
     /** When, in Unix seconds */
-    readonly at?: unknown;
+    readonly at?: number | null;
     /** The person; null for the platform itself */
-    readonly user_id?: unknown;
+    readonly user_id?: string | null;
     /** The token */
-    readonly token_id?: unknown;
+    readonly token_id?: string | null;
     /** The request */
-    readonly request_id?: unknown;
+    readonly request_id?: string | null;
     /** What was done to which resources: `op`, `type`, `id` and the names of written attributes */
-    readonly changes?: unknown;
+    readonly changes?: readonly Readonly<Record<string, unknown>>[];
   };
   readonly relationships?: Readonly<Record<string, never>>;
   /** Addresses: `self`, and of lists `first` and `next` */
@@ -587,19 +590,19 @@ export interface ContentTypes {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string | null;
     /** The value that elements have */
-    readonly content_type?: unknown;
+    readonly content_type?: string | null;
     /** The type that its behaviour comes from */
-    readonly derived_from?: unknown;
+    readonly derived_from?: string | null;
     /** True if the project uses it */
-    readonly enabled?: unknown;
+    readonly enabled?: boolean;
     /** True if its elements show other elements */
-    readonly wrapper?: unknown;
+    readonly wrapper?: boolean;
     /** Its item in `elements.json` */
-    readonly definition?: unknown;
+    readonly definition?: Readonly<Record<string, unknown>>;
     /** Ready-made contents */
-    readonly templates?: unknown;
+    readonly templates?: readonly Readonly<Record<string, unknown>>[];
   };
   readonly relationships?: {
     /** Its project */
@@ -650,77 +653,91 @@ export interface Elements {
   readonly id: string;
   readonly attributes: {
     /** Type of the content, one of the project's app */
-    readonly content_type?: unknown;
+    readonly content_type?: string;
     /** Name for producers */
-    readonly name?: unknown;
+    readonly name?: string;
     /** Label for producers */
-    readonly label?: unknown;
+    readonly label?: string;
     /** `timecode`: it is published `start_offset` seconds after the begin of the event */
-    readonly start_mode?: unknown;
+    readonly start_mode?: "manual" | "timecode";
     /** Seconds between the begin of the event and its publication */
-    readonly start_offset?: unknown;
+    readonly start_offset?: number;
     /** Alias of `start_offset` */
-    readonly offset?: unknown;
+    readonly offset?: number;
     /** Seconds for which it is open; 0: until it is stopped or the event ends */
-    readonly duration?: unknown;
+    readonly duration?: number;
     /** How the duration is decided */
-    readonly duration_mode?: unknown;
+    readonly duration_mode?: "fixed";
     /** True if its results are to be certified */
-    readonly certification?: unknown;
+    readonly certification?: boolean;
     /** True if the feed of latest results has it */
-    readonly include_in_latest_results_feed?: unknown;
+    readonly include_in_latest_results_feed?: boolean;
     /** True if only verified users may take part */
-    readonly require_verified_user?: unknown;
+    readonly require_verified_user?: boolean;
     /** Most votes of a user; 0 means no bound */
-    readonly max_votes_per_user?: unknown;
+    readonly max_votes_per_user?: number;
     /** Most votes of a user for one option; 0 means no bound */
-    readonly max_votes_per_option?: unknown;
+    readonly max_votes_per_option?: number;
     /** Fewest options of a vote */
-    readonly min_options_per_vote?: unknown;
+    readonly min_options_per_vote?: number;
     /** Most options of a vote */
-    readonly max_options_per_vote?: unknown;
+    readonly max_options_per_vote?: number;
     /** When results are shown */
-    readonly reveal_results_mode?: unknown;
+    readonly reveal_results_mode?: "vote" | "close" | "event_end" | "never" | "manual";
     /** `auto`: the answer is shown `reveal_answer_in` seconds after the end */
-    readonly reveal_answer_mode?: unknown;
+    readonly reveal_answer_mode?: "auto" | "manual";
     /** Seconds between the end and the answer */
-    readonly reveal_answer_in?: unknown;
+    readonly reveal_answer_in?: number;
     /** True if a user sees the answer with the vote */
-    readonly reveal_answer_on_vote?: unknown;
+    readonly reveal_answer_on_vote?: boolean;
     /** Number of the right option, counted from 1; 0 means that none is known */
-    readonly correct_option?: unknown;
+    readonly correct_option?: number | null;
     /** Fields of the content type; a PATCH replaces the listed ones */
-    readonly custom_fields?: unknown;
+    readonly custom_fields?: readonly {
+      readonly key: string;
+      readonly values: Readonly<Record<string, unknown>>;
+    }[];
     /** Question and options; a PATCH of a part leaves the rest */
-    readonly question?: unknown;
+    readonly question?: {
+      readonly fields?: readonly {
+        readonly key: string;
+        readonly values: Readonly<Record<string, unknown>>;
+      }[];
+      readonly options?: readonly {
+        readonly fields: readonly {
+          readonly key: string;
+          readonly values: Readonly<Record<string, unknown>>;
+        }[];
+      }[];
+    } | null;
     /** Texts by key; a PATCH replaces the listed ones, null removes one */
-    readonly annotations?: unknown;
+    readonly annotations?: Readonly<Record<string, string>>;
     /** State at the time of the answer */
-    readonly state?: unknown;
+    readonly state?: "non_scheduled" | "future" | "cancelled" | "current" | "on_demand" | "past" | "revoked" | null;
     /** Actions that are possible now */
-    readonly actions?: unknown;
+    readonly actions?: readonly string[] | null;
     /** Place in the order of the event, from 0 */
-    readonly position?: unknown;
+    readonly position?: number | null;
     /** When it was published, in Unix seconds */
-    readonly published_at?: unknown;
+    readonly published_at?: number | string | null;
     /** `published_at` as ISO 8601 */
-    readonly published_at_iso?: unknown;
+    readonly published_at_iso?: number | string | null;
     /** When it was revoked, in Unix seconds */
-    readonly revoked_at?: unknown;
+    readonly revoked_at?: number | string | null;
     /** `revoked_at` as ISO 8601 */
-    readonly revoked_at_iso?: unknown;
+    readonly revoked_at_iso?: number | string | null;
     /** When its results were revealed, as ISO 8601 */
-    readonly results_revealed_at_iso?: unknown;
+    readonly results_revealed_at_iso?: number | string | null;
     /** When its answer was revealed, as ISO 8601 */
-    readonly answer_revealed_at_iso?: unknown;
+    readonly answer_revealed_at_iso?: number | string | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its event */
@@ -809,25 +826,28 @@ export interface EventTemplates {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string;
     /** Duration of its events, in seconds */
-    readonly duration?: unknown;
+    readonly duration?: number;
     /** Settings of its events */
-    readonly settings?: unknown;
+    readonly settings?: readonly {
+      readonly key: string;
+      readonly values: Readonly<Record<string, unknown>>;
+    }[];
     /** Texts by key; a PATCH replaces the listed ones, null removes one */
-    readonly annotations?: unknown;
+    readonly annotations?: Readonly<Record<string, string>>;
     /** The elements of its events */
-    readonly elements?: unknown;
+    readonly elements?: readonly Readonly<Record<string, unknown>>[];
     /** Number of its elements */
-    readonly element_count?: unknown;
+    readonly element_count?: number;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its project */
@@ -877,55 +897,58 @@ export interface Events {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string;
     /** Seconds from begin to end; 0: until it is stopped */
-    readonly duration?: unknown;
+    readonly duration?: number;
     /** The duration before extra time, in seconds */
-    readonly original_duration?: unknown;
+    readonly original_duration?: number | string | null;
     /** `clock`: it begins at `start_at`; `manual`: with the action `start` */
-    readonly start_mode?: unknown;
+    readonly start_mode?: "manual" | "clock";
     /** When it begins, in Unix seconds; 0 or null for manual events */
-    readonly start_at?: unknown;
+    readonly start_at?: number | null;
     /** `start_at` as ISO 8601 */
-    readonly start_at_iso?: unknown;
+    readonly start_at_iso?: number | string | null;
     /** `scheduled`: it ends at `end_at` */
-    readonly end_mode?: unknown;
+    readonly end_mode?: "duration" | "scheduled";
     /** When it ends, in Unix seconds */
-    readonly end_at?: unknown;
+    readonly end_at?: number | null;
     /** `end_at` as ISO 8601 */
-    readonly end_at_iso?: unknown;
+    readonly end_at_iso?: number | string | null;
     /** True if a copy of it begins after its end */
-    readonly repeat?: unknown;
+    readonly repeat?: boolean;
     /** Minutes between its end and the begin of the copy */
-    readonly repeat_in?: unknown;
+    readonly repeat_in?: number;
     /** Seconds for which it stays on demand after its end */
-    readonly on_demand_duration?: unknown;
+    readonly on_demand_duration?: number;
     /** Seconds that the end is put off */
-    readonly extra_time_duration?: unknown;
+    readonly extra_time_duration?: number;
     /** Settings of the app for this event; a PATCH replaces the listed ones */
-    readonly settings?: unknown;
+    readonly settings?: readonly {
+      readonly key: string;
+      readonly values: Readonly<Record<string, unknown>>;
+    }[];
     /** Settings of the platform's areas for this event, by section */
-    readonly services?: unknown;
+    readonly services?: Readonly<Record<string, unknown>>;
     /** Texts by key; a PATCH replaces the listed ones, null removes one */
-    readonly annotations?: unknown;
+    readonly annotations?: Readonly<Record<string, string>>;
     /** State at the time of the answer */
-    readonly state?: unknown;
+    readonly state?: "future" | "current" | "on_demand" | "past" | null;
     /** Actions that are possible now */
-    readonly actions?: unknown;
+    readonly actions?: readonly ("start" | "stop")[] | null;
     /** Id in the address of the live statistics */
-    readonly live_stats_uuid?: unknown;
+    readonly live_stats_uuid?: string | null;
     /** Number of elements in all, of drafts, scheduled and published ones */
-    readonly element_counts?: unknown;
+    readonly element_counts?: Readonly<Record<string, unknown>> | null;
     /** Addresses of the event and its feeds */
-    readonly urls?: unknown;
+    readonly urls?: Readonly<Record<string, unknown>> | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its project */
@@ -1944,21 +1967,21 @@ export interface Organisations {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string;
     /** Settings of the platform's areas by section (leaderboards, location, identity, …), each checked by its area */
-    readonly services?: unknown;
+    readonly services?: Readonly<Record<string, unknown>>;
     /** Texts by key; a PATCH replaces the listed ones, null removes one */
-    readonly annotations?: unknown;
+    readonly annotations?: Readonly<Record<string, string>>;
     /** Addresses of the resource */
-    readonly urls?: unknown;
+    readonly urls?: Readonly<Record<string, unknown>> | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its spaces */
@@ -2020,41 +2043,47 @@ export interface Projects {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string;
     /** Settings of the app, replaced as a whole; up to 4 MiB. `meta` has their `settings_digest` (SHA-256 of the canonical JSON) and `settings_bytes` */
-    readonly settings?: unknown;
+    readonly settings?: readonly {
+      readonly key: string;
+      readonly values: Readonly<Record<string, unknown>>;
+    }[];
     /** Languages of the content */
-    readonly locales?: unknown;
+    readonly locales?: readonly string[];
     /** Content types of the app that the project does not use */
-    readonly hidden_elements?: unknown;
+    readonly hidden_elements?: readonly string[];
     /** Content types of the app that the project uses */
-    readonly enabled_types?: unknown;
+    readonly enabled_types?: readonly string[];
     /** Default delay of audio synchronisation, in seconds */
-    readonly audio_sync_default_delay?: unknown;
+    readonly audio_sync_default_delay?: number;
     /** Longest delay of audio synchronisation, in seconds */
-    readonly audio_sync_max_delay?: unknown;
+    readonly audio_sync_max_delay?: number;
     /** True if elements may be certified */
-    readonly certification_enabled?: unknown;
+    readonly certification_enabled?: boolean;
     /** Shows how many fans are present, from a number of them on */
-    readonly presence_counter?: unknown;
+    readonly presence_counter?: {
+      readonly enabled: boolean;
+      readonly min_threshold: number;
+    };
     /** True if it is kept for its records alone */
-    readonly archived?: unknown;
+    readonly archived?: boolean;
     /** Where it is used */
-    readonly environment?: unknown;
+    readonly environment?: "staging" | "production";
     /** Settings of the platform's areas by section (leaderboards, location, identity, …), each checked by its area */
-    readonly services?: unknown;
+    readonly services?: Readonly<Record<string, unknown>>;
     /** Texts by key; a PATCH replaces the listed ones, null removes one */
-    readonly annotations?: unknown;
+    readonly annotations?: Readonly<Record<string, string>>;
     /** Addresses of the resource */
-    readonly urls?: unknown;
+    readonly urls?: Readonly<Record<string, unknown>> | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its space */
@@ -2232,17 +2261,17 @@ export interface ScopeRoles {
   readonly id: string;
   readonly attributes: {
     /** The role */
-    readonly role?: unknown;
+    readonly role?: "viewer" | "creator" | "admin";
     /** Address of the person, who need not have logged in before */
-    readonly email?: unknown;
+    readonly email?: string;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** The person */
@@ -2327,23 +2356,23 @@ export interface Spaces {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string;
     /** The Host under which fans reach the space; no two spaces have the same */
-    readonly domain?: unknown;
+    readonly domain?: string | null;
     /** Settings of the platform's areas by section (leaderboards, location, identity, …), each checked by its area */
-    readonly services?: unknown;
+    readonly services?: Readonly<Record<string, unknown>>;
     /** Texts by key; a PATCH replaces the listed ones, null removes one */
-    readonly annotations?: unknown;
+    readonly annotations?: Readonly<Record<string, string>>;
     /** Addresses of the resource */
-    readonly urls?: unknown;
+    readonly urls?: Readonly<Record<string, unknown>> | null;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its organisation */
@@ -2403,13 +2432,13 @@ export interface SpecChecks {
   readonly id: string;
   readonly attributes: {
     /** Address of `spec.json` */
-    readonly spec_url?: unknown;
+    readonly spec_url?: string;
     /** Sent in place of our own, which names the authoring environment */
-    readonly user_agent?: unknown;
+    readonly user_agent?: string | null;
     /** True if an app can be made of it */
-    readonly passed?: unknown;
+    readonly passed?: boolean | null;
     /** Every step of each `file` (`check`) with its `result`: `pass`, `fail` or `skipped`; of a failed one `detail` and `pointer` into the file */
-    readonly checks?: unknown;
+    readonly checks?: readonly Readonly<Record<string, unknown>>[] | null;
   };
   readonly relationships?: Readonly<Record<string, never>>;
   /** Addresses: `self`, and of lists `first` and `next` */
@@ -2434,15 +2463,15 @@ export interface Tags {
   readonly id: string;
   readonly attributes: {
     /** Name, once in a space */
-    readonly name?: unknown;
+    readonly name?: string;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: {
     /** Its space */
@@ -2503,11 +2532,11 @@ export interface Users {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string | null;
     /** E-mail address */
-    readonly email?: unknown;
+    readonly email?: string | null;
     /** `operator`: runs the platform */
-    readonly system_role?: unknown;
+    readonly system_role?: "user" | "operator";
   };
   readonly relationships?: Readonly<Record<string, never>>;
   /** Addresses: `self`, and of lists `first` and `next` */

@@ -72,21 +72,21 @@ export interface Workflows {
   readonly id: string;
   readonly attributes: {
     /** Name */
-    readonly name?: unknown;
+    readonly name?: string;
     /** Address that takes the requests: https, or http in networks that the deployment allows */
-    readonly endpoint_url?: unknown;
+    readonly endpoint_url?: string;
     /** Scopes where it can be started */
-    readonly availability?: unknown;
+    readonly availability?: readonly ("organisation" | "space" | "project" | "event")[];
     /** True if it can be started */
-    readonly enabled?: unknown;
+    readonly enabled?: boolean;
     /** When it was created, in Unix seconds */
-    readonly created_at?: unknown;
+    readonly created_at?: number | null;
     /** `created_at` as ISO 8601 */
-    readonly created_at_iso?: unknown;
+    readonly created_at_iso?: string | null;
     /** When it was last changed, in Unix seconds */
-    readonly updated_at?: unknown;
+    readonly updated_at?: number | null;
     /** `updated_at` as ISO 8601 */
-    readonly updated_at_iso?: unknown;
+    readonly updated_at_iso?: string | null;
   };
   readonly relationships?: Readonly<Record<string, never>>;
   /** Addresses: `self`, and of lists `first` and `next` */

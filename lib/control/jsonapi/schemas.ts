@@ -90,8 +90,9 @@ function once(name: string, make: () => v.GenericSchema): v.GenericSchema {
 
 function resourceSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
   const shown: Entries = {};
-  for (const [name, { description }] of Object.entries(attributes)) {
-    shown[name] = v.exactOptional(v.pipe(v.unknown(), v.description(description)));
+  for (const [name, { schema, description, required, default: given = null }] of Object.entries(attributes)) {
+    const value = required === true || given !== null ? schema : v.nullable(schema);
+    shown[name] = v.exactOptional(v.pipe(value, v.description(description)));
   }
   const related: Entries = {};
   for (const [name, { kind, type: to, description }] of Object.entries(relationships)) {

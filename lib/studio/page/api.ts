@@ -1,65 +1,61 @@
 /** The client of the platform in the page. It has the access token, and lets the user sign in when that ends. */
 
+import {
+  type Client,
+  type Credentials,
+  control,
+  createClient,
+  feeds,
+  type IncludedResource,
+  workflow,
+} from "../../client/mod.ts";
+
 /** A resource object of the control API. */
-export interface Resource {
-  readonly type: string;
-  readonly id: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-}
+export type Resource = IncludedResource;
 
 /** A document of the control API. */
 export interface Document<D = Resource> {
   readonly data: D;
   readonly included?: readonly Resource[];
-  readonly links?: { readonly next?: string | null };
 }
 
-/** A failed request. Its message is for the user. */
-export class RequestError extends Error {
-  /** HTTP status; 0: no answer arrived. */
-  readonly status: number;
-  /** Time to wait before the next try, in ms. */
-  readonly retryAfterMs: number;
+/** Types of scopes, from the outermost to the innermost. */
+export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
+/** A type of scopes. */
+export type ScopeType = (typeof scopeTypes)[number];
 
-  constructor(status: number, message: string, retryAfterMs = 0) {
-    super(message);
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-/** Options of a request. */
-export interface CallOptions {
-  readonly method?: string;
-  readonly body?: unknown;
-  /** @default "application/vnd.api+json" */
-  readonly mediaType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-  /** Longest time for the whole answer, in ms. @default none */
-  readonly msMax?: number;
-}
-
-/** Most characters of an explanation by the server that are shown. */
-const detailCharactersMax = 300;
-
-const meanings: Readonly<Record<number, string>> = {
-  401: "Your access token is not valid, or it has ended.",
-  403: "Your role does not allow this.",
-  404: "There is nothing here, or you have no role that shows it.",
-  429: "Too many requests at once. Wait a moment.",
-};
+const areas = { control, feeds, workflow };
+/** Longest time for an answer, in ms. A slow connection shows the page late rather than never. */
+const timeoutMs = 120_000;
 
 /** Talks to one platform. */
 export class Api {
   /** Address of the platform, without a slash at its end. */
   readonly base: string;
-  readonly #signIn: () => Promise<void>;
+  readonly control: Client<typeof areas>["control"];
+  readonly feeds: Client<typeof areas>["feeds"];
+  readonly workflow: Client<typeof areas>["workflow"];
 
   /** @param signIn Called when there is no valid token; resolves when there is another one. */
   constructor(base: string, signIn: () => Promise<void>) {
     this.base = base;
-    this.#signIn = signIn;
+    const credentials: Credentials = {
+      headers: async kinds => {
+        if (!kinds.includes("a")) return {};
+        if (this.token === "") await signIn();
+        return { authorization: `Bearer ${this.token}` };
+      },
+      renew: async (_, { authorization }) => {
+        if (authorization === `Bearer ${this.token}`) this.token = "";
+        return true;
+      },
+    };
+    // Views repeat what failed themselves.
+    ({
+      control: this.control,
+      feeds: this.feeds,
+      workflow: this.workflow,
+    } = createClient({ url: base, areas, credentials, timeoutMs, attemptsMax: 1 }));
   }
 
   /** The access token, for as long as the tab is open. */
@@ -71,63 +67,60 @@ export class Api {
     sessionStorage.setItem(`token of ${this.base}`, token);
   }
 
-  /** Reads a document of the control API. @throws {RequestError} It could not be read. */
-  async get<D = Resource>(path: string, signal: AbortSignal): Promise<Document<D>> {
-    return (await accepted(await this.call(`/api/v2${path}`, { signal }))) as Document<D>;
+  /** Reads a scope, with the resources that `include` names. */
+  async scope(type: ScopeType, id: string, query: ScopeQuery, signal: AbortSignal): Promise<Document> {
+    const { control: api } = this;
+    const read = {
+      organisations: () => api.readOrganisation({ organisationId: id, ...query }, { signal }),
+      spaces: () => api.readSpace({ spaceId: id, ...query }, { signal }),
+      projects: () => api.readProject({ projectId: id, ...query }, { signal }),
+      events: () => api.readEvent({ eventId: id, ...query }, { signal }),
+    }[type];
+    return (await read().whole()).document as Document;
   }
 
-  /** Sends a request with the token, and again once the user has signed in anew. @throws {RequestError} No answer arrived. */
-  async call(path: string, options: CallOptions = {}): Promise<Response> {
-    for (;;) {
-      if (this.token === "") await this.#signIn();
-      const { token } = this;
-      const headers = { ...options.headers, authorization: `Bearer ${token}` };
-      const response = await this.send(path, { ...options, headers });
-      if (response.status !== 401) return response;
-      if (this.token === token) this.token = "";
-    }
-  }
-
-  /** Sends a request as it is. @throws {RequestError} No answer arrived. */
-  async send(path: string, options: CallOptions): Promise<Response> {
-    const { method = "GET", body, mediaType = "application/vnd.api+json", signal, msMax } = options;
-    const headers = { accept: mediaType, "content-type": mediaType, ...options.headers };
-    const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    const limits = [signal ?? [], msMax === undefined ? [] : AbortSignal.timeout(msMax)].flat();
-    const plain = { cache: "no-store", credentials: "omit", redirect: "error" } as const;
-    try {
-      return await fetch(this.base + path, {
-        ...plain,
-        method,
-        headers,
-        ...content,
-        signal: AbortSignal.any(limits),
-      });
-    } catch (error) {
-      if (signal?.aborted === true) throw error;
-      throw new RequestError(0, "The platform cannot be reached. Check your connection.");
-    }
+  /** Reads a page of the scopes of a type below another scope, and returns the cursor of the next one. */
+  async scopesBelow(type: ScopeType, id: string, query: PageQuery, signal: AbortSignal): Promise<ScopePage> {
+    const { control: api } = this;
+    const list = {
+      organisations: () => api.listOrganisations(query, { signal }),
+      spaces: () => api.listOrganisationSpaces({ organisationId: id, ...query }, { signal }),
+      projects: () => api.listSpaceProjects({ spaceId: id, ...query }, { signal }),
+      events: () => api.listProjectEvents({ projectId: id, ...query }, { signal }),
+    }[type];
+    const { data, links } = (await list().whole()).document;
+    return { data: data as readonly Resource[], next: cursorOf(links) };
   }
 }
 
-interface Refusal {
-  readonly errors?: readonly Refusal[];
-  readonly detail?: unknown;
+/** Parameters of a scope. */
+export interface ScopeQuery {
+  readonly include?: string;
+  readonly [fields: `fields[${string}]`]: string;
 }
 
-/** Returns the document of an answer. @throws {RequestError} It is a refusal. */
-export async function accepted(response: Response): Promise<unknown> {
-  const { ok, status, headers } = response;
-  const document = (await response.json().catch(() => null)) as Refusal | null;
-  if (ok && document !== null) return document;
-  const detail = status === 404 ? "" : (document?.errors?.[0]?.detail ?? document?.detail ?? "");
-  const general = status < 500 ? "The platform refused the request." : "The platform has a problem.";
-  const message = `${meanings[status] ?? general} ${String(detail).slice(0, detailCharactersMax)}`.trim();
-  throw new RequestError(status, message, (Number(headers.get("retry-after")) || 0) * 1_000);
+/** Parameters of a page. */
+export interface PageQuery {
+  readonly sort: string;
+  readonly "page[count]": number;
+  readonly "page[cursor]"?: string;
+}
+
+/** A page of scopes. */
+export interface ScopePage {
+  readonly data: readonly Resource[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
+/** Returns the cursor of the next page of a list; null at the end. */
+export function cursorOf(links: Readonly<Record<string, string | null>>): string | null {
+  const { next = null } = links;
+  return next === null ? null : new URL(next, location.href).searchParams.get("page[cursor]");
 }
 
 /** Returns a text attribute of a resource, or "" if it has none. */
-export function textOf({ attributes }: Resource, name: string): string {
+export function textOf({ attributes }: Pick<Resource, "attributes">, name: string): string {
   const value = attributes[name];
   return typeof value === "string" ? value : "";
 }

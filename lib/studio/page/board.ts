@@ -1,6 +1,6 @@
 /** Leaderboards that move: each is an event stream, whose rows slide to their new places. */
 
-import { type Resource, textOf } from "./api.ts";
+import { type Resource, type ScopeType, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
@@ -49,7 +49,7 @@ export async function showBoards(context: ViewContext): Promise<void> {
 async function boardsOf({ api, chain, signal }: ViewContext): Promise<ReadonlyMap<string, string>> {
   const [project, event] = chain.slice(chain.findIndex(({ type }) => type === "projects"));
   const servicesOf = async ({ type, id }: Resource): Promise<Readonly<Record<string, unknown>>> => {
-    const { data } = await api.get(`/${type}/${id}?fields[${type}]=services`, signal);
+    const { data } = await api.scope(type as ScopeType, id, { [`fields[${type}]`]: "services" }, signal);
     return (data.attributes.services ?? {}) as Record<string, unknown>;
   };
   if (project === undefined) return new Map();

@@ -1,9 +1,9 @@
 /** The view of a scope: the workflows that run in it, and what is below it. Events and boards are watched. */
 
-import { type Document, type Resource, textOf } from "./api.ts";
+import { type PageQuery, type Resource, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { showBoards } from "./board.ts";
 import { el } from "./elements.ts";
-import { hrefOf, type ScopeType, scopeTypes, type ViewContext } from "./places.ts";
+import { hrefOf, type ViewContext } from "./places.ts";
 import { problemOf } from "./problem.ts";
 import { createState } from "./states.ts";
 import { watchEvent } from "./watch.ts";
@@ -27,7 +27,7 @@ export async function showScope(context: ViewContext): Promise<void> {
   const below = scopeTypes[scopeTypes.indexOf(type as ScopeType) + 1];
   const [workflows, list] = await Promise.all([
     workflowsOf(context, scope),
-    below && listOf(context, below, `/${type}/${id}`),
+    below && listOf(context, below, id),
   ]);
   if (below && list) watched.append(el("section", {}, el("h2", {}, titles[below]), list));
   root.replaceChildren(title, workflows, watched);
@@ -47,14 +47,14 @@ export async function showScope(context: ViewContext): Promise<void> {
 async function listOf({ api, signal }: ViewContext, type: ScopeType, parent: string): Promise<HTMLElement> {
   const list = el("ul", { class: "cards" });
   const more = el("button", { type: "button", on: { click: () => read() } }, "Show more");
-  let query = `?sort=${type === "events" ? "-start_time" : "name"}&page[count]=48`;
+  let query: PageQuery = { sort: type === "events" ? "-start_time" : "name", "page[count]": 48 };
   async function read(): Promise<void> {
     more.disabled = true;
-    const { data, links }: Document<readonly Resource[]> = await api.get(`${parent}/${type}${query}`, signal);
+    const { data, next } = await api.scopesBelow(type, parent, query, signal);
     list.append(...data.map(cardOf));
-    more.hidden = !links?.next;
+    more.hidden = next === null;
     more.disabled = false;
-    if (links?.next) query = new URL(links.next, api.base).search;
+    if (next !== null) query = { ...query, "page[cursor]": next };
   }
   await read();
   const hint = type === "organisations" ? " If your role is for a part of one, open the link to it." : "";
@@ -78,12 +78,12 @@ function card(href: string, name: string, ...parts: readonly HTMLElement[]): HTM
 
 /** Lists the workflows that can be started in a scope. */
 async function workflowsOf({ api, signal }: ViewContext, scope: Resource): Promise<HTMLElement> {
-  const noun = scope.type.slice(0, -1);
-  const query = `filter[scope]=${noun}&sort=name&page[count]=100`;
-  const { data }: Document<readonly Resource[]> = await api.get(`/workflows?${query}`, signal);
-  const items = data
+  const noun = scope.type.slice(0, -1) as "organisation" | "space" | "project" | "event";
+  const query = { "filter[scope]": noun, sort: "name", "page[count]": 100 } as const;
+  const workflows = await api.workflow.listWorkflows(query, { signal });
+  const items = workflows
     .filter(({ attributes }) => attributes.enabled === true)
-    .map(workflow => card(`${hrefOf(scope)}/run/${workflow.id}`, textOf(workflow, "name")));
+    .map(workflow => card(`${hrefOf(scope)}/run/${workflow.id}`, workflow.attributes.name ?? ""));
   const none = el("p", { class: "quiet" }, `No workflow is registered for this ${noun}.`);
   const list = items.length > 0 ? el("ul", { class: "cards" }, ...items) : none;
   return el("section", {}, el("h2", {}, "Workflows"), list);

@@ -1,9 +1,9 @@
 /** The frame of the page: it shows the place that the address names, and reports what failed. */
 
-import { Api, type Resource, textOf } from "./api.ts";
+import { Api, type Resource, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { showScope } from "./choose.ts";
 import { el } from "./elements.ts";
-import { hrefOf, placeOf, type ScopeType, scopeTypes } from "./places.ts";
+import { hrefOf, placeOf } from "./places.ts";
 import { problemOf } from "./problem.ts";
 import { showRun } from "./run.ts";
 import { askToSignIn } from "./sign_in.ts";
@@ -11,9 +11,9 @@ import { askToSignIn } from "./sign_in.ts";
 /** What `include` names above a scope. */
 const above: Readonly<Record<ScopeType, string>> = {
   organisations: "",
-  spaces: "?include=organisation",
-  projects: "?include=space.organisation",
-  events: "?include=project.space.organisation",
+  spaces: "organisation",
+  projects: "space.organisation",
+  events: "project.space.organisation",
 };
 
 const trail = el("nav", { class: "trail", "aria-label": "You are here" });
@@ -46,7 +46,8 @@ async function show(): Promise<void> {
     const chain: Resource[] = [];
     if (place.scope !== null) {
       const { type, id } = place.scope;
-      const { data, included = [] } = await api.get(`/${type}/${id}${above[type]}`, signal);
+      const include = above[type] === "" ? {} : { include: above[type] };
+      const { data, included = [] } = await api.scope(type, id, include, signal);
       const rank = (resource: Resource): number => scopeTypes.indexOf(resource.type as ScopeType);
       chain.push(...[...included, data].sort((a, b) => rank(a) - rank(b)));
     }
@@ -69,13 +70,16 @@ function nameView(chain: readonly Resource[]): void {
 }
 
 async function showAccount(signal: AbortSignal): Promise<void> {
-  const { data } = await api.get("/me", signal);
+  const { attributes } = await api.control.readMe({}, { signal });
   const signOut = (): void => {
     api.token = "";
     location.reload();
   };
   const button = el("button", { type: "button", class: "plain", on: { click: signOut } }, "Sign out");
-  account.replaceChildren(el("span", { class: "quiet" }, textOf(data, "email")), button);
+  account.replaceChildren(
+    el("span", { class: "quiet" }, textOf({ attributes: { ...attributes } }, "email")),
+    button,
+  );
 }
 
 /** Links from elsewhere name what they open by parameters. */

@@ -1,11 +1,6 @@
 /** The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`. */
 
-import type { Api, Resource } from "./api.ts";
-
-/** Types of scopes, from the outermost to the innermost. */
-export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
-/** A type of scopes. */
-export type ScopeType = (typeof scopeTypes)[number];
+import { type Api, type Resource, type ScopeType, scopeTypes } from "./api.ts";
 
 /** A place: a scope, or a workflow that runs there; without a scope the list of organisations. */
 export interface Place {

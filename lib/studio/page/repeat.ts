@@ -1,6 +1,6 @@
 /** Repeats a task while a view is shown. */
 
-import { RequestError } from "./api.ts";
+import { GrandstandError } from "../../client/mod.ts";
 
 /** Least pause between two runs while nobody sees the page, in ms. */
 const hiddenMs = 15_000;
@@ -30,7 +30,7 @@ export function repeat(task: () => Promise<void>, { everyMs, signal, report }: R
     report(error);
     failures = error === null ? 0 : failures + 1;
     const failedMs = failures === 0 ? 0 : Math.min(failedMsMax, 1_000 * 2 ** failures);
-    const askedMs = error instanceof RequestError ? error.retryAfterMs : 0;
+    const askedMs = error instanceof GrandstandError ? error.retryAfterMs : 0;
     timer = setTimeout(run, Math.max(everyMs, failedMs, askedMs, document.hidden ? hiddenMs : 0));
   }
   function hurry(): void {

@@ -4,11 +4,12 @@
  * @module
  */
 
+import { GrandstandError } from "../../client/mod.ts";
 import { dialogueLimits } from "../../dialogue/mod.ts";
-import { textOf } from "./api.ts";
 import { openDialogue } from "./dialogue_view.ts";
 import { el } from "./elements.ts";
 import { hrefOf, type ViewContext } from "./places.ts";
+import { detailOf } from "./problem.ts";
 
 /** Time for an answer by way of the platform, in ms: it waits for the backend itself. */
 const answerMsMax = dialogueLimits.answerMsMax + 5_000;
@@ -16,23 +17,25 @@ const answerMsMax = dialogueLimits.answerMsMax + 5_000;
 /** Runs the workflow of the place in its scope, through the relay of the platform. */
 export async function showRun({ api, place, root, signal }: ViewContext): Promise<void> {
   const { scope, workflowId } = place;
-  const { data: workflow } = await api.get(`/workflows/${workflowId}`, signal);
+  if (scope === null || workflowId === null) return;
+  const { attributes } = await api.workflow.readWorkflow({ workflowId }, { signal });
   const body = el("div", { class: "dialogue" });
-  root.replaceChildren(el("h1", {}, textOf(workflow, "name")), body);
+  root.replaceChildren(el("h1", {}, attributes.name ?? ""), body);
   openDialogue(body, {
     signal,
-    back: scope === null ? "#/" : hrefOf(scope),
+    back: hrefOf(scope),
     async send({ context: _, ...request }, key, aborted) {
-      const response = await api.call(`/api/v2/workflows/${workflowId}/dispatch`, {
-        method: "POST",
-        mediaType: "application/json",
-        headers: { "idempotency-key": key },
-        body: { scope, request },
-        signal: aborted,
-        msMax: answerMsMax,
-      });
-      const { status, headers } = response;
-      return { status, retryAfter: headers.get("retry-after"), text: await response.text() };
+      const options = { headers: { "idempotency-key": key }, signal: aborted, timeoutMs: answerMsMax };
+      const call = api.workflow.dispatchWorkflow({ workflowId, body: { scope, request } }, options);
+      return await call.then(
+        view => ({ status: 200, retryAfter: null, text: JSON.stringify(view) }),
+        error => {
+          if (!(error instanceof GrandstandError) || error.status === 0) throw error;
+          const { status, retryAfterMs } = error;
+          const retryAfter = retryAfterMs === 0 ? null : String(retryAfterMs / 1_000);
+          return { status, retryAfter, text: JSON.stringify({ detail: detailOf(error) }) };
+        },
+      );
     },
   });
 }

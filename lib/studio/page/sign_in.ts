@@ -1,6 +1,6 @@
 /** Asks the user to sign in, in a dialog over the page, so that nothing of the page is lost. */
 
-import { type Api, accepted, type Resource } from "./api.ts";
+import type { Api } from "./api.ts";
 import { el, setText } from "./elements.ts";
 import { messageOf } from "./problem.ts";
 
@@ -10,7 +10,7 @@ interface Step {
   readonly hint: string;
   readonly button: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Takes the answer, and returns the next step, or null at the end. @throws {RequestError} It is refused. */
+  /** Takes the answer, and returns the next step, or null at the end. @throws {GrandstandError} It is refused. */
   take(answer: string): Promise<Step | null>;
   /** The step that the user can choose in the place of this one. */
   readonly other: readonly [text: string, step: (api: Api) => Step];
@@ -21,7 +21,7 @@ const mailStep = (api: Api): Step => ({
   hint: "You get a code by mail, which is valid for 10 minutes.",
   button: "Mail me a code",
   input: { type: "email", autocomplete: "email", maxlength: 254 },
-  take: async email => codeStep(api, email, (await session(api, "", { email })).id),
+  take: async email => codeStep(api, email, (await startSession(api, email)).id),
   other: ["Use an access token", tokenStep],
 });
 
@@ -31,8 +31,9 @@ const codeStep = (api: Api, email: string, id: string): Step => ({
   button: "Sign in",
   input: { inputmode: "numeric", autocomplete: "one-time-code", maxlength: 20 },
   async take(code) {
-    const { attributes } = await session(api, `/${id}/verify`, { code: code.replace(/\s/g, "") });
-    api.token = String(attributes.token);
+    const data = { type: "sessions", attributes: { code: code.replace(/\s/g, "") } } as const;
+    const { attributes } = await api.control.verifySession({ sessionId: id, body: { data } });
+    api.token = attributes.token ?? "";
     return null;
   },
   other: ["Use another address", mailStep],
@@ -44,23 +45,15 @@ const tokenStep = (api: Api): Step => ({
   button: "Sign in",
   input: { type: "password", autocomplete: "off", maxlength: 1_000 },
   async take(token) {
-    await accepted(
-      await api.send("/api/v2/me", { headers: { authorization: `Bearer ${encodeURI(token)}` } }),
-    );
+    await api.control.readMe({}, { headers: { authorization: `Bearer ${encodeURI(token)}` } });
     api.token = token;
     return null;
   },
   other: ["Mail me a code", mailStep],
 });
 
-async function session(
-  api: Api,
-  path: string,
-  attributes: Readonly<Record<string, string>>,
-): Promise<Resource> {
-  const body = { data: { type: "sessions", attributes } };
-  const response = await api.send(`/api/v2/sessions${path}`, { method: "POST", body });
-  return ((await accepted(response)) as { readonly data: Resource }).data;
+async function startSession({ control }: Api, email: string): Promise<{ readonly id: string }> {
+  return await control.createSession({ body: { data: { type: "sessions", attributes: { email } } } });
 }
 
 /** Shows the dialog. Resolves when the client has a token. */

@@ -1,18 +1,12 @@
 /** Watches an event: its elements, its actions per second, and its leaderboards. */
 
-import { accepted, type Resource } from "./api.ts";
+import { cursorOf, type Document, type Resource } from "./api.ts";
 import { drawLine } from "./charts.ts";
 import { el, setText } from "./elements.ts";
-import { type Counted, createElements } from "./event_elements.ts";
+import { createElements } from "./event_elements.ts";
 import type { ViewContext } from "./places.ts";
 import { messageOf } from "./problem.ts";
 import { repeat } from "./repeat.ts";
-
-interface LiveStats {
-  readonly state: string;
-  readonly actions: number;
-  readonly elements: readonly Counted[];
-}
 
 /** Time that the line of actions shows, in ms. */
 const windowMs = 120_000;
@@ -25,8 +19,12 @@ const quietMs = 3_500;
 /** Samples whose mean is the rate of now. */
 const meanOf = 3;
 
-const first =
-  "?include=stats&sort=position&page[count]=100&fields[elements]=name,content_type,state,question,position";
+const firstPage = {
+  include: "stats",
+  sort: "position",
+  "page[count]": 100,
+  "fields[elements]": "name,content_type,state,question,position",
+};
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Shows an event until the user leaves. `showState` gets its state whenever it is read. */
@@ -46,25 +44,28 @@ export function watchEvent(context: ViewContext, showState: (state: string) => v
   let etag = "";
   let actions = 0;
   async function readStats(): Promise<void> {
-    const options = { mediaType: "application/json", headers: { "if-none-match": etag }, signal };
-    const response = await api.send(`/events/${id.slice(0, 2)}/${id}/livestats.json`, options);
-    if (response.status !== 304) {
-      const stats = (await accepted(response)) as LiveStats;
-      etag = response.headers.get("etag") ?? "";
+    const input = { prefix: id.slice(0, 2), eventId: id };
+    const answer = await api.feeds
+      .getLiveStats(input, { headers: { "if-none-match": etag }, signal })
+      .whole();
+    if (answer.status !== 304) {
+      const stats = answer.document;
+      etag = answer.headers.get("etag") ?? "";
       actions = stats.actions;
       showState(stats.state);
       elements.count(stats.elements);
     }
     figures.add(actions);
   }
-  let next = first;
+  let cursor: string | null = null;
   let isComplete = false;
   async function readElements(): Promise<void> {
     do {
-      const page = await api.get<readonly Resource[]>(`/events/${id}/elements${next}`, signal);
-      elements.merge(page, next === first);
-      next = page.links?.next ? new URL(page.links.next, api.base).search : first;
-      isComplete ||= next === first;
+      const query = cursor === null ? firstPage : { ...firstPage, "page[cursor]": cursor };
+      const { document } = await api.control.listEventElements({ eventId: id, ...query }, { signal }).whole();
+      elements.merge(document as unknown as Document<readonly Resource[]>, cursor === null);
+      cursor = cursorOf(document.links);
+      isComplete ||= cursor === null;
     } while (!isComplete);
   }
   repeat(readStats, { everyMs: statsMs, signal, report: reportOf(0) });
