@@ -100,7 +100,7 @@ export class AccountMerges {
   async #complete(merge: AccountMerge): Promise<void> {
     const { sessions, mergeUsers } = this.#options;
     // Session records of the anonymous user must not be accepted any more.
-    await sessions.revokeAll(merge.projectId, merge.from);
+    await sessions.revokeAll(merge.projectId, merge.from, { isFinal: true });
     await mergeUsers(merge);
   }
 }

@@ -1,7 +1,8 @@
 /** What a process with a clock far ahead has written does not date what happens to its users afterwards. */
 
 import assert from "node:assert/strict";
-import { it } from "node:test";
+import { describe, it } from "node:test";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
@@ -33,6 +34,56 @@ async function actAhead(world: TestPlatform, userId: string): Promise<void> {
   await ahead.idle();
   await ahead.close();
 }
+
+/** Creates a process over the store of the world whose clock is off. */
+async function processAt(world: TestPlatform, offMs: number) {
+  const { store, clock } = world;
+  const options = { store, secret: testSecret, defaultSpaceId: ids.space, logger: silentLogger } as const;
+  const platform = await createPlatform({ ...options, clock: () => clock.now() + offMs });
+  const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
+  const send = async (method: string, path: string, body?: unknown, token = ""): Promise<Response> =>
+    await platform.fetch(
+      new Request(`http://club.example${path}`, {
+        method,
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+      { address: "192.0.2.1" },
+    );
+  return {
+    close: () => platform.close(),
+    async signUp() {
+      const created = await send("POST", "/v1/user", { ...selector, data: { username: "Sam" } });
+      const record = (await created.json()).data;
+      const proof = { type: "sessionRecord", projectId: ids.project, record };
+      const issued = await send("POST", "/api/auth/token", proof);
+      return { externalId: record.externalId, token: (await issued.json()).data.accessToken as string };
+    },
+    act: (token: string) => send("POST", "/api/loyalty/action", { action: "cheer" }, token),
+    leave: (externalId: string) =>
+      send("DELETE", `/v1/user?${new URLSearchParams({ ...selector, externalId })}`),
+  };
+}
+
+describe("processes whose clocks differ as far as they may serve", () => {
+  it("accept each other's tokens, and end them with their user", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    const ahead = await processAt(world, 30_000);
+    const behind = await processAt(world, -30_000);
+    t.after(async () => {
+      await ahead.close();
+      await behind.close();
+      await world.dispose();
+    });
+    const { externalId, token } = await ahead.signUp();
+    assert.equal((await behind.act(token)).status, 200);
+    assert.equal((await behind.leave(externalId)).status, 200);
+    // The time for which a process trusts what it has read of a session.
+    world.clock.advance(5_000);
+    assert.equal((await behind.act(token)).status, 401);
+    assert.equal((await ahead.act(token)).status, 401);
+  });
+});
 
 describeOnEveryStore("a user of whom a process with a clock ahead has written", open => {
   it("goes on in the present", async t => {

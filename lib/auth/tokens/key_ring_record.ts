@@ -17,8 +17,8 @@ export const jwksAgeSecondsMax = 600;
 export const ringAgeMsMax = 60_000;
 /** The longest life of a token, in seconds: 366 days. A retired key is kept as long. */
 export const tokenTtlSecondsMax = 31_622_400;
-/** The most that the clocks of two processes may differ, in seconds. */
-export const clockSkewSecondsMax = 10;
+/** The most that the clocks of two processes may differ, in seconds: each that serves requests is at most 30 s off. */
+export const clockSkewSecondsMax = 60;
 /** The time in ms for which a new key is published before it signs: every cache and process has it by then. */
 export const standbyMs: number = jwksAgeSecondsMax * 1_000 + ringAgeMsMax + clockSkewSecondsMax * 1_000;
 /** The time in ms for which a retired key verifies: as long as the last token that it signed may live. */

@@ -12,5 +12,5 @@ export {
   tokenCharsMax,
   unverifiedClaim,
 } from "./claims.ts";
-export { tokenTtlSecondsMax } from "./key_ring_record.ts";
+export { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring_record.ts";
 export { createTokens, type Tokens } from "./tokens.ts";

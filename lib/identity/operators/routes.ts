@@ -175,7 +175,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
           const banned = await users.update(projectId, userId, user => ({ ...user, ban }));
           if (banned === null) throw unknownUser();
           // Guards that check only sessions enforce the ban by their end.
-          await sessions.revokeAll(projectId, userId);
+          await sessions.revokeAll(projectId, userId, { isFinal: true });
           return identityEnvelope({ userId, ...ban });
         }),
     }),

@@ -17,7 +17,7 @@ export async function removeUser(
 ): Promise<void> {
   const { users, sessions, onRemove } = services;
   const { userId } = user;
-  await sessions.revokeAll(projectId, userId);
+  await sessions.revokeAll(projectId, userId, { isFinal: true });
   await onRemove(projectId, userId);
   await Promise.all(keysOf(users, user).map(key => users.release(projectId, key, userId)));
   await users.remove(projectId, userId);

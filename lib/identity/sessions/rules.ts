@@ -11,6 +11,7 @@
  * @module
  */
 
+import { clockSkewSecondsMax } from "../../auth/tokens/mod.ts";
 import type { ReadBoard, ReadRecord, Rule } from "../../storage/mod.ts";
 import { isBanned, type Provider, type User, type Users, userRead } from "../users.ts";
 import {
@@ -134,6 +135,8 @@ export interface RevokeAll {
   readonly except?: string;
   /** The session that asks: if it is over, nothing ends. */
   readonly by?: string;
+  /** True where the user gets no new proofs of identity. Those from processes whose clocks are ahead end too. @default false */
+  readonly isFinal?: boolean;
 }
 
 /** Ends all sessions and starts a new epoch; returns the number that ended. */
@@ -141,6 +144,7 @@ export function revokeAllRule({
   now,
   except,
   by,
+  isFinal = false,
 }: RevokeAll): Rule<readonly [ReadRecord, ReadBoard, ReadRecord], number> {
   const named = except ?? by ?? "";
   return {
@@ -148,7 +152,8 @@ export function revokeAllRule({
     apply: ([storedCutoff, { entries }, stored]) => {
       const row = liveRow(stored, storedCutoff, now);
       if (by !== undefined && row === null) return { writes: [], answer: 0 };
-      const cutoff = { epoch: cutoffOf(storedCutoff).epoch + 1, at: now };
+      const at = isFinal ? now + clockSkewSecondsMax * 1_000 : now;
+      const cutoff = { epoch: cutoffOf(storedCutoff).epoch + 1, at };
       const survivor = except === undefined ? null : row;
       const ended = entries.filter(({ member }) => member !== survivor?.sid);
       return {

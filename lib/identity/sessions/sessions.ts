@@ -271,7 +271,7 @@ export class Sessions {
   async revokeAll(
     projectId: string,
     userId: string,
-    options: { readonly except?: string } = {},
+    options: Pick<RevokeAll, "except" | "isFinal"> = {},
   ): Promise<number> {
     return await this.#revokeAll(projectId, userId, options);
   }
