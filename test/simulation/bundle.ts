@@ -1,0 +1,58 @@
+/** Bundles the simulation, with or without changes to the source, into a file that any process can import. */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "esbuild";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A change of one place of the source. */
+export interface Mutation {
+  /** Path from the root of the project. */
+  readonly file: string;
+  /** Text that is there once. */
+  readonly text: string;
+  readonly replacement: string;
+}
+
+/**
+ * Bundles the simulation into a file. The working tree stays as it is.
+ *
+ * @throws {Error} The text of the mutation is not in its file exactly once.
+ */
+export async function bundleSimulation(outfile: string, mutation?: Mutation): Promise<void> {
+  if (mutation !== undefined) mutated(mutation);
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["test/simulation/simulate.ts"],
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    sourcemap: "inline",
+    plugins: mutation === undefined ? [] : [mutates(mutation)],
+    logLevel: "warning",
+  });
+}
+
+function mutates(mutation: Mutation): Plugin {
+  return {
+    name: "mutation",
+    setup({ onLoad }) {
+      onLoad({ filter: /\.ts$/ }, ({ path }) =>
+        path === root + mutation.file ? { contents: mutated(mutation), loader: "ts" } : undefined,
+      );
+    },
+  };
+}
+
+function mutated({ file, text, replacement }: Mutation): string {
+  const source = readFileSync(root + file, "utf8");
+  const [before, after, ...more] = source.split(text);
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new Error(`Expected the text once in ${file}: ${text}`);
+  }
+  return before + replacement + after;
+}

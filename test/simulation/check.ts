@@ -1,0 +1,121 @@
+/** Compares what the platform shows at the end with the model. */
+
+import { type Answer, send } from "./client.ts";
+import { faultsOf, type ShownUser, type TenantModel, type Transaction, type UserModel } from "./model.ts";
+import { energyMs, scarfStock } from "./tenants.ts";
+import type { World } from "./world.ts";
+
+/** Checks everything of a tenant. */
+export async function checkTenant(world: World, model: TenantModel): Promise<void> {
+  const read = reader(world, model);
+  const board = await scoresOf(read, model, "overall");
+  const cheers = await scoresOf(read, model, "cheers");
+  const search = await searched(read);
+  for (const user of model.users.values()) {
+    if (user.operations.size === 0) continue;
+    if (user.isLeaving && !user.isDeleted) continue;
+    const found = search.get(user.userId);
+    if (user.isDeleted) {
+      // A report of a back end that was under way begins a new, empty loyalty.
+      if ([...user.operations.keys()].some(id => id.includes("crm"))) continue;
+      if (found !== undefined) world.fault(`removed user ${user.userId} is found`);
+      if (board.has(user.userId)) world.fault(`removed user ${user.userId} is on a board`);
+      continue;
+    }
+    const transactions = await transactionsOf(read, user);
+    if (transactions.length > 0 && found === undefined) world.fault(`no search finds ${user.userId}`);
+    const shown: ShownUser = {
+      transactions,
+      metrics: found?.metrics ?? {},
+      displayName: found?.displayName ?? null,
+      scores: { overall: board.get(user.userId), cheers: cheers.get(user.userId) },
+    };
+    if (process.env.DBG && faultsOf(user, shown).length)
+      console.log(
+        JSON.stringify(
+          transactions.map(t => [
+            t.transactionId,
+            t.type,
+            t.currency,
+            t.amount,
+            t.balanceAfter,
+            t.reason,
+            t.source.id,
+          ]),
+        ),
+        shown.metrics,
+      );
+    for (const fault of faultsOf(user, shown)) world.fault(`${model.tenant.name} ${user.userId}: ${fault}`);
+    const { json } = await read(`/internal/loyalty/users/${user.userId}/reconciliation`);
+    if (transactions.length > 0 && json.data?.ok !== true) {
+      world.fault(`the ledger of ${user.userId} has faults: ${JSON.stringify(json)}`);
+    }
+  }
+  await checkStock(world, model, read);
+}
+
+type Reader = (path: string, body?: unknown) => Promise<Answer>;
+
+function reader(world: World, model: TenantModel): Reader {
+  return async (path, body) => {
+    const answer = await send(world, {
+      ...{ name: "check", tenant: model.tenant, path, headers: model.credentials },
+      ...(body === undefined ? {} : { body }),
+    });
+    if (answer?.status !== 200 && answer?.json?.code !== "not_found")
+      throw new Error(`Answer to ${path} in good weather: ${answer?.text}`);
+    return answer;
+  };
+}
+
+async function scoresOf(read: Reader, { tenant }: TenantModel, id: string): Promise<Map<string, number>> {
+  const { json } = await read(`/projects/${tenant.projectId}/leaderboards/${id}?limit=100`);
+  const entries: { userId: string; score: number }[] = json.data;
+  return new Map(entries.map(({ userId, score }) => [userId, score]));
+}
+
+interface FoundUser {
+  readonly userId: string;
+  readonly displayName: string | null;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+async function searched(read: Reader): Promise<Map<string, FoundUser>> {
+  const body = { filter: {}, fields: ["userId", "displayName", "metrics"], limit: 100 };
+  const { json } = await read("/v1/api/audience/internal/users/search", body);
+  return new Map(json.data.map((user: FoundUser) => [user.userId, user]));
+}
+
+async function transactionsOf(read: Reader, { userId }: UserModel): Promise<readonly Transaction[]> {
+  const all: Transaction[] = [];
+  let next: string | null = null;
+  do {
+    const query = new URLSearchParams({ user_id: userId, limit: "100" });
+    if (next !== null) query.set("last_evaluated_key", next);
+    const { json } = await read(`/api/audience/transactions?${query}`);
+    all.push(...(json.data ?? []));
+    next = json.lastEvaluatedKey ?? null;
+  } while (next !== null);
+  return all;
+}
+
+/** After its time, nobody has energy any more, and points are as before. */
+export async function checkExpiry(world: World): Promise<void> {
+  for (const process of world.processes) process.workIntervalMs = energyMs / 2;
+  await world.scheduler.sleep(2 * energyMs);
+  for (const model of world.tenants) {
+    for (const { userId, metrics } of (await searched(reader(world, model))).values()) {
+      if ((metrics.energy ?? 0) > 0) world.fault(`${userId} has ${metrics.energy} energy after it expired`);
+    }
+  }
+}
+
+async function checkStock(world: World, model: TenantModel, read: Reader): Promise<void> {
+  if (model.scarves.size > scarfStock)
+    world.fault(`${model.scarves.size} scarves were sold of ${scarfStock}`);
+  const { json } = await read("/internal/loyalty/pools/drinks");
+  const { total, available } = json.data;
+  if (total !== undefined && total - available < model.given.size) {
+    world.fault(`${model.given.size} codes were given of ${JSON.stringify(json.data)}`);
+  }
+}

@@ -1,0 +1,194 @@
+/** What must hold: the model of users, and the comparison of what is stored with it. */
+
+import type { Tenant } from "./tenants.ts";
+import { gains, prices, visitsCounted } from "./tenants.ts";
+
+/** Reasons of transactions that time alone causes. */
+const passiveReasons: ReadonlySet<string> = new Set(["lotsExpired"]);
+
+/** What became of an operation, as its client knows it. */
+export type Outcome = "open" | "applied" | "refused";
+
+/** An operation that takes effect at most once, under its id. */
+export interface Operation {
+  readonly kind: "action" | "reward" | "redemption";
+  /** Name of the action or product; the currency of a reward. */
+  readonly name: string;
+  readonly amount: number;
+  outcome: Outcome;
+  /** Answer of the first success. */
+  answer?: string;
+  /** Id of the redemption, where it is known. */
+  redemptionId?: string;
+}
+
+/** A user of a tenant. */
+export class UserModel {
+  readonly userId: string;
+  readonly operations: Map<string, Operation> = new Map();
+  /** Scores that back ends added to the board of direct scores: sum of those acknowledged, and the values of open ones. */
+  displayName: string | null = null;
+  /** Names that may have been given last, while the outcome is open. */
+  readonly openNames: Set<string> = new Set();
+  isDeleted = false;
+  /** True while it is not known if the user was deleted. */
+  isLeaving = false;
+
+  constructor(userId: string) {
+    this.userId = userId;
+  }
+
+  /** Begins an operation, or returns it where it was begun before. */
+  begin(id: string, operation: Omit<Operation, "outcome">): Operation {
+    const known = this.operations.get(id);
+    if (known !== undefined) return known;
+    const begun: Operation = { ...operation, outcome: "open" };
+    this.operations.set(id, begun);
+    return begun;
+  }
+}
+
+/** A session whose end is known. */
+export interface SessionModel {
+  readonly token: string;
+  /** True time, Unix ms, from which no process may accept it; infinite while it lives. */
+  deadFrom: number;
+}
+
+/** The state of a tenant as its clients know it. */
+export class TenantModel {
+  readonly tenant: Tenant;
+  readonly users: Map<string, UserModel> = new Map();
+  /** Ids that the platform drew for this tenant. */
+  readonly ownIds: Set<string> = new Set();
+  /** Codes that were put into the pool. */
+  readonly codes: Set<string> = new Set();
+  /** Codes that were handed out, with the redemption. */
+  readonly given: Map<string, string> = new Map();
+  readonly scarves: Set<string> = new Set();
+  /** Header fields of a back end that may do anything. */
+  credentials: Readonly<Record<string, string>> = {};
+
+  constructor(tenant: Tenant) {
+    this.tenant = tenant;
+  }
+
+  /** Returns the user of an id, new or not. */
+  user(userId: string): UserModel {
+    const user = this.users.get(userId) ?? new UserModel(userId);
+    this.users.set(userId, user);
+    return user;
+  }
+}
+
+/** A transaction as `GET /api/audience/transactions` lists it. */
+export interface Transaction {
+  readonly transactionId: string;
+  readonly type: "credit" | "debit";
+  readonly currency: string;
+  readonly amount: number;
+  readonly balanceAfter: number;
+  readonly reason: string;
+  readonly source: { readonly type: string; readonly id: string };
+  readonly actionId: string | null;
+}
+
+/** Everything that the platform shows of a user. */
+export interface ShownUser {
+  /** Newest first. */
+  readonly transactions: readonly Transaction[];
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly displayName: string | null;
+  /** Score by board; undefined where the user is not on it. */
+  readonly scores: Readonly<Record<string, number | undefined>>;
+}
+
+/** Returns what is wrong with what is shown of a user. */
+export function faultsOf(user: UserModel, shown: ShownUser): readonly string[] {
+  const { transactions, metrics, scores } = shown;
+  const faults: string[] = [];
+  const expect = (found: unknown, expected: unknown, text: string): void => {
+    if (found !== expected) faults.push(`${text}: ${found} in place of ${expected}`);
+  };
+  const sums: Record<string, number> = {};
+  for (const { type, amount, currency } of transactions) {
+    sums[currency] = (sums[currency] ?? 0) + (type === "credit" ? amount : -amount);
+  }
+  expect(metrics.points ?? 0, sums.points ?? 0, "points differ from the sum of transactions");
+  expect(metrics.energy ?? 0, sums.energy ?? 0, "energy differs from the sum of transactions");
+  expect(scores.overall ?? 0, metrics.points ?? 0, "the board differs from the points");
+  if ((metrics.points ?? 0) < 0) faults.push(`points are ${metrics.points}`);
+  faults.push(...operationFaults(user, transactions));
+  const cheers = transactions.filter(
+    ({ reason, source }) => reason === "actionRewarded" && source.id === "cheer",
+  );
+  expect(scores.cheers ?? 0, cheers.length, "the board of cheers differs from the cheers");
+  const names = [user.displayName, ...user.openNames];
+  if (!names.includes(shown.displayName))
+    faults.push(`is named ${shown.displayName} in place of ${names.join(" or ")}`);
+  return faults;
+}
+
+/** Compares every operation with the transactions that it left. */
+function operationFaults(user: UserModel, transactions: readonly Transaction[]): readonly string[] {
+  const faults: string[] = [];
+  const left = new Set(transactions.filter(({ reason }) => !passiveReasons.has(reason)));
+  const rejected = new Set(
+    transactions.filter(({ reason }) => reason === "redemptionRejected").map(({ source }) => source.id),
+  );
+  const unnamed = { open: 0, refused: 0 };
+  let visits = 0;
+  for (const [id, operation] of user.operations) {
+    const { kind, name, outcome, amount, redemptionId } = operation;
+    if (kind === "redemption" && redemptionId === undefined) {
+      unnamed[outcome === "open" ? "open" : "refused"] += 1;
+      continue;
+    }
+    const found = transactions.filter(transaction => isOf(transaction, id, operation));
+    for (const transaction of found) left.delete(transaction);
+    const isLimited = kind === "action" && name === "visit";
+    if (isLimited) visits += found.length;
+    const least = outcome === "applied" && !isLimited ? 1 : 0;
+    if (
+      found.length < least ||
+      found.length > 1 ||
+      (redemptionId !== undefined && rejected.has(redemptionId))
+    ) {
+      faults.push(`${kind} ${name} ${id} (${outcome}) has taken effect ${found.length} times`);
+    }
+    for (const transaction of found) {
+      if (transaction.amount !== amount)
+        faults.push(`${kind} ${id} changed ${transaction.amount} for ${amount}`);
+    }
+  }
+  const applied = [...user.operations.values()].filter(
+    ({ kind, name, outcome }) => kind === "action" && name === "visit" && outcome === "applied",
+  );
+  if (visits > visitsCounted || visits < Math.min(visitsCounted, applied.length)) {
+    faults.push(`${visits} visits were rewarded of ${applied.length}, at most ${visitsCounted}`);
+  }
+  for (const { reason, amount, source } of left) {
+    const isRejected = rejected.has(source.id);
+    if (reason === "redemptionRejected") continue;
+    if (reason === "redeemed" && isRejected && unnamed.refused > 0) unnamed.refused -= 1;
+    else if (reason === "redeemed" && unnamed.open > 0) unnamed.open -= 1;
+    else faults.push(`nobody has caused a transaction ${reason} of ${amount}, ${source.id}`);
+  }
+  return faults;
+}
+
+function isOf(
+  { actionId, source, reason }: Transaction,
+  id: string,
+  { kind, redemptionId }: Operation,
+): boolean {
+  if (kind === "action") return actionId === id;
+  if (kind === "reward") return source.type === "reward" && source.id === id;
+  return reason === "redeemed" && source.id === redemptionId;
+}
+
+/** Amount of the transaction of an action or redemption. */
+export function amountOf(kind: "action" | "redemption", name: string): number {
+  if (kind === "redemption") return prices[name] ?? 0;
+  return gains[name]?.points ?? gains[name]?.energy ?? 0;
+}

@@ -1,0 +1,124 @@
+/** Faults that are planted to show that simulations find such. */
+
+import { pathToFileURL } from "node:url";
+import { bundleSimulation, type Mutation } from "./bundle.ts";
+import type { Outcome } from "./simulate.ts";
+
+/** A fault to plant. */
+export interface PlantedFault extends Mutation {
+  readonly name: string;
+}
+
+/** Most seeds that a planted fault may survive. */
+export const plantedSeedsMax = 60;
+
+/** The faults. */
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    name: "an id is not marked as used",
+    file: "lib/loyalty/user/once_marks.ts",
+    text: "if (onceMarks.generation === generation) return [mark];",
+    replacement: "if (onceMarks.generation === generation) return [];",
+  },
+  {
+    name: "a commit does not check versions",
+    file: "lib/storage/decide.ts",
+    text: "return { key: query.key, version: stored === null ? null : stored.version };",
+    replacement: "return stored === null ? { key: query.key, version: null } : null;",
+  },
+  {
+    name: "stock has no bound",
+    file: "lib/loyalty/products/stock.ts",
+    text: "by: quantity, min: 0, max: total }",
+    replacement: "by: quantity, min: 0 }",
+  },
+  {
+    name: "stock is off by one",
+    file: "lib/loyalty/products/stock.ts",
+    text: "by: quantity, min: 0, max: total }",
+    replacement: "by: quantity, min: 0, max: total + 1 }",
+  },
+  {
+    name: "a code is given again",
+    file: "lib/loyalty/coupons/code_pools.ts",
+    text: "again === undefined ? { ...pool, next: number + 1 }",
+    replacement: "again === undefined ? { ...pool, next: number + (number % 2) }",
+  },
+  {
+    name: "a redemption is paid again when it is repeated",
+    file: "lib/loyalty/products/steps.ts",
+    text: 'writes: [{ type: "add", ...mark, by: 1 }, ...outcome.writes]',
+    replacement: "writes: outcome.writes",
+  },
+  {
+    name: "a redemption without anything to give is confirmed",
+    file: "lib/loyalty/products/steps.ts",
+    text: "      if (fault === null) {",
+    replacement: "      if (fault === null || config !== undefined) {",
+  },
+  {
+    name: "late scores replace newer ones",
+    file: "lib/leaderboards/scores/change_scores.ts",
+    text: "if (asOf === undefined) return",
+    replacement: "if (asOf !== 0.5) return",
+  },
+  {
+    name: "a score counts as delivered before it is",
+    file: "lib/loyalty/commands/follow_up.ts",
+    text: "feed.deliver(cachedUser.userId, updates, () => cachedUser.markDelivered(updates));",
+    replacement: "cachedUser.markDelivered(updates);\n  feed.deliver(cachedUser.userId, updates, () => {});",
+  },
+  {
+    name: "a device gets a user for each registration",
+    file: "lib/identity/lookup_keys.ts",
+    text: "userId: holder?.userId ?? userId, sealedId: holder?.sealedId ?? sealedId",
+    replacement: "userId, sealedId",
+  },
+  {
+    name: "tenants share their users",
+    file: "lib/loyalty/user/space_user.ts",
+    text: 'tenantPartition({ organisation: organisationId }, "member", userId)',
+    replacement: 'tenantPartition({ organisation: organisationId.slice(0, -1) + "1" }, "member", userId)',
+  },
+  {
+    name: "a key opens other organisations",
+    file: "lib/audience/http/guards.ts",
+    text: "if (named.toLowerCase() === organisationId) return;",
+    replacement: 'if (named.toLowerCase() === organisationId || organisationId !== "") return;',
+  },
+  {
+    name: "tokens outlive their users",
+    file: "lib/identity/sessions/session_guard.ts",
+    text: "if (issuedAt >= notBefore) return;",
+    replacement: "if (issuedAt >= notBefore || notBefore < Number.POSITIVE_INFINITY) return;",
+  },
+  {
+    name: "actions that failed are acknowledged",
+    file: "lib/audience/worker/process_actions.ts",
+    text: "      done += result.applied;",
+    replacement: "      done += run.length;",
+  },
+  {
+    name: "a limit is off by one",
+    file: "lib/loyalty/engine/rounds.ts",
+    text: "+ pending >= max;",
+    replacement: "+ pending > max;",
+  },
+  {
+    name: "removed users stay in the index",
+    file: "lib/identity/removal/remove_user.ts",
+    text: "  await users.remove(projectId, userId);",
+    replacement: '  if (userId === "") await users.remove(projectId, userId);',
+  },
+];
+
+/** Plants a fault in a bundle and returns the first simulation that finds it; null where none does. */
+export async function findPlanted(fault: PlantedFault, outfile: string): Promise<Outcome | null> {
+  await bundleSimulation(outfile, fault);
+  const { simulate } = (await import(pathToFileURL(outfile).href)) as typeof import("./simulate.ts");
+  for (let seed = 1; seed <= plantedSeedsMax; seed++) {
+    const outcome = await simulate({ seed });
+    if (outcome.faults.length > 0) return outcome;
+  }
+  return null;
+}

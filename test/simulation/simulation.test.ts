@@ -1,0 +1,67 @@
+/** The whole platform under simulated time, order, chance and failure, compared with a model. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { sampleSize } from "../support/full.ts";
+import { findPlanted, plantedFaults } from "./planted_faults.ts";
+import { type Outcome, simulate } from "./simulate.ts";
+
+const seeds = sampleSize(200, 10);
+/** Planted faults that are looked for here; `npm run simulate -- --planted` looks for all. */
+const planted = plantedFaults.filter((_, index) => index % 8 === 3).slice(0, sampleSize(2, 1));
+
+/** Kinds of things that must have happened in each ten seeds, so that simulations cannot become empty. */
+const happenings: readonly string[] = [
+  ...["refused", "lost", "dropped", "overdue", "slow", "death", "clock"].map(name => `fault:${name}`),
+  ...["register", "act", "redeem scarf", "redeem drink", "read profile", "read board"].map(
+    name => `op:${name}`,
+  ),
+  ...["report in bulk", "reward in bulk", "rename", "search", "leave", "fill pool"].map(name => `op:${name}`),
+  "client:repeats 503",
+  "client:no answer",
+  "log:board_update_deferred",
+];
+
+describe("simulations", () => {
+  const outcomes: Outcome[] = [];
+
+  it(`hold what the model says, for ${seeds} seeds`, async () => {
+    for (let seed = 1; seed <= seeds; seed++) {
+      const outcome = await simulate({ seed });
+      const replay = `npm run simulate -- --seed ${seed} --verbose\n${outcome.faults.join("\n")}`;
+      assert.equal(outcome.faults.length, 0, replay);
+      assert.deepEqual([...outcome.leaks], [], "time or chance came from elsewhere than the options");
+      outcomes.push(outcome);
+    }
+  });
+
+  it("replay exactly", async () => {
+    for (const first of outcomes.slice(0, 2)) {
+      const again = await simulate({ seed: first.seed });
+      assert.equal(again.trace, first.trace);
+      assert.equal(again.steps, first.steps);
+    }
+    assert.notEqual(outcomes[0]?.trace, outcomes[1]?.trace);
+  });
+
+  it("contain every kind of operation and fault", () => {
+    const total = new Map<string, number>();
+    for (const { counters } of outcomes) {
+      for (const [name, times] of counters) total.set(name, (total.get(name) ?? 0) + times);
+    }
+    const rare = happenings.filter(name => (total.get(name) ?? 0) < seeds / 10);
+    assert.deepEqual(rare, []);
+  });
+
+  for (const fault of planted) {
+    it(`find that ${fault.name}`, async t => {
+      const cache = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url));
+      const folder = mkdtempSync(join(cache, "simulation-"));
+      t.after(() => rmSync(folder, { recursive: true, force: true }));
+      assert.notEqual(await findPlanted(fault, join(folder, "planted.mjs")), null);
+    });
+  }
+});
