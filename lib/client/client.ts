@@ -10,7 +10,8 @@ import { type ClientEnvironment, environmentOf } from "./environment.ts";
 import { badAnswer, GrandstandError } from "./errors.ts";
 import { watch } from "./live.ts";
 import { type CallInput, entriesOf, nextInput } from "./pages.ts";
-import { lines, type Outgoing, type ReadContent, readJson, send } from "./transport.ts";
+import { lines } from "./streams.ts";
+import { type Outgoing, type ReadContent, readJson, send } from "./transport.ts";
 
 /** Longest time for an attempt, in ms. */
 const timeoutMsDefault = 15_000;

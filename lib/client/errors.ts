@@ -63,7 +63,7 @@ interface Fault {
   readonly detail?: unknown;
   readonly pointer?: string;
   readonly reason?: string;
-  readonly source?: { readonly pointer?: string; readonly parameter?: string; readonly header?: string };
+  readonly source?: { readonly pointer?: string; readonly parameter?: string };
 }
 
 /** Members of the three error formats: identity has `data`, problems have `code`, JSON:API has `errors` with codes. */
@@ -111,7 +111,7 @@ function isRetryable(status: number, code: string): boolean {
 }
 
 function fieldOf({ pointer: own, detail, reason, source = {} }: Fault): readonly FieldError[] {
-  const pointer = own ?? source.pointer ?? source.parameter ?? source.header;
+  const pointer = own ?? source.pointer ?? source.parameter;
   if (pointer === undefined) return [];
   return [{ pointer, detail: String(detail), ...(reason === undefined ? {} : { reason }) }];
 }

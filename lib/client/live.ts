@@ -2,7 +2,7 @@
 
 import { type ClientEnvironment, pause } from "./environment.ts";
 import { GrandstandError } from "./errors.ts";
-import { lines } from "./transport.ts";
+import { lines } from "./streams.ts";
 
 /** Pause before a new connection until the server names one, in ms. */
 const retryMsDefault = 3_000;

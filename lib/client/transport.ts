@@ -6,13 +6,12 @@
 
 import { type ClientEnvironment, pause } from "./environment.ts";
 import { badAnswer, GrandstandError, refusalOf } from "./errors.ts";
+import { textOf } from "./streams.ts";
 
 /** Longest first pause between two attempts, in ms; it doubles with each. */
 const firstPauseMsMax = 300;
 /** Longest pause, in ms. A server that asks for more ends the call. */
 const pauseMsMax = 10_000;
-/** Most characters of an answer. */
-const answerCharactersMax = 32 * 1_024 * 1_024;
 
 /** A request that can be sent. */
 export interface Outgoing {
@@ -140,42 +139,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Reads a text of bounded length. */
-async function textOf(response: Response): Promise<string> {
-  let text = "";
-  for await (const part of texts(response)) {
-    text += part;
-    if (text.length > answerCharactersMax) throw badAnswer("The answer of the server is too large", response);
-  }
-  return text;
-}
-
-/** Decodes a body as it arrives. Whoever breaks off ends the transfer. */
-export async function* texts({ body }: Response): AsyncGenerator<string> {
-  if (body === null) return;
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield decoder.decode(value, { stream: true });
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
-}
-
-/** Splits texts at line ends. A line is bounded like an answer. */
-export async function* lines(response: Response): AsyncGenerator<string> {
-  let rest = "";
-  for await (const part of texts(response)) {
-    const parts = (rest + part).split(/\r?\n/);
-    rest = parts.pop() ?? "";
-    if (rest.length > answerCharactersMax) throw badAnswer("A line of the answer is too large", response);
-    yield* parts;
-  }
-  if (rest !== "") yield rest;
 }

@@ -114,7 +114,7 @@ export function createClient(
       if (ok || expected.includes(status)) {
         return { status, etag: response.headers.get("etag"), json: json ?? null };
       }
-      throw refusal(response, json, { profileName, url });
+      throw await refusal(response, json, { profileName, url });
     },
   };
 }
@@ -215,17 +215,12 @@ async function sendWithRetries(
 }
 
 /** Reads lines of JSON, and returns that no text is left. @throws {CliError} One is no JSON. */
-async function readLines({ body }: Response, take: (line: unknown) => void): Promise<""> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of body ?? []) {
-    const texts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = texts.pop() ?? "";
-    for (const text of texts) {
-      const line = parsed(text);
-      if (line === undefined) throw unknownAnswer();
-      if (line !== null) take(line);
-    }
+async function readLines(response: Response, take: (line: unknown) => void): Promise<""> {
+  const { lines } = await import("../../client/streams.ts");
+  for await (const text of lines(response)) {
+    const line = parsed(text);
+    if (line === undefined) throw unknownAnswer();
+    if (line !== null) take(line);
   }
   return "";
 }
@@ -253,48 +248,31 @@ function parsed(text: string) {
   }
 }
 
-/** An error document of JSON:API, of RFC 9457, or of identity. */
-interface ErrorBody {
-  readonly message?: string;
-  readonly data?: { readonly code?: string };
-  readonly code?: string;
-  readonly detail?: string;
-  readonly meta?: Readonly<Record<string, unknown>>;
-  readonly errors?: readonly {
-    readonly code?: string;
-    readonly detail?: string;
-    readonly pointer?: string;
-    readonly source?: { readonly pointer?: string; readonly parameter?: string };
-  }[];
-}
-
-function refusal(
-  { status, headers }: Response,
+async function refusal(
+  response: Response,
   json: unknown,
   { profileName, url }: { readonly profileName: string; readonly url: string },
-): CliError {
-  const body = (typeof json === "object" && json !== null ? json : {}) as ErrorBody;
-  const [first] = body.errors ?? [];
-  const code = body.code ?? first?.code ?? body.data?.code ?? `http_${status}`;
-  const message = body.detail ?? first?.detail ?? body.message ?? `The server answered ${status}`;
-  const details = (body.errors ?? []).flatMap(({ detail = "", pointer, source }, _, all) => {
-    const position = pointer ?? source?.pointer ?? source?.parameter;
-    const isWhole = position === undefined || (position === "" && all.length === 1);
-    return isWhole ? [] : [`${position}: ${detail}`];
-  });
-  const requestId = headers.get("x-request-id");
+): Promise<CliError> {
+  // Commands that go well do not load it.
+  const { refusalOf } = await import("../../client/errors.ts");
+  const { code, status, message, fields, requestId, details: meta } = refusalOf(response, json);
+  const isUnknown = code === "bad_answer";
+  const details = fields.flatMap(({ pointer, detail }) =>
+    pointer === "" && fields.length === 1 ? [] : [`${pointer}: ${detail}`],
+  );
   // What is missing is named in the document, not by the command.
   const isInDocument = status === 404 && details.length > 0;
+  const said = isUnknown ? `The server answered ${status}` : message;
   return new CliError(
     isInDocument ? exits.invalid : exitOf(status),
-    details.length > 1 ? "The server found errors" : message,
+    details.length > 1 ? "The server found errors" : said,
     {
-      code,
+      code: isUnknown ? `http_${status}` : code,
       status,
       details,
       ...hintsOf(status, `profile ${profileName}, ${url}`),
       ...(requestId === null ? {} : { requestId }),
-      ...(body.meta === undefined ? {} : { meta: body.meta }),
+      ...(Object.keys(meta).length === 0 ? {} : { meta }),
     },
   );
 }
