@@ -59,6 +59,10 @@ describe("the product's code", () => {
   const finds = (pattern: RegExp, among: readonly string[] = sources): string[] =>
     among.filter(file => pattern.test(withoutComments(textOf(file))));
 
+  it("runs no text as code", () => {
+    assert.deepEqual(finds(/\beval\(|\bnew Function\(|\bfrom "node:vm"/), []);
+  });
+
   it("has no any and no silenced compiler", () => {
     assert.deepEqual(finds(/[:<|,(]\s*any\b(?!["'\w])|\bas any\b/), []);
     const silenced = modules.filter(file => /@ts-(ignore|expect-error|nocheck)/.test(textOf(file)));
