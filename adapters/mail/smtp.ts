@@ -30,7 +30,10 @@ export interface SmtpMailerOptions {
 }
 
 /** Sends mail through a mail server; dispose it to close its connections. */
-export interface SmtpMailer extends Mailer, AsyncDisposable {}
+export interface SmtpMailer extends Mailer, AsyncDisposable {
+  /** Connects and logs in without sending anything. @throws {MailError} The server refuses, or there is none. */
+  verify(): Promise<void>;
+}
 
 /**
  * Creates a mailer over SMTP with pooled connections. It requires TLS unless the URL turns it off, and retries a temporary
@@ -86,6 +89,15 @@ class PooledMailer implements SmtpMailer {
         throw mailErrorOf(error);
       }
     });
+  }
+
+  async verify(): Promise<void> {
+    const transport = await this.#open();
+    try {
+      await transport.verify();
+    } catch (error) {
+      throw mailErrorOf(error);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@
  */
 export { createRedisBlobs } from "./blobs.ts";
 export type { RedisAdapterOptions, RedisClient } from "./client.ts";
+export { inspectRedis, type RedisFacts } from "./inspect.ts";
 export { createRedisLimiter } from "./limiter.ts";
 export { createRedisQueue, type RedisQueueOptions } from "./queue.ts";
 export { createRedisStore } from "./store.ts";

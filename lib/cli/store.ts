@@ -47,26 +47,49 @@ export const applySeedCommand: CommandSpec = {
 /** `doctor`. */
 export const doctorCommand: CommandSpec = {
   words: ["doctor"],
-  summary: "Check what is stored, and repair it; repeatable, and on Redis while servers run",
-  changes: "nothing without --repair",
+  summary:
+    "Check a deployment and what it has stored, and repair that; repeatable, and on Redis while servers run",
+  changes: "writes and removes one file to try the storage; nothing else without --repair",
   examples: ["doctor --redis redis://127.0.0.1:6379", "doctor --data $DATA --repair"],
   output: rows({
     check: ["CHECK", "text"],
     status: ["VERDICT", "text"],
-    examined: ["EXAMINED", "whole"],
-    found: ["FOUND", "whole"],
-    repaired: ["REPAIRED", "whole"],
+    seen: ["SEEN", "text"],
+    advice: [null, "text?"],
+    examined: [null, "whole?"],
+    found: [null, "whole?"],
+    repaired: [null, "whole?"],
     examples: [null, "texts"],
   }),
-  exits: { [exits.differs]: "something is found and not repaired" },
+  exits: {
+    [exits.differs]: "something in the store is found and not repaired",
+    [exits.failed]: "a check failed",
+  },
   flags: { ...storeFlags, repair: { description: "Repair what can be repaired" } },
   async run({ flags: { redis, data, repair } }, { doctor }) {
-    const verdicts = await doctor({ redis, data }, repair !== undefined);
+    const { findings, verdicts } = await doctor({ redis, data }, repair !== undefined);
     const isSound = verdicts.every(({ status }) => status !== "found");
+    const hasFailed = findings.some(({ status }) => status === "failed");
     return {
-      data: verdicts,
-      notes: verdicts.flatMap(({ check, examples }) => examples.map(example => `${check}: ${example}`)),
-      exit: isSound ? exits.ok : exits.differs,
+      data: [
+        ...findings.map(finding => ({
+          ...finding,
+          examined: null,
+          found: null,
+          repaired: null,
+          examples: [],
+        })),
+        ...verdicts.map(verdict => {
+          const { examined, found, repaired } = verdict;
+          const seen = `${examined} examined, ${found} found, ${repaired} repaired`;
+          return { ...verdict, seen, advice: found > repaired ? "Run it with --repair" : null };
+        }),
+      ],
+      notes: [
+        ...findings.flatMap(({ check, advice }) => (advice === null ? [] : [`${check}: ${advice}`])),
+        ...verdicts.flatMap(({ check, examples }) => examples.map(example => `${check}: ${example}`)),
+      ],
+      exit: hasFailed ? exits.failed : isSound ? exits.ok : exits.differs,
     };
   },
 };

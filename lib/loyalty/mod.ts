@@ -8,7 +8,7 @@ export type { ActionReport } from "./commands/user_commands.ts";
 export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
 export type { ActionData, LoyaltyConfig } from "./config/document.ts";
-export { listUsersOf } from "./due_users/mod.ts";
+export { listUsersOf, oldestDueUser } from "./due_users/mod.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./http/config_routes.ts";
 export { loyaltyOperatorRoutes } from "./http/operator_routes.ts";
 export {

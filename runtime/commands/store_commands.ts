@@ -21,13 +21,7 @@ import { createControl } from "../../lib/control/mod.ts";
 import { createDirectory, findUnlisted } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
-import {
-  buildUserIndex,
-  createPlatform,
-  type DoctorVerdict,
-  runDoctor,
-  type UserIndexProgress,
-} from "../../lib/mod.ts";
+import { buildUserIndex, createPlatform, runDoctor, type UserIndexProgress } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
@@ -222,17 +216,25 @@ async function listUnlisted(store: Storage["store"]): Promise<void> {
   }
 }
 
-/** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
-export const runDoctorInStore: CliContext["doctor"] = (flags, repairs) => {
-  const work: StoreWork<readonly DoctorVerdict[]> = async ({ store }, { secret }) => {
-    const sealing = secret === undefined ? {} : { secret: new MasterSecret(secret) };
-    try {
-      return await runDoctor({ store, clock: systemClock, repairs, ...sealing });
-    } catch (error) {
-      throw asCliError(error);
-    }
-  };
-  return inStore("doctor", flags, work, { needsSecret: false });
+/**
+ * Examines the surroundings of a deployment, then what is stored. Where the store does not answer, its contents are not examined.
+ *
+ * @throws {CliError} The settings name no durable store.
+ */
+export const runDoctorInStore: CliContext["doctor"] = async (flags, repairs) => {
+  const config = storeConfig("doctor", flags, { needsSecret: false });
+  const { examine } = await import("../doctor/mod.ts");
+  const { findings, storage } = await examine(config);
+  if (storage === null) return { findings, verdicts: [] };
+  const sealing = config.secret === undefined ? {} : { secret: new MasterSecret(config.secret) };
+  try {
+    const verdicts = await runDoctor({ store: storage.store, clock: systemClock, repairs, ...sealing });
+    return { findings, verdicts };
+  } catch (error) {
+    throw asCliError(error);
+  } finally {
+    await closeStorage(storage);
+  }
 };
 
 function asCliError(error: unknown): unknown {
@@ -254,6 +256,21 @@ async function inStore<R>(
   work: StoreWork<R>,
   { needsSecret = true }: { readonly needsSecret?: boolean } = {},
 ): Promise<R> {
+  const config = storeConfig(command, flags, { needsSecret });
+  const storage = await openStorage(config, silentLogger);
+  try {
+    return await work(storage, config);
+  } finally {
+    await closeStorage(storage);
+  }
+}
+
+/** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */
+function storeConfig(
+  command: string,
+  flags: StoreFlags,
+  { needsSecret }: { readonly needsSecret: boolean },
+): Config {
   const result = readConfig({ environment: process.env, flags, demo: !needsSecret });
   if (!result.ok) {
     throw new CliError(exits.usage, "Cannot use the settings", {
@@ -265,10 +282,5 @@ async function inStore<R>(
   if (config.redis === undefined && config.data === undefined) {
     throw wrongUsage(`${command} needs --redis or --data: memory does not outlast the command`);
   }
-  const storage = await openStorage(config, silentLogger);
-  try {
-    return await work(storage, config);
-  } finally {
-    await closeStorage(storage);
-  }
+  return config;
 }

@@ -96,7 +96,8 @@ async function verdicts(
 ): Promise<{ code: unknown; found: number[]; repaired: number[] }> {
   const { code, stdout, stderr } = await doctor("--json", ...args);
   assert.ok(stdout !== "", stderr);
-  const data: { check: string; found: number; repaired: number }[] = JSON.parse(stdout).data;
+  const all: { check: string; found: number | null; repaired: number }[] = JSON.parse(stdout).data;
+  const data = all.flatMap(row => (row.found === null ? [] : [{ ...row, found: row.found }]));
   assert.deepEqual(
     data.map(({ check }) => check),
     ["user-times", "index-times", "identity-times", "external-ids", "directory"],
@@ -142,7 +143,7 @@ describe("grandstand doctor", { skip: built === undefined && "nothing is built" 
     }
     const shown = await doctor("--data", data);
     assert.equal(shown.code, 3, shown.stderr);
-    assert.match(shown.stdout, /user-times\tfound\t1\t1\t0/);
+    assert.match(shown.stdout, /user-times\tfound\t1 examined, 1 found, 0 repaired/);
     assert.match(shown.stderr, new RegExp(`${user.userId} .*was dated ahead`));
     assert.deepEqual(await verdicts("--data", data, "--repair"), {
       code: 0,

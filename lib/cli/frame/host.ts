@@ -15,6 +15,19 @@ import type { Platform } from "../../platform/platform.ts";
 import type { UserIndexProgress } from "../../platform/user_index.ts";
 import type { Store } from "../../storage/mod.ts";
 
+/** What the doctor found. */
+export interface Diagnosis {
+  /** About the surroundings: store, mail, files, address and waiting work. */
+  readonly findings: readonly {
+    readonly check: string;
+    readonly status: "ok" | "warning" | "failed" | "skipped";
+    readonly seen: string;
+    readonly advice: string | null;
+  }[];
+  /** About what is stored; empty where the store does not answer. */
+  readonly verdicts: readonly DoctorVerdict[];
+}
+
 /** A document read from a file. */
 export interface LocatedDocument {
   readonly document: unknown;
@@ -204,8 +217,8 @@ export interface CliHost {
     store: StoreFlags,
     board: Parameters<Platform["rebuildBoard"]>[0],
   ) => ReturnType<Platform["rebuildBoard"]>;
-  /** Runs the checks of the doctor. @throws {CliError} The store cannot be opened, or the clock of this machine is wrong. */
-  readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<readonly DoctorVerdict[]>;
+  /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
+  readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<Diagnosis>;
   /**
    * Decrypts an export into a file, which appears when it is complete, and returns the number of bytes.
    *

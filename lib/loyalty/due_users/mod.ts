@@ -6,4 +6,4 @@
 
 export { createDueUserQueue, type DueUserQueue, registrationMs } from "./queue.ts";
 export { sweepDueUsers } from "./sweep.ts";
-export { type DueUser, listUsersOf } from "./users.ts";
+export { type DueUser, listUsersOf, oldestDueUser } from "./users.ts";

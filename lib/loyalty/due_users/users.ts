@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../../storage/mod.ts";
-import { userShardPartition, userShards } from "../../users/mod.ts";
+import { userShardPartition, userShardPartitions, userShards } from "../../users/mod.ts";
 import type { UserKey } from "../user/space_user.ts";
 
 /** A user whom the sweep looks at. */
@@ -69,4 +69,17 @@ async function* usersOfShard(
     listed = new Set(last.score === min ? [...listed, ...ofLastScore] : ofLastScore);
     min = last.score;
   }
+}
+
+/** Returns when the work of a user of an organisation was due first, in Unix ms; null where none is planned. */
+export async function oldestDueUser(store: Store, organisationId: string): Promise<number | null> {
+  const query = { type: "board", key: dueUserKeys.due, limit: 1 } as const;
+  const firsts = await Promise.all(
+    userShardPartitions(organisationId).map(async partition => {
+      const [{ entries }] = await store.read(partition, [query]);
+      return entries[0]?.score ?? Number.POSITIVE_INFINITY;
+    }),
+  );
+  const first = Math.min(...firsts);
+  return Number.isFinite(first) ? first : null;
 }

@@ -1,0 +1,59 @@
+import { createClient } from "./client.ts";
+import { RedisConnection } from "./connection.ts";
+
+/** Facts of a Redis server or Cluster, for its operator. */
+export interface RedisFacts {
+  /** Versions of the primaries. */
+  readonly versions: readonly string[];
+  /** Eviction policies of the primaries; empty where they do not say. */
+  readonly policies: readonly string[];
+  /** False where a restart of a primary forgets its data. */
+  readonly isPersistent: boolean;
+  /** Null for a server of its own; else the number of hash slots that are served. */
+  readonly slotsServed: number | null;
+  /** Round trips in ms, the fastest first. */
+  readonly latenciesMs: readonly number[];
+  /** Clock of this process minus that of the server, in ms. */
+  readonly clockAheadMs: number;
+}
+
+/** Round trips that are measured. */
+const pings = 20;
+
+/**
+ * Reads what an operator wants to know of Redis. It changes nothing.
+ *
+ * @throws {AppError} `storage_unavailable`: a server does not answer.
+ */
+export async function inspectRedis(server: string): Promise<RedisFacts> {
+  await using connection = new RedisConnection(createClient(server));
+  await connection.ask("ping", []);
+  const latenciesMs: number[] = [];
+  for (let ping = 0; ping < pings; ping++) {
+    const startedAt = performance.now();
+    await connection.ask("ping", []);
+    latenciesMs.push(performance.now() - startedAt);
+  }
+  const primaries = await connection.primaries();
+  const [infos, saves] = await Promise.all([
+    Promise.all(primaries.map(async primary => String(await primary.ask("info", [])))),
+    // Hosted servers often refuse CONFIG.
+    Promise.all(primaries.map(primary => primary.ask("config", ["get", "save"]).catch(() => []))),
+  ]);
+  const field = (info: string, name: string): string =>
+    new RegExp(`^${name}:(\\S+)`, "m").exec(info)?.[1] ?? "";
+  const [first] = primaries;
+  const [seconds = "0", micros = "0"] = ((await first?.ask("time", [])) ?? []) as readonly string[];
+  const cluster = connection.isCluster ? String(await connection.ask("cluster", ["info"])) : null;
+  return {
+    versions: infos.map(info => field(info, "redis_version")),
+    policies: infos.map(info => field(info, "maxmemory_policy")),
+    isPersistent: infos.every((info, index) => {
+      const hasSnapshots = ((saves[index] ?? []) as readonly string[])[1] !== "";
+      return field(info, "aof_enabled") === "1" || hasSnapshots;
+    }),
+    slotsServed: cluster === null ? null : Number(field(cluster, "cluster_slots_ok")),
+    latenciesMs: latenciesMs.sort((a, b) => a - b),
+    clockAheadMs: Date.now() - (Number(seconds) * 1_000 + Number(micros) / 1_000),
+  };
+}

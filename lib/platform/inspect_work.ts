@@ -1,0 +1,65 @@
+/**
+ * What waits to be done in a store, for operators.
+ *
+ * @module
+ */
+
+import { createActionService } from "../audience/mod.ts";
+import { type Clock, systemRandom } from "../auth/mod.ts";
+import { mapConcurrent } from "../background/mod.ts";
+import { oldestOrganisations } from "../directory/mod.ts";
+import { silentLogger, systemTimer } from "../http/mod.ts";
+import { oldestDueUser } from "../loyalty/mod.ts";
+import type { Queue, Store } from "../storage/mod.ts";
+
+/** Work that waits. */
+export interface WaitingWork {
+  /** True where some process applies queued actions. */
+  readonly hasWorker: boolean;
+  /** Accepted actions that are not applied. */
+  readonly depth: number;
+  /** Time for which the oldest of them waits, in ms. */
+  readonly waitedMs: number;
+  /** Dead letters of the 500 oldest organisations. */
+  readonly deadLetters: number;
+  /** Time for which the work of a user of these organisations is overdue, in ms. */
+  readonly overdueMs: number;
+}
+
+/** Organisations that are read at a time. */
+const organisationsAtOnce = 4;
+
+/** Reads what waits. It changes nothing. @throws {AppError} The store does not answer. */
+export async function inspectWork({
+  store,
+  queue,
+  clock,
+}: {
+  readonly store: Store;
+  readonly queue: Queue;
+  /** Unix ms. */
+  readonly clock: Clock;
+}): Promise<WaitingWork> {
+  const loyalty = { reportAll: () => Promise.reject(new Error("Nothing is applied here")) };
+  const actions = createActionService({
+    ...{ store, queue, clock, loyalty },
+    ...{ random: systemRandom, timer: systemTimer, logger: silentLogger },
+  });
+  const [hasWorker, backlog] = await Promise.all([actions.hasWorker(), actions.backlog()]);
+  const organisations = await oldestOrganisations(store);
+  const found = await mapConcurrent(organisations, organisationsAtOnce, async organisationId => {
+    const [{ size }, dueAt] = await Promise.all([
+      actions.deadLetters.list(organisationId, { offset: 0, limit: 1 }),
+      oldestDueUser(store, organisationId),
+    ]);
+    return { size, dueAt };
+  });
+  const since = (at: number): number => Math.max(0, clock() - at);
+  return {
+    hasWorker,
+    depth: backlog.depth,
+    waitedMs: backlog.oldestAt === null ? 0 : since(backlog.oldestAt),
+    deadLetters: found.reduce((sum, { size }) => sum + size, 0),
+    overdueMs: Math.max(0, ...found.map(({ dueAt }) => (dueAt === null ? 0 : since(dueAt)))),
+  };
+}
