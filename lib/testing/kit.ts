@@ -1,7 +1,7 @@
 /** The test kit: a platform in memory whose time, chance, mail and webhooks are in the hands of a test. */
 
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
-import { permissions as everyPermission, type Permission } from "../auth/mod.ts";
+import { permissions as everyPermission, type Permission, type RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { LeaderboardEntry } from "../leaderboards/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
@@ -79,7 +79,7 @@ export async function createTestKit(options: TestKitOptions = {}): Promise<TestK
       ...platform,
     },
   });
-  return new TestKit(await opened.catch(rethrowFaults), time, services);
+  return new TestKit(await opened.catch(rethrowFaults), { time, random }, services);
 }
 
 /** Lets an error say which parts of a configuration are wrong, as test runners print its message alone. */
@@ -93,6 +93,11 @@ function rethrowFaults(error: unknown): never {
 /** Returns the pointer to a part of the loyalty configuration as the options have it, without the id of the space. */
 function withoutId(pointer: string): string {
   return pointer.replace(/^\/loyalty\/[^/]+/, "/loyalty");
+}
+
+interface Owned {
+  readonly time: TestTime;
+  readonly random: RandomBytes;
 }
 
 /** A platform under test. */
@@ -112,9 +117,10 @@ export class TestKit {
   /** Reaches the platform and nothing else; takes paths as well as addresses. */
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
   readonly #time: TestTime;
+  readonly #random: RandomBytes;
   #fans = 0;
 
-  constructor(world: World, time: TestTime, services: Pick<TestKit, "mailbox" | "webhooks">) {
+  constructor(world: World, { time, random }: Owned, services: Pick<TestKit, "mailbox" | "webhooks">) {
     const [ids] = world.tenants;
     if (ids === undefined) throw new TypeError("Cannot create a test kit without a tenant");
     const { url, platform, operator } = world;
@@ -125,6 +131,7 @@ export class TestKit {
     this.mailbox = services.mailbox;
     this.webhooks = services.webhooks;
     this.#time = time;
+    this.#random = random;
     this.call = createCall(platform.fetch, url, () => ({}));
     this.fetch = async (input, init) =>
       await platform.fetch(new Request(input instanceof Request ? input : new URL(input, url), init));
@@ -138,8 +145,8 @@ export class TestKit {
   /** Signs a fan up and in. */
   async fan({ username = `Fan ${this.#fans + 1}` }: TestFanOptions = {}): Promise<TestFan> {
     this.#fans += 1;
-    const { fetch } = this.platform;
-    return await createTestFan({ fetch, url: this.url, clock: this.#time.clock, tenant: this.ids }, username);
+    const services = { handler: this.platform.fetch, url: this.url, time: this.#time, random: this.#random };
+    return await createTestFan({ ...services, tenant: this.ids }, username);
   }
 
   /** Creates a back end with an API key of the organisation, which has every permission unless some are named. */
@@ -150,7 +157,7 @@ export class TestKit {
     return { key, secret, call: createCall(this.platform.fetch, this.url, () => headers) };
   }
 
-  /** Returns the entries of a leaderboard, best first, with all that fans did so far. @throws {CallRefused} There is no such board. */
+  /** Returns the entries of a leaderboard, best first, with all that fans did so far. @throws {GrandstandError} There is no such board. */
   async board(
     id: string,
     { ofEvent = false, query = {} }: TestBoardOptions = {},

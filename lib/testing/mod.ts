@@ -4,7 +4,7 @@
  * @module
  */
 
-export { type Call, CallRefused } from "./call.ts";
+export type { Call } from "./call.ts";
 export type { TestActionOptions, TestFan, TestFanOptions } from "./fan.ts";
 export {
   createTestKit,

@@ -3,13 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
+import type { GrandstandError } from "../../../lib/client/mod.ts";
 import type { AppError } from "../../../lib/errors/mod.ts";
-import {
-  type CallRefused,
-  createTestKit,
-  type TestKit,
-  type TestKitOptions,
-} from "../../../lib/testing/mod.ts";
+import { createTestKit, type TestKit, type TestKitOptions } from "../../../lib/testing/mod.ts";
 
 const dayMs = 86_400_000;
 
@@ -67,6 +63,12 @@ describe("the test kit", () => {
       ],
     );
     assert.equal((await kit.board("overall", { query: { limit: "1" } })).length, 1);
+    const { projectId } = kit.ids;
+    const page = await ben.client.leaderboards.listProjectLeaderboard({
+      projectId,
+      leaderboardId: "overall",
+    });
+    assert.deepEqual(page, entries);
   });
 
   it("passes time: points expire, seasons end, sessions and tokens of fans go on", async t => {
@@ -178,12 +180,9 @@ describe("the test kit", () => {
   it("says what is wrong", async t => {
     const kit = await open(t);
     const fan = await kit.fan();
-    await assert.rejects(fan.act("offside"), (error: CallRefused) => {
-      assert.deepEqual([error.name, error.status, error.code], ["CallRefused", 403, "forbidden"]);
-      assert.match(
-        error.message,
-        /^Cannot POST \/api\/loyalty\/action: 403 Cannot report .*"offside","clientReportable":true/,
-      );
+    await assert.rejects(fan.act("offside"), (error: GrandstandError) => {
+      assert.deepEqual([error.name, error.status, error.code], ["GrandstandError", 403, "forbidden"]);
+      assert.match(error.message, /^Cannot report .*"offside","clientReportable":true/);
       return true;
     });
     await assert.rejects(fan.act("refund"), { status: 403, code: "forbidden" });
@@ -210,7 +209,7 @@ describe("the test kit", () => {
     });
     const selector = { projectId: kit.ids.projectId, strategy: "email", provider: "managedPool" };
     const data = { email: "ann@example.com", password: "correct horse battery" };
-    const refused = kit.call("/v1/user", { ...selector, data }).catch((error: CallRefused) => {
+    const refused = kit.call("/v1/user", { ...selector, data }).catch((error: GrandstandError) => {
       fired.push(kit.now());
       return error.status;
     });
