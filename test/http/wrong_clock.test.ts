@@ -85,6 +85,27 @@ describe("processes whose clocks differ as far as they may serve", () => {
   });
 });
 
+describe("a purchase at a process whose clock is far behind", () => {
+  it("has the same transaction when it is repeated", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    const { store, clock, platform: ahead } = world;
+    const options = { store, secret: testSecret, defaultSpaceId: ids.space, logger: silentLogger } as const;
+    const behind = await createPlatform({ ...options, clock: () => clock.now() - 4_000_000 });
+    t.after(async () => {
+      await behind.close();
+      await world.dispose();
+    });
+    const { organisation: organisationId, space: spaceId } = ids;
+    const sam = { organisationId, spaceId, userId: "sam", projectId: null };
+    const rewards = [{ type: "metric", metricId: "points", metricQuantity: 5 }] as const;
+    await ahead.loyalty.grant(sam, { rewards, reason: "To spend" });
+    const order = { key: "order-1", productId: "poster", quantity: 1 };
+    const { transactionId } = await behind.loyalty.products.redeem(sam, order);
+    assert.notEqual(transactionId, null);
+    assert.equal((await behind.loyalty.products.redeem(sam, order)).transactionId, transactionId);
+  });
+});
+
 describeOnEveryStore("a user of whom a process with a clock ahead has written", open => {
   it("goes on in the present", async t => {
     const world = await openPlatform(open);

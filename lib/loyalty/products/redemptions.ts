@@ -236,8 +236,9 @@ async function findPayment(
   user: SpaceUser,
   { id, boughtAt }: Redemption,
 ): Promise<string | null> {
+  // The entry is later than the purchase where one before it was written by a process whose clock is ahead.
   const [entries] = await store.read(spaceUserPartition(user), [
-    { type: "log", key: "history", from: boughtAt, to: boughtAt, limit: storageLimits.rangeLimitMax },
+    { type: "log", key: "history", from: boughtAt, limit: storageLimits.rangeLimitMax },
   ]);
   return entries.map(parseEntry).find(({ redemption }) => redemption?.id === id)?.id ?? null;
 }
