@@ -85,6 +85,41 @@ describe("processes whose clocks differ as far as they may serve", () => {
   });
 });
 
+describe("an idempotency key at a process whose clock is behind", () => {
+  it("lets a request take effect once", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }));
+    const { store, clock } = world;
+    const options = { store, secret: testSecret, defaultSpaceId: ids.space, logger: silentLogger } as const;
+    const behind = await createPlatform({ ...options, clock: () => clock.now() - 30_000 });
+    t.after(async () => {
+      await behind.close();
+      await world.dispose();
+    });
+    const { organisation: organisationId } = ids;
+    const permissions = ["rewards:write"] as const;
+    const { key, secret } = await behind.apiKeys.create({ organisationId, name: "CRM", permissions });
+    const reward = { userId: "sam", type: "metric", currency: "points", amount: 5 };
+    const send = async (): Promise<Response> =>
+      await behind.fetch(
+        new Request("http://club.example/v1/api/audience/internal/rewards/bulk", {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            "x-api-key": key,
+            "x-api-secret": secret,
+            "x-platform-org-id": organisationId,
+            "idempotency-key": '"monday"',
+          },
+          body: JSON.stringify({ rewards: [reward] }),
+        }),
+      );
+    assert.equal((await send()).status, 200);
+    assert.equal((await send()).headers.get("idempotent-replayed"), "true");
+    const sam = { organisationId, spaceId: ids.space, userId: "sam", projectId: null };
+    assert.equal((await behind.loyalty.profile(sam)).metrics.points, 5);
+  });
+});
+
 describe("a purchase at a process whose clock is far behind", () => {
   it("has the same transaction when it is repeated", async t => {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));

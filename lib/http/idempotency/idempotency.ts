@@ -23,8 +23,8 @@ import type { Logger } from "../logger.ts";
 import { canonicalJson, type Timer } from "../requests/body.ts";
 import type { IdempotencySubject, Reply } from "../route.ts";
 
-/** Lifetime of a claim after its last renewal, in ms. */
-export const claimLeaseMs = 15_000;
+/** Lifetime of a claim after its last renewal, in ms: 15 s more than a clock that serves may be behind that of the store. */
+export const claimLeaseMs = 45_000;
 /** Interval between renewals while the request runs, in ms. */
 export const claimRenewalMs = 5_000;
 /** Lifetime of a stored reply, in ms: a day. */
@@ -167,7 +167,7 @@ class IdempotencyClaim {
 
   #renewLater(): void {
     this.#cancel = this.#options.timer(() => {
-      // A failed renewal is retried at the next interval; the lease lasts for three.
+      // A failed renewal is retried at the next interval; the lease lasts for at least three.
       this.#renewal = this.#write(this.#record()).catch(() => undefined);
       this.#renewLater();
     }, claimRenewalMs);
