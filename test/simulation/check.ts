@@ -101,7 +101,7 @@ async function transactionsOf(read: Reader, { userId }: UserModel): Promise<read
 
 /** After its time, nobody has energy any more, and points are as before. */
 export async function checkExpiry(world: World): Promise<void> {
-  for (const process of world.processes) process.workIntervalMs = energyMs / 2;
+  for (const process of world.processes) process.workIntervalMs = 0.7 * energyMs;
   await world.scheduler.sleep(2 * energyMs);
   for (const model of world.tenants) {
     for (const { userId, metrics } of (await searched(reader(world, model))).values()) {

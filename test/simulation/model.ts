@@ -48,13 +48,6 @@ export class UserModel {
   }
 }
 
-/** A session whose end is known. */
-export interface SessionModel {
-  readonly token: string;
-  /** True time, Unix ms, from which no process may accept it; infinite while it lives. */
-  deadFrom: number;
-}
-
 /** The state of a tenant as its clients know it. */
 export class TenantModel {
   readonly tenant: Tenant;
@@ -66,6 +59,8 @@ export class TenantModel {
   /** Codes that were handed out, with the redemption. */
   readonly given: Map<string, string> = new Map();
   readonly scarves: Set<string> = new Set();
+  /** Exports by their ids, with users who existed when they were requested. */
+  readonly exports: Map<string, readonly string[]> = new Map();
   /** Header fields of a back end that may do anything. */
   credentials: Readonly<Record<string, string>> = {};
 

@@ -105,6 +105,25 @@ export const plantedFaults: readonly PlantedFault[] = [
     replacement: "+ pending > max;",
   },
   {
+    name: "a refresh token is exchanged again and again",
+    file: "lib/identity/sessions/rules.ts",
+    text: 'return { writes: [], answer: { type: "refreshed", row, user } };',
+    replacement:
+      'return { writes: rowWrites({ ...row, counter: row.counter + 1 }), answer: { type: "refreshed", row: { ...row, counter: row.counter + 1 }, user } };',
+  },
+  {
+    name: "a revoked key is trusted for a minute",
+    file: "lib/auth/api_keys/api_keys.ts",
+    text: "const isFresh = cached !== undefined && now < cached.until;",
+    replacement: "const isFresh = cached !== undefined && now < cached.until + 60_000;",
+  },
+  {
+    name: "an idempotency key is not claimed",
+    file: "lib/http/idempotency/idempotency.ts",
+    text: "if (!(claimed instanceof IdempotencyClaim)) return claimed;",
+    replacement: "if (!(claimed instanceof IdempotencyClaim)) return await execute();",
+  },
+  {
     name: "removed users stay in the index",
     file: "lib/identity/removal/remove_user.ts",
     text: "  await users.remove(projectId, userId);",

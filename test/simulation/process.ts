@@ -22,13 +22,14 @@ export interface Deployment {
 /** An answer of a process; null where the connection broke. */
 export type Reply = { readonly status: number; readonly headers: Headers; readonly text: string } | null;
 
-const kernels = nativeExportKernels();
+/** Ciphers of exports that do not wait for a timer. */
+export const exportKernels = { ...nativeExportKernels(), nextTurn: () => Promise.resolve() };
 
 /** A process that can be started any number of times. */
 export class SimulatedProcess {
   readonly name: string;
   /** Ms between rounds of background work. */
-  workIntervalMs = 5_000;
+  workIntervalMs = 8_000;
   /** Ms by which its clock is ahead of the true time. */
   skewMs = 0;
   readonly #deployment: Deployment;
@@ -133,7 +134,7 @@ export class SimulatedProcess {
       logger: this.#logger(),
       defaultSpaceId: ids.space,
       control: createControl,
-      exports: { intervalMs: 0, openMax: 100, kernels: { ...kernels, nextTurn: () => Promise.resolve() } },
+      exports: { intervalMs: 0, openMax: 100, kernels: exportKernels },
       http: { requestId: () => `${this.name}-request-${requests++}` },
       rateLimits: "off",
       identity: { limits: "off" },

@@ -7,6 +7,9 @@ import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
 import { playFan } from "./actors/fans.ts";
+import { playMember } from "./actors/members.ts";
+import { checkExports, playOperator } from "./actors/operators.ts";
+import { playProducer } from "./actors/producers.ts";
 import { checkExpiry, checkTenant } from "./check.ts";
 import { send } from "./client.ts";
 import { type Leaks, takeGlobals } from "./globals.ts";
@@ -85,11 +88,13 @@ async function play(world: World): Promise<void> {
     const key = await first?.platform.apiKeys.create({ organisationId, name: "CRM", permissions });
     if (key === undefined) throw new Error("There is no process");
     model.credentials = { "x-api-key": key.key, "x-api-secret": key.secret };
-    for (let number = 0; number < 3; number++) clients.push(playFan(world, model, number));
+    for (let number = 0; number < 2; number++) clients.push(playFan(world, model, number));
     clients.push(playBackEnd(world, model, model.credentials));
+    clients.push(playMember(world, model, 1), playOperator(world, model));
+    clients.push(playProducer(world, model, await producerToken(world, model)));
   }
   const disturbance = world.disturb();
-  await scheduler.sleep(30_000 + scheduler.random.integer(30_000));
+  await scheduler.sleep(12_000 + scheduler.random.integer(18_000));
   world.isOpen = false;
   await Promise.all([...clients, disturbance]);
   scheduler.note("the weather clears");
@@ -97,8 +102,20 @@ async function play(world: World): Promise<void> {
   scheduler.note("all processes run");
   await settle(world);
   scheduler.note("all is settled");
-  for (const model of world.tenants) await checkTenant(world, model);
+  for (const model of world.tenants) {
+    await checkTenant(world, model);
+    await checkExports(world, model);
+  }
   await checkExpiry(world);
+}
+
+/** Returns an access token that may write in the tenant alone. */
+async function producerToken({ processes }: World, { tenant }: TenantModel): Promise<string> {
+  const [process] = processes;
+  if (process === undefined) throw new Error("There is no process");
+  const { authors } = process.platform;
+  const { id: userId } = await authors.findOrCreate(`editor@${tenant.mark}.example`, { operator: true });
+  return (await authors.createToken({ userId, name: "Editor" })).token;
 }
 
 /** Lets all background work end: queued actions first, then what comes back a minute after a removal. */
@@ -110,7 +127,7 @@ async function settle(world: World): Promise<void> {
   await drainQueue(world);
   for (const process of processes) {
     await process.stopWorker();
-    process.workIntervalMs = 1_000_000;
+    process.workIntervalMs = 2_000_000;
   }
   // The sweep finds users whose effects a dead process left undone an hour after their last change.
   await scheduler.sleep(8_000_000);

@@ -19,7 +19,11 @@ const happenings: readonly string[] = [
   ...["register", "act", "redeem scarf", "redeem drink", "read profile", "read board"].map(
     name => `op:${name}`,
   ),
-  ...["report in bulk", "reward in bulk", "rename", "search", "leave", "fill pool"].map(name => `op:${name}`),
+  ...["report in bulk", "reward in bulk", "rename", "search", "fill pool"].map(name => `op:${name}`),
+  ...["log in", "refresh", "log out", "create key", "use key", "revoke key", "export", "download"].map(
+    name => `op:${name}`,
+  ),
+  ...["create event", "add elements", "read event", "list elements"].map(name => `op:${name}`),
   "client:repeats 503",
   "client:no answer",
   "log:board_update_deferred",

@@ -1,0 +1,115 @@
+/** Producers create events and elements; states follow the clock, and lists hold what was acknowledged. */
+
+import { type Answer, type Ask, send } from "../client.ts";
+import type { TenantModel } from "../model.ts";
+import type { World } from "../world.ts";
+import { pick } from "./choice.ts";
+
+interface Show {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly startAt: number;
+  readonly elements: Set<string>;
+  /** True once a request about elements had to be repeated. */
+  isDoubtful: boolean;
+}
+
+const atomic = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
+const durationSeconds = 20;
+/** Clocks of processes that serve may be off so far, in seconds. */
+const skewSeconds = 31;
+
+/** A producer with an access token. */
+export async function playProducer(world: World, model: TenantModel, token: string): Promise<void> {
+  const { scheduler } = world;
+  const { tenant } = model;
+  const shows: Show[] = [];
+  const call = (name: string, path: string, more: Partial<Ask> = {}): Promise<Answer | null> =>
+    send(world, { name, tenant, token, path: `/api/v2${path}`, ...more });
+  for (let step = 1; world.isOpen; step++) {
+    await scheduler.sleep(scheduler.random.integer(8_000));
+    const id = `${tenant.mark}-show-${step}`;
+    const show = shows.length === 0 ? undefined : scheduler.random.pick(shows);
+    await pick(scheduler.random, [
+      [2, () => createShow(world, model, shows, call, id)],
+      [show === undefined ? 0 : 2, () => addElements(world, show as Show, call, id)],
+      [show === undefined ? 0 : 2, () => look(world, show as Show, call)],
+    ]);
+  }
+  for (const show of shows) await look(world, show, call);
+}
+
+type Call = (name: string, path: string, more?: Partial<Ask>) => Promise<Answer | null>;
+
+/** Creates an event, perhaps twice under one key: it is the same event. */
+async function createShow(world: World, { tenant }: TenantModel, shows: Show[], call: Call, id: string) {
+  const startAt = Math.floor(world.scheduler.now / 1_000) + 10;
+  const times = { start_mode: "clock", start_at: startAt, duration: durationSeconds, on_demand_duration: 0 };
+  const relationships = { project: { data: { type: "projects", id: tenant.projectId } } };
+  const body = { data: { type: "events", attributes: { name: id, ...times }, relationships } };
+  const lost = claimsLost(world);
+  const ids = new Set<string>();
+  let isDoubtful = false;
+  for (let time = 0; time < 2; time++) {
+    const answer = await call("create event", "/events", { body, headers: { "idempotency-key": `"${id}"` } });
+    isDoubtful ||= answer === null || answer.wasRepeated;
+    if (answer?.status === 201) ids.add(answer.json.data.id);
+    else if (answer !== null) world.fault(`an event was refused: ${answer.text}`);
+  }
+  // Where the first answer could not be stored, a repetition is a request of its own.
+  if (ids.size > 1 && !isDoubtful && lost === claimsLost(world))
+    world.fault(`one request created the events ${[...ids].join(" and ")}`);
+  for (const eventId of ids) shows.push({ id: eventId, startAt, elements: new Set(), isDoubtful: false });
+}
+
+/** Returns how often the answer to an idempotency key was not stored. */
+function claimsLost({ counters }: World): number {
+  return counters.get("log:idempotency_claim_lost") ?? 0;
+}
+
+/** Adds two elements in one request: both or none. */
+async function addElements(world: World, show: Show, call: Call, id: string): Promise<void> {
+  const relationships = { event: { data: { type: "events", id: show.id } } };
+  const operations = ["first", "second"].map(part => {
+    const attributes = { content_type: "poll", name: `${id} ${part}` };
+    return { op: "add", data: { type: "elements", attributes, relationships } };
+  });
+  const headers = { "content-type": atomic, accept: atomic, "idempotency-key": `"${id}"` };
+  const body = { "atomic:operations": operations };
+  const answer = await call("add elements", "/operations", { body, headers });
+  show.isDoubtful ||= answer === null || answer.wasRepeated;
+  if (answer === null) return;
+  if (answer.status !== 200) return world.fault(`elements were refused: ${answer.text}`);
+  for (const { data } of answer.json["atomic:results"]) show.elements.add(data.id);
+}
+
+/** An event has the state of the clock, and all elements that were acknowledged, in pairs. */
+async function look(world: World, show: Show, call: Call): Promise<void> {
+  const acknowledged = [...show.elements];
+  const asked = Math.floor(world.scheduler.now / 1_000);
+  const event = await call("read event", `/events/${show.id}`);
+  const answered = Math.floor(world.scheduler.now / 1_000);
+  if (event?.status === 200) {
+    const states = new Set<string>();
+    for (let now = asked - skewSeconds; now <= answered + skewSeconds; now++) states.add(stateAt(show, now));
+    const { state } = event.json.data.attributes;
+    if (!states.has(state)) world.fault(`event ${show.id} is ${state} and not ${[...states].join(" or ")}`);
+  }
+  const list = await call("list elements", `/events/${show.id}/elements?page[count]=100`);
+  if (list?.status !== 200) return;
+  const names: string[] = list.json.data.map(
+    ({ attributes }: { attributes: { name: string } }) => attributes.name,
+  );
+  const ids: string[] = list.json.data.map(({ id }: { id: string }) => id);
+  const missing = acknowledged.filter(id => !ids.includes(id));
+  if (missing.length > 0) world.fault(`event ${show.id} lacks the elements ${missing.join()}`);
+  if (new Set(names).size < names.length && !show.isDoubtful) {
+    world.fault(`elements were added twice: ${names.join()}`);
+  }
+  if (names.length % 2 > 0) world.fault(`half of a request took effect: ${names.join()}`);
+}
+
+function stateAt({ startAt }: Show, now: number): string {
+  if (now < startAt) return "future";
+  return now < startAt + durationSeconds ? "current" : "past";
+}
