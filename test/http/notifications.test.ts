@@ -21,14 +21,12 @@ describeOnStores("the notifications of a user", open => {
     }
   }
 
-  async function shown(world: TestPlatform, { token }: Fan): Promise<Record<string, unknown>[]> {
-    return (await world.call("/api/loyalty/notifications", { token })).json.data;
-  }
+  const shown = ({ client }: Fan) => client.loyalty.listLoyaltyNotifications();
 
   it("are shown while they are unread, oldest first, as the loyalty API has them", () =>
     withFan(async (world, fan) => {
       for (const outcome of ["exact", "right", "right"]) await fan.act("prediction", { outcome });
-      const [first, second, ...others] = await shown(world, fan);
+      const [first, second, ...others] = await shown(fan);
       assert.deepEqual([first?.title, second?.title, others.length], ["Exact!", "Oracle!", 0]);
       assert.deepEqual(Object.keys(first ?? {}).sort(), [
         "display",
@@ -47,10 +45,10 @@ describeOnStores("the notifications of a user", open => {
         projectId: ids.project,
       };
       const { inbox } = world.platform.loyalty;
-      await inbox.markRead(member, String(first?.id));
-      assert.deepEqual(await shown(world, fan), [second]);
+      await inbox.markRead(member, first?.id ?? "");
+      assert.deepEqual(await shown(fan), [second]);
       await inbox.markAllRead(member);
-      assert.deepEqual(await shown(world, fan), []);
+      assert.deepEqual(await shown(fan), []);
       assert.equal((await inbox.list(member)).items.length, 2);
     }));
 
@@ -58,9 +56,9 @@ describeOnStores("the notifications of a user", open => {
     withFan(async (world, fan) => {
       await fan.act("prediction", { outcome: "exact" });
       world.clock.advance(30 * minuteMs - 1);
-      assert.equal((await shown(world, fan)).length, 1);
+      assert.equal((await shown(fan)).length, 1);
       world.clock.advance(1);
-      assert.deepEqual(await shown(world, fan), []);
+      assert.deepEqual(await shown(fan), []);
     }));
 });
 

@@ -50,8 +50,7 @@ describeOnStores("a rule with an effect on another user", open => {
       for (const _ of [1, 2]) await report(world.platform, bob.userId, { referrerId: ann.userId }, "join");
       assert.equal((await bob.profile()).metrics.points, 5);
       assert.equal((await ann.profile()).metrics.points, 10);
-      const { json } = await world.call("/api/loyalty/history", { token: ann.token });
-      const [{ type, payload }, ...others] = json.data;
+      const [{ type, payload } = assert.fail(), ...others] = await ann.client.loyalty.listLoyaltyHistory();
       assert.deepEqual(others, []);
       assert.deepEqual(
         [type, payload.metadata, payload.reason],
@@ -72,14 +71,11 @@ describeOnStores("a rule with an effect on another user", open => {
       const named = [bob.userId, "nobody", "", "x".repeat(129), old.userId];
       for (const referrerId of named) await report(world.platform, bob.userId, { referrerId });
       await report(world.platform, bob.userId, {});
-      const { json } = await world.call("/api/loyalty/history", { token: bob.token });
-      const refused = json.data.filter(({ type }: { type: string }) => type === "rewardRefused");
+      const history = await bob.client.loyalty.listLoyaltyHistory();
+      const refused = history.filter(({ type }) => type === "rewardRefused");
       const unknown = "Cannot give the reward as the action names nobody who is known";
       assert.deepEqual(
-        refused.map(({ payload }: { payload: { reason: string; metadata: object } }) => [
-          payload.reason,
-          payload.metadata,
-        ]),
+        refused.map(({ payload }) => [payload.reason, payload.metadata]),
         [
           "Cannot give the reward as the action names its own user",
           unknown,

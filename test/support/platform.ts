@@ -1,7 +1,15 @@
 /** A platform with one organisation, space, project and event, and short ways to call it. */
 
+import assert from "node:assert/strict";
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
+import {
+  createFanClient,
+  type FanClient,
+  identity,
+  leaderboards,
+  loyalty as loyaltyArea,
+} from "../../lib/client/mod.ts";
 import { createControl } from "../../lib/control/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { ExternalIds } from "../../lib/identity/external_ids.ts";
@@ -252,8 +260,12 @@ export interface Answer {
   readonly json: any;
 }
 
+const fanAreas = { identity, leaderboards, loyalty: loyaltyArea };
+
 /** A signed-in user. */
 export interface Fan {
+  /** The user's app. */
+  readonly client: FanClient<typeof fanAreas>;
   readonly userId: string;
   readonly externalId: string;
   readonly token: string;
@@ -309,7 +321,7 @@ export async function openPlatform(
     clock,
     login,
     call,
-    fan: username => signIn(call, username),
+    fan: username => signIn(username, { platform, clock, call }),
     async dispose() {
       await platform.close();
       await store[Symbol.asyncDispose]();
@@ -317,17 +329,27 @@ export async function openPlatform(
   };
 }
 
-async function signIn(call: TestPlatform["call"], username: string): Promise<Fan> {
-  const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
-  const created = await call("/v1/user", { body: { ...selector, data: { username } } });
-  const record = created.json.data;
-  const issued = await call("/api/auth/token", {
-    body: { type: "sessionRecord", projectId: ids.project, record },
+async function signIn(
+  username: string,
+  { platform, clock, call }: Pick<TestPlatform, "platform" | "clock" | "call">,
+): Promise<Fan> {
+  const client = createFanClient({
+    url: "http://club.example",
+    projectId: ids.project,
+    organisationId: ids.organisation,
+    areas: fanAreas,
+    fetch: (address, init) => platform.fetch(new Request(address, init)),
+    clock: clock.now,
+    attemptsMax: 1,
   });
-  const token: string = issued.json.data.accessToken;
+  const { userId, externalId } =
+    (await client.session.register({ provider: "noLogin", username })) ?? assert.fail();
+  const { authorization = "" } = await client.session.headers("s");
+  const token = authorization.slice("Bearer ".length);
   return {
-    userId: record.userId,
-    externalId: record.externalId,
+    client,
+    userId,
+    externalId,
     token,
     act: (action, data = {}, actionId) =>
       call("/api/loyalty/action", {
