@@ -88,7 +88,7 @@ export function refusalOf(response: Pick<Response, "status" | "headers">, body: 
     status,
     fields: Array.isArray(data.fields) ? data.fields : faults.flatMap(fieldOf),
     requestId: headers.get("x-request-id"),
-    retryable: data.retryable === true || isRetryable(status, code),
+    retryable: isRetryable(status, code),
     details: { ...detailsOf(read), ...read.meta, ...detailsOf(data) },
     ...waitOf(headers),
   });

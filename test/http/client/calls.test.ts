@@ -156,6 +156,15 @@ describe("the typed client", () => {
     });
     const { metrics } = await fan.loyalty.getRewardsProfile();
     assert.equal((metrics.points ?? 0) - before, 6);
+    const project = { data: { type: "projects", id: ids.project } } as const;
+    const data = { type: "events", attributes: { name: "Lost" }, relationships: { project } } as const;
+    loseAnswers(1);
+    const { id: eventId } = await author.control.createEvent({ body: { data } });
+    const events = await author.control.listProjectEvents({ projectId: ids.project, "page[count]": 100 });
+    assert.equal(events.filter(({ attributes }) => attributes.name === "Lost").length, 1);
+    loseAnswers(1);
+    await author.control.removeEvent({ eventId });
+    assert.equal((await failureOf(author.control.removeEvent({ eventId }))).code, "not_found");
     network.requests.length = 0;
     loseAnswers(9);
     assert.equal((await failureOf(fan.loyalty.getRewardsProfile())).code, "network");
