@@ -26,16 +26,25 @@ process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
+/** Where a program starts, and as whom. */
+export interface Place {
+  readonly cwd?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
 /** Starts a program with a clean set of the product's own variables. */
 export function start(
   [file, ...args]: readonly [string, ...string[]],
   environment: Readonly<Record<string, string>> = {},
+  place: Place = {},
 ): Program {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("GRANDSTAND_"));
   const child = spawn(file, args, {
     // No client of a test needs time to move to another server.
     env: { ...Object.fromEntries(inherited), NO_COLOR: "1", GRANDSTAND_DRAIN: "0", ...environment },
     stdio: "pipe",
+    ...place,
   });
   running.add(child);
   let stdout = "";
