@@ -6,6 +6,7 @@
 
 import type { Metrics } from "../metrics/mod.ts";
 import type { Limiter } from "../storage/mod.ts";
+import type { Tracer } from "../tracing/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
 import { requestIds } from "./dispatch/exchange.ts";
@@ -55,6 +56,8 @@ export interface HandlerOptions {
   readonly metrics?: Metrics;
   /** Serves `metrics` at `GET /metrics`. @default false */
   readonly servesMetrics?: boolean;
+  /** Records spans of requests. @default nothing is traced */
+  readonly tracer?: Tracer;
   /** Longest time that a body may take to arrive, in ms. @default 10_000 */
   readonly bodyMsMax?: number;
   /** @default systemTimer */
@@ -137,6 +140,7 @@ function createDispatcher(areas: readonly Area[], options: HandlerOptions): Disp
     publicUrl,
     basePath,
     meters,
+    tracer: options.tracer ?? null,
     bodyMsMax: options.bodyMsMax ?? bodyMsMaxDefault,
     timer,
     inspect: options.inspect ?? null,

@@ -17,6 +17,8 @@ export interface WebhookMessage {
   readonly at: number;
   /** JSON. */
   readonly data: unknown;
+  /** Further header fields, in lower case. @default none */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Delivers webhooks. */

@@ -31,6 +31,7 @@ import type { Mailer } from "../outbound/mailer.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
+import type { Tracer } from "../tracing/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
 
 /** Default address of the platform. */
@@ -90,6 +91,8 @@ export interface PlatformOptions {
   readonly logger?: Logger;
   /** Measures the process: `createMetrics()` of `grandstand/metrics`. @default nothing is measured */
   readonly metrics?: PlatformMetrics;
+  /** Records spans and passes traces on: `await openTracer()` of `grandstand/tracing`. @default nothing is traced */
+  readonly tracer?: Tracer;
   /** Holds actions that back ends report until a worker applies them. @default they are applied before the answer */
   readonly queue?: Queue;
   /** Keeps exported files and assets; the same place for every process of a deployment. @default exports and uploads are refused */
@@ -213,6 +216,12 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   http: anObject,
   logger: withMethods("a logger with enabled() and log()", "enabled", "log"),
   metrics: withMethods('metrics, such as createMetrics() of "grandstand/metrics"', "ports", "feed"),
+  tracer: withMethods(
+    'a tracer, such as await openTracer() of "grandstand/tracing"',
+    "serve",
+    "call",
+    "traceId",
+  ),
   queue: withMethods('a queue, such as createMemoryQueue() of "grandstand/memory"', "push"),
   blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
   mailer: withMethods("a mailer with send()", "send"),

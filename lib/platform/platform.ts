@@ -29,6 +29,7 @@ import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./op
 import { createFailureLimit } from "./rate_limits.ts";
 import { Readiness } from "./readiness.ts";
 import { createServices, type Services } from "./services.ts";
+import { tracedPorts } from "./traced_ports.ts";
 import { type PlatformUsers, rebuildFromLoyalty } from "./users.ts";
 import { version } from "./version.ts";
 
@@ -140,7 +141,8 @@ export interface Platform {
  */
 export async function createPlatform(options: PlatformOptions): Promise<Platform> {
   const given = resolveOptions(options);
-  const resolved = given.metrics?.ports(given) ?? given;
+  const traced = given.tracer === undefined ? given : tracedPorts(given, given.tracer);
+  const resolved = given.metrics?.ports(traced) ?? traced;
   const { logger, metrics } = resolved;
   const authority = { issuer: await openStoredIssuer(resolved), keyRing: await openKeyRing(resolved) };
   const { keyRing, issuer } = authority;
@@ -255,6 +257,7 @@ function handlerOptions(
     ...(limiter === "off" ? {} : { limiter }),
     ...(localLimiter === undefined ? {} : { localLimiter }),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+    ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
     ready: () => readiness.check(),
     failureLimit: createFailureLimit(quotas, secret),
     idempotency: { store, clock },

@@ -2,6 +2,7 @@ import type { GeoFile } from "../../adapters/geo/mod.ts";
 import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
+import { openTracer } from "../../adapters/tracing/mod.ts";
 import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/control/mod.ts";
 import type { ExportOptions } from "../../lib/exports/mod.ts";
@@ -167,6 +168,7 @@ export async function platformOptions(
     exports: exportOptions(config),
     logger,
     http,
+    tracer: await openTracer(),
     ...(registry === null ? {} : { metrics: registry }),
     ...(config.publicUrl === undefined ? { localUrl: baseUrl } : { publicUrl: baseUrl }),
     passwordKernels: nativeKernels(),

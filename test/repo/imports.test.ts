@@ -23,6 +23,7 @@ const order = [
   "calendar",
   "text",
   "metrics",
+  "tracing",
   "storage",
   "expressions",
   "dialogue",
@@ -85,7 +86,7 @@ describe("imports", () => {
 
   it("of adapters/ reach lib/storage, lib/errors and the ports that they implement, and no other adapter", () => {
     const allowed = (from: string, to: string): boolean =>
-      /^lib\/(storage|outbound|errors|text)\//.test(to) ||
+      /^lib\/(storage|outbound|tracing|errors|text)\//.test(to) ||
       ["lib/location/geo_reader.ts", "lib/auth/passwords/kernels.ts", "lib/exports/file/kernels.ts"].includes(
         to,
       ) ||

@@ -1,5 +1,6 @@
 import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import type { ServerSpan, Tracer } from "../../tracing/mod.ts";
 import { failureReply, logFailure } from "../errors/failure.ts";
 import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
@@ -24,6 +25,8 @@ export interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
   readonly basePath: string;
   /** Null: nothing is measured. */
   readonly meters: Meters | null;
+  /** Null: nothing is traced. */
+  readonly tracer: Tracer | null;
   /** Receives each reply of a route; null outside tests. */
   readonly inspect: ((reply: Reply, route: AnyRoute) => void) | null;
 }
@@ -74,7 +77,18 @@ export class Dispatcher {
    *
    * @param otherMethods Methods that the path has beside those of the routes, for `Allow`.
    */
-  async handle(request: Request, info: ClientInfo, otherMethods: readonly string[] = []): Promise<Response> {
+  handle(request: Request, info: ClientInfo, otherMethods: readonly string[] = []): Promise<Response> {
+    const { tracer } = this.#options;
+    if (tracer === null) return this.#answer(request, info, otherMethods, null);
+    return tracer.serve(request.headers, span => this.#answer(request, info, otherMethods, span));
+  }
+
+  async #answer(
+    request: Request,
+    info: ClientInfo,
+    otherMethods: readonly string[],
+    span: ServerSpan | null,
+  ): Promise<Response> {
     const { clock, logger, meters } = this.#options;
     meters?.active.add(1);
     try {
@@ -104,7 +118,9 @@ export class Dispatcher {
         if (hot === undefined) this.#remember(text, endpoint, exchange);
       }
       const response = this.#close(reply, isFailure, endpoint, exchange);
-      if (isObserved) this.#observe(response.status, clock() - startedAt, endpoint, exchange);
+      const { status } = response;
+      span?.finish({ method: endpoint?.method ?? "_OTHER", route: endpoint?.path ?? null, status });
+      if (isObserved) this.#observe(status, clock() - startedAt, endpoint, exchange);
       return response;
     } catch {
       // An injected part broke its promise not to throw, the logger perhaps.

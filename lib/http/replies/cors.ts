@@ -25,6 +25,8 @@ export const corsRequestHeaders: readonly string[] = [
   "if-match",
   "if-none-match",
   "last-event-id",
+  "traceparent",
+  "tracestate",
   "x-platform-org-id",
   "x-request-id",
 ];

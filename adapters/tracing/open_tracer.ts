@@ -1,0 +1,24 @@
+import type { Tracer } from "../../lib/tracing/mod.ts";
+import { createPassingTracer } from "./passing_tracer.ts";
+import { RequestScope } from "./request_scope.ts";
+import { createSpanTracer } from "./span_tracer.ts";
+
+/** Options of {@linkcode openTracer}. */
+export interface TracerOptions {
+  /** Milliseconds from any origin. @default performance.now */
+  readonly clock?: () => number;
+}
+
+/**
+ * Opens the tracer of a process. It records spans through `@opentelemetry/api` where that is installed and an SDK is registered; else it
+ * passes the trace of a request on, unchanged.
+ */
+export async function openTracer({ clock = () => performance.now() }: TracerOptions = {}): Promise<Tracer> {
+  const api = await import("@opentelemetry/api").catch((error: unknown) => {
+    if (String(error).includes("@opentelemetry/api")) return null;
+    throw error;
+  });
+  return api === null
+    ? createPassingTracer(new RequestScope(clock))
+    : createSpanTracer(api, new RequestScope(clock));
+}
