@@ -124,19 +124,26 @@ export class ShardConsumer {
     const { queue, topic, worker, logger } = this.#options;
     const lease = { consumer: worker, limit: room, leaseMs: storageLimits.leaseMsMax };
     try {
-      if (!this.#mustRelease) return await queue.take(topic, lease);
+      if (!this.#mustRelease) return await this.#handOn(await queue.take(topic, lease));
       await queue.release(topic);
       // Messages in the window are redelivered too, before those of other workers.
       const limit = Math.min(room + this.#taken.size, storageLimits.queueBatchMax);
       const deliveries = await queue.take(topic, { ...lease, limit });
       this.#mustRelease = false;
-      return deliveries;
+      return await this.#handOn(deliveries);
     } catch (error) {
       // A lost answer may have delivered messages.
       this.#mustRelease = true;
       logger.log("warn", "actions_not_taken", { topic, error: String(error) });
       return [];
     }
+  }
+
+  /** Returns the messages that were taken, or gives them to the next worker where the shard was lost while the queue answered. */
+  async #handOn(deliveries: readonly QueueMessage[]): Promise<readonly QueueMessage[]> {
+    if (!this.#isLost || deliveries.length === 0) return deliveries;
+    await this.#options.queue.release(this.#options.topic);
+    return [];
   }
 
   /** Queues a message behind the others of its user; returns false for one that is in the window already. */

@@ -88,6 +88,41 @@ describe("the consumer of a shard", () => {
     assert.equal(await queue.depth("t"), 0, "acknowledged");
   });
 
+  it("hands on what it takes after it lost the shard", async () => {
+    const clock = createTestClock();
+    await using queue = createMemoryQueue({ clock: clock.now });
+    const { timer, advance } = createManualTimer();
+    let arrive = (): void => {};
+    const delayed = new Promise<void>(resolve => {
+      arrive = resolve;
+    });
+    const consumer = new ShardConsumer({
+      queue: {
+        ...{ push: queue.push, ack: queue.ack, depth: queue.depth, oldest: queue.oldest },
+        release: topic => queue.release(topic),
+        take: async (topic, lease) => {
+          await delayed;
+          return await queue.take(topic, lease);
+        },
+        [Symbol.asyncDispose]: async () => {},
+      },
+      topic: "t",
+      worker: "w",
+      process: async ({ length }) => length,
+      canProceed: async isLost => !isLost(),
+      timer,
+      logger: silentLogger,
+    });
+    await settle();
+    await queue.push("t", [body(1)]);
+    consumer.abandon();
+    arrive();
+    await advance(250);
+    await consumer.done;
+    const taken = await queue.take("t", { consumer: "next", limit: 10, leaseMs: 1_000 });
+    assert.equal(taken.length, 1);
+  });
+
   it("polls an idle shard ever more rarely, up to every 250 ms", async () => {
     const clock = createTestClock();
     await using queue = createMemoryQueue({ clock: clock.now });
