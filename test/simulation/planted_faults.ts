@@ -123,12 +123,6 @@ export const plantedFaults: readonly PlantedFault[] = [
     text: "if (!(claimed instanceof IdempotencyClaim)) return claimed;",
     replacement: "if (!(claimed instanceof IdempotencyClaim)) return await execute();",
   },
-  {
-    name: "removed users stay in the index",
-    file: "lib/identity/removal/remove_user.ts",
-    text: "  await users.remove(projectId, userId);",
-    replacement: '  if (userId === "") await users.remove(projectId, userId);',
-  },
 ];
 
 /** Plants a fault in a bundle and returns the first simulation that finds it; null where none does. */
