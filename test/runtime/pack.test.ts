@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -16,6 +17,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Program, start } from "./processes.ts";
+import { runtimes } from "./runtimes.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "grandstand-pack-"));
@@ -54,6 +56,18 @@ function install(): string | false {
   return false;
 }
 
+/** The path of a module that `npm ci --prefix test/runtime` installs. */
+function tool(module: string): string {
+  return join(root, "test/runtime/node_modules", module);
+}
+
+function toolMissing(module: string): string | false {
+  const isRequired = process.env.GRANDSTAND_REQUIRE_RUNTIMES === "1";
+  return (
+    !isRequired && !existsSync(tool(module)) && `${module} is not installed: npm ci --prefix test/runtime`
+  );
+}
+
 function node(...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
   assert.equal(status, 0, stdout + stderr);
@@ -75,6 +89,40 @@ describe("the packed package", { skip: install() }, () => {
     const script = entries.map(entry => `await import("${entry}")`).join("\n");
     writeFileSync(join(folder, "imports.js"), script);
     node("imports.js");
+  });
+
+  for (const { name, command, skip } of runtimes.filter(({ name }) => /^(Node 24|Bun|Deno)/.test(name))) {
+    it(`offers every entry on ${name.replace(/,.*/, "")}`, { skip }, () => {
+      const [file, ...args] = command;
+      const script = join(folder, "imports.js");
+      const { status, stdout, stderr } = spawnSync(file, [...args, script], {
+        cwd: folder,
+        encoding: "utf8",
+      });
+      assert.equal(status, 0, stdout + stderr);
+    });
+  }
+
+  it("is laid out as publint demands", { skip: toolMissing("publint/src/index-node.js") }, async () => {
+    const { publint } = await import(tool("publint/src/index-node.js"));
+    const pkgDir = join(folder, "node_modules/grandstand");
+    const { messages } = await publint({ pkgDir, level: "suggestion", strict: true, pack: false });
+    assert.deepEqual(messages, []);
+  });
+
+  const wrongTypes = "@arethetypeswrong/core/dist/index.js";
+  it("has types that every resolution of modules finds", { skip: toolMissing(wrongTypes) }, async () => {
+    const { checkPackage, createPackageFromTarballData } = await import(tool(wrongTypes));
+    const tarball = readdirSync(folder).find(file => file.endsWith(".tgz")) ?? "";
+    const { problems } = await checkPackage(
+      createPackageFromTarballData(readFileSync(join(folder, tarball))),
+    );
+    const kinds = problems.map(
+      (each: { readonly kind: string; readonly resolutionKind?: string }) =>
+        `${each.kind} ${each.resolutionKind}`,
+    );
+    // The package is for modules alone: Node before the map of exports finds nothing, and require() loads a module.
+    assert.deepEqual([...new Set(kinds)].toSorted(), ["CJSResolvesToESM node16-cjs", "NoResolution node10"]);
   });
 
   it("keeps Node out of what its standards-only entries load", () => {

@@ -1,0 +1,97 @@
+/** What each entry of the package costs those who bundle it alone. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { builtPackage } from "./runtimes.ts";
+
+/** Most bytes of each entry with all that it imports but optional packages, minified and compressed by gzip -9. */
+const budgets: Readonly<Record<string, number>> = {
+  ".": 318_000,
+  "./http": 30_000,
+  "./auth": 35_000,
+  "./storage": 8_000,
+  "./directory": 20_900,
+  "./identity": 92_000,
+  "./location": 8_400,
+  "./leaderboards": 37_000,
+  "./dialogue": 10_900,
+  "./control": 91_000,
+  "./client": 9_600,
+  "./studio": 34_000,
+  "./audience": 95_000,
+  "./loyalty": 106_000,
+  "./exports": 36_000,
+  "./export-file": 9_900,
+  "./memory": 15_600,
+  "./file": 17_600,
+  "./redis": 21_900,
+  "./s3": 6_700,
+  "./geo": 6_400,
+  "./mail": 3_300,
+  "./outbound": 2_600,
+  "./webhook": 2_400,
+  "./native": 900,
+  "./conformance": 25_000,
+  "./metrics": 9_100,
+  "./tracing": 1_500,
+  "./workflow": 37_000,
+  "./workflow/conformance": 14_700,
+  "./workflow/examples": 40_000,
+  "./workflow/testing": 390_000,
+  "./testing": 394_000,
+  "./node": 9_100,
+  "./bun": 2_400,
+  "./deno": 2_400,
+};
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+};
+
+/** Bundles every entry on its own. Returns bytes by the name of the entry. */
+async function sizes(): Promise<Readonly<Record<string, number>>> {
+  const dist = builtPackage();
+  const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
+    typeof entry === "string" ? [] : [[name, entry.default.replace("./dist/", "")] as const],
+  );
+  const { outputFiles } = await build({
+    entryPoints: entries.map(([, file]) => `${dist}/${file}`),
+    outbase: dist,
+    outdir: "/out",
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    external: ["node:*", ...Object.keys(manifest.peerDependencies)],
+    legalComments: "none",
+    write: false,
+    logLevel: "error",
+  });
+  const bytes = new Map(
+    outputFiles.map(({ path, contents }) => [
+      relative("/out", path),
+      gzipSync(contents, { level: 9 }).length,
+    ]),
+  );
+  return Object.fromEntries(entries.map(([name, file]) => [name, bytes.get(file) ?? 0]));
+}
+
+describe("the entries of the package", () => {
+  it("stay in their budgets of bytes, which leave a tenth at most", async () => {
+    const found = await sizes();
+    assert.deepEqual(Object.keys(found).toSorted(), Object.keys(budgets).toSorted());
+    const outside = Object.entries(found).filter(([name, bytes]) => {
+      const budget = budgets[name] ?? 0;
+      return bytes > budget || bytes < budget * 0.8;
+    });
+    assert.deepEqual(outside, []);
+  });
+});
