@@ -11,6 +11,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { buildDocs } from "./services/docs.ts";
 import { buildPage } from "./services/studio.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -40,6 +41,15 @@ const studioPage: Plugin = {
     })),
 };
 
+/** Puts the built guides in the place of the module that stands for them. */
+const docsGuides: Plugin = {
+  name: "docs_guides",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /lib\/docs\/guides\.ts$/ }, async () => ({
+      contents: `export const docsContent = ${JSON.stringify(await buildDocs())};`,
+    })),
+};
+
 /** Bundles every entry into a folder, which must have the dependencies above it. */
 export async function bundle(folder: string): Promise<void> {
   await build({
@@ -54,7 +64,7 @@ export async function bundle(folder: string): Promise<void> {
     target: "node20.19",
     packages: "external",
     chunkNames: "chunks/[name]-[hash]",
-    plugins: [studioPage],
+    plugins: [studioPage, docsGuides],
     logLevel: "warning",
   });
 }

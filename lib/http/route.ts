@@ -290,6 +290,8 @@ export interface RouteHead<
   readonly idempotent?: Idempotent<A>;
   /** `public` answers may be cached by anyone and may carry their own Cache-Control. @default "no-store" */
   readonly cache?: "no-store" | "public";
+  /** Routes that an embedder adds to the router win over this one. @default false */
+  readonly isFallback?: boolean;
 }
 
 /** One endpoint, whose handler returns what the schemas of its responses say. */

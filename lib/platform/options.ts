@@ -15,6 +15,7 @@ import {
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
 import type { createControl } from "../control/mod.ts";
+import type { CreateDocs } from "../docs/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
 import {
   type Area,
@@ -76,6 +77,8 @@ export interface PlatformOptions {
   readonly control?: typeof createControl;
   /** The page for producers, who need `control`: `createStudio()` of `grandstand/studio`. @default there is none */
   readonly studio?: Area;
+  /** The documentation at `/docs`: `createDocs()` of `grandstand/docs`. @default there is none */
+  readonly docs?: CreateDocs;
   /** Sign-up, login and passwords. @default {} */
   readonly identity?: IdentityOptions;
   /** Schedule and lifetime of exports. @default {} */
@@ -210,6 +213,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   rateLimits: { text: 'an object or "off"', isMet: value => value === "off" || anObject.isMet(value) },
   control: { text: 'createControl of "grandstand/control"', isMet: aFunction.isMet },
   studio: { text: 'createStudio() of "grandstand/studio"', isMet: anObject.isMet },
+  docs: { text: 'createDocs() of "grandstand/docs"', isMet: aFunction.isMet },
   identity: anObject,
   exports: anObject,
   areas: { text: "an array of areas", isMet: Array.isArray },

@@ -28,6 +28,7 @@ import type { PlatformMetrics } from "./metrics/mod.ts";
 import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { createFailureLimit } from "./rate_limits.ts";
 import { Readiness } from "./readiness.ts";
+import { rootArea } from "./root.ts";
 import { createServices, type Services } from "./services.ts";
 import { tracedPorts } from "./traced_ports.ts";
 import { type PlatformUsers, rebuildFromLoyalty } from "./users.ts";
@@ -151,7 +152,13 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const areas = createAreas(services);
   const readiness = new Readiness({ ...resolved, issuer, hasWorker: services.actions.hasWorker });
   const http = handlerOptions(resolved, services, readiness);
-  const router = createRouter([...Object.values(areas), ...(options.areas ?? [])], http);
+  // Asked for once the router is there.
+  const document = async () =>
+    await (await router.fetch(new Request(`${resolved.publicUrl}/openapi.json`))).json();
+  const docs = options.docs === undefined ? [] : [options.docs(document)];
+  const all = [...Object.values(areas), ...docs, ...(options.areas ?? [])];
+  const { title = "Grandstand" } = options.http ?? {};
+  const router = createRouter([...all, rootArea({ ...resolved, title, version, areas: all })], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, idleUsers, actions } = services;
   async function idle(): Promise<void> {
     const { background, audit, scoreFeed, actionCounts } = services;

@@ -23,6 +23,7 @@ import { type Config, drainSecondsDefault } from "../config.ts";
 import { type Server, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 import { demoSecret, reportDemo, requireWritable } from "../services/demo.ts";
+import { openDocs } from "../services/docs.ts";
 import { type MailService, openMail, outboxArea } from "../services/mail.ts";
 import { openMetrics, serveMetrics } from "../services/metrics.ts";
 import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
@@ -174,6 +175,7 @@ export async function platformOptions(
     passwordKernels: nativeKernels(),
     control: createControl,
     studio: openStudio(),
+    docs: openDocs(),
     webhooks: createWebhookSender({
       networks: config.webhookNetworks ?? (ids === null ? [] : loopbackNetworks),
     }),

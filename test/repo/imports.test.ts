@@ -46,6 +46,7 @@ const order = [
   "control",
   "client",
   "studio",
+  "docs",
   "platform",
   "testing",
   "cli",

@@ -66,10 +66,11 @@ export class Dispatcher {
     this.#familyOf = familyFinder(endpoints, options.basePath);
   }
 
-  /** Returns true where a route has this method and path. */
+  /** Returns true where a route has this method and path, and does not give way to those of an embedder. */
   hasRoute(request: Request, info: ClientInfo): boolean {
     const { path } = splitUrl(info.target ?? request.url);
-    return this.#index.find(request.method, path).endpoint !== null;
+    const { endpoint } = this.#index.find(request.method, path);
+    return endpoint !== null && endpoint.route.isFallback !== true;
   }
 
   /**

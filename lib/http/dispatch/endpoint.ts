@@ -90,7 +90,7 @@ function entriesOf(schema: GenericSchema): Readonly<Record<string, unknown>> | n
 
 function prepare(area: Area, route: AnyRoute, basePath: string): Endpoint {
   const { method, auth, body, rateLimit } = route;
-  const path = basePath + route.path;
+  const path = route.path === "/" && basePath !== "" ? basePath : basePath + route.path;
   return {
     method,
     path,

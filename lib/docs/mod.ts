@@ -1,0 +1,230 @@
+/**
+ * The documentation: the reference of the API and the guides, served by the platform itself without requests to elsewhere.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError } from "../errors/mod.ts";
+import { type Area, open, route, text } from "../http/mod.ts";
+import { type DocsContent, docsContent } from "./guides.ts";
+import { Html, html, pageText } from "./html.ts";
+import { areaReference, type Operation, operationsOf } from "./reference.ts";
+import type { Json } from "./schema_table.ts";
+
+export type { DocsContent, DocsFile, Guide } from "./guides.ts";
+
+/** Options of {@linkcode createDocs}. */
+export interface DocsOptions {
+  /** Returns the guides and files, on the first request. @default those of the package */
+  readonly content?: () => Promise<DocsContent>;
+}
+
+/** Makes the area for a platform, whose OpenAPI document it gets. */
+export type CreateDocs = (document: () => Promise<Json>) => Area;
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+const common = { "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer" };
+const pageFields = {
+  ...common,
+  "cache-control": "public, max-age=300",
+  "content-security-policy": policy,
+  "content-type": "text/html; charset=utf-8",
+};
+const fileFields = { ...common, "cache-control": "public, max-age=31536000, immutable" };
+const definition = {
+  method: "GET",
+  auth: open,
+  cache: "public",
+  responses: { 200: { description: "The page or file" } },
+  errors: ["not_found"],
+} as const;
+
+/** Creates the documentation, as the option `docs` of a platform. */
+export function createDocs({ content = packagedContent }: DocsOptions = {}): CreateDocs {
+  return document => {
+    const library = new Library(content, document);
+    return { name: "docs", family: "problem", routes: routesOf(library) };
+  };
+}
+
+function routesOf(library: Library): Area["routes"] {
+  const named = (what: string) => v.pipe(v.string(), v.description(`Name of the ${what}`));
+  return [
+    route({
+      ...definition,
+      path: "/docs",
+      operation: "getDocs",
+      summary: "Open the documentation",
+      description: "Lists the guides and the areas of the API, in HTML.",
+      handle: async () => text(200, await library.index(), pageFields),
+    }),
+    route({
+      ...definition,
+      path: "/docs/guides/:guide",
+      operation: "getGuide",
+      summary: "Read a guide",
+      params: v.object({ guide: named("guide") }),
+      handle: async ({ params }) => text(200, await library.guide(params.guide), pageFields),
+    }),
+    route({
+      ...definition,
+      path: "/docs/api/:area",
+      operation: "getApiReference",
+      summary: "Read the reference of an area of the API",
+      params: v.object({ area: named("area") }),
+      handle: async ({ params }) => text(200, await library.reference(params.area), pageFields),
+    }),
+    route({
+      ...definition,
+      path: "/docs/search",
+      operation: "getDocsIndex",
+      summary: "Get the index of the search",
+      description: "Titles, addresses and texts of sections and operations, for the script of the pages.",
+      handle: async () => {
+        const fields = {
+          ...common,
+          "cache-control": "public, max-age=300",
+          "content-type": "application/json",
+        };
+        return text(200, JSON.stringify(await library.searchIndex()), fields);
+      },
+    }),
+    route({
+      ...definition,
+      path: "/docs/files/:file",
+      operation: "getDocsFile",
+      summary: "Get a script or style of the documentation",
+      description: "Its name has a digest, so that it never changes.",
+      params: v.object({ file: named("file") }),
+      handle: async ({ params }) => {
+        const { mediaType, text: body } = await library.file(params.file);
+        return text(200, body, { ...fileFields, "content-type": `${mediaType}; charset=utf-8` });
+      },
+    }),
+  ];
+}
+
+interface Entry {
+  readonly title: string;
+  readonly place: string;
+  /** Relative to the folder of the documentation. */
+  readonly href: string;
+  readonly text: string;
+}
+
+/** The pages, each made on the first request for it. */
+class Library {
+  readonly #load: () => Promise<DocsContent>;
+  readonly #document: () => Promise<Json>;
+  readonly #pages = new Map<string, string>();
+  #content: Promise<DocsContent> | null = null;
+  #described: Promise<{ readonly document: Json; readonly operations: readonly Operation[] }> | null = null;
+
+  constructor(load: () => Promise<DocsContent>, document: () => Promise<Json>) {
+    this.#load = load;
+    this.#document = document;
+  }
+
+  async index(): Promise<string> {
+    const { guides } = await this.#contents();
+    const { operations } = await this.#api();
+    const content = html`<h1>Documentation</h1>
+<h2>Guides</h2><ul>${guides.map(({ name, title }) => html`<li><a href="docs/guides/${name}">${title}</a></li>`)}</ul>
+<h2>API</h2><ul>${areasOf(operations).map(area => html`<li><a href="docs/api/${area}">${area}</a></li>`)}</ul>
+<p>Programs read <a href="openapi.json">openapi.json</a>.</p>`;
+    return await this.#page("Documentation", "docs/", content);
+  }
+
+  async guide(name: string): Promise<string> {
+    const { guides } = await this.#contents();
+    const guide = guides.find(each => each.name === name);
+    if (guide === undefined)
+      throw new AppError("not_found", "Cannot find the guide: there is none of this name");
+    return await this.#page(guide.title, "../", new Html(guide.content));
+  }
+
+  async reference(area: string): Promise<string> {
+    const { document, operations } = await this.#api();
+    if (!areasOf(operations).includes(area)) {
+      throw new AppError("not_found", "Cannot find the reference: the API has no area of this name");
+    }
+    return await this.#page(`API: ${area}`, "../", areaReference(area, operations, document));
+  }
+
+  async file(name: string): Promise<DocsContent["script"]> {
+    const { script, style } = await this.#contents();
+    const found = [script, style].find(file => file.name === name);
+    if (found === undefined)
+      throw new AppError("not_found", "Cannot find the file: there is none of this name");
+    return found;
+  }
+
+  async searchIndex(): Promise<readonly Entry[]> {
+    const { guides } = await this.#contents();
+    const { operations } = await this.#api();
+    return [
+      ...operations.map(({ id, area, method, path, summary }) => {
+        return {
+          title: summary,
+          place: `API: ${area}`,
+          href: `api/${area}#${id}`,
+          text: `${method} ${path} ${id}`,
+        };
+      }),
+      ...guides.flatMap(({ name, title: place, sections }) =>
+        sections.map(({ id, title, text: words }) => ({
+          title,
+          place,
+          href: `guides/${name}#${id}`,
+          text: words,
+        })),
+      ),
+    ];
+  }
+
+  async #page(title: string, up: string, content: Html): Promise<string> {
+    const key = `${up}${title}`;
+    const known = this.#pages.get(key);
+    if (known !== undefined) return known;
+    const { script, style } = await this.#contents();
+    const page = { title, up, content, navigation: await this.#navigation(up) };
+    const made = pageText({ ...page, script: script.name, style: style.name });
+    this.#pages.set(key, made);
+    return made;
+  }
+
+  async #navigation(up: string): Promise<Html> {
+    const { guides } = await this.#contents();
+    const { operations } = await this.#api();
+    return html`<h2>Guides</h2><ul>${guides.map(({ name, title }) => html`<li><a href="${up}guides/${name}">${title}</a></li>`)}</ul>
+<h2>API</h2><ul>${areasOf(operations).map(area => html`<li><a href="${up}api/${area}">${area}</a></li>`)}</ul>`;
+  }
+
+  async #contents(): Promise<DocsContent> {
+    this.#content ??= this.#load();
+    this.#content.catch(() => {
+      this.#content = null;
+    });
+    return await this.#content;
+  }
+
+  async #api(): Promise<{ readonly document: Json; readonly operations: readonly Operation[] }> {
+    this.#described ??= this.#document().then(document => ({ document, operations: operationsOf(document) }));
+    this.#described.catch(() => {
+      this.#described = null;
+    });
+    return await this.#described;
+  }
+}
+
+function areasOf(operations: readonly Operation[]): readonly string[] {
+  return [...new Set(operations.map(({ area }) => area))];
+}
+
+async function packagedContent(): Promise<DocsContent> {
+  if (docsContent !== null) return docsContent;
+  throw new AppError("not_found", "Cannot show the documentation: its guides are not built");
+}

@@ -1,0 +1,92 @@
+/**
+ * The root of a platform: links for people in HTML, and for programs in JSON.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { description, object, pipe, record, string } from "valibot";
+import { type Area, json, named, open, route, text } from "../http/mod.ts";
+
+/** Facts of the root. */
+export interface RootOptions {
+  readonly title: string;
+  readonly version: string;
+  /** The areas beside which the root is served. */
+  readonly areas: readonly Area[];
+  readonly basePath: string;
+}
+
+const RootSchema = named(
+  "Root",
+  object({
+    name: string(),
+    version: string(),
+    links: pipe(record(string(), string()), description("Paths by what they lead to")),
+  }),
+);
+
+/** Places that the root links to where they are served, with their labels. */
+const places = {
+  documentation: ["/docs", "Documentation", "The API and the guides"],
+  studio: ["/studio", "Studio", "Run workflows and watch shows"],
+  openapi: ["/openapi.json", "OpenAPI document", "Every operation, for programs"],
+  health: ["/healthz", "Health", "The process answers"],
+  readiness: ["/readyz", "Readiness", "Requests can be served"],
+} as const;
+
+const style =
+  ":root{color-scheme:light dark;font:1rem/1.6 Inter,system-ui,sans-serif}body{max-width:34rem;margin:12vh auto;padding:0 1.25rem}" +
+  "h1{letter-spacing:-.02em;margin:0}ul{padding:0;list-style:none}li{margin:.5rem 0}a{display:block;padding:.875rem 1.125rem;" +
+  "border:1px solid light-dark(#dcdfe5,#2b323d);border-radius:12px;color:inherit;text-decoration:none}" +
+  "a:hover,a:focus-visible{border-color:light-dark(#3b4fd8,#9fb0ff)}strong{display:block}span,p{color:light-dark(#596270,#9ea8b7)}";
+
+/** Paths that every handler serves. */
+const systemPaths: readonly string[] = ["/openapi.json", "/healthz", "/readyz"];
+
+/** Creates the area of the root; it has no route where another area has one of this path. */
+export function rootArea({ title, version, areas, basePath }: RootOptions): Area {
+  const paths = [...areas.flatMap(area => area.routes.map(({ path }) => path)), ...systemPaths];
+  const shown = Object.entries(places).filter(([, [path]]) => paths.includes(path));
+  const links = Object.fromEntries(shown.map(([name, [path]]) => [name, basePath + path]));
+  const digest = btoa(String.fromCharCode(...sha256(utf8ToBytes(style))));
+  const fields = { "cache-control": "public, max-age=300", vary: "Accept" };
+  const pageFields = {
+    ...fields,
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": `default-src 'none'; img-src data:; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  };
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title><link rel="icon" href="data:,"><style>${style}</style><h1>${escaped(title)}</h1><p>Version ${escaped(version)}</p>
+<ul>${shown.map(([, [path, label, hint]]) => `<li><a href="${escaped(basePath + path)}"><strong>${label}</strong><span>${hint}</span></a>`).join("")}</ul></html>\n`;
+  const root = route({
+    method: "GET",
+    path: "/",
+    operation: "getRoot",
+    summary: "See what is here",
+    description: "Links to documentation, studio and health: in HTML for browsers, else in JSON.",
+    auth: open,
+    isFallback: true,
+    cache: "public",
+    responses: { 200: { description: "The links", schema: RootSchema } },
+    handle: ({ request }) =>
+      prefersHtml(request)
+        ? (text(200, page, pageFields) as never)
+        : { ...json(200, { name: title, version, links }), headers: fields },
+  });
+  return { name: "root", family: "problem", routes: paths.includes("/") ? [] : [root] };
+}
+
+/** Returns true for browsers, which ask for HTML before anything else. */
+function prefersHtml(request: Request): boolean {
+  const accepted = (request.headers.get("accept") ?? "").toLowerCase().split(",");
+  const types = accepted.map(part => part.split(";", 1)[0]?.trim());
+  return (
+    types.includes("text/html") && !types.slice(0, types.indexOf("text/html")).includes("application/json")
+  );
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,174 @@
+/**
+ * The contents of the documentation, built from the guides beside the code.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { docsContent } from "../../lib/docs/guides.ts";
+import {
+  type CreateDocs,
+  createDocs,
+  type DocsContent,
+  type DocsFile,
+  type Guide,
+} from "../../lib/docs/mod.ts";
+import { AppError } from "../../lib/errors/mod.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The guides in their order: the name in the address, and the file. */
+const guideFiles: Readonly<Record<string, string>> = {
+  start: "README.md",
+  identity: "lib/identity/README.md",
+  loyalty: "lib/loyalty/README.md",
+  leaderboards: "lib/leaderboards/README.md",
+  audience: "lib/audience/README.md",
+  exports: "lib/exports/README.md",
+  location: "lib/location/README.md",
+  feeds: "lib/feeds/README.md",
+  directory: "lib/directory/README.md",
+  control: "lib/control/README.md",
+  workflow: "lib/workflow/README.md",
+  dialogue: "lib/dialogue/README.md",
+  studio: "lib/studio/README.md",
+  client: "lib/client/README.md",
+  testing: "lib/testing/README.md",
+  cli: "lib/cli/README.md",
+  producers: "lib/cli/PRODUCERS.md",
+  pipelines: "lib/cli/PIPELINES.md",
+  commands: "lib/cli/REFERENCE.md",
+  run: "runtime/README.md",
+  auth: "lib/auth/README.md",
+  http: "lib/http/README.md",
+  platform: "lib/platform/README.md",
+  docs: "lib/docs/README.md",
+  storage: "lib/storage/README.md",
+  expressions: "lib/expressions/README.md",
+  memory: "adapters/memory/README.md",
+  redis: "adapters/redis/README.md",
+  security: ".github/SECURITY.md",
+  changelog: ".github/CHANGELOG.md",
+};
+
+/** Opens the documentation. In a clone the first request builds its guides from source. */
+export function openDocs(): CreateDocs {
+  return docsContent === null ? createDocs({ content: buildOnRequest }) : createDocs();
+}
+
+async function buildOnRequest(): Promise<DocsContent> {
+  try {
+    return await buildDocs();
+  } catch (error) {
+    const message =
+      "Cannot show the documentation: its guides are not built, and cannot be built from source";
+    throw new AppError("not_found", message, { cause: error });
+  }
+}
+
+/** Builds the guides, and the script and style of their pages. */
+export async function buildDocs(): Promise<DocsContent> {
+  const { build } = await import("esbuild");
+  const { outputFiles } = await build({
+    absWorkingDir: join(root, "lib/docs/page"),
+    entryPoints: ["search.ts", "style.css"],
+    outdir: "out",
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: ["es2023", "chrome123", "firefox120", "safari17.5"],
+    write: false,
+    logLevel: "silent",
+  });
+  const fileOf = (name: string, mediaType: string): DocsFile => {
+    const text = outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
+    const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
+    return { name: name.replace(".", `-${digest}.`), mediaType, text };
+  };
+  const guides = await Promise.all(Object.entries(guideFiles).map(([name, path]) => buildGuide(name, path)));
+  return { guides, script: fileOf("search.js", "text/javascript"), style: fileOf("style.css", "text/css") };
+}
+
+async function buildGuide(name: string, path: string): Promise<Guide> {
+  const { Marked, Renderer } = await import("marked");
+  const sections: { id: string; title: string; text: string }[] = [];
+  const ids = new Set<string>();
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth }) {
+        const title = plain(this.parser.parseInline(tokens, this.parser.textRenderer));
+        const id = freeId(title, ids);
+        sections.push({ id, title, text: "" });
+        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens);
+        const target = addressOf(href, path);
+        return target === null ? text : `<a href="${target}">${text}</a>`;
+      },
+      code({ text }) {
+        return `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`;
+      },
+      table(token) {
+        const table = Renderer.prototype.table.call(this, token);
+        return `<div class="wide" tabindex="0" role="region" aria-label="Table">${table}</div>\n`;
+      },
+      html: ({ text }) => escaped(text),
+    },
+  });
+  const source = await readFile(join(root, path), "utf8");
+  const content = await marked.parse(source);
+  const texts = source.split(/^#{1,6} .*$/m).slice(1);
+  const title = sections[0]?.title ?? name;
+  return {
+    name,
+    title,
+    content,
+    sections: sections.map((section, index) => ({ ...section, text: words(texts[index] ?? "") })),
+  };
+}
+
+/** Returns where a link of a guide leads among the pages; null: nowhere, as it names a file of the source. */
+function addressOf(href: string, path: string): string | null {
+  if (/^(https?:|mailto:|#)/.test(href)) return href;
+  const [file = "", anchor] = href.split("#");
+  const target = normalize(join(dirname(path), file)).replace(/\/$/, "");
+  const found = Object.entries(guideFiles).find(
+    ([, guide]) => guide === target || guide === `${target}/README.md`,
+  );
+  if (found === undefined) return null;
+  return `${found[0]}${anchor === undefined ? "" : `#${anchor}`}`;
+}
+
+/** Makes the id of a heading as GitHub does, so that links between guides hold in both places. */
+function freeId(title: string, ids: Set<string>): string {
+  const base = title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replace(/\s/g, "-");
+  let id = base;
+  for (let count = 1; ids.has(id); count++) id = `${base}-${count}`;
+  ids.add(id);
+  return id;
+}
+
+/** Returns the words of a section for the search, each once. */
+function words(markdown: string): string {
+  return [...new Set(markdown.match(/[\p{L}\p{N}_.-]{3,40}/gu) ?? [])].join(" ");
+}
+
+function plain(text: string): string {
+  const characters: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+  return text
+    .replace(/<[^>]*>/g, "")
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => characters[name] ?? "");
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,99 @@
+/** The documentation in Chromium: on a phone, by keyboard, and without requests to elsewhere. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, it } from "node:test";
+import type { Browser } from "playwright-core";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createDocs } from "../../lib/docs/mod.ts";
+import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
+import { serve } from "../../runtime/node.ts";
+import { buildDocs } from "../../runtime/services/docs.ts";
+import { browserAvailable, launchBrowser } from "../support/browser.ts";
+import { testSecret } from "../support/platform.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const rules = { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] };
+
+describe("the documentation in a browser", { skip: browserAvailable() }, () => {
+  let browser: Browser;
+  let platform: Platform;
+  let server: Awaited<ReturnType<typeof serve>>;
+  before(async () => {
+    const content = await buildDocs();
+    const docs = createDocs({ content: async () => content });
+    platform = await createPlatform({
+      store: createMemoryStore(),
+      secret: testSecret,
+      logger: silentLogger,
+      docs,
+    });
+    server = await serve(platform.fetch, { port: 0 });
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+    await platform?.close();
+  });
+
+  it("fits a phone, is accessible in both themes, and leads from the root to an operation by search", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const context = await browser.newContext({ viewport: { width: 375, height: 740 }, colorScheme });
+      const page = await context.newPage();
+      const faults: string[] = [];
+      page.on("console", message => {
+        if (message.type() === "error") faults.push(message.text());
+      });
+      page.on("pageerror", error => faults.push(String(error)));
+      page.on("request", request => {
+        if (!request.url().startsWith(server.url) && !request.url().startsWith("data:"))
+          faults.push(request.url());
+      });
+      await page.goto(`${server.url}/`);
+      await page.getByRole("link", { name: "Documentation" }).click();
+      for (const path of ["/docs", "/docs/guides/run", "/docs/api/loyalty"]) {
+        await page.goto(server.url + path);
+        const [content, screen] = await page.evaluate(() => [
+          document.documentElement.scrollWidth,
+          innerWidth,
+        ]);
+        assert.equal(content, screen, `${path} scrolls sideways`);
+        // The policy of the page keeps scripts of others out, also this one: the protocol of the browser runs it.
+        const session = await context.newCDPSession(page);
+        await session.send("Runtime.evaluate", { expression: axe });
+        const found: { id: string; nodes: number }[] = await page.evaluate(async options => {
+          const { axe: tool } = globalThis as unknown as {
+            axe: {
+              run(root: unknown, o: unknown): Promise<{ violations: { id: string; nodes: unknown[] }[] }>;
+            };
+          };
+          const { violations } = await tool.run(document, options);
+          return violations.map(({ id, nodes }) => ({ id, nodes: nodes.length }));
+        }, rules);
+        assert.deepEqual(found, [], `${path}, ${colorScheme}`);
+      }
+      await page.keyboard.press("/");
+      await page.keyboard.type("redeem prod");
+      await page.getByRole("link", { name: "Redeem a product" }).first().waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/docs\/api\/audience#/);
+      await page.getByRole("heading", { name: "Redeem a product" }).first().waitFor();
+      assert.deepEqual(faults, []);
+      await context.close();
+    }
+  });
+
+  it("can be read without script", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${server.url}/docs/guides/loyalty`);
+    assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Loyalty");
+    assert.equal(await page.getByRole("search").isVisible(), false);
+    await page.locator("summary").first().click();
+    await page.getByRole("navigation").getByRole("link", { name: "Exports" }).click();
+    assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Exports");
+    await context.close();
+  });
+});
