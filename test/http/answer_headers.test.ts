@@ -18,6 +18,7 @@ const cacheable: readonly string[] = [
   "getProblem",
   "getProjectLeaderboardEntry",
   "getPublicKeys",
+  "getRoot",
   "listEventLeaderboard",
   "listProjectLeaderboard",
   "readCatalogueElements",

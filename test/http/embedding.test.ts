@@ -142,7 +142,8 @@ describe("a base path", () => {
     assert.equal((await call(platform, "/api/grandstand/healthz")).status, 200);
     assert.equal((await call(platform, "/api/grandstand/own/hello")).status, 200);
     assert.equal((await call(platform, "/api/grandstand/mine")).body, "mine");
-    for (const path of ["/healthz", "/own/hello", "/mine", "/api/grandstand", "/api/grandstandx/healthz"]) {
+    assert.equal((await call(platform, "/api/grandstand")).status, 200);
+    for (const path of ["/", "/healthz", "/own/hello", "/mine", "/api/grandstandx/healthz"]) {
       assert.equal((await call(platform, path)).status, 404, path);
     }
   });
