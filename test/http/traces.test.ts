@@ -18,7 +18,7 @@ import { openTracer } from "../../adapters/tracing/mod.ts";
 import { createPassingTracer } from "../../adapters/tracing/passing_tracer.ts";
 import { lingerMsMax, RequestScope } from "../../adapters/tracing/request_scope.ts";
 import { createJsonLogger } from "../../lib/mod.ts";
-import type { Tracer } from "../../lib/tracing/mod.ts";
+import { readTrace, type Tracer } from "../../lib/tracing/mod.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { operatorHeaders, resource } from "./_control_examples.ts";
 
@@ -150,6 +150,7 @@ describe("traces", { timeout: 60_000 }, () => {
       .concat(traceparent.toUpperCase(), `${traceparent}, ${traceparent}`);
     for (const value of wrong) {
       exporter.reset();
+      assert.equal(readTrace(new Headers({ traceparent: value })), null, value);
       await world.call("/healthz", { headers: { traceparent: value } });
       assert.notEqual(named("GET /healthz").spanContext().traceId, traceId, value);
       assert.equal(named("GET /healthz").parentSpanContext, undefined, value);
