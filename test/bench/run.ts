@@ -24,6 +24,7 @@ interface Benchmark {
 const benchmarks: readonly Benchmark[] = [
   "http_bridge",
   "http_stack 3",
+  "instruments 5",
   "control 3",
   "feeds 3",
   "control_lists 3",
