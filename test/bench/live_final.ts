@@ -83,6 +83,13 @@ async function playBackEnd(): Promise<void> {
   }
 }
 
+async function playRewards(): Promise<void> {
+  for (let turn = 0; !isOver; turn++) {
+    await crowd.reward(turn);
+    await wait(1_000);
+  }
+}
+
 async function playListeners(): Promise<void> {
   const path = `/projects/${demo.projectId}/leaderboards/overall?limit=10`;
   for (let n = 0; n < listenersCount; n++) {
@@ -148,7 +155,7 @@ async function settled(): Promise<Reckoning> {
 note(`${fans} fans, ${plan.at.length} steps in ${durationMs / 1_000} s`);
 const sampling = sample();
 const others = [playListeners(), playProducer(), playOperator()];
-const backEnd = playBackEnd();
+const backEnd = Promise.all([playBackEnd(), playRewards()]);
 await playFans();
 await Promise.all(others);
 isOver = true;

@@ -7,7 +7,9 @@ import { type Plan, steps } from "./plan.ts";
 /** Largest batch that a back end sends. */
 const batchMax = 1_000;
 /** Points by the rules of the demo: for a share, for outcomes, for the first exact one, and for three predictions in a day. */
-const points = { share: 1, right: 1, exact: 3, firstExact: 10, threePredictions: 5 } as const;
+const points = { share: 1, right: 1, exact: 3, firstExact: 10, threePredictions: 5, reward: 100 } as const;
+/** Fans whom the back end rewards in turn. */
+const leaders = 20;
 
 /** A fan as the clients know them. */
 export interface Fan {
@@ -21,6 +23,8 @@ export interface Fan {
   /** Outcomes that were accepted. */
   right: number;
   exact: number;
+  /** Points of acknowledged rewards. */
+  rewarded: number;
   /** Steps that wait for the account. */
   waiting: ((fan: Fan) => void)[] | null;
 }
@@ -32,10 +36,10 @@ export function outcomeOf(fan: number, match: number): "exact" | "right" | "wron
 }
 
 /** Returns the points that a fan must have. */
-export function expectedPoints({ shares, predicted, right, exact }: Fan): number {
+export function expectedPoints({ shares, predicted, right, exact, rewarded }: Fan): number {
   const first = exact > 0 ? points.firstExact : 0;
   const three = predicted >= 3 ? points.threePredictions : 0;
-  return shares * points.share + right * points.right + exact * points.exact + first + three;
+  return shares * points.share + right * points.right + exact * points.exact + first + three + rewarded;
 }
 
 /** Plays the fans of a plan against the servers. */
@@ -98,6 +102,23 @@ export class Crowd {
     return decided.length;
   }
 
+  /** Rewards one of the first fans, so that the leaders of the board change. Does nothing while none is there. */
+  async reward(turn: number): Promise<void> {
+    const fan = this.fans[turn % leaders];
+    if (fan === undefined || fan.waiting !== null) return;
+    const amount = points.reward + turn;
+    const answer = await this.#balancer.call({
+      ...{ route: "POST rewards", method: "POST", path: "/v1/api/audience/internal/rewards/bulk" },
+      headers: keyHeaders(this.#demo.apiKey, this.#demo.organisationId),
+      body: {
+        rewards: [{ userId: fan.userId, rewardId: `r-${turn}`, type: "metric", currency: "points", amount }],
+      },
+      intendedAt: performance.now(),
+    });
+    if (answer.status !== 200) throw new Error(`A reward was refused: ${answer.status} ${answer.text}`);
+    fan.rewarded += amount;
+  }
+
   get undecided(): number {
     return this.#undecided.length;
   }
@@ -123,7 +144,17 @@ export class Crowd {
 
   async #arrive(index: number, intendedAt: number): Promise<void> {
     const fan: Fan = {
-      ...{ userId: "", token: "", readyAt: 0, shares: 0, predicted: 0, right: 0, exact: 0, waiting: [] },
+      ...{
+        userId: "",
+        token: "",
+        readyAt: 0,
+        shares: 0,
+        predicted: 0,
+        right: 0,
+        exact: 0,
+        rewarded: 0,
+        waiting: [],
+      },
     };
     this.fans[index] = fan;
     const { projectId } = this.#demo;
