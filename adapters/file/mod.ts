@@ -4,5 +4,6 @@
  * @module
  */
 export { createFileBlobs, type FileBlobsOptions } from "./blobs.ts";
+export { type BackupFacts, backUpJournal, restoreJournal } from "./journal/backup.ts";
 export { createFileJournal, openFileStore } from "./journal/file_journal.ts";
 export type { FileJournalOptions } from "./journal/options.ts";

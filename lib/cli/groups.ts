@@ -45,6 +45,8 @@ const ours: Loaders = {
   workflow: async () => (await import("./workflow/mod.ts")).workflowCommands,
   seed: async () => [(await import("./store.ts")).applySeedCommand],
   doctor: async () => [(await import("./store.ts")).doctorCommand],
+  backup: async () => [(await import("./store.ts")).backupCommand],
+  restore: async () => [(await import("./store.ts")).restoreCommand],
 };
 
 /** Every group of commands, in the order in which the help lists them. */

@@ -94,6 +94,51 @@ export const doctorCommand: CommandSpec = {
   },
 };
 
+const backupOutput = record({
+  file: ["FILE", "text"],
+  bytes: ["BYTES", "whole"],
+  frames: ["FRAMES", "whole"],
+  digest: ["DIGEST", "text"],
+});
+
+/** `backup`. */
+export const backupCommand: CommandSpec = {
+  words: ["backup"],
+  summary: "Copy the journal of a data folder to one file, also while its server runs",
+  changes: "writes the file",
+  examples: ["backup grandstand.backup --data $DATA"],
+  output: backupOutput,
+  exits: { [exits.conflict]: "the file exists" },
+  args: [{ name: "file", description: "The file to write, readable by its owner only" }],
+  flags: {
+    ...storeFlags,
+    data: { value: "folder", description: "The folder of its data", variable: "GRANDSTAND_DATA" },
+  },
+  async run({ args: [file = ""], flags: { redis, data } }, { backUp }) {
+    const made = await backUp({ redis, data }, file);
+    return { data: { file, ...made }, notes: [`Verified and wrote ${made.frames} frames to ${file}.`] };
+  },
+};
+
+/** `restore`. */
+export const restoreCommand: CommandSpec = {
+  words: ["restore"],
+  summary: "Put a backup of a journal into an empty data folder",
+  changes: "writes the journal of the folder; a backup that is cut or changed changes nothing",
+  examples: ["restore grandstand.backup --data $DATA"],
+  output: backupOutput,
+  exits: {
+    [exits.conflict]: "the folder is not empty",
+    [exits.invalid]: "the file is no whole backup",
+  },
+  args: [{ name: "file", description: "The file that backup wrote" }],
+  flags: storeFlags,
+  async run({ args: [file = ""], flags: { redis, data } }, { restore }) {
+    const made = await restore({ redis, data }, file);
+    return { data: { file, ...made }, notes: [`Verified and restored ${made.frames} frames of ${file}.`] };
+  },
+};
+
 /** `leaderboards rebuild`. */
 export const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],

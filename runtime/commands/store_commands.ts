@@ -266,7 +266,7 @@ async function inStore<R>(
 }
 
 /** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */
-function storeConfig(
+export function storeConfig(
   command: string,
   flags: StoreFlags,
   { needsSecret }: { readonly needsSecret: boolean },

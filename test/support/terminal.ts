@@ -188,6 +188,8 @@ export function testHost(
     indexUsers: notHere,
     rebuildBoard: notHere,
     doctor: notHere,
+    backUp: notHere,
+    restore: notHere,
     decryptExport: notHere,
     ...more.host,
   };

@@ -77,7 +77,8 @@ async function withoutUnused(directory: string, logs: readonly number[]): Promis
   return used;
 }
 
-function requireUnbroken(directory: string, { snapshot, logs }: Chain): void {
+/** Requires that no file is missing in the chain. @throws AppError `storage_unavailable` */
+export function requireUnbroken(directory: string, { snapshot, logs }: Chain): void {
   const first = snapshot ?? 1;
   const expected = snapshot === undefined ? logs : [first, ...logs.slice(1)];
   for (const [index, generation] of expected.entries()) {

@@ -32,16 +32,34 @@ export interface Replayed extends LogEnd {
   readonly sealed: boolean;
 }
 
+/** Options of a replay. */
+export interface ReplayOptions {
+  /** Bytes of the file to read, more than 0. @default all */
+  readonly bytesMax?: number;
+  /** Awaited after each chunk of frames. */
+  readonly afterChunk?: () => Promise<void>;
+  /** Makes the error for a file that is damaged. @default the refusal to start */
+  readonly refusal?: typeof damaged;
+}
+
 /**
  * Hands every frame of a file to `apply`, in order.
  *
  * @throws AppError `storage_unavailable` where a damaged line has intact ones behind it, or a frame cannot be applied
  */
-export async function replayFile(path: string, apply: (frame: string) => void): Promise<Replayed> {
-  const reader = new FileReplay(path, apply);
-  const chunks: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: readBytes });
+export async function replayFile(
+  path: string,
+  apply: (frame: string) => void,
+  { bytesMax = Number.POSITIVE_INFINITY, afterChunk, refusal = damaged }: ReplayOptions = {},
+): Promise<Replayed> {
+  const reader = new FileReplay(path, apply, refusal);
+  const chunks: AsyncIterable<Buffer> = createReadStream(path, {
+    highWaterMark: readBytes,
+    end: bytesMax - 1,
+  });
   for await (const lines of cutLines(chunks)) {
     for (const line of lines) reader.take(line);
+    await afterChunk?.();
   }
   return reader.finish();
 }
@@ -65,6 +83,7 @@ export interface DamagePlace {
 class FileReplay {
   readonly #path: string;
   readonly #apply: (frame: string) => void;
+  readonly #refusal: typeof damaged;
   #bytes = 0;
   #lines = 0;
   #tornBytes = 0;
@@ -73,9 +92,10 @@ class FileReplay {
   #isChained = true;
   #digest = 0;
 
-  constructor(path: string, apply: (frame: string) => void) {
+  constructor(path: string, apply: (frame: string) => void, refusal: typeof damaged) {
     this.#path = path;
     this.#apply = apply;
+    this.#refusal = refusal;
   }
 
   take(line: Buffer): void {
@@ -117,7 +137,11 @@ class FileReplay {
   }
 
   #damaged(what: string): AppError {
-    return damaged(this.#path, { bytes: this.#bytes, line: this.#lines + (this.#sealed ? 2 : 1) }, what);
+    return this.#refusal(
+      this.#path,
+      { bytes: this.#bytes, line: this.#lines + (this.#sealed ? 2 : 1) },
+      what,
+    );
   }
 
   #header(text: string): void {

@@ -130,6 +130,15 @@ export interface NewOperator {
   readonly spaceId: string | null;
 }
 
+/** A backup of a journal. */
+export interface MadeBackup {
+  readonly bytes: number;
+  /** Number of its changes and records. */
+  readonly frames: number;
+  /** Digest of its content, in 8 hex digits. */
+  readonly digest: string;
+}
+
 /** What the runtime provides. */
 export interface CliHost {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -219,6 +228,10 @@ export interface CliHost {
   ) => ReturnType<Platform["rebuildBoard"]>;
   /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
   readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<Diagnosis>;
+  /** Copies the journal of a data folder to a new file. @throws {CliError} The file exists, or the journal is damaged. */
+  readonly backUp: (store: StoreFlags, file: string) => Promise<MadeBackup>;
+  /** Puts a backup into an empty data folder. @throws {CliError} The folder is not empty, or the file is no whole backup. */
+  readonly restore: (store: StoreFlags, file: string) => Promise<MadeBackup>;
   /**
    * Decrypts an export into a file, which appears when it is complete, and returns the number of bytes.
    *

@@ -9,6 +9,10 @@ export interface Writer {
   readonly pid: number | undefined;
   /** Resolves once so many commits were acknowledged. */
   acknowledged(count: number): Promise<void>;
+  /** Number of commits that were acknowledged so far. */
+  count(): number;
+  /** The last acknowledged number of each partition. */
+  last(): Map<string, number>;
   /** Ends it with SIGKILL; answers the last acknowledged number of each partition. */
   kill(): Promise<Map<string, number>>;
 }
@@ -27,8 +31,18 @@ export function startWriter(context: Pick<TestContext, "after">, directory: stri
     output += text;
     lines += text.split("\n").length - 1;
   });
+  function last(): Map<string, number> {
+    const found = new Map<string, number>();
+    for (const line of output.slice(0, output.lastIndexOf("\n")).split("\n")) {
+      const [partition = "", n] = line.split(" ");
+      found.set(partition, Number(n));
+    }
+    return found;
+  }
   return {
     pid: child.pid,
+    count: () => lines,
+    last,
     async acknowledged(count) {
       while (lines < count) {
         const [event] = await Promise.race([once(child.stdout, "data"), exit]);
@@ -39,12 +53,7 @@ export function startWriter(context: Pick<TestContext, "after">, directory: stri
       const closed = once(child, "close");
       child.kill("SIGKILL");
       await closed;
-      const last = new Map<string, number>();
-      for (const line of output.slice(0, output.lastIndexOf("\n")).split("\n")) {
-        const [partition = "", n] = line.split(" ");
-        last.set(partition, Number(n));
-      }
-      return last;
+      return last();
     },
   };
 }
