@@ -30,6 +30,7 @@ const processMsMax = 600_000;
 const sharingMax = 10;
 /** The longest files, longest first: each has a process of its own, and they start before the others. */
 const longest: readonly string[] = [
+  "test/simulation/simulation.test.ts",
   "test/lib/loyalty/products/crashes.test.ts",
   "test/lib/exports/crashes.test.ts",
   "test/lib/loyalty/model/surface.test.ts",
