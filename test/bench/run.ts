@@ -52,6 +52,7 @@ const benchmarks: readonly Benchmark[] = [
   "live",
   "live --store redis",
   "live_final",
+  "capacity",
   "rank_10m",
   "season_removal",
   "season --fans 10000 --matchdays 2",

@@ -4,6 +4,7 @@
  */
 
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Measures } from "./measures.ts";
 
@@ -44,6 +45,10 @@ interface Target {
 export class Balancer {
   readonly #targets: readonly Target[];
   readonly #measures: Measures;
+  /** Bytes of connections by the last answer over them. */
+  readonly #counted = new WeakMap<Socket, { readonly sent: number; readonly received: number }>();
+  /** Bytes of HTTP without those of TCP. */
+  readonly bytes = { sent: 0, received: 0 };
   #next = 0;
   #isStopped = false;
 
@@ -116,19 +121,28 @@ export class Balancer {
       sent.on("timeout", () => sent.destroy(Object.assign(new Error("late"), { code: "timeout" })));
       sent.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
       sent.on("response", (response: IncomingMessage) => {
-        const chunks: Buffer[] = [];
+        const [chunks, { socket }]: [Buffer[], IncomingMessage] = [[], response];
         response.on("data", chunk => chunks.push(chunk));
         response.on("error", () => resolve("cut"));
-        response.on("end", () =>
+        response.on("end", () => {
+          this.#count(socket);
           resolve({
             status: response.statusCode ?? 0,
             text: Buffer.concat(chunks).toString(),
             retryAfter: Number(response.headers["retry-after"] ?? 0),
-          }),
-        );
+          });
+        });
       });
       sent.end(body);
     });
+  }
+
+  #count(socket: Socket): void {
+    const before = this.#counted.get(socket) ?? { sent: 0, received: 0 };
+    const now = { sent: socket.bytesWritten, received: socket.bytesRead };
+    this.bytes.sent += now.sent - before.sent;
+    this.bytes.received += now.received - before.received;
+    this.#counted.set(socket, now);
   }
 
   async #probe(target: Target): Promise<void> {

@@ -173,7 +173,8 @@ function peak(samples: readonly Sample[], role: Role): number {
   return Math.max(0, ...samples.map(({ usage }) => usage[role]?.bytes ?? 0)) / mib;
 }
 
-function reasons({ seconds }: Measures): string {
+/** Returns how often attempts were repeated, by their reasons. */
+export function reasons({ seconds }: Measures): string {
   const all = new Map<string, number>();
   for (const { repeats } of seconds) {
     for (const [reason, count] of repeats) all.set(reason, (all.get(reason) ?? 0) + count);
