@@ -5,9 +5,11 @@
  */
 
 import * as v from "valibot";
+import type { ActionService } from "../audience/mod.ts";
 import type { Clock, Cursors, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import { type Directory, Places } from "../directory/mod.ts";
 import type { AnyRoute, Logger } from "../http/mod.ts";
+import type { Metrics } from "../metrics/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Authors } from "./access/authors.ts";
 import { authorGuard } from "./access/guard.ts";
@@ -30,6 +32,7 @@ import { statsKind } from "./kinds/stats.ts";
 import { templateKind } from "./kinds/templates.ts";
 import { tenantKinds } from "./kinds/tenants.ts";
 import { operationsRoute } from "./operations.ts";
+import { processRoutes } from "./processes.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
 import { resourceRoutes } from "./routes.ts";
@@ -59,6 +62,10 @@ export interface ControlOptions
   /** Names this process among all. */
   readonly holder: string;
   readonly logger: Logger;
+  /** The metrics of this process; null: it measures nothing. */
+  readonly metrics: Metrics | null;
+  /** Actions that could not be applied. */
+  readonly deadLetters: ActionService["deadLetters"];
   /** Address of the platform, without a slash at its end. */
   readonly publicUrl: string;
 }
@@ -130,6 +137,7 @@ export function createControl(options: ControlOptions): Control {
       ...accessRoutes({ services, author }),
       ...sessionRoutes({ services, login: options.login, random }),
       ...auditRoutes(services, author),
+      ...processRoutes({ ...options, services, author }),
       ...resourceRoutes(context),
       ...appRoutes(context),
       ...assetRoutes({ ...context, files, kind: assets }),

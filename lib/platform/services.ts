@@ -127,6 +127,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     mergeUsers: mergeLoyalty({ directory, loyalty }),
     options: options.identity,
   });
+  const actions = createActionService({ ...options, loyalty });
   const found = userDirectory({ store, directory, clock, loyalty, random, users });
   return {
     ...identity,
@@ -151,11 +152,10 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
       search: found.search,
       announcer: loyalty.webhooks,
     }),
-    actions: createActionService({ ...options, loyalty }),
     webhookKeyOf,
-    ...{ actionCounts, places, publicUrl },
+    ...{ actions, actionCounts, places, publicUrl },
     studio: options.studio ?? null,
-    ...createAuthoring(options, directory, identity),
+    ...createAuthoring(options, { directory, login: identity, actions }),
     quotas,
   };
 }
@@ -163,8 +163,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
 /** Creates the authoring side, with the signed cursors of all lists. */
 function createAuthoring(
   options: ResolvedOptions,
-  directory: Directory,
-  login: LoginServices,
+  { directory, login, actions }: Pick<Services, "directory" | "actions"> & { readonly login: LoginServices },
 ): Pick<Services, "authors" | "control" | "cursors" | "roles"> {
   const { store, secret, clock, random, publicUrl, blobs, logger } = options;
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
@@ -187,6 +186,8 @@ function createAuthoring(
       settingsFaults,
     },
     holder: uuid(random),
+    metrics: options.metrics ?? null,
+    deadLetters: actions.deadLetters,
     outbound: options.outbound ?? null,
     sha256: options.exports?.kernels?.sha256,
   });

@@ -176,6 +176,8 @@ export async function controlExamples(
         },
       ],
     ],
+    ["readProcess", [{}]],
+    ["listDeadLetterCounts", [{}]],
     ["removeElement", [{ params: { elementId } }]],
     ["createTag", [{ body: resource("tags", { name: `${name} 2` }, inSpace) }]],
     ["uploadAsset", [{ query: { name: "a.json" }, body: { wins: 3 } }]],

@@ -16,7 +16,7 @@ import {
 import { manyPeople, ranks } from "./_people.ts";
 
 /** Routes that are not made from the table. Those of a place need its role `viewer` at least. */
-const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody">> = {
+const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody" | "operator">> = {
   readMe: "anybody",
   readMyRoleInOrganisation: "anybody",
   readMyRoleInSpace: "anybody",
@@ -27,6 +27,8 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
   validateSpecUrl: "anybody",
   // Each operation of a batch needs the role of its resource.
   makeOperations: "anybody",
+  readProcess: "operator",
+  listDeadLetterCounts: "operator",
 };
 /** Routes without the parameter `dry_run`. */
 const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset", "dispatchWorkflow"]);

@@ -22,7 +22,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./dialogue": 10_900,
   "./control": 91_000,
   "./client": 9_600,
-  "./studio": 34_000,
+  "./studio": 38_000,
   "./audience": 95_000,
   "./loyalty": 106_000,
   "./exports": 36_000,

@@ -647,6 +647,27 @@ export type CountWindow = {
   readonly calendar: "day" | "week" | "month" | "year";
 };
 
+/** `DeadLetterCounts` of the OpenAPI document. */
+export interface DeadLetterCounts {
+  readonly data: readonly {
+    readonly type: "dead_letter_counts";
+    /** Id of the organisation */
+    readonly id: string;
+    readonly attributes: {
+      /** Name of the organisation */
+      readonly name: string;
+      /** A space of the organisation, for the operations on its dead letters */
+      readonly space_id: string;
+      /** Number of its dead letters */
+      readonly count: number;
+    };
+  }[];
+  readonly links: {
+    /** Address of the list */
+    readonly self: string;
+  };
+}
+
 /** `Elements` of the OpenAPI document. */
 export interface Elements {
   readonly type: "elements";
@@ -2037,6 +2058,34 @@ export type PointsExpiry = {
   readonly endOf: "day" | "week" | "month" | "year";
 };
 
+/** `Process` of the OpenAPI document. */
+export interface Process {
+  readonly data: {
+    readonly type: "processes";
+    /** Id of the process, until it ends */
+    readonly id: string;
+    readonly attributes: {
+      /** Unix time in seconds, with a fraction */
+      readonly measured_at: number;
+      /** Bounds of histograms, in seconds */
+      readonly bucket_bounds: readonly number[];
+      /** The metrics; null where the process measures nothing */
+      readonly figures: readonly {
+        /** Name of the metric */
+        readonly name: string;
+        /** Its labels */
+        readonly labels: Readonly<Record<string, string>>;
+        /** Value of a counter or gauge */
+        readonly value?: number;
+        /** Sum of the values of a histogram, in seconds */
+        readonly sum?: number;
+        /** Values of a histogram that are at most each bound; the last number counts all */
+        readonly buckets?: readonly number[];
+      }[] | null;
+    };
+  };
+}
+
 /** `Projects` of the OpenAPI document. */
 export interface Projects {
   readonly type: "projects";
@@ -2695,6 +2744,12 @@ export interface ControlOperations {
     /** The cursor in `links.next` of the page before */
     readonly "page[cursor]"?: string;
   }, options?: CallOptions): List<AuditEntries, AuditEntriesList>;
+
+  /** Read the figures of the process. Answers the metrics of the process that serves the request; other processes have their own. For operators. */
+  readProcess(input?: NoInput, options?: CallOptions): Answer<Process["data"], Process>;
+
+  /** List the organisations with dead letters. Counts actions that could not be applied, of the 500 oldest organisations; those without any are left out. For operators. */
+  listDeadLetterCounts(input?: NoInput, options?: CallOptions): Answer<DeadLetterCounts["data"], DeadLetterCounts>;
 
   /** List the organisations that you may see. A customer of the platform, which owns spaces. Needs the role viewer. */
   listOrganisations(input?: {
@@ -3791,6 +3846,8 @@ export const control: Area<ControlOperations> = {
     listOrganisationChanges: "GET /api/v2/organisations/{organisationId}/audit a",
     listSpaceChanges: "GET /api/v2/spaces/{spaceId}/audit a",
     listProjectChanges: "GET /api/v2/projects/{projectId}/audit a",
+    readProcess: "GET /api/v2/process a",
+    listDeadLetterCounts: "GET /api/v2/dead_letter_counts a",
     listOrganisations: "GET /api/v2/organisations a",
     createOrganisation: "POST /api/v2/organisations ai",
     readOrganisation: "GET /api/v2/organisations/{organisationId} a",

@@ -1,6 +1,7 @@
 /** The client of the platform in the page. It has the access token, and lets the user sign in when that ends. */
 
 import {
+  audience,
   type Client,
   type Credentials,
   control,
@@ -24,7 +25,7 @@ export const scopeTypes = ["organisations", "spaces", "projects", "events"] as c
 /** A type of scopes. */
 export type ScopeType = (typeof scopeTypes)[number];
 
-const areas = { control, feeds, workflow };
+const areas = { audience, control, feeds, workflow };
 /** Longest time for an answer, in ms. A slow connection shows the page late rather than never. */
 const timeoutMs = 120_000;
 
@@ -32,6 +33,7 @@ const timeoutMs = 120_000;
 export class Api {
   /** Address of the platform, without a slash at its end. */
   readonly base: string;
+  readonly audience: Client<typeof areas>["audience"];
   readonly control: Client<typeof areas>["control"];
   readonly feeds: Client<typeof areas>["feeds"];
   readonly workflow: Client<typeof areas>["workflow"];
@@ -52,6 +54,7 @@ export class Api {
     };
     // Views repeat what failed themselves.
     ({
+      audience: this.audience,
       control: this.control,
       feeds: this.feeds,
       workflow: this.workflow,

@@ -3,7 +3,8 @@
 import { Api, type Resource, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { showScope } from "./choose.ts";
 import { el } from "./elements.ts";
-import { hrefOf, placeOf } from "./places.ts";
+import { showOperations } from "./operations.ts";
+import { hrefOf, operationsHref, type Place, placeOf, type ViewContext } from "./places.ts";
 import { problemOf } from "./problem.ts";
 import { showRun } from "./run.ts";
 import { askToSignIn } from "./sign_in.ts";
@@ -51,22 +52,26 @@ async function show(): Promise<void> {
       const rank = (resource: Resource): number => scopeTypes.indexOf(resource.type as ScopeType);
       chain.push(...[...included, data].sort((a, b) => rank(a) - rank(b)));
     }
-    nameView(chain);
-    await (place.workflowId === null ? showScope : showRun)({ api, place, chain, root, signal });
+    nameView(chain, place);
+    await viewOf(place)({ api, place, chain, root, signal });
   } catch (error) {
     if (!signal.aborted) root.replaceChildren(problemOf(error, show));
   }
 }
 
-function nameView(chain: readonly Resource[]): void {
+function viewOf({ isOperations, workflowId }: Place): (context: ViewContext) => Promise<void> {
+  if (isOperations) return showOperations;
+  return workflowId === null ? showScope : showRun;
+}
+
+function nameView(chain: readonly Resource[], { isOperations }: Place): void {
   const links = chain.map((resource, index) => {
     const current = index === chain.length - 1 ? "page" : null;
     return el("a", { href: hrefOf(resource), "aria-current": current }, textOf(resource, "name"));
   });
   trail.replaceChildren(...links);
-  document.title = [...chain.slice(-1).map(resource => textOf(resource, "name")), "Grandstand Studio"].join(
-    " · ",
-  );
+  const names = isOperations ? ["Operations"] : chain.slice(-1).map(resource => textOf(resource, "name"));
+  document.title = [...names, "Grandstand Studio"].join(" · ");
 }
 
 async function showAccount(signal: AbortSignal): Promise<void> {
@@ -76,7 +81,9 @@ async function showAccount(signal: AbortSignal): Promise<void> {
     location.reload();
   };
   const button = el("button", { type: "button", class: "plain", on: { click: signOut } }, "Sign out");
+  const isOperator = attributes.system_role === "operator";
   account.replaceChildren(
+    ...(isOperator ? [el("a", { href: operationsHref }, "Operations")] : []),
     el("span", { class: "quiet" }, textOf({ attributes: { ...attributes } }, "email")),
     button,
   );

@@ -1,4 +1,4 @@
-/** The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`. */
+/** The places of the page, as its address names them: `#/events/<id>`, `#/events/<id>/run/<workflow>`, `#/operations`. */
 
 import { type Api, type Resource, type ScopeType, scopeTypes } from "./api.ts";
 
@@ -6,7 +6,12 @@ import { type Api, type Resource, type ScopeType, scopeTypes } from "./api.ts";
 export interface Place {
   readonly scope: { readonly type: ScopeType; readonly id: string } | null;
   readonly workflowId: string | null;
+  /** True for the view of operators. */
+  readonly isOperations: boolean;
 }
+
+/** Address of the view of operators. */
+export const operationsHref = "#/operations";
 
 /** What a view gets. */
 export interface ViewContext {
@@ -25,7 +30,8 @@ const shape = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([
 /** Returns the place that an address names, by default the list of organisations. */
 export function placeOf(hash: string): Place {
   const [, type, id = "", workflowId = null] = shape.exec(hash) ?? [];
-  return { scope: type === undefined ? null : { type: type as ScopeType, id }, workflowId };
+  const scope = type === undefined ? null : { type: type as ScopeType, id };
+  return { scope, workflowId, isOperations: hash === operationsHref };
 }
 
 /** Returns the address of a scope. */

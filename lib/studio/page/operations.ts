@@ -1,0 +1,190 @@
+/** The view of operators: the figures of the process that answers, as they move, and dead letters. */
+
+import { drawLine } from "./charts.ts";
+import { showDeadLetters } from "./dead_letters.ts";
+import { el, keyedList, setText } from "./elements.ts";
+import { Comparison, type Reading, type RouteFigures } from "./figures.ts";
+import type { ViewContext } from "./places.ts";
+import { messageOf } from "./problem.ts";
+import { repeat } from "./repeat.ts";
+
+/** Time that the lines show, in ms. */
+const windowMs = 300_000;
+/** Pause between two readings, in ms. */
+const everyMs = 2_000;
+/** Time that the list of routes looks back, in seconds. */
+const routesSeconds = 60;
+const routesMax = 10;
+/** Least time between two readings that are compared, in seconds. */
+const comparedSeconds = 1;
+/** Time without an answer after which another process is followed, in seconds. */
+const silentSeconds = 20;
+
+const requests = "http_server_request_duration_seconds";
+const store = "grandstand_store_operation_duration_seconds";
+const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const asNumber = (value: number): string => numbers.format(value);
+const asMs = (seconds: number): string => `${numbers.format(seconds * 1_000)} ms`;
+const asSeconds = (seconds: number): string => `${numbers.format(seconds)} s`;
+const asMiB = (bytes: number): string => `${numbers.format(bytes / 2 ** 20)} MiB`;
+const exportsNamed = (event: string) => (made: Comparison) =>
+  made.total("grandstand_log_events_total", labels => labels.event === event);
+
+/** A figure of the view. Null: there is nothing to show now. */
+interface Tile {
+  readonly label: string;
+  readonly of: (made: Comparison) => number | null;
+  readonly text: (value: number) => string;
+}
+
+const tiles: readonly Tile[] = [
+  { label: "Requests per second", of: made => made.rate(requests), text: asNumber },
+  { label: "Answer time, p50", of: made => made.quantile(requests, 0.5), text: asMs },
+  { label: "Answer time, p99", of: made => made.quantile(requests, 0.99), text: asMs },
+  {
+    label: "Errors (5xx) per second",
+    of: made => made.rate(requests, labels => /^5/.test(labels.http_response_status_code ?? "")),
+    text: asNumber,
+  },
+  {
+    label: "Refused by limits per second",
+    of: made => made.rate("grandstand_rate_limit_decisions_total", ({ outcome }) => outcome === "refused"),
+    text: asNumber,
+  },
+  { label: "Store round trips per second", of: made => made.rate(store), text: asNumber },
+  { label: "Store latency, p99", of: made => made.quantile(store, 0.99), text: asMs },
+  { label: "Queue depth", of: made => made.value("grandstand_queue_depth"), text: asNumber },
+  {
+    label: "Oldest message",
+    of: made => made.value("grandstand_queue_oldest_age_seconds"),
+    text: asSeconds,
+  },
+  {
+    label: "Delay of boards, p99",
+    of: made => made.quantile("grandstand_board_feed_delay_seconds", 0.99),
+    text: asMs,
+  },
+  { label: "Listeners of boards", of: made => made.value("grandstand_board_listeners"), text: asNumber },
+  { label: "Exports completed", of: exportsNamed("export_completed"), text: asNumber },
+  { label: "Exports failed", of: exportsNamed("export_failed"), text: asNumber },
+  { label: "Heap", of: made => made.value("v8js_memory_heap_used_bytes"), text: asMiB },
+  {
+    label: "Event loop delay, p99",
+    of: made => made.value("nodejs_eventloop_delay_p99_seconds"),
+    text: asMs,
+  },
+];
+
+/** Shows the view until the user leaves. */
+export async function showOperations({ api, root, signal }: ViewContext): Promise<void> {
+  const about = el("p", { class: "quiet" });
+  const fault = el("p", { class: "fault", role: "status" });
+  const shown = tiles.map(showTile);
+  const grid = el("section", { class: "tiles", "aria-label": "Figures" }, ...shown.map(one => one.element));
+  const routes = createRoutes();
+  const letters = el("section");
+  const process = new FollowedProcess();
+  const read = async (): Promise<void> => {
+    const { document } = await api.control.readProcess({}, { signal }).whole();
+    const { id, attributes } = document.data;
+    grid.hidden = attributes.figures === null;
+    routes.element.hidden = grid.hidden;
+    setText(about, grid.hidden ? nothingMeasured : process.follow(id, attributes));
+    if (id !== process.id || process.last === null) return;
+    for (const tile of shown) tile.show(process.last);
+    routes.show(process.sinceAMinute()?.routes() ?? []);
+  };
+  await read();
+  root.replaceChildren(el("h1", {}, "Operations"), about, fault, grid, routes.element, letters);
+  const report = (error: unknown): void => setText(fault, error ? `Not up to date. ${messageOf(error)}` : "");
+  repeat(read, { everyMs, signal, report });
+  showDeadLetters({ api, root: letters, signal });
+}
+
+const nothingMeasured =
+  "This process measures nothing. Start it with --metrics or GRANDSTAND_METRICS=true, or pass metrics to createPlatform.";
+
+/** The process whose readings are compared: where several serve one address, the first that answers. */
+class FollowedProcess {
+  id = "";
+  /** The two newest readings; null: there is one. */
+  last: Comparison | null = null;
+  #readings: Reading[] = [];
+  readonly #seen = new Set<string>();
+
+  /** Takes a reading if it is of the process, and says which one that is. */
+  follow(id: string, reading: Reading): string {
+    this.#seen.add(id);
+    const silent = reading.measured_at - (this.#readings.at(-1)?.measured_at ?? 0);
+    if (id !== this.id && silent > silentSeconds) {
+      this.id = id;
+      this.#readings = [];
+    }
+    if (id === this.id) this.#add(reading);
+    const others = this.#seen.size - 1;
+    const more = others === 0 ? "" : ` Processes that answered too, and are not shown: ${others}.`;
+    return `Figures of one process: ${this.id.slice(0, 8)}, ${startOf(reading)}.${more}`;
+  }
+
+  /** Compares the newest reading with that of a minute ago, or the oldest. */
+  sinceAMinute(): Comparison | null {
+    const [[oldest], newest] = [this.#readings, this.#readings.at(-1)];
+    return oldest === undefined || newest === undefined ? null : new Comparison(oldest, newest);
+  }
+
+  #add(reading: Reading): void {
+    const before = this.#readings.at(-1);
+    if (before !== undefined && reading.measured_at - before.measured_at < comparedSeconds) return;
+    this.last = before === undefined ? null : new Comparison(before, reading);
+    this.#readings.push(reading);
+    const since = reading.measured_at - routesSeconds;
+    this.#readings = this.#readings.filter(({ measured_at }) => measured_at >= since);
+  }
+}
+
+function startOf({ figures }: Reading): string {
+  const started = figures?.find(({ name }) => name === "process_start_time_seconds")?.value;
+  const version = figures?.find(({ name }) => name === "grandstand_build_info")?.labels.version ?? "";
+  const time = started === undefined ? "" : `, started ${new Date(started * 1_000).toLocaleString()}`;
+  return `Grandstand ${version}${time}`;
+}
+
+function showTile({ label, of, text }: Tile) {
+  const value = el("strong", {}, "–");
+  const line = drawLine(windowMs, 40, values => [0, Math.max(1e-9, ...values)]);
+  const head = el("span", { class: "quiet" }, label);
+  return {
+    element: el("div", { class: "card figure" }, head, value, line.element),
+    show(made: Comparison): void {
+      const now = of(made);
+      setText(value, now === null ? "–" : text(now));
+      if (now !== null) line.add(performance.now(), now);
+    },
+  };
+}
+
+function createRoutes() {
+  const list = el("ul", { class: "routes" });
+  const none = el("p", { class: "empty" }, "No request in the last minute.");
+  const show = keyedList<RouteFigures>(list, {
+    key: ({ name }) => name,
+    create({ name }) {
+      const rate = el("span", { class: "count" });
+      const time = el("span", { class: "count" });
+      return {
+        element: el("li", {}, el("code", {}, name), rate, time),
+        show({ perSecond, p99 }) {
+          setText(rate, `${numbers.format(perSecond)} / s`);
+          setText(time, `p99 ${asMs(p99)}`);
+        },
+      };
+    },
+  });
+  return {
+    element: el("section", {}, el("h2", {}, "Busiest routes of the last minute"), none, list),
+    show(routes: readonly RouteFigures[]): void {
+      none.hidden = routes.length > 0;
+      show(routes.slice(0, routesMax));
+    },
+  };
+}
