@@ -102,7 +102,7 @@ export async function showOperations({ api, root, signal }: ViewContext): Promis
 }
 
 const nothingMeasured =
-  "This process measures nothing. Start it with --metrics=true or GRANDSTAND_METRICS=true, or pass metrics to createPlatform.";
+  "This process measures nothing. Start it with --metrics on or GRANDSTAND_METRICS=on, or pass metrics to createPlatform.";
 
 /** The process whose readings are compared: where several serve one address, the first that answers. */
 class FollowedProcess {
