@@ -12,14 +12,16 @@ import { AppError, jsonPointer } from "../errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, route } from "../http/mod.ts";
 import { together } from "./draft.ts";
 import type { Home } from "./entity.ts";
-import { answer } from "./jsonapi/calls.ts";
+import { type AuthorCall, answer } from "./jsonapi/calls.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";
 import { dryRun } from "./jsonapi/queries.ts";
 import { SentResource } from "./jsonapi/schemas.ts";
 import { type Kind, unprocessable } from "./kind.ts";
+import { onceOf } from "./once.ts";
 import type { WriteOperation } from "./write.ts";
 import {
   bodyBytesMax,
+  chanceOf,
   exampleId,
   isDryRun,
   newId,
@@ -116,13 +118,14 @@ export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
     errors: writeErrors,
     handle: async call => {
       const isDry = isDryRun(call);
-      const operations = await resolved(call.body["atomic:operations"], context);
+      const operations = await resolved(call, context);
       const left = await writer.write({
         author: call.principal,
         operations,
         requestId: call.requestId,
         isDry,
         shown: { base: services.base, fields: new Map(), isListed: false },
+        once: onceOf(call),
       });
       const results = left.map(data =>
         data === null ? {} : { data, meta: { etag: String(data.meta?.etag) } },
@@ -148,15 +151,17 @@ interface Known {
 }
 
 async function resolved(
-  sent: readonly SentOperation[],
+  call: AuthorCall,
   context: ResourceRoutesContext,
 ): Promise<readonly WriteOperation[]> {
   const known: Known = { lids: new Map(), homes: new Map() };
   const failures: AppError[] = [];
   const operations: WriteOperation[] = [];
+  const { "atomic:operations": sent } = call.body as v.InferOutput<typeof OperationsBody>;
   for (const [index, operation] of sent.entries()) {
+    const own = { ...context, random: chanceOf(call, index, context) };
     try {
-      operations.push(await resolvedOperation(operation, `/atomic:operations/${index}`, known, context));
+      operations.push(await resolvedOperation(operation, `/atomic:operations/${index}`, known, own));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       failures.push(error);

@@ -35,6 +35,7 @@ import { annotationRoutes, relationshipRoutes } from "./part_routes.ts";
 import { homeFor, homeOf, requireAccess } from "./services.ts";
 import {
   bodyOf,
+  chanceOf,
   created,
   isDryRun,
   mismatch,
@@ -165,7 +166,7 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
     handle: async call => {
       const object = newObjectOf(call, type);
       const parent = under === null ? undefined : { type: under, id: idOf(call, under) };
-      const { id } = await newId(kind, object, parent, context);
+      const { id } = await newId(kind, object, parent, { ...context, random: chanceOf(call, 0, context) });
       const document = await write(
         call,
         { op: "add", kind, id, object, pointer: "/data", ...(parent === undefined ? {} : { parent }) },

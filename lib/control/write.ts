@@ -26,6 +26,7 @@ import {
   ownerOf,
   unprocessable,
 } from "./kind.ts";
+import { notedIds, type Once, onceWrite } from "./once.ts";
 import { type Access, type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
 import { keysOf, show } from "./shown.ts";
 
@@ -56,6 +57,8 @@ interface WriteRequest {
   readonly requestId: string;
   readonly isDry: boolean;
   readonly shown: ShownAs;
+  /** Makes a repetition of the request leave what the first one left; null: it has no idempotency key. */
+  readonly once: Once | null;
 }
 
 /** An operation whose input is checked. */
@@ -83,6 +86,8 @@ export class Writer {
     const { store, clock, directory, roles, settingsFaults } = this.#services;
     const { home, prepared, access } = await this.#prepare(request);
     const organisationId = access?.chain.organisationId ?? home.id;
+    const earlier = await this.#earlier(home, request);
+    if (earlier !== null) return await this.#shownAgain(home, prepared, earlier, request);
     const after: (() => Promise<void>)[] = [];
     const run = async () => {
       const operations = await this.#beforehand(prepared, request, organisationId, after);
@@ -100,6 +105,7 @@ export class Writer {
               }),
           ),
           draft => recordChanges(draft, operations, request, circumstances),
+          draft => noteOnce(draft, operations, request, clock()),
         ],
         isDry: request.isDry,
       });
@@ -113,6 +119,33 @@ export class Writer {
       directory.forget({ kind, id }, events);
     if ([...idsOf("organisations"), ...idsOf("scope_roles")].length > 0) roles.forget(organisationId);
     return answers.slice(0, prepared.length);
+  }
+
+  /** Returns the ids that the same request left before; null where it is the first one. */
+  async #earlier(home: Home, { once, isDry }: WriteRequest): Promise<readonly string[] | null> {
+    if (once === null || isDry) return null;
+    const [stored] = await this.#services.store.read(homePartition(home), [
+      { type: "record", key: once.key },
+    ]);
+    return notedIds(stored, once);
+  }
+
+  /** Returns the resources of an earlier request as they are now; null for those that are gone. */
+  async #shownAgain(
+    home: Home,
+    prepared: readonly Prepared[],
+    ids: readonly string[],
+    { author, shown }: WriteRequest,
+  ): Promise<readonly (Answered | null)[]> {
+    const { store, clock } = this.#services;
+    const circumstances = { now: Math.floor(clock() / 1_000), author };
+    return await runDraft(store, homePartition(home), {
+      keys: [],
+      steps: prepared.map(({ kind }, index) => (draft: Draft) => {
+        return show(kind, ids[index] ?? "", draft, circumstances, shown)?.object ?? null;
+      }),
+      isDry: true,
+    });
   }
 
   /** Reads all operations, and finds their one home. */
@@ -221,6 +254,23 @@ export class Writer {
     }
     return ready;
   }
+}
+
+/** Notes a request under its key, in the commit of its changes. */
+function noteOnce(
+  draft: Draft,
+  operations: readonly Prepared[],
+  { once }: WriteRequest,
+  nowMs: number,
+): null {
+  if (once === null || draft.isUnchanged) return null;
+  // A request that runs at the same time as this one has committed first.
+  if (draft.get(once.key) !== null) {
+    throw new AppError("idempotency_conflict", "Cannot answer yet: the same request is being carried out");
+  }
+  const ids = operations.map(({ id }) => id);
+  draft.effect(onceWrite(once, ids, nowMs));
+  return null;
 }
 
 /** Requires a caller who may create what has no owner: an operator with an unlimited token. */

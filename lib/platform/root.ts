@@ -6,7 +6,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { description, object, pipe, record, string } from "valibot";
+import { object, record, string } from "valibot";
 import { type Area, json, named, open, route, text } from "../http/mod.ts";
 
 /** Facts of the root. */
@@ -23,24 +23,23 @@ const RootSchema = named(
   object({
     name: string(),
     version: string(),
-    links: pipe(record(string(), string()), description("Paths by what they lead to")),
+    links: record(string(), string()),
   }),
 );
 
 /** Places that the root links to where they are served, with their labels. */
 const places = {
-  documentation: ["/docs", "Documentation", "The API and the guides"],
-  studio: ["/studio", "Studio", "Run workflows and watch shows"],
-  openapi: ["/openapi.json", "OpenAPI document", "Every operation, for programs"],
-  health: ["/healthz", "Health", "The process answers"],
-  readiness: ["/readyz", "Readiness", "Requests can be served"],
+  documentation: ["/docs", "Documentation"],
+  studio: ["/studio", "Studio"],
+  openapi: ["/openapi.json", "OpenAPI document"],
+  health: ["/healthz", "Health"],
+  readiness: ["/readyz", "Readiness"],
 } as const;
 
 const style =
-  ":root{color-scheme:light dark;font:1rem/1.6 Inter,system-ui,sans-serif}body{max-width:34rem;margin:12vh auto;padding:0 1.25rem}" +
-  "h1{letter-spacing:-.02em;margin:0}ul{padding:0;list-style:none}li{margin:.5rem 0}a{display:block;padding:.875rem 1.125rem;" +
-  "border:1px solid light-dark(#dcdfe5,#2b323d);border-radius:12px;color:inherit;text-decoration:none}" +
-  "a:hover,a:focus-visible{border-color:light-dark(#3b4fd8,#9fb0ff)}strong{display:block}span,p{color:light-dark(#596270,#9ea8b7)}";
+  ":root{color-scheme:light dark;font:1rem/1.6 system-ui,sans-serif}body{max-width:34rem;margin:12vh auto;padding:0 1.25rem}" +
+  "ul{padding:0;list-style:none}a{display:block;margin:.5rem 0;padding:.875rem 1.125rem;border:1px solid #8886;border-radius:12px;" +
+  "color:inherit;text-decoration:none}a:hover{border-color:#66f}";
 
 /** Paths that every handler serves. */
 const systemPaths: readonly string[] = ["/openapi.json", "/healthz", "/readyz"];
@@ -59,13 +58,13 @@ export function rootArea({ title, version, areas, basePath }: RootOptions): Area
   };
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title><link rel="icon" href="data:,"><style>${style}</style><h1>${escaped(title)}</h1><p>Version ${escaped(version)}</p>
-<ul>${shown.map(([, [path, label, hint]]) => `<li><a href="${escaped(basePath + path)}"><strong>${label}</strong><span>${hint}</span></a>`).join("")}</ul></html>\n`;
+<ul>${shown.map(([, [path, label]]) => `<li><a href="${escaped(basePath + path)}">${label}</a>`).join("")}</ul></html>\n`;
   const root = route({
     method: "GET",
     path: "/",
     operation: "getRoot",
     summary: "See what is here",
-    description: "Links to documentation, studio and health: in HTML for browsers, else in JSON.",
+    description: "Links to what is served, in HTML for browsers and else in JSON.",
     auth: open,
     isFallback: true,
     cache: "public",

@@ -130,9 +130,9 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
   });
 
   it("names a wrong password without showing it", async t => {
-    const redis = await startRedis({ args: ["--requirepass", "right"] }).catch(() => null);
-    if (redis === null) return t.skip("this Redis cannot be started with a password");
+    const redis = await startRedis();
     t.after(() => redis.kill());
+    await redis.command("CONFIG", "SET", "requirepass", "right");
     const found = await examined({ GRANDSTAND_REDIS: `redis://:hidden@127.0.0.1:${redis.port}` });
     assert.equal(found.get("store")?.status, "failed");
   });

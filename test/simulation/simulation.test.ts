@@ -11,7 +11,7 @@ import { type Outcome, simulate } from "./simulate.ts";
 
 const seeds = sampleSize(200, 10);
 /** Planted faults that are looked for here; `npm run simulate -- --planted` looks for all. */
-const planted = plantedFaults.filter((_, index) => index % 8 === 3).slice(0, sampleSize(2, 1));
+const planted = plantedFaults.slice(0, sampleSize(2, 1));
 
 /** Kinds of things that must have happened in each ten seeds, so that simulations cannot become empty. */
 const happenings: readonly string[] = [

@@ -1,0 +1,59 @@
+/**
+ * Requests that take effect once under their `Idempotency-Key`, also where the reply of the first one was not stored: the commit of the
+ * change notes the key and the ids. Storage of replies alone could lose that note when the process dies behind the commit.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { RandomBytes } from "../auth/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { canonicalJson } from "../http/mod.ts";
+import { keyName, type Stored, type Write } from "../storage/mod.ts";
+import type { AuthorCall } from "./jsonapi/calls.ts";
+
+/** Time for which a key is noted, in ms: as long as replies are stored. */
+const notedMs = 86_400_000;
+
+/** A request with an idempotency key. */
+export interface Once {
+  /** Key of the record that notes it. */
+  readonly key: string;
+  /** Digest of what is asked for. */
+  readonly fingerprint: string;
+}
+
+/** Returns what identifies a request; null where it has no key. */
+export function onceOf({ idempotencyKey, principal, request, body }: AuthorCall): Once | null {
+  if (idempotencyKey === undefined) return null;
+  const { pathname, search } = new URL(request.url, "http://localhost");
+  const name = JSON.stringify([principal.user.id, request.method, pathname, idempotencyKey]);
+  return { key: keyName("once", digest(name)), fingerprint: digest(search + canonicalJson(body ?? null)) };
+}
+
+/** Returns the chance behind the id of a new home: a repetition has to meet the partition of the first request. */
+export function chanceOfOnce({ key }: Once, index: number): RandomBytes {
+  return length => sha256(utf8ToBytes(`${key} ${index}`)).subarray(0, length);
+}
+
+/**
+ * Returns the ids that the first request under a key left; null where there was none.
+ *
+ * @throws {AppError} `idempotency_mismatch`: it asked for something else.
+ */
+export function notedIds(stored: Stored | null, { fingerprint }: Once): readonly string[] | null {
+  if (stored === null) return null;
+  const note = JSON.parse(stored.value) as { readonly fingerprint: string; readonly ids: readonly string[] };
+  if (note.fingerprint === fingerprint) return note.ids;
+  throw new AppError("idempotency_mismatch", "Cannot use the idempotency key: another request had it");
+}
+
+/** Returns the write that notes a request. */
+export function onceWrite({ key, fingerprint }: Once, ids: readonly string[], nowMs: number): Write {
+  return { type: "put", key, value: JSON.stringify({ fingerprint, ids }), expireAt: nowMs + notedMs };
+}
+
+function digest(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text)));
+}
