@@ -33,4 +33,5 @@ export type {
   SearchCriteria,
   UserSearch,
 } from "./search/types.ts";
+export { countDeadLetters } from "./worker/dead_letter_counts.ts";
 export type { ActionWorker } from "./worker/worker.ts";

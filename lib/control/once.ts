@@ -9,7 +9,6 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { canonicalJson } from "../http/mod.ts";
 import { keyName, type Stored, type Write } from "../storage/mod.ts";
 import type { AuthorCall } from "./jsonapi/calls.ts";
 
@@ -25,16 +24,22 @@ export interface Once {
 }
 
 /** Returns what identifies a request; null where it has no key. */
-export function onceOf({ idempotencyKey, principal, request, body }: AuthorCall): Once | null {
-  if (idempotencyKey === undefined) return null;
-  const { pathname, search } = new URL(request.url, "http://localhost");
-  const name = JSON.stringify([principal.user.id, request.method, pathname, idempotencyKey]);
-  return { key: keyName("once", digest(name)), fingerprint: digest(search + canonicalJson(body ?? null)) };
+export function onceOf({ idempotency, principal, request }: AuthorCall): Once | null {
+  if (idempotency === undefined) return null;
+  const { pathname } = new URL(request.url);
+  const name = JSON.stringify([principal.user.id, request.method, pathname, idempotency.key]);
+  const digest = bytesToHex(sha256(utf8ToBytes(name)));
+  return { key: keyName("once", digest), fingerprint: idempotency.fingerprint };
 }
 
 /** Returns the chance behind the id of a new home: a repetition has to meet the partition of the first request. */
-export function chanceOfOnce({ key }: Once, index: number): RandomBytes {
-  return length => sha256(utf8ToBytes(`${key} ${index}`)).subarray(0, length);
+export function chanceOf(once: Once | null, index: number, random: RandomBytes): RandomBytes {
+  return once === null ? random : bytesFrom(`${once.key} ${index}`);
+}
+
+/** Returns bytes in place of chance: up to 32, always the same for a name. */
+export function bytesFrom(name: string): RandomBytes {
+  return length => sha256(utf8ToBytes(name)).slice(0, length);
 }
 
 /**
@@ -52,8 +57,4 @@ export function notedIds(stored: Stored | null, { fingerprint }: Once): readonly
 /** Returns the write that notes a request. */
 export function onceWrite({ key, fingerprint }: Once, ids: readonly string[], nowMs: number): Write {
   return { type: "put", key, value: JSON.stringify({ fingerprint, ids }), expireAt: nowMs + notedMs };
-}
-
-function digest(text: string): string {
-  return bytesToHex(sha256(utf8ToBytes(text)));
 }

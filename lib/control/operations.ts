@@ -17,11 +17,10 @@ import type { ResourceObject } from "./jsonapi/input.ts";
 import { dryRun } from "./jsonapi/queries.ts";
 import { SentResource } from "./jsonapi/schemas.ts";
 import { type Kind, unprocessable } from "./kind.ts";
-import { onceOf } from "./once.ts";
+import { chanceOf, type Once, onceOf } from "./once.ts";
 import type { WriteOperation } from "./write.ts";
 import {
   bodyBytesMax,
-  chanceOf,
   exampleId,
   isDryRun,
   newId,
@@ -118,14 +117,15 @@ export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
     errors: writeErrors,
     handle: async call => {
       const isDry = isDryRun(call);
-      const operations = await resolved(call, context);
+      const once = onceOf(call);
+      const operations = await resolved(call, once, context);
       const left = await writer.write({
         author: call.principal,
         operations,
         requestId: call.requestId,
         isDry,
         shown: { base: services.base, fields: new Map(), isListed: false },
-        once: onceOf(call),
+        once,
       });
       const results = left.map(data =>
         data === null ? {} : { data, meta: { etag: String(data.meta?.etag) } },
@@ -152,6 +152,7 @@ interface Known {
 
 async function resolved(
   call: AuthorCall,
+  once: Once | null,
   context: ResourceRoutesContext,
 ): Promise<readonly WriteOperation[]> {
   const known: Known = { lids: new Map(), homes: new Map() };
@@ -159,7 +160,7 @@ async function resolved(
   const operations: WriteOperation[] = [];
   const { "atomic:operations": sent } = call.body as v.InferOutput<typeof OperationsBody>;
   for (const [index, operation] of sent.entries()) {
-    const own = { ...context, random: chanceOf(call, index, context) };
+    const own = { ...context, random: chanceOf(once, index, context.random) };
     try {
       operations.push(await resolvedOperation(operation, `/atomic:operations/${index}`, known, own));
     } catch (error) {

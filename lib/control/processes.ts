@@ -5,9 +5,7 @@
  */
 
 import * as v from "valibot";
-import type { ActionService } from "../audience/mod.ts";
-import { mapConcurrent } from "../background/mod.ts";
-import { oldestOrganisations } from "../directory/mod.ts";
+import { type ActionService, countDeadLetters } from "../audience/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, type Guard, named, route } from "../http/mod.ts";
 import {
@@ -20,9 +18,6 @@ import {
 import type { Author } from "./access/author.ts";
 import { answer, selfOf } from "./jsonapi/calls.ts";
 import type { ControlServices } from "./services.ts";
-
-/** Organisations whose dead letters are read at a time. */
-const organisationsAtOnce = 16;
 
 /** Dependencies of these routes. */
 interface ProcessRoutesContext {
@@ -130,16 +125,13 @@ function deadLetterCountsRoute({ services, author, deadLetters }: ProcessRoutesC
     errors: ["forbidden", "not_acceptable"],
     handle: async call => {
       requireOperator(call.principal);
-      const ids = await oldestOrganisations(store);
-      const found = await mapConcurrent(ids, organisationsAtOnce, async id => {
-        const { dead, size: count } = await deadLetters.list(id, { offset: 0, limit: 1 });
-        const [newest] = dead;
-        if (newest === undefined) return [];
-        const { name = "" } = (await directory.organisation(id)) ?? {};
-        const attributes = { name, space_id: newest.action.spaceId, count };
-        return [{ type: "dead_letter_counts", id, attributes }];
-      });
-      return answer(call, { data: found.flat(), links: { self: selfOf(services, call) } } as never) as never;
+      const counts = await countDeadLetters(store, deadLetters);
+      const names = await Promise.all(counts.map(one => directory.organisation(one.organisationId)));
+      const data = counts.map(({ organisationId: id, spaceId, count }, index) => ({
+        ...{ type: "dead_letter_counts", id },
+        attributes: { name: names[index]?.name ?? "", space_id: spaceId, count },
+      }));
+      return answer(call, { data, links: { self: selfOf(services, call) } } as never) as never;
     },
   });
 }

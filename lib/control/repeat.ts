@@ -7,7 +7,7 @@
  * @module
  */
 
-import { contentsKey, digestOf, eventInstants, eventState } from "../authoring/mod.ts";
+import { contentsKey, eventInstants, eventState } from "../authoring/mod.ts";
 import {
   directoryPartition,
   type Home,
@@ -23,6 +23,7 @@ import { runDraft } from "./draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
 import { contentsOf, eventKey } from "./kinds/contents.ts";
 import { addEvent, entryOf, setOpen } from "./kinds/events.ts";
+import { bytesFrom } from "./once.ts";
 import type { ControlServices } from "./services.ts";
 import { deleteStaged, stagedKey } from "./staged.ts";
 import type { WorkTask } from "./work.ts";
@@ -70,7 +71,7 @@ async function prune({ store }: ControlServices, { id }: Home, now: number): Pro
 async function repeat(services: ControlServices, home: Home, eventId: string, now: number): Promise<void> {
   const { store, places, directory } = services;
   const partition = directoryPartition("project", home.id);
-  const copyId = await places.newId(home, { random: await chanceOf(`repeat ${eventId}`) });
+  const copyId = await places.newId(home, { random: bytesFrom(`repeat ${eventId}`) });
   await places.keep(copyId, home);
   // What a process left that died while it made this copy.
   await deleteStaged(store, partition, copyId);
@@ -121,11 +122,4 @@ function copyOf({ attributes, refs, ...event }: Entity, id: string, now: number)
       ...(isScheduled ? { end_at: startAt + length } : {}),
     },
   };
-}
-
-/** Returns bytes in place of chance, which are always the same for a name. */
-async function chanceOf(name: string): Promise<(length: number) => Uint8Array> {
-  const digits = (await digestOf(name)).replace("sha256:", "");
-  return length =>
-    Uint8Array.from({ length }, (_, index) => Number.parseInt(digits.slice(2 * index, 2 * index + 2), 16));
 }

@@ -31,11 +31,11 @@ import {
 } from "./jsonapi/queries.ts";
 import { documentSchema, listSchema, pascal } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
+import { chanceOf, onceOf } from "./once.ts";
 import { annotationRoutes, relationshipRoutes } from "./part_routes.ts";
 import { homeFor, homeOf, requireAccess } from "./services.ts";
 import {
   bodyOf,
-  chanceOf,
   created,
   isDryRun,
   mismatch,
@@ -166,7 +166,8 @@ function createRoute(kind: Kind, under: ResourceType | null, context: ResourceRo
     handle: async call => {
       const object = newObjectOf(call, type);
       const parent = under === null ? undefined : { type: under, id: idOf(call, under) };
-      const { id } = await newId(kind, object, parent, { ...context, random: chanceOf(call, 0, context) });
+      const random = chanceOf(onceOf(call), 0, context.random);
+      const { id } = await newId(kind, object, parent, { ...context, random });
       const document = await write(
         call,
         { op: "add", kind, id, object, pointer: "/data", ...(parent === undefined ? {} : { parent }) },

@@ -18,7 +18,7 @@ import type { ResourceObject } from "./jsonapi/input.ts";
 import { type Query, viewOf } from "./jsonapi/queries.ts";
 import { bodySchema, ResourceBody } from "./jsonapi/schemas.ts";
 import { type Kind, ownerOf } from "./kind.ts";
-import { chanceOfOnce, onceOf } from "./once.ts";
+import { onceOf } from "./once.ts";
 import type { Reader } from "./read.ts";
 import { type ControlServices, homeFor, homeOf, type Kinds } from "./services.ts";
 import { refsOf, type WriteOperation, type Writer } from "./write.ts";
@@ -94,16 +94,6 @@ export async function newId(
   const home = await homeFor(services, kind, found);
   const isNew = homes.get(home.id)?.id === home.id;
   return { id: await services.places.newId(home, { isNew }), home };
-}
-
-/** Returns the chance behind the id of a new home, the same for a repetition of the request. */
-export function chanceOf(
-  call: AuthorCall,
-  index: number,
-  { random }: Pick<ResourceRoutesContext, "random">,
-): RandomBytes {
-  const once = onceOf(call);
-  return once === null ? random : chanceOfOnce(once, index);
 }
 
 /** Answers with a new resource, or with the one that would be created. */

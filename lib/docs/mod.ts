@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
-import { type Area, open, route, text } from "../http/mod.ts";
+import { type Area, open, ownPageFields, pageFields, pageFileFields, route, text } from "../http/mod.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
 import { Html, html, pageText } from "./html.ts";
 import { areaReference, type Operation, operationsOf } from "./reference.ts";
@@ -23,17 +23,9 @@ export interface DocsOptions {
 /** Makes the area for a platform, whose OpenAPI document it gets. */
 export type CreateDocs = (document: () => Promise<Json>) => Area;
 
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-const common = { "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer" };
-const pageFields = {
-  ...common,
-  "cache-control": "public, max-age=300",
-  "content-security-policy": policy,
-  "content-type": "text/html; charset=utf-8",
-};
-const fileFields = { ...common, "cache-control": "public, max-age=31536000, immutable" };
+const cached = { "cache-control": "public, max-age=300" };
+const fieldsOfPage = { ...pageFields("'self' data:"), ...cached };
+const fieldsOfIndex = { ...ownPageFields, ...cached, "content-type": "application/json" };
 const definition = {
   method: "GET",
   auth: open,
@@ -59,7 +51,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getDocs",
       summary: "Open the documentation",
       description: "Lists the guides and the areas of the API, in HTML.",
-      handle: async () => text(200, await library.index(), pageFields),
+      handle: async () => text(200, await library.index(), fieldsOfPage),
     }),
     route({
       ...definition,
@@ -67,7 +59,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getGuide",
       summary: "Read a guide",
       params: v.object({ guide: named("guide") }),
-      handle: async ({ params }) => text(200, await library.guide(params.guide), pageFields),
+      handle: async ({ params }) => text(200, await library.guide(params.guide), fieldsOfPage),
     }),
     route({
       ...definition,
@@ -75,7 +67,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getApiReference",
       summary: "Read the reference of an area of the API",
       params: v.object({ area: named("area") }),
-      handle: async ({ params }) => text(200, await library.reference(params.area), pageFields),
+      handle: async ({ params }) => text(200, await library.reference(params.area), fieldsOfPage),
     }),
     route({
       ...definition,
@@ -83,14 +75,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getDocsIndex",
       summary: "Get the index of the search",
       description: "Titles, addresses and texts of sections and operations, for the script of the pages.",
-      handle: async () => {
-        const fields = {
-          ...common,
-          "cache-control": "public, max-age=300",
-          "content-type": "application/json",
-        };
-        return text(200, JSON.stringify(await library.searchIndex()), fields);
-      },
+      handle: async () => text(200, await library.searchIndex(), fieldsOfIndex),
     }),
     route({
       ...definition,
@@ -101,7 +86,7 @@ function routesOf(library: Library): Area["routes"] {
       params: v.object({ file: named("file") }),
       handle: async ({ params }) => {
         const { mediaType, text: body } = await library.file(params.file);
-        return text(200, body, { ...fileFields, "content-type": `${mediaType}; charset=utf-8` });
+        return text(200, body, { ...pageFileFields, "content-type": `${mediaType}; charset=utf-8` });
       },
     }),
   ];
@@ -115,11 +100,11 @@ interface Entry {
   readonly text: string;
 }
 
-/** The pages, each made on the first request for it. */
+/** The texts, each made on the first request for it. */
 class Library {
   readonly #load: () => Promise<DocsContent>;
   readonly #document: () => Promise<Json>;
-  readonly #pages = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
   #content: Promise<DocsContent> | null = null;
   #described: Promise<{ readonly document: Json; readonly operations: readonly Operation[] }> | null = null;
 
@@ -128,30 +113,40 @@ class Library {
     this.#document = document;
   }
 
-  async index(): Promise<string> {
-    const { guides } = await this.#contents();
-    const { operations } = await this.#api();
-    const content = html`<h1>Documentation</h1>
+  index(): Promise<string> {
+    return this.#once("docs", async () => {
+      const { guides } = await this.#contents();
+      const { operations } = await this.#api();
+      const content = html`<h1>Documentation</h1>
 <h2>Guides</h2><ul>${guides.map(({ name, title }) => html`<li><a href="docs/guides/${name}">${title}</a></li>`)}</ul>
 <h2>API</h2><ul>${areasOf(operations).map(area => html`<li><a href="docs/api/${area}">${area}</a></li>`)}</ul>
 <p>Programs read <a href="openapi.json">openapi.json</a>.</p>`;
-    return await this.#page("Documentation", "docs/", content);
+      return await this.#page("Documentation", "docs/", content);
+    });
   }
 
-  async guide(name: string): Promise<string> {
-    const { guides } = await this.#contents();
-    const guide = guides.find(each => each.name === name);
-    if (guide === undefined)
-      throw new AppError("not_found", "Cannot find the guide: there is none of this name");
-    return await this.#page(guide.title, "../", new Html(guide.content));
+  guide(name: string): Promise<string> {
+    return this.#once(`guides/${name}`, async () => {
+      const { guides } = await this.#contents();
+      const guide = guides.find(each => each.name === name);
+      if (guide === undefined)
+        throw new AppError("not_found", "Cannot find the guide: there is none of this name");
+      return await this.#page(guide.title, "../", new Html(guide.content));
+    });
   }
 
-  async reference(area: string): Promise<string> {
-    const { document, operations } = await this.#api();
-    if (!areasOf(operations).includes(area)) {
-      throw new AppError("not_found", "Cannot find the reference: the API has no area of this name");
-    }
-    return await this.#page(`API: ${area}`, "../", areaReference(area, operations, document));
+  reference(area: string): Promise<string> {
+    return this.#once(`api/${area}`, async () => {
+      const { document, operations } = await this.#api();
+      if (!areasOf(operations).includes(area)) {
+        throw new AppError("not_found", "Cannot find the reference: the API has no area of this name");
+      }
+      return await this.#page(`API: ${area}`, "../", areaReference(area, operations, document));
+    });
+  }
+
+  searchIndex(): Promise<string> {
+    return this.#once("search", async () => JSON.stringify(await this.#entries()));
   }
 
   async file(name: string): Promise<DocsContent["script"]> {
@@ -162,7 +157,7 @@ class Library {
     return found;
   }
 
-  async searchIndex(): Promise<readonly Entry[]> {
+  async #entries(): Promise<readonly Entry[]> {
     const { guides } = await this.#contents();
     const { operations } = await this.#api();
     return [
@@ -186,14 +181,15 @@ class Library {
   }
 
   async #page(title: string, up: string, content: Html): Promise<string> {
-    const key = `${up}${title}`;
-    const known = this.#pages.get(key);
-    if (known !== undefined) return known;
     const { script, style } = await this.#contents();
     const page = { title, up, content, navigation: await this.#navigation(up) };
-    const made = pageText({ ...page, script: script.name, style: style.name });
-    this.#pages.set(key, made);
-    return made;
+    return pageText({ ...page, script: script.name, style: style.name });
+  }
+
+  async #once(path: string, make: () => Promise<string>): Promise<string> {
+    const known = this.#texts.get(path) ?? (await make());
+    this.#texts.set(path, known);
+    return known;
   }
 
   async #navigation(up: string): Promise<Html> {

@@ -36,6 +36,7 @@ export {
   preconditionCharsMax,
   versionTag,
 } from "./replies/etag.ts";
+export { ownPageFields, pageFields, pageFileFields } from "./replies/page_fields.ts";
 export {
   empty,
   envelope,

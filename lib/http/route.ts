@@ -212,8 +212,8 @@ export interface Call<A, P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The `Idempotency-Key` of a request to a route that has them. */
-  readonly idempotencyKey?: string;
+  /** The `Idempotency-Key` of a request to a route that has them, with a digest of query and body. */
+  readonly idempotency?: { readonly key: string; readonly fingerprint: string };
 }
 
 /** A request whose caller is known, and nothing else yet. */

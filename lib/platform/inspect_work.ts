@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createActionService } from "../audience/mod.ts";
+import { countDeadLetters, createActionService } from "../audience/mod.ts";
 import { type Clock, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
 import { oldestOrganisations } from "../directory/mod.ts";
@@ -46,20 +46,15 @@ export async function inspectWork({
     ...{ random: systemRandom, timer: systemTimer, logger: silentLogger },
   });
   const [hasWorker, backlog] = await Promise.all([actions.hasWorker(), actions.backlog()]);
+  const dead = await countDeadLetters(store, actions.deadLetters);
   const organisations = await oldestOrganisations(store);
-  const found = await mapConcurrent(organisations, organisationsAtOnce, async organisationId => {
-    const [{ size }, dueAt] = await Promise.all([
-      actions.deadLetters.list(organisationId, { offset: 0, limit: 1 }),
-      oldestDueUser(store, organisationId),
-    ]);
-    return { size, dueAt };
-  });
+  const dues = await mapConcurrent(organisations, organisationsAtOnce, id => oldestDueUser(store, id));
   const since = (at: number): number => Math.max(0, clock() - at);
   return {
     hasWorker,
     depth: backlog.depth,
     waitedMs: backlog.oldestAt === null ? 0 : since(backlog.oldestAt),
-    deadLetters: found.reduce((sum, { size }) => sum + size, 0),
-    overdueMs: Math.max(0, ...found.map(({ dueAt }) => (dueAt === null ? 0 : since(dueAt)))),
+    deadLetters: dead.reduce((sum, { count }) => sum + count, 0),
+    overdueMs: Math.max(0, ...dues.map(dueAt => (dueAt === null ? 0 : since(dueAt)))),
   };
 }

@@ -10,14 +10,7 @@ import type { Outbound, OutboundReply } from "../outbound/outbound.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Store } from "../storage/mod.ts";
 import type { SpanAttributes, Tracer } from "../tracing/mod.ts";
-
-interface Ports {
-  readonly store: Store;
-  readonly logger: Logger;
-  readonly webhooks?: WebhookSender;
-  readonly mailer?: Mailer;
-  readonly outbound?: Outbound;
-}
+import type { Ports } from "./metrics/measured_ports.ts";
 
 /** Returns ports that record spans. */
 export function tracedPorts<P extends Ports>(ports: P, tracer: Tracer): P {

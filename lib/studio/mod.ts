@@ -6,7 +6,16 @@
 
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
-import { type Area, empty, isNotModified, open, route, text } from "../http/mod.ts";
+import {
+  type Area,
+  empty,
+  isNotModified,
+  open,
+  pageFields,
+  pageFileFields,
+  route,
+  text,
+} from "../http/mod.ts";
 import { type PageFile, pageFiles } from "./page_files.ts";
 
 export type { PageFile } from "./page_files.ts";
@@ -17,19 +26,8 @@ export interface StudioOptions {
   readonly files?: () => Promise<readonly PageFile[]>;
 }
 
-/** The page runs its own script and style, talks to its own platform, and is shown in no frame. */
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; connect-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
-
-const common = { "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer" };
-const pageFields = {
-  ...common,
-  "cache-control": "no-cache",
-  "content-security-policy": policy,
-  "cross-origin-opener-policy": "same-origin",
-};
-const fileFields = { ...common, "cache-control": "public, max-age=31536000, immutable" };
+/** Workflows and elements show images of the web. */
+const fieldsOfPage = { ...pageFields("'self' https: data:"), "cache-control": "no-cache" };
 
 const definition = {
   method: "GET",
@@ -67,7 +65,7 @@ export function createStudio({ files = packagedFiles }: StudioOptions = {}): Are
       project: v.exactOptional(v.pipe(v.string(), v.description("Id of the project to open"))),
       event: v.exactOptional(v.pipe(v.string(), v.description("Id of the event to open"))),
     }),
-    handle: ({ request }) => answer(request, "", pageFields),
+    handle: ({ request }) => answer(request, "", fieldsOfPage),
   });
   const file = route({
     ...definition,
@@ -76,7 +74,7 @@ export function createStudio({ files = packagedFiles }: StudioOptions = {}): Are
     summary: "Get a file of the studio",
     description: "A script or style of the page. Its name has a digest, so that it never changes.",
     params: v.object({ file: v.pipe(v.string(), v.description("Name of the file")) }),
-    handle: ({ request, params }) => answer(request, params.file, fileFields),
+    handle: ({ request, params }) => answer(request, params.file, pageFileFields),
   });
   return { name: "studio", family: "problem", routes: [page, file] };
 }

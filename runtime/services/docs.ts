@@ -4,19 +4,14 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { docsContent } from "../../lib/docs/guides.ts";
-import {
-  type CreateDocs,
-  createDocs,
-  type DocsContent,
-  type DocsFile,
-  type Guide,
-} from "../../lib/docs/mod.ts";
+import { html } from "../../lib/docs/html.ts";
+import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/docs/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
+import { bundlePage } from "./page_bundle.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -71,26 +66,8 @@ async function buildOnRequest(): Promise<DocsContent> {
 
 /** Builds the guides, and the script and style of their pages. */
 export async function buildDocs(): Promise<DocsContent> {
-  const { build } = await import("esbuild");
-  const { outputFiles } = await build({
-    absWorkingDir: join(root, "lib/docs/page"),
-    entryPoints: ["search.ts", "style.css"],
-    outdir: "out",
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "browser",
-    target: ["es2023", "chrome123", "firefox120", "safari17.5"],
-    write: false,
-    logLevel: "silent",
-  });
-  const fileOf = (name: string, mediaType: string): DocsFile => {
-    const text = outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
-    const digest = createHash("sha256").update(text).digest("hex").slice(0, 12);
-    return { name: name.replace(".", `-${digest}.`), mediaType, text };
-  };
   const guides = await Promise.all(Object.entries(guideFiles).map(([name, path]) => buildGuide(name, path)));
-  return { guides, script: fileOf("search.js", "text/javascript"), style: fileOf("style.css", "text/css") };
+  return { guides, ...(await bundlePage("docs/page", "search")) };
 }
 
 async function buildGuide(name: string, path: string): Promise<Guide> {
@@ -111,13 +88,13 @@ async function buildGuide(name: string, path: string): Promise<Guide> {
         return target === null ? text : `<a href="${target}">${text}</a>`;
       },
       code({ text }) {
-        return `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`;
+        return `${html`<pre tabindex="0"><code>${text}</code></pre>`.text}\n`;
       },
       table(token) {
         const table = Renderer.prototype.table.call(this, token);
         return `<div class="wide" tabindex="0" role="region" aria-label="Table">${table}</div>\n`;
       },
-      html: ({ text }) => escaped(text),
+      html: ({ text }) => html`${text}`.text,
     },
   });
   const source = await readFile(join(root, path), "utf8");
@@ -167,8 +144,4 @@ function plain(text: string): string {
   return text
     .replace(/<[^>]*>/g, "")
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => characters[name] ?? "");
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, character => `&#${character.charCodeAt(0)};`);
 }

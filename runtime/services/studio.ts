@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { AppError } from "../../lib/errors/mod.ts";
 import type { Area } from "../../lib/http/mod.ts";
 import { createStudio, type PageFile } from "../../lib/studio/mod.ts";
 import { pageFiles } from "../../lib/studio/page_files.ts";
+import { bundlePage, digestOf } from "./page_bundle.ts";
 
 const icon =
   "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='%233b5bdb' d='M1 10h4v5H1zM6 6h4v9H6zM11 1h4v14h-4z'/></svg>";
@@ -24,31 +23,9 @@ async function buildOnRequest(): Promise<readonly PageFile[]> {
 
 /** Builds the page: one script, one style, and the HTML that names both. */
 export async function buildPage(): Promise<readonly PageFile[]> {
-  const { build } = await import("esbuild");
-  const { outputFiles } = await build({
-    absWorkingDir: fileURLToPath(new URL("../../lib/studio/page", import.meta.url)),
-    entryPoints: ["main.ts", "style.css"],
-    outdir: "out",
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "browser",
-    target: ["es2023", "chrome123", "firefox120", "safari17.5"],
-    legalComments: "none",
-    write: false,
-    logLevel: "silent",
-  });
-  const [script, style] = ["main.js", "style.css"].map(name => {
-    const text = outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
-    const mediaType = name.endsWith(".js") ? "text/javascript" : "text/css";
-    return fileOf(digest => name.replace(".", `-${digest.slice(0, 12)}.`), mediaType, text);
-  }) as [PageFile, PageFile];
-  return [script, style, fileOf(() => "", "text/html", pageText(script.name, style.name))];
-}
-
-function fileOf(nameOf: (digest: string) => string, mediaType: string, text: string): PageFile {
-  const digest = createHash("sha256").update(text).digest("hex").slice(0, 32);
-  return { name: nameOf(digest), mediaType, text, digest };
+  const { script, style } = await bundlePage("studio/page", "main");
+  const text = pageText(script.name, style.name);
+  return [script, style, { name: "", mediaType: "text/html", text, digest: digestOf(text) }];
 }
 
 /** Returns the HTML. Addresses are relative, so that the page works under any prefix of the platform. */

@@ -74,11 +74,11 @@ function requestRoute({ exports, exporter }: ExportRoutesContext): AnyRoute {
     },
     responses: { 202: { description: "The accepted export", schema: AcceptedAnswer } },
     errors: ["limit_reached", "not_available", "rate_limited", "idempotency_mismatch"],
-    handle: async ({ principal, body, requestId, idempotencyKey }) => {
+    handle: async ({ principal, body, requestId, idempotency }) => {
       const { keyId, space } = principal;
       const { id: spaceId, organisationId } = space;
       const { notify = null, ...parameters } = body;
-      const caller = { organisationId, spaceId, keyId, requestId, idempotencyKey };
+      const caller = { organisationId, spaceId, keyId, requestId, idempotencyKey: idempotency?.key };
       const job = await exports.request({ ...parameters, ...caller, notify });
       return envelope(acceptedDocument(job, exports.clock()), { status: 202 });
     },

@@ -184,7 +184,7 @@ async function runOnce({ endpoint, exchange, services, call, key, body }: Repeat
       body,
     },
     {
-      execute: async () => await route.handle({ ...call, idempotencyKey: key }),
+      execute: async fingerprint => await route.handle({ ...call, idempotency: { key, fingerprint } }),
       replyTo: error => fail(error, endpoint, exchange),
     },
   );

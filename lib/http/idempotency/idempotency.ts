@@ -59,7 +59,8 @@ export interface IdempotentRequest {
 
 /** Callbacks that run a request. */
 export interface Execution {
-  readonly execute: () => Promise<Reply>;
+  /** Gets a digest of query and body. */
+  readonly execute: (fingerprint: string) => Promise<Reply>;
   /** Builds the reply to an error. */
   readonly replyTo: (error: unknown) => Reply;
 }
@@ -90,7 +91,7 @@ export class Idempotency {
     if (!(claimed instanceof IdempotencyClaim)) return claimed;
     let reply: Reply;
     try {
-      reply = await execute();
+      reply = await execute(fingerprint);
     } catch (error) {
       if (!isStoredError(error)) {
         await claimed.end({ type: "delete", shape: "record", key });

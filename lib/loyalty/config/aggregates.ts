@@ -16,6 +16,7 @@ import {
   type Environment,
   type VariableDeclaration,
 } from "../../expressions/mod.ts";
+import { canonicalJson } from "../../http/mod.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
 import { fieldErrors } from "./fields.ts";
@@ -36,7 +37,8 @@ const keyCharacters = 12;
 
 /** Returns the key of a counter, which is the same for equal definitions in every configuration. */
 export function counterKey(definition: unknown): string {
-  return bytesToHex(sha256(utf8ToBytes(canonicalJson(definition)))).slice(0, keyCharacters);
+  const json = canonicalJson(JSON.parse(JSON.stringify(definition)));
+  return bytesToHex(sha256(utf8ToBytes(json))).slice(0, keyCharacters);
 }
 
 /** Compiles the aggregates of a configuration. Equal ones share a counter. */
@@ -155,15 +157,4 @@ function parse<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer:
 
 function invalid(fields: readonly FieldError[]): AppError {
   return new AppError("validation_failed", "Cannot use the aggregate as it is not well formed", { fields });
-}
-
-/** Returns JSON with the members of every object in alphabetical order. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
-  return `{${members.join(",")}}`;
 }

@@ -4,15 +4,10 @@
  * @module
  */
 
-import type { ActionService } from "../../audience/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
-import { oldestOrganisations } from "../../directory/mod.ts";
+import { type ActionService, countDeadLetters } from "../../audience/mod.ts";
 import type { Leaderboards } from "../../leaderboards/mod.ts";
 import type { Metrics } from "../../metrics/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
-
-/** Organisations that are read at a time. */
-const organisationsAtOnce = 16;
 
 /** Sources of the figures. */
 export interface FigureSources {
@@ -33,7 +28,10 @@ export function readFigures(metrics: Metrics, sources: FigureSources): void {
   const listeners = metrics.gauge("grandstand_board_listeners", {});
   const dead = metrics.gauge("grandstand_dead_letters", {});
   metrics.beforeScrape(() => listeners.set(leaderboards.live.size));
-  metrics.beforeScrape(async () => dead.set(await countDeadLetters(store, actions)));
+  metrics.beforeScrape(async () => {
+    const counts = await countDeadLetters(store, actions.deadLetters);
+    dead.set(counts.reduce((sum, { count }) => sum + count, 0));
+  });
   if (queue === undefined) return;
   const shards = metrics.gauge("grandstand_worker_shards", {});
   const alive = metrics.gauge("grandstand_worker_alive", {});
@@ -46,12 +44,4 @@ export function readFigures(metrics: Metrics, sources: FigureSources): void {
     depth.set(backlog.depth);
     age.set(backlog.oldestAt === null ? 0 : Math.max(0, clock() - backlog.oldestAt) / 1_000);
   });
-}
-
-async function countDeadLetters(store: Store, { deadLetters }: ActionService): Promise<number> {
-  const organisations = await oldestOrganisations(store);
-  const sizes = await mapConcurrent(organisations, organisationsAtOnce, async organisationId => {
-    return (await deadLetters.list(organisationId, { offset: 0, limit: 1 })).size;
-  });
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
