@@ -20,6 +20,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   start: "README.md",
   identity: "lib/identity/README.md",
   loyalty: "lib/loyalty/README.md",
+  loyalty_config: "lib/loyalty/config/README.md",
   leaderboards: "lib/leaderboards/README.md",
   audience: "lib/audience/README.md",
   exports: "lib/exports/README.md",
@@ -28,6 +29,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   directory: "lib/directory/README.md",
   control: "lib/control/README.md",
   workflow: "lib/workflow/README.md",
+  conformance: "lib/workflow/conformance/README.md",
   dialogue: "lib/dialogue/README.md",
   studio: "lib/studio/README.md",
   client: "lib/client/README.md",
@@ -37,6 +39,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   pipelines: "lib/cli/PIPELINES.md",
   commands: "lib/cli/REFERENCE.md",
   run: "runtime/README.md",
+  capacity: "runtime/CAPACITY.md",
   auth: "lib/auth/README.md",
   http: "lib/http/README.md",
   platform: "lib/platform/README.md",
@@ -98,8 +101,13 @@ async function buildGuide(name: string, path: string): Promise<Guide> {
     },
   });
   const source = await readFile(join(root, path), "utf8");
-  const content = await marked.parse(source);
-  const texts = source.split(/^#{1,6} .*$/m).slice(1);
+  const tokens = marked.lexer(source);
+  const content = marked.parser(tokens);
+  const texts: string[] = [];
+  for (const { type, raw } of tokens) {
+    if (type === "heading") texts.push("");
+    else texts.push((texts.pop() ?? "") + raw);
+  }
   const title = sections[0]?.title ?? name;
   return {
     name,
@@ -136,7 +144,7 @@ function freeId(title: string, ids: Set<string>): string {
 
 /** Returns the words of a section for the search, each once. */
 function words(markdown: string): string {
-  return [...new Set(markdown.match(/[\p{L}\p{N}_.-]{3,40}/gu) ?? [])].join(" ");
+  return [...new Set(markdown.match(/[\p{L}\p{N}_.-]{2,40}/gu) ?? [])].join(" ");
 }
 
 function plain(text: string): string {

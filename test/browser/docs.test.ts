@@ -80,6 +80,8 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/docs\/api\/audience#/);
       await page.getByRole("heading", { name: "Redeem a product" }).first().waitFor();
+      await page.getByRole("searchbox").fill("gdpr delete account");
+      await page.getByRole("link", { name: "Delete an account" }).waitFor();
       assert.deepEqual(faults, []);
       await context.close();
     }

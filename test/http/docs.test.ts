@@ -78,6 +78,9 @@ describe("the documentation", () => {
     const index: { href: string; text: string }[] = await (await get(platform, "/docs/search")).json();
     const found = index.find(({ href }) => href === "guides/leaderboards#rebuild-a-board");
     assert.match(found?.text ?? "", /\brecomputes\b/);
+    // Commands before it have comments, which look like headings.
+    const behindComments = index.find(({ href }) => href === "guides/run#containers-and-services");
+    assert.match(behindComments?.text ?? "", /\bDockerfile\b/);
   });
 
   it("sends small pages under a strict policy, and no request to elsewhere", async () => {

@@ -1,4 +1,4 @@
-/** The search of the documentation: words that begin alike, all of them, titles first. */
+/** The search of the documentation: entries with most of the words, which may be begun only; titles first. */
 
 interface Entry {
   readonly title: string;
@@ -9,22 +9,25 @@ interface Entry {
 
 /** Most results. */
 const resultsMax = 12;
+/** Score of a word that an entry has, above what its place may add. */
+const foundWord = 1_000;
 
 const input = document.querySelector<HTMLInputElement>("header input");
 const list = document.querySelector<HTMLOListElement>("#found");
 const contents = document.querySelector("nav details");
 let index: Promise<readonly Entry[]> | null = null;
 
-/** Scores an entry: the more of its title is meant, the higher; 0 where a word is missing. */
+/** Scores an entry: first by how many of the words it has, then by where it has them; 0 where it has none. */
 function scoreOf({ title, place, text }: Entry, words: readonly string[]): number {
   let score = 0;
   for (const word of words) {
     const begins = new RegExp(`(^|[^\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}`, "iu");
-    const part = begins.test(title) ? 4 : begins.test(place) ? 2 : begins.test(text) ? 1 : 0;
-    if (part === 0) return 0;
-    score += part;
+    // Of titles with the word the shortest is closest.
+    const inTitle = 4 + 1 / (1 + title.length);
+    const part = begins.test(title) ? inTitle : begins.test(place) ? 2 : begins.test(text) ? 1 : 0;
+    if (part > 0) score += foundWord + part;
   }
-  return score + 1 / (1 + title.length);
+  return score;
 }
 
 function show(entries: readonly Entry[], isAsked: boolean, up: string): void {
@@ -52,13 +55,19 @@ async function search(field: HTMLInputElement): Promise<void> {
   const words = field.value.trim().split(/\s+/).filter(Boolean);
   const { index: address = "", up = "" } = field.dataset;
   index ??= fetch(address).then(answer => answer.json());
+  // A connection that is lost may be back with the next letter.
+  index.catch(() => {
+    index = null;
+  });
   const entries = words.length === 0 ? [] : await index;
-  const scored = entries
-    .map(entry => ({ entry, score: scoreOf(entry, words) }))
-    .filter(({ score }) => score > 0);
+  const scored = entries.map(entry => ({ entry, score: scoreOf(entry, words) }));
   scored.sort((a, b) => b.score - a.score);
+  const wordsMost = Math.floor((scored[0]?.score ?? 0) / foundWord);
   show(
-    scored.slice(0, resultsMax).map(({ entry }) => entry),
+    scored
+      .filter(({ score }) => score >= wordsMost * foundWord && score > 0)
+      .slice(0, resultsMax)
+      .map(({ entry }) => entry),
     words.length > 0,
     up,
   );
