@@ -31,6 +31,7 @@ import {
   timed,
 } from "./session_state.ts";
 import { memoryStorage, type SessionStorage, StoredValue } from "./storage.ts";
+import { onOtherTab, withLock } from "./tabs.ts";
 
 /** Codes with which a renewal is refused for good. */
 const endings: ReadonlySet<string> = new Set([
@@ -61,6 +62,8 @@ export interface SessionOptions extends Omit<ClientOptions<Record<string, never>
   readonly storage?: SessionStorage;
   /** Called when a renewal was refused, so that the fan has to sign in again. */
   readonly onEnd?: (reason: GrandstandError, user: FanUser) => void;
+  /** Called when another tab with the same `localStorage` signed a fan in (the user) or out (null). */
+  readonly onChange?: (user: FanUser | null) => void;
 }
 
 type TokenKind = "user" | "space";
@@ -71,6 +74,8 @@ export class FanSession implements Credentials {
   readonly #stored: StoredValue<DeviceState>;
   readonly #identity: Client<{ identity: typeof identity }>["identity"];
   readonly #environment: ClientEnvironment;
+  /** Names the session in the storage. */
+  readonly #key: string;
   readonly #renewals = new Map<TokenKind, Promise<void>>();
   #loading: Promise<void> | null = null;
   #state: DeviceState;
@@ -78,10 +83,12 @@ export class FanSession implements Credentials {
   constructor(options: SessionOptions) {
     this.#options = options;
     const { projectId, storage = memoryStorage() } = options;
+    this.#key = `grandstand:${projectId}`;
     this.#environment = environmentOf(options);
     this.#state = { deviceId: this.#environment.uniqueId(), session: null };
-    this.#stored = new StoredValue(storage, `grandstand:${projectId}`, isDeviceState);
+    this.#stored = new StoredValue(storage, this.#key, isDeviceState);
     this.#identity = createClient({ ...options, areas: { identity } }).identity;
+    onOtherTab(storage, this.#key, () => void this.#followTab());
   }
 
   /** Returns the signed-in user; null if there is none. */
@@ -164,8 +171,7 @@ export class FanSession implements Credentials {
   #renew(kind: TokenKind, stale: HeldToken | undefined): Promise<void> {
     const running = this.#renewals.get(kind);
     if (running !== undefined) return running;
-    const name = `grandstand:${this.#options.projectId}:${kind}`;
-    const renewal = withLock(name, () => this.#renewOnce(kind, stale)).finally(() =>
+    const renewal = withLock(`${this.#key}:${kind}`, () => this.#renewOnce(kind, stale)).finally(() =>
       this.#renewals.delete(kind),
     );
     this.#renewals.set(kind, renewal);
@@ -181,7 +187,7 @@ export class FanSession implements Credentials {
       if (kind === "user") await this.#refresh(session);
       else await this.#exchange(session);
     } catch (error) {
-      if (isEnding(error)) await this.#end(error);
+      if (isEnding(error) && this.#state.session?.userId === session.userId) await this.#end(error);
       throw error;
     }
   }
@@ -196,7 +202,7 @@ export class FanSession implements Credentials {
     const headers = user === undefined ? {} : bearer(user);
     const now = this.#environment.clock();
     const answer = await this.#identity.refreshUser({ body }, { headers });
-    await this.#keep(signedIn(provider, answer, { now, previous: session }));
+    await this.#keepRenewed(session, current => signedIn(provider, answer, { now, previous: current }));
   }
 
   /** Gets a space token for the proof of the session, and where that is no longer taken, for a new one. */
@@ -213,25 +219,24 @@ export class FanSession implements Credentials {
     }
   }
 
-  async #exchangeProof({ record }: SignedIn): Promise<void> {
+  async #exchangeProof(session: SignedIn): Promise<void> {
+    const { record } = session;
     const { projectId, spaceId } = this.#options;
     const token = (await this.headers("u")).authorization?.slice("Bearer ".length) ?? "";
+    const before = record === undefined ? this.#state.session : session;
     const askedAt = this.#environment.clock();
     const { accessToken, expiresIn } = await this.#identity.issueSpaceToken({
       ...(spaceId === undefined ? {} : { space_id: spaceId }),
       body:
         record === undefined ? { type: "accessToken", token } : { type: "sessionRecord", projectId, record },
     });
-    const { session } = this.#state;
-    if (session !== null)
-      await this.#keep({ ...session, space: timed(accessToken, askedAt, expiresIn * 1_000) });
+    const space = timed(accessToken, askedAt, expiresIn * 1_000);
+    await this.#keepRenewed(before, current => ({ ...current, space }));
   }
 
   /** A user without a password gets a new record for the last one. */
-  async #proveAgain(
-    { provider }: SignedIn,
-    { externalId, timeStamp, signature }: SessionProof,
-  ): Promise<void> {
+  async #proveAgain(session: SignedIn, { externalId, timeStamp, signature }: SessionProof): Promise<void> {
+    const { provider } = session;
     const body = await this.#entry(provider, { externalId, timeStamp, signature }, provider !== "noLogin");
     const answer = await this.#identity.logInUser({ body: body as Login }).catch(error => {
       const isUnknown = error instanceof GrandstandError && error.code === "not_found";
@@ -239,7 +244,8 @@ export class FanSession implements Credentials {
         ? new GrandstandError("invalid_credentials", error.message, { ...error, cause: error })
         : error;
     });
-    await this.#keep(signedIn(provider, answer, { now: this.#environment.clock() }));
+    const now = this.#environment.clock();
+    await this.#keepRenewed(session, () => signedIn(provider, answer, { now }));
   }
 
   /** Builds the body of a registration or login. */
@@ -267,6 +273,25 @@ export class FanSession implements Credentials {
     });
     await this.#loading;
     return this.#state.session;
+  }
+
+  /** Keeps what a renewal brought, unless the fan has logged out meanwhile, or another one in. */
+  async #keepRenewed(before: SignedIn | null, renewed: (current: SignedIn) => SignedIn): Promise<void> {
+    const { session } = this.#state;
+    if (session === null || session.userId !== before?.userId) return;
+    if (session.refreshToken === before.refreshToken) await this.#keep(renewed(session));
+  }
+
+  /** Takes up what another tab has done to the session. */
+  async #followTab(): Promise<void> {
+    await this.#session();
+    const before = this.#state;
+    const state = (await this.#stored.read()) ?? { ...before, session: null };
+    // What this tab has done meanwhile is newer.
+    if (this.#state !== before) return;
+    this.#state = state;
+    if (state.session?.userId !== before.session?.userId)
+      this.#options.onChange?.(state.session && userOf(state.session));
   }
 
   async #keep(session: SignedIn | null): Promise<void> {
@@ -302,10 +327,4 @@ function bearer({ token }: HeldToken): { readonly authorization: string } {
 /** A renewal was refused for good. */
 function isEnding(error: unknown): error is GrandstandError {
   return error instanceof GrandstandError && endings.has(error.code);
-}
-
-/** Lets one tab at a time renew, where the browser has locks. */
-async function withLock(name: string, run: () => Promise<void>): Promise<void> {
-  const { locks } = (globalThis.navigator ?? {}) as Partial<Navigator>;
-  return locks === undefined ? await run() : await locks.request(name, run);
 }

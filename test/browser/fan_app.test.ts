@@ -58,12 +58,13 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     await platform.close();
   });
 
-  it("registers, acts, sees its rank move, is kept over a reload, and leaves", async () => {
+  it("registers, acts, sees its rank move, is kept over a reload, and leaves in all tabs", async () => {
     const [url = "", app = ""] = servers.map(server => server.url);
     const rival = createFanClient({ url, projectId, areas: { loyalty } });
     await rival.session.register({ provider: "noLogin", username: "<b>Kim</b>" });
     for (let time = 0; time < 3; time++) await rival.loyalty.reportAction({ body: { action: "share" } });
-    const page = await browser.newPage();
+    const context = await browser.newContext();
+    const page = await context.newPage();
     page.setDefaultTimeout(10_000);
     const faults: unknown[] = [];
     page.on("pageerror", error => faults.push(error));
@@ -87,8 +88,16 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     const goOn = (address: string) =>
       fetch(address, { headers: { "last-event-id": "7" } }).then(({ ok }) => ok);
     assert.ok(await page.evaluate(goOn, board), "a live board can go on across origins");
-    await page.getByRole("button", { name: "Log out" }).click();
+    const tab = await context.newPage();
+    tab.setDefaultTimeout(10_000);
+    await tab.goto(page.url());
+    await tab.getByRole("button", { name: "Log out" }).click();
+    // The first tab follows the second.
     await page.getByLabel("Your name").waitFor();
+    await page.getByLabel("Your name").fill("Pat");
+    await page.getByRole("button", { name: "Join" }).click();
+    await tab.getByRole("button", { name: "Share the match" }).click();
+    await tab.getByText("Pat: 1").waitFor();
     assert.equal(await page.getByRole("alert").textContent(), "");
     assert.deepEqual(faults, []);
   });

@@ -242,6 +242,39 @@ describe("the session of a fan", () => {
     assert.equal(sent("/v1/user/logout"), 5);
   });
 
+  it("stays over, or that of the next fan, where a renewal was under way", async () => {
+    for (const path of ["/v1/user/refresh", "/api/auth/token"]) {
+      const fan = await logIn();
+      await read(fan);
+      network.world.clock.advance(hourMs);
+      let goOn = (): void => {};
+      const goingOn = new Promise<void>(resolve => (goOn = resolve));
+      const reached = new Promise<void>(resolve => {
+        network.disturb = request => {
+          if (!request.url.endsWith(path)) return null;
+          network.disturb = () => null;
+          resolve();
+          return goingOn.then(() => network.world.platform.fetch(request));
+        };
+      });
+      const waiting = codeOf(read(fan));
+      await reached;
+      await fan.session.logOut();
+      const next = await fan.session.register({ provider: "noLogin", username: "Kim" });
+      goOn();
+      await waiting;
+      assert.deepEqual(await fan.session.user(), next, path);
+      await fan.loyalty.reportAction({ body: { action: "prediction", data: { outcome: "exact" } } });
+      const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project };
+      const { metrics } = await network.world.platform.loyalty.profile({
+        ...user,
+        userId: `${next?.userId}`,
+      });
+      assert.equal(metrics.points, 3, path);
+    }
+    assert.deepEqual(endings, []);
+  });
+
   it("takes along what an anonymous fan has earned", async () => {
     const fan = open();
     await fan.session.register({ provider: "anonymous" });
