@@ -2,7 +2,7 @@
  * The capacity plan: measures the cost of each operation alone, forecasts from it what whole shows use, plays them at three sizes,
  * and prints by how much the forecast was wrong. Last, it prints what larger shows need.
  *
- *     npm run bench -- capacity [--sizes 2000,4000,10000] [--rate 700] [--sample 2000] [--write]
+ *     npm run bench -- capacity [--sizes 2000,4000,10000] [--rate 700] [--sample 10000] [--write]
  *
  * `--write` puts the tables into `runtime/CAPACITY.md`, which `npm run format` then aligns. Processor times are those of the kernel's counters. They too grow on a busy
  * machine, whose processes displace each other from caches.
@@ -35,7 +35,7 @@ const { values } = parseArgs({
     sizes: { type: "string", default: "2000,4000,10000" },
     rate: { type: "string", default: "700" },
     write: { type: "boolean", default: false },
-    sample: { type: "string", default: "2000" },
+    sample: { type: "string", default: "10000" },
   },
 });
 const rate = Number(values.rate);

@@ -32,12 +32,14 @@ export async function measureCosts(count: number, rate: number): Promise<Costs> 
         });
       }
     }
+    const move = () => world.moveLeaders(wait(listenSeconds * 1_000));
+    const unheard = await world.use(move);
     await world.listen(listeners);
     const before = world.listeners.messages;
-    // A reward a second costs little beside the messages that follow from it.
-    const { usage, seconds } = await world.use(() => world.moveLeaders(wait(listenSeconds * 1_000)));
+    const { usage, seconds } = await world.use(move);
+    const messages = world.listeners.messages - before;
     each.message = eachResource(
-      resource => (usage[resource] - seconds * world.idle[resource]) / (world.listeners.messages - before),
+      resource => (usage[resource] - (seconds * unheard.usage[resource]) / unheard.seconds) / messages,
     );
     return { idle: world.idle, each: each as Record<Operation, Usage> };
   } finally {
