@@ -22,9 +22,9 @@ import type { WorkflowPorts } from "./ports.ts";
 import { type Caller, contextIds } from "./verify.ts";
 
 /** Tasks of a user that are kept, ended ones included. */
-export const tasksPerUserMax = 20;
+const tasksPerUserMax = 20;
 /** Time for which an ended task can still be read, in ms. */
-export const endedTaskMs = 3_600_000;
+const endedTaskMs = 3_600_000;
 /** Time after the last write of a running task after which it is forgotten, in ms. */
 const runningTaskMs = 86_400_000;
 

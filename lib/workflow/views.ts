@@ -15,7 +15,7 @@ import { type Memory, payloadMsMax, type Seals } from "./seal.ts";
 import { type Caller, contextIds } from "./verify.ts";
 
 /** Time after which an action whose process died may be sent again, in ms. */
-export const reservationMs = 60_000;
+const reservationMs = 60_000;
 /** Time for which an answer is kept for repetitions, in ms. */
 const answerMs = 600_000;
 /** Longer than any payload of the view counts: a poll may renew it once more before the view is used. */
