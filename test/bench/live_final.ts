@@ -11,7 +11,8 @@
  * @module
  */
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
@@ -175,7 +176,7 @@ const facts = {
   clientDelayMs: loop.percentile(99) / 1e6,
 };
 console.log(`\n${summary(facts)}\n`);
-const folder = values.out ?? stage.folder;
+const folder = values.out ?? mkdtempSync(join(tmpdir(), "live-final-page-"));
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, "live_final.html"), report(facts));
 console.log(`The page is ${join(folder, "live_final.html")}`);

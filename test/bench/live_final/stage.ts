@@ -36,6 +36,7 @@ export interface Usage {
 export class Stage {
   readonly redis: RedisProcess;
   readonly ports: readonly [number, number];
+  /** Logs of the processes; it stays if the show fails. */
   readonly folder = mkdtempSync(join(tmpdir(), "live-final-"));
   readonly #children = new Map<Role, ChildProcess>();
   /** Processor time of processes that have ended, by role. */
@@ -53,6 +54,7 @@ export class Stage {
     const redis = await RedisProcess.start(["--appendonly", "yes", "--appendfsync", "everysec"]);
     const stage = new Stage(redis, [await freePort(), await freePort()]);
     process.once("exit", () => stage.#killAll());
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
     await stage.startServer("server A");
     await stage.startServer("server B");
     await stage.startWorker();
@@ -144,7 +146,7 @@ export class Stage {
   async close(): Promise<void> {
     for (const role of ["server A", "server B", "worker"] as const) await this.end(role, "SIGTERM");
     await this.redis.kill();
-    rmSync(dist, { recursive: true, force: true });
+    for (const folder of [dist, this.folder]) rmSync(folder, { recursive: true, force: true });
   }
 
   #start(role: Role, args: readonly string[], environment: Readonly<Record<string, string>>): void {
