@@ -33,5 +33,4 @@ export type {
   SearchCriteria,
   UserSearch,
 } from "./search/types.ts";
-export { countDeadLetters } from "./worker/dead_letter_counts.ts";
 export type { ActionWorker } from "./worker/worker.ts";

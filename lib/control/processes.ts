@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type ActionService, countDeadLetters } from "../audience/mod.ts";
+import type { ActionService } from "../audience/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, type Guard, named, route } from "../http/mod.ts";
 import {
@@ -112,7 +112,7 @@ function processRoute({ services, author, metrics, holder }: ProcessRoutesContex
 }
 
 function deadLetterCountsRoute({ services, author, deadLetters }: ProcessRoutesContext): AnyRoute {
-  const { store, directory } = services;
+  const { directory } = services;
   return route({
     method: "GET",
     path: "/api/v2/dead_letter_counts",
@@ -125,7 +125,7 @@ function deadLetterCountsRoute({ services, author, deadLetters }: ProcessRoutesC
     errors: ["forbidden", "not_acceptable"],
     handle: async call => {
       requireOperator(call.principal);
-      const counts = await countDeadLetters(store, deadLetters);
+      const counts = await deadLetters.count();
       const names = await Promise.all(counts.map(one => directory.organisation(one.organisationId)));
       const data = counts.map(({ organisationId: id, spaceId, count }, index) => ({
         ...{ type: "dead_letter_counts", id },

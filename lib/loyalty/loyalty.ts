@@ -16,6 +16,7 @@ import type { Announcer } from "../outbound/announcer.ts";
 import { RecordCache, type Store } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
 import { type CommandRunner, type CommandServices, createCommandRunner } from "./commands/command_runner.ts";
+import { LateScores } from "./commands/late_scores.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
 import { mergeUsers } from "./commands/merge_users.ts";
 import { recountUser } from "./commands/recount.ts";
@@ -143,7 +144,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const dueUsers = createDueUserQueue(shared);
   const webhooks = createLoyaltyWebhooks(options, configOf);
   const { countAction } = options;
-  const commands = createCommandRunner({ ...shared, limits, coupons, dueUsers, webhooks, countAction });
+  const lateScores = new LateScores();
+  const followed = { limits, coupons, dueUsers, webhooks, countAction, lateScores };
+  const commands = createCommandRunner({ ...shared, ...followed });
   const products = createProducts({ ...shared, commands, pools });
   const reader = createLoyaltyReader(shared);
   const { finishInterrupted } = products;
@@ -183,6 +186,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     removeUser: user => removeUserState(store, states, user),
     isKept: (user, projectId) => isKeptUser(store, user, projectId),
     async sweep() {
+      await commands.deliverLateScores();
       await webhooks.work();
       return await sweepWith(options, dueWork);
     },

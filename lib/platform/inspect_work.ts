@@ -4,7 +4,7 @@
  * @module
  */
 
-import { countDeadLetters, createActionService } from "../audience/mod.ts";
+import { createActionService } from "../audience/mod.ts";
 import { type Clock, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
 import { oldestOrganisations } from "../directory/mod.ts";
@@ -46,7 +46,7 @@ export async function inspectWork({
     ...{ random: systemRandom, timer: systemTimer, logger: silentLogger },
   });
   const [hasWorker, backlog] = await Promise.all([actions.hasWorker(), actions.backlog()]);
-  const dead = await countDeadLetters(store, actions.deadLetters);
+  const dead = await actions.deadLetters.count();
   const organisations = await oldestOrganisations(store);
   const dues = await mapConcurrent(organisations, organisationsAtOnce, id => oldestDueUser(store, id));
   const since = (at: number): number => Math.max(0, clock() - at);

@@ -38,7 +38,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./webhook": 2_400,
   "./native": 900,
   "./conformance": 25_000,
-  "./metrics": 9_100,
+  "./metrics": 4_200,
   "./tracing": 1_500,
   "./workflow": 37_000,
   "./workflow/conformance": 14_700,

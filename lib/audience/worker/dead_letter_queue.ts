@@ -11,6 +11,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
+import { mapConcurrent } from "../../background/mod.ts";
+import { oldestOrganisations } from "../../directory/mod.ts";
 import type { ErrorCode } from "../../errors/mod.ts";
 import {
   decide,
@@ -30,6 +32,8 @@ export const deadLettersMax = 10_000;
 export const deadLetterPageMax = 100;
 /** Most expired dead letters that adding one removes. */
 const removedMax = 4;
+/** Organisations whose dead letters are counted at a time. */
+const countedAtOnce = 16;
 
 /** An action that could not be applied. */
 export interface DeadAction {
@@ -41,6 +45,15 @@ export interface DeadAction {
   readonly attempts: number;
   /** The time of the last failure, Unix ms. */
   readonly at: number;
+}
+
+/** The dead letters of an organisation. */
+export interface DeadLetterCount {
+  readonly organisationId: string;
+  /** At least one. */
+  readonly count: number;
+  /** Space of the newest. */
+  readonly spaceId: string;
 }
 
 type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
@@ -61,6 +74,8 @@ export interface DeadLetterQueue {
     organisationId: string,
     actions: readonly ActionKey[],
   ): Promise<readonly (DeadAction | null)[]>;
+  /** Counts the dead letters of the 500 oldest organisations, and leaves out those without any. */
+  count(): Promise<readonly DeadLetterCount[]>;
   /** Removes dead letters; unknown ids are ignored. */
   remove(organisationId: string, ids: readonly string[]): Promise<void>;
 }
@@ -80,6 +95,15 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
       return dead === null ? [] : [dead];
     });
   }
+  const list: DeadLetterQueue["list"] = async (organisationId, { offset, limit }) => {
+    const min = clock() - keptMs + 1;
+    const [{ entries, size }, expired] = await store.read(partitionOf(organisationId), [
+      { type: "board", key: boardKey, min, offset, limit, reverse: true },
+      { type: "before", key: boardKey, score: min },
+    ]);
+    const ids = entries.map(({ member }) => member);
+    return { dead: await get(organisationId, ids), size: size - expired };
+  };
   return {
     async add({ id, action, reason, attempts, at }) {
       const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
@@ -103,14 +127,14 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
         },
       });
     },
-    async list(organisationId, { offset, limit }) {
-      const min = clock() - keptMs + 1;
-      const [{ entries, size }, expired] = await store.read(partitionOf(organisationId), [
-        { type: "board", key: boardKey, min, offset, limit, reverse: true },
-        { type: "before", key: boardKey, score: min },
-      ]);
-      const ids = entries.map(({ member }) => member);
-      return { dead: await get(organisationId, ids), size: size - expired };
+    list,
+    async count() {
+      const organisations = await oldestOrganisations(store);
+      const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
+        const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
+        return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
+      });
+      return counts.flat();
     },
     get,
     async findByActions(organisationId, actions) {

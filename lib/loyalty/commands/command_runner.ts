@@ -69,6 +69,8 @@ export interface CommandRunner {
   deliverScores(user: SpaceUser, updates: readonly ScoreUpdate[]): void;
   /** Delivers board scores; false where some of them could not be delivered now. */
   deliverScoresNow(user: SpaceUser, updates: readonly ScoreUpdate[]): Promise<boolean>;
+  /** Delivers board scores in the background that could not be delivered before. */
+  deliverLateScores(): Promise<void>;
   /** Sends what the user's actions give to other users; returns how many gifts are left because of failures. */
   sendGifts(user: SpaceUser, state: UserState): Promise<number>;
 }
@@ -99,8 +101,17 @@ export function createCommandRunner(services: CommandServices): CommandRunner {
         services.feed.deliver(cachedUser.userId, updates, onDelivered, () => resolve(false));
       });
     },
+    deliverLateScores: () => services.lateScores.deliver(user => deliverStored(services, user)),
     sendGifts: (user, state) => sendUserGifts(services, user, state),
   };
+}
+
+/** Delivers the board scores in a user's record in the background. */
+async function deliverStored(services: CommandServices, user: CachedUser): Promise<void> {
+  const { store, states } = services;
+  const [stored] = await store.read(user.partition, [states.query]);
+  if (stored === null) return;
+  deliverScores(services, user, user.undelivered(states.valueOf(user.partition, stored).undelivered));
 }
 
 /** Runs a command: load, make, decide and commit, deliver. */

@@ -12,10 +12,12 @@ import type { Coupons } from "../coupons/mod.ts";
 import type { CachedUser, SpaceUser } from "../user/space_user.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { CommandDecision } from "./command.ts";
+import type { LateScores } from "./late_scores.ts";
 
 /** Services that decisions are followed up with. */
 export interface FollowUpServices {
   readonly feed: ScoreFeed;
+  readonly lateScores: LateScores;
   readonly logger: Logger;
   readonly coupons: Pick<Coupons, "assignCodes">;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
@@ -51,12 +53,17 @@ export async function followUp(
 
 /** Delivers board scores in the background. */
 export function deliverScores(
-  { feed }: Pick<FollowUpServices, "feed">,
+  { feed, lateScores }: Pick<FollowUpServices, "feed" | "lateScores">,
   cachedUser: CachedUser,
   updates: readonly ScoreUpdate[],
 ): void {
   if (updates.length === 0) return;
-  feed.deliver(cachedUser.userId, updates, () => cachedUser.markDelivered(updates));
+  feed.deliver(
+    cachedUser.userId,
+    updates,
+    () => cachedUser.markDelivered(updates),
+    () => lateScores.add(cachedUser),
+  );
 }
 
 /** Logs effects that were left out: the author of the configuration did not intend that. */

@@ -4,14 +4,13 @@
  * @module
  */
 
-import { type ActionService, countDeadLetters } from "../../audience/mod.ts";
+import type { ActionService } from "../../audience/mod.ts";
 import type { Leaderboards } from "../../leaderboards/mod.ts";
 import type { Metrics } from "../../metrics/mod.ts";
-import type { Queue, Store } from "../../storage/mod.ts";
+import type { Queue } from "../../storage/mod.ts";
 
 /** Sources of the figures. */
 export interface FigureSources {
-  readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;
   /** Absent: actions are applied before their answer. */
@@ -23,13 +22,13 @@ export interface FigureSources {
 
 /** Reads the figures of a platform before each scrape. */
 export function readFigures(metrics: Metrics, sources: FigureSources): void {
-  const { store, clock, queue, actions, leaderboards, version } = sources;
+  const { clock, queue, actions, leaderboards, version } = sources;
   metrics.gauge("grandstand_build_info", { version }).set(1);
   const listeners = metrics.gauge("grandstand_board_listeners", {});
   const dead = metrics.gauge("grandstand_dead_letters", {});
   metrics.beforeScrape(() => listeners.set(leaderboards.live.size));
   metrics.beforeScrape(async () => {
-    const counts = await countDeadLetters(store, actions.deadLetters);
+    const counts = await actions.deadLetters.count();
     dead.set(counts.reduce((sum, { count }) => sum + count, 0));
   });
   if (queue === undefined) return;

@@ -21,6 +21,11 @@ async function withProbe(body: (world: TestPlatform, probe: ProbeStore) => Promi
   await world.dispose();
 }
 
+const refuseBoards: ProbeStore["always"] = async (batch, pass) => {
+  if (batch.writes.every(({ key }) => key !== "board")) return await pass();
+  throw new AppError("storage_unavailable", "Cannot reach the store");
+};
+
 async function scoreOn(world: TestPlatform, board: string, userId: string): Promise<number | null> {
   await world.platform.idle();
   const answer = await world.call(`${board}/users/${userId}`);
@@ -44,13 +49,24 @@ describe("board scores of a reported action", () => {
       assert.equal(await scoreOn(world, round, fan.userId), 3);
     }));
 
+  it("arrive with the next work of the process once the store is back", () =>
+    withProbe(async (world, probe) => {
+      const fan = await world.fan("Sam");
+      probe.always = refuseBoards;
+      assert.equal((await fan.act("prediction", exact, "match-1")).status, 200);
+      await world.platform.idle();
+      await world.platform.work();
+      assert.equal(await scoreOn(world, overall, fan.userId), null);
+      probe.always = null;
+      await world.platform.work();
+      assert.equal(await scoreOn(world, overall, fan.userId), 3);
+      assert.equal(await scoreOn(world, round, fan.userId), 3);
+    }));
+
   it("arrive when the report is repeated after their delivery was given up", () =>
     withProbe(async (world, probe) => {
       const fan = await world.fan("Sam");
-      probe.always = async (batch, pass) => {
-        if (batch.writes.every(({ key }) => key !== "board")) return await pass();
-        throw new AppError("storage_unavailable", "Cannot reach the store");
-      };
+      probe.always = refuseBoards;
       assert.equal((await fan.act("prediction", exact, "match-1")).status, 200);
       assert.equal(await scoreOn(world, overall, fan.userId), null);
       probe.always = null;
