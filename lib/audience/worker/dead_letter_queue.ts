@@ -128,14 +128,7 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
       });
     },
     list,
-    async count() {
-      const organisations = await oldestOrganisations(store);
-      const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
-        const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
-        return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
-      });
-      return counts.flat();
-    },
+    count: () => countAll(store, list),
     get,
     async findByActions(organisationId, actions) {
       const found: (DeadAction | null)[] = [];
@@ -158,6 +151,15 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
       await store.commit(partitionOf(organisationId), { writes: ids.flatMap(removalOf) });
     },
   };
+}
+
+async function countAll(store: Store, list: DeadLetterQueue["list"]): Promise<readonly DeadLetterCount[]> {
+  const organisations = await oldestOrganisations(store);
+  const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
+    const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
+    return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
+  });
+  return counts.flat();
 }
 
 function partitionOf(organisationId: string): Partition {
