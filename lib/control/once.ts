@@ -26,7 +26,8 @@ export interface Once {
 /** Returns what identifies a request; null where it has no key. */
 export function onceOf({ idempotency, principal, request }: AuthorCall): Once | null {
   if (idempotency === undefined) return null;
-  const { pathname } = new URL(request.url);
+  // Requests of HTTP/1.0 may have no host in their URL.
+  const { pathname } = new URL(request.url, "http://localhost");
   const name = JSON.stringify([principal.user.id, request.method, pathname, idempotency.key]);
   const digest = bytesToHex(sha256(utf8ToBytes(name)));
   return { key: keyName("once", digest), fingerprint: idempotency.fingerprint };

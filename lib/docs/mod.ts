@@ -47,6 +47,7 @@ function routesOf(library: Library): Area["routes"] {
   return [
     route({
       ...definition,
+      isPage: true,
       path: "/docs",
       operation: "getDocs",
       summary: "Open the documentation",
@@ -55,6 +56,7 @@ function routesOf(library: Library): Area["routes"] {
     }),
     route({
       ...definition,
+      isPage: true,
       path: "/docs/guides/:guide",
       operation: "getGuide",
       summary: "Read a guide",
@@ -63,6 +65,7 @@ function routesOf(library: Library): Area["routes"] {
     }),
     route({
       ...definition,
+      isPage: true,
       path: "/docs/api/:area",
       operation: "getApiReference",
       summary: "Read the reference of an area of the API",

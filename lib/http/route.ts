@@ -292,6 +292,8 @@ export interface RouteHead<
   readonly cache?: "no-store" | "public";
   /** Routes that an embedder adds to the router win over this one. @default false */
   readonly isFallback?: boolean;
+  /** A page that people open: its address with a slash at the end leads to it. @default false */
+  readonly isPage?: boolean;
 }
 
 /** One endpoint, whose handler returns what the schemas of its responses say. */

@@ -15,7 +15,8 @@ export interface RootOptions {
   readonly version: string;
   /** The areas beside which the root is served. */
   readonly areas: readonly Area[];
-  readonly basePath: string;
+  /** Address of the platform, whose path links begin with: a framework in front may take it off requests. */
+  readonly publicUrl: string;
 }
 
 const RootSchema = named(
@@ -45,10 +46,11 @@ const style =
 const systemPaths: readonly string[] = ["/openapi.json", "/healthz", "/readyz"];
 
 /** Creates the area of the root; it has no route where another area has one of this path. */
-export function rootArea({ title, version, areas, basePath }: RootOptions): Area {
+export function rootArea({ title, version, areas, publicUrl }: RootOptions): Area {
   const paths = [...areas.flatMap(area => area.routes.map(({ path }) => path)), ...systemPaths];
+  const prefix = new URL(publicUrl).pathname.replace(/\/$/, "");
   const shown = Object.entries(places).filter(([, [path]]) => paths.includes(path));
-  const links = Object.fromEntries(shown.map(([name, [path]]) => [name, basePath + path]));
+  const links = Object.fromEntries(shown.map(([name, [path]]) => [name, prefix + path]));
   const digest = btoa(String.fromCharCode(...sha256(utf8ToBytes(style))));
   const fields = { "cache-control": "public, max-age=300", vary: "Accept" };
   const pageFields = {
@@ -58,7 +60,7 @@ export function rootArea({ title, version, areas, basePath }: RootOptions): Area
   };
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title><link rel="icon" href="data:,"><style>${style}</style><h1>${escaped(title)}</h1><p>Version ${escaped(version)}</p>
-<ul>${shown.map(([, [path, label]]) => `<li><a href="${escaped(basePath + path)}">${label}</a>`).join("")}</ul></html>\n`;
+<ul>${shown.map(([, [path, label]]) => `<li><a href="${escaped(prefix + path)}">${label}</a>`).join("")}</ul></html>\n`;
   const root = route({
     method: "GET",
     path: "/",
@@ -67,6 +69,7 @@ export function rootArea({ title, version, areas, basePath }: RootOptions): Area
     description: "Links to what is served, in HTML for browsers and else in JSON.",
     auth: open,
     isFallback: true,
+    isPage: true,
     cache: "public",
     responses: { 200: { description: "The links", schema: RootSchema } },
     handle: ({ request }) =>

@@ -57,6 +57,7 @@ export function createStudio({ files = packagedFiles }: StudioOptions = {}): Are
   }
   const page = route({
     ...definition,
+    isPage: true,
     path: "/studio",
     operation: "getStudio",
     summary: "Open the studio",

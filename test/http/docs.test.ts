@@ -99,6 +99,19 @@ describe("the documentation", () => {
     }
   });
 
+  it("leads from an address with a slash at its end to the page, under any prefix", async () => {
+    for (const [path, location] of [
+      ["/docs/", "../docs"],
+      ["/docs/guides/loyalty/?print=1", "../loyalty?print=1"],
+      ["/docs/api/identity/", "../identity"],
+    ] as const) {
+      const answer = await get(platform, path);
+      assert.deepEqual([answer.status, answer.headers.get("location")], [308, location]);
+    }
+    for (const path of ["/docs//", "/docs/search/", "/openapi.json/", "/docs/guides//"])
+      assert.equal((await get(platform, path)).status, 404, path);
+  });
+
   it("escapes what authors of areas write", async () => {
     const routes = [
       route({
@@ -147,6 +160,10 @@ describe("the root", () => {
       assert.deepEqual(Object.keys(links), ["documentation", "studio", "openapi", "health", "readiness"]);
       assert.equal(links.documentation, "/club/docs");
     }
+    assert.equal((await get(platform, "/club/")).headers.get("location"), "../club");
+    assert.equal((await get(platform, "/club/studio/?event=1")).headers.get("location"), "../studio?event=1");
+    const mounted = await opened({ publicUrl: "https://club.example/fans" });
+    assert.equal((await (await get(mounted, "/", "*/*")).json()).links.documentation, "/fans/docs");
     const bare = await createPlatform({
       store: createMemoryStore(),
       secret: testSecret,

@@ -163,6 +163,8 @@ export class Dispatcher {
 
   #withoutEndpoint(routedMethods: string | null, otherMethods: readonly string[], exchange: Exchange): Reply {
     if (routedMethods === null && otherMethods.length === 0) {
+      const page = this.#pageBeforeSlash(exchange);
+      if (page !== null) return page;
       throw new AppError("not_found", "Cannot find anything at this path");
     }
     const methods = new Set([...(routedMethods?.split(", ") ?? []), ...otherMethods, "OPTIONS"]);
@@ -170,6 +172,16 @@ export class Dispatcher {
     if (exchange.request.method === "OPTIONS") return this.#optionsReply(allow, exchange);
     const message = `Cannot use this method here: the path knows ${allow}`;
     throw new AppError("method_not_allowed", message, { headers: { allow } });
+  }
+
+  /** Leads people from `/docs/` to `/docs`. */
+  #pageBeforeSlash({ request, target: { path, query } }: Exchange): Reply | null {
+    const shorter = path.endsWith("/") ? path.slice(0, -1) : null;
+    const endpoint = shorter === null ? null : this.#index.find(request.method, shorter).endpoint;
+    if (shorter === null || endpoint?.route.isPage !== true) return null;
+    // Relative, as a framework in front may have taken off a prefix of the path.
+    const location = `../${shorter.slice(shorter.lastIndexOf("/") + 1)}${query === "" ? "" : `?${query}`}`;
+    return { status: 308, headers: { location } };
   }
 
   #optionsReply(allow: string, { request, extra }: Exchange): Reply {
