@@ -15,11 +15,11 @@ const busOffset = 10_000;
 
 /**
  * The shell ends with the server, and its reader outlives a test process that died in any way just long enough to
- * kill the server and to remove its directory ($0): stdin closes then. A line first means: keep the directory.
+ * kill the server and to remove its directory ($0): stdin closes then. A line first means: send this signal and keep the directory.
  */
 const guardScript = `exec 3<&0
 redis-server "$@" 3<&- >/dev/null 2>&1 & pid=$!; echo "$pid"
-{ read -r keep <&3; kill -9 "$pid"; [ -n "$keep" ] || rm -rf "$0"; } >/dev/null 2>&1 &
+{ read -r last <&3; kill "-\${last:-KILL}" "$pid"; [ -n "$last" ] || rm -rf "$0"; } >/dev/null 2>&1 &
 wait "$pid"`;
 
 const dirs = new Set<string>();
@@ -134,11 +134,20 @@ export class RedisProcess {
 
   /** Ends the process as a crash does, without any chance to save. */
   async kill(): Promise<void> {
+    await this.#end("KILL");
+  }
+
+  /** Ends the process as an operator does; an append-only file is complete then. */
+  async stop(): Promise<void> {
+    await this.#end("TERM");
+  }
+
+  async #end(last: "KILL" | "TERM"): Promise<void> {
     const guard = this.#guard;
     if (guard === undefined) return;
     this.#guard = undefined;
-    signal(this.#pid, "SIGKILL");
-    guard.stdin?.end("keep\n");
+    if (last === "KILL") signal(this.#pid, "SIGKILL");
+    guard.stdin?.end(`${last}\n`);
     guard.ref();
     if (guard.exitCode === null) await new Promise(resolve => guard.once("exit", resolve));
   }

@@ -103,9 +103,7 @@ export class Stage {
   /** Stops Redis as its operator does, and starts it from its files. */
   async restartRedis(): Promise<void> {
     this.#spent.set("redis", this.usage("redis")?.cpuMs ?? 0);
-    // The connection ends without an answer.
-    await this.redis.command("SHUTDOWN", "NOSAVE").catch(() => {});
-    await this.redis.kill();
+    await this.redis.stop();
     await this.redis.launch();
     await until("Redis has loaded its files", async () => {
       return `${await this.redis.command("INFO", "persistence")}`.includes("loading:0");
