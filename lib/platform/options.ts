@@ -156,7 +156,8 @@ export interface ResolvedOptions extends PlatformOptions {
 export function resolveOptions(options: PlatformOptions): ResolvedOptions {
   checkOptions(options);
   const { clock = systemClock, publicUrl: givenUrl, localUrl = publicUrlDefault, basePath = "" } = options;
-  const withBasePath = (url: string): string => (url.endsWith(basePath) ? url : url + basePath);
+  const withBasePath = (url: string): string =>
+    new URL(url).pathname.endsWith(basePath) ? url : url + basePath;
   return {
     ...options,
     clock,
@@ -178,6 +179,14 @@ interface Expectation {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 const anObject: Expectation = { text: "an object", isMet: value => isObject(value) && !Array.isArray(value) };
+/** Names are checked as well, as a misspelt one would leave a limit or policy at its default. */
+function anObjectOf<O>(...names: readonly (keyof O & string)[]): Expectation {
+  return {
+    text: `an object with no other names than ${names.join(", ")}`,
+    isMet: value =>
+      anObject.isMet(value) && Object.keys(value as O & object).every(name => names.includes(name as never)),
+  };
+}
 const aFunction: Expectation = { text: "a function", isMet: value => typeof value === "function" };
 const aText: Expectation = { text: "a string", isMet: value => typeof value === "string" };
 
@@ -214,10 +223,12 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   control: { text: 'createControl of "grandstand/control"', isMet: aFunction.isMet },
   studio: { text: 'createStudio() of "grandstand/studio"', isMet: anObject.isMet },
   docs: { text: 'createDocs() of "grandstand/docs"', isMet: aFunction.isMet },
-  identity: anObject,
-  exports: anObject,
+  identity: anObjectOf<IdentityOptions>("passwordHash", "passwordPolicy", "limits", "remote", "onMerge"),
+  exports: anObjectOf<ExportOptions>("intervalMs", "ttlMs", "usersMax", "workers", "openMax", "kernels"),
   areas: { text: "an array of areas", isMet: Array.isArray },
-  http: anObject,
+  http: anObjectOf<PlatformHttpOptions>(
+    ...(["bodyMsMax", "clock", "cors", "inspect", "requestId", "servesMetrics", "title"] as const),
+  ),
   logger: withMethods("a logger with enabled() and log()", "enabled", "log"),
   metrics: withMethods('metrics, such as createMetrics() of "grandstand/metrics"', "ports", "feed"),
   tracer: withMethods(

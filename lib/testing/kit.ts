@@ -13,7 +13,7 @@ import { Mailbox } from "./mailbox.ts";
 import { cheapKernels } from "./password_kernels.ts";
 import { createTestTime, type Span, spanMs, startAtDefault, type TestTime } from "./time.ts";
 import { WebhookInbox } from "./webhooks.ts";
-import { openWorld, type TenantContents, type TenantIds, type World } from "./world.ts";
+import { levels, openWorld, type TenantContents, type TenantIds, type World } from "./world.ts";
 
 /** Options of the platform that the kit provides itself. */
 type ProvidedOption = "store" | "secret" | "clock" | "random" | "timer" | "mailer" | "webhooks" | "publicUrl";
@@ -64,9 +64,14 @@ const firstStepMs = 5_000;
  * ```
  *
  * @throws {AppError} `validation_failed`: the loyalty configuration or the settings have the faults that the message names.
+ * @throws {TypeError} An option is unknown.
  */
 export async function createTestKit(options: TestKitOptions = {}): Promise<TestKit> {
+  checkNames("option", options, ["loyalty", "settings", "seed", "startAt", "platform"]);
+  checkNames("level of settings", options.settings ?? {}, levels);
   const { seed = 1, startAt = startAtDefault, platform, ...contents } = options;
+  if (!Number.isFinite(startAt))
+    throw new TypeError("Cannot create a test kit: startAt must be a number of Unix ms");
   const random = seededRandom(seed);
   const time = createTestTime(startAt);
   const services = { mailbox: new Mailbox(), webhooks: new WebhookInbox() };
@@ -80,6 +85,15 @@ export async function createTestKit(options: TestKitOptions = {}): Promise<TestK
     },
   });
   return new TestKit(await opened.catch(rethrowFaults), { time, random }, services);
+}
+
+/** Refuses misspelt names, which a test in JavaScript would take for an empty configuration. */
+function checkNames(kind: string, given: object, names: readonly string[]): void {
+  const unknown = Object.keys(given).find(name => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `Cannot create a test kit: there is no ${kind} ${unknown}; there are ${names.join(", ")}`,
+  );
 }
 
 /** Lets an error say which parts of a configuration are wrong, as test runners print its message alone. */

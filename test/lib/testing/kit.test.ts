@@ -196,7 +196,18 @@ describe("the test kit", () => {
       assert.match(error.message, /\/loyalty\/metrics\/0\/id: /);
       return true;
     });
-    await assert.rejects(createTestKit({ platform: { colour: "red" } as object }), /no option colour/);
+    for (const [options, message] of [
+      [{ platform: { colour: "red" } }, /no option colour/],
+      [
+        { platform: { http: { metrics: true } } },
+        /http must be an object with no other names than .*servesMetrics/,
+      ],
+      [{ platform: { identity: { limts: "off" } } }, /identity must be .*limits/],
+      [{ loyality: {} }, /no option loyality; there are loyalty/],
+      [{ settings: { projct: {} } }, /no level of settings projct/],
+      [{ startAt: "2030-01-01" }, /startAt must be a number/],
+    ] as const)
+      await assert.rejects(createTestKit(options as object), { name: "TypeError", message });
   });
 
   it("runs timers of the platform in their order, each at its time", async t => {
