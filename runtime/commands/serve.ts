@@ -28,7 +28,7 @@ import { type MailService, openMail, outboxArea } from "../services/mail.ts";
 import { openMetrics, serveMetrics } from "../services/metrics.ts";
 import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
-import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
+import { closeStorage, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
 import { openStudio } from "../services/studio.ts";
 
 /** Options of {@linkcode runServe}. */
@@ -59,6 +59,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     ...{ storage, server: null, metricsServer: null, platform: null, workers: [], geo: null, mail: null },
   };
   try {
+    await tryFolderOfFiles(config, storage);
     const geo = await openGeo(config, logger);
     running.geo = geo;
     const mail = await openMail(config, options);

@@ -3,7 +3,7 @@ import { createPlatform, publicUrlDefault, version } from "../../lib/mod.ts";
 import type { Config } from "../config.ts";
 import { openMail } from "../services/mail.ts";
 import { openMetrics, serveMetrics } from "../services/metrics.ts";
-import { closeStorage, openStorage } from "../services/storage.ts";
+import { closeStorage, openStorage, tryFolderOfFiles } from "../services/storage.ts";
 import { baseUrlOf, platformOptions, type Running, startWorkers } from "./serve.ts";
 
 /** Starts a worker: it applies queued actions and does due work for the servers on the same Redis, without serving requests. */
@@ -18,6 +18,7 @@ export async function runWorker(config: Config, { logger }: { readonly logger: L
   const metrics = openMetrics(config);
   const services = { storage, logger, metrics, geo: null, mail, ids: null };
   try {
+    await tryFolderOfFiles(config, storage);
     const baseUrl = baseUrlOf(config, publicUrlDefault);
     const platform = await createPlatform(
       await platformOptions({ ...config, exports: "inline" }, { ...services, baseUrl }),

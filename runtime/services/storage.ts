@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "../../lib/http/mod.ts";
 import type { Blobs, Limiter, PartitionLister, Queue, Store } from "../../lib/storage/mod.ts";
@@ -40,6 +41,23 @@ export async function openStorage(config: Config, logger: Logger): Promise<Stora
   };
 }
 
+/** Tries a folder of files, whose fault would otherwise show when the first export is built. @throws {Error} It takes none. */
+export async function tryFolderOfFiles({ blobs: folder }: Config, { blobs }: Storage): Promise<void> {
+  if (folder === undefined || folder.includes("://")) return;
+  const name = `start-${randomUUID()}`;
+  try {
+    await blobs.put(name, new Blob(["."]).stream());
+    await blobs.remove(name);
+  } catch (cause) {
+    throw unusable("GRANDSTAND_BLOBS", cause);
+  }
+}
+
+function unusable(variable: string, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`Cannot use the folder of ${variable}: ${reason}`, { cause });
+}
+
 /** Closes everything, the store last. */
 export async function closeStorage({ store, limiter, localLimiter, queue, blobs }: Storage): Promise<void> {
   await blobs[Symbol.asyncDispose]();
@@ -73,11 +91,16 @@ async function loadRedis(): Promise<typeof import("../../adapters/redis/mod.ts")
 
 async function openFiles(folder: string, { fsync }: Config, logger: Logger): Promise<Storage["store"]> {
   const { openFileStore } = await import("../../adapters/file/mod.ts");
-  return await openFileStore(folder, {
-    ...(fsync === undefined ? {} : { fsync }),
-    onRecover: tail => logger.log("warn", "journal_tail_cut", { bytes: tail.bytes }),
-    onCompactionFailed: error => logger.log("error", "journal_compaction_failed", { error: String(error) }),
-  });
+  try {
+    return await openFileStore(folder, {
+      ...(fsync === undefined ? {} : { fsync }),
+      onRecover: tail => logger.log("warn", "journal_tail_cut", { bytes: tail.bytes }),
+      onCompactionFailed: error => logger.log("error", "journal_compaction_failed", { error: String(error) }),
+    });
+  } catch (error) {
+    // Errors of the system name the path alone.
+    throw error instanceof Error && "syscall" in error ? unusable("GRANDSTAND_DATA", error) : error;
+  }
 }
 
 /** Opens the storage of exported files: the one that the settings name, otherwise beside the state. */

@@ -62,6 +62,7 @@ describe("a start that is refused", () => {
       port: { GRANDSTAND_PORT: String(port) },
       "country database": { GRANDSTAND_GEOIP: file("none.mmdb", "no database") },
       "master secret": { GRANDSTAND_SECRET: `${secret}${secret}` },
+      "folder of files": { GRANDSTAND_BLOBS: file("no_folder", "") },
       "loyalty file": {
         GRANDSTAND_LOYALTY: file("loyalty.yaml", "metrics: 5"),
         GRANDSTAND_DEFAULT_SPACE: ids.space,
@@ -78,6 +79,9 @@ describe("a start that is refused", () => {
       assert.match(program.stderr(), /Cannot serve: /, what);
       assert.equal(await organisationIn(data), "first", what);
     }
+    const nowhere = await serve(t, { GRANDSTAND_DATA: file("no_data", "") });
+    assert.equal(await nowhere.ended, 1);
+    assert.match(nowhere.stderr(), /Cannot use the folder of GRANDSTAND_DATA: /);
     const program = await serve(t, second);
     await urlOf(program);
     program.signal("SIGTERM");
