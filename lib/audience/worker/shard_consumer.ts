@@ -20,6 +20,8 @@ const userRunMax = 32;
 /** Longest pause before an idle shard is polled again, in ms. A push in the same process wakes it at once. */
 const idlePauseMsMax = 250;
 const idlePauseMsMin = 4;
+/** Polls of an idle shard, ten seconds of them, after which the consumer looks for messages that a dead worker holds. */
+const pollsPerLook = 40;
 
 /** The options of a consumer. */
 export interface ShardConsumerOptions {
@@ -94,6 +96,7 @@ export class ShardConsumer {
   async #run(): Promise<void> {
     const { timer } = this.#options;
     let idleMs = idlePauseMsMin;
+    let polls = 0;
     while (!this.#isFinishing && (await this.#canProceed())) {
       if ((await this.#exchange()) > 0) {
         idleMs = idlePauseMsMin;
@@ -101,6 +104,8 @@ export class ShardConsumer {
         await sleep(timer, 0);
         continue;
       }
+      polls += 1;
+      if (polls % pollsPerLook === 0) this.#mustRelease ||= await this.#isHeldElsewhere();
       const wasWoken = await this.#alarm.wait(idleMs);
       idleMs = wasWoken ? idlePauseMsMin : Math.min(idleMs * 2, idlePauseMsMax);
     }
@@ -137,6 +142,16 @@ export class ShardConsumer {
       logger.log("warn", "actions_not_taken", { topic, error: String(error) });
       return [];
     }
+  }
+
+  /** Returns true if the queue has messages although this consumer has none: the last call of a worker that died was late. */
+  async #isHeldElsewhere(): Promise<boolean> {
+    const { queue, topic } = this.#options;
+    if (this.#taken.size > 0) return false;
+    return await queue.depth(topic).then(
+      depth => depth > 0,
+      () => false,
+    );
   }
 
   /** Returns the messages that were taken, or gives them to the next worker where the shard was lost while the queue answered. */

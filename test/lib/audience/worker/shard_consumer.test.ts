@@ -123,6 +123,33 @@ describe("the consumer of a shard", () => {
     assert.equal(taken.length, 1);
   });
 
+  it("applies what a worker took that died before its late call arrived", async () => {
+    const clock = createTestClock();
+    await using queue = createMemoryQueue({ clock: clock.now });
+    const { timer, advance } = createManualTimer();
+    const applied: string[] = [];
+    const consumer = new ShardConsumer({
+      queue,
+      topic: "t",
+      worker: "w",
+      process: async actions => {
+        applied.push(...actions.map(({ action }) => action.actionId));
+        return actions.length;
+      },
+      canProceed: async () => true,
+      timer,
+      logger: silentLogger,
+    });
+    await settle();
+    await queue.push("t", [body(1)]);
+    await queue.take("t", { consumer: "dead", limit: 10, leaseMs: 86_400_000 });
+    for (let ms = 0; ms < 11_000; ms += 250) await advance(250);
+    assert.deepEqual(applied, ["1"]);
+    consumer.finish();
+    await consumer.done;
+    assert.equal(await queue.depth("t"), 0);
+  });
+
   it("polls an idle shard ever more rarely, up to every 250 ms", async () => {
     const clock = createTestClock();
     await using queue = createMemoryQueue({ clock: clock.now });
