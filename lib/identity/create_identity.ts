@@ -86,6 +86,8 @@ export interface IdentityServices {
   /** Tests if other areas keep something about a user of a project, or of none, who did not sign up. */
   readonly isReported: RemovalsOptions["isReported"];
   readonly isWorthKeeping: IdleUsersOptions["isWorthKeeping"];
+  /** Lists a user again whom a removal has taken off lists. */
+  readonly listAgain: IdleUsersOptions["onRemove"];
   readonly mergeUsers: AccountMergesOptions["mergeUsers"];
   /** @default {} */
   readonly options?: IdentityOptions | undefined;

@@ -107,6 +107,8 @@ export interface Loyalty extends UserCommands, UserVerification {
   isKept(user: Pick<SpaceUser, "organisationId" | "userId">, projectId: string): Promise<boolean>;
   /** Lists a user among those of the organisation without changing the user's loyalty. */
   register(user: SpaceUser): Promise<void>;
+  /** Lists a user again whom a removal has taken off lists. */
+  listAgain(user: SpaceUser): Promise<void>;
   /** Iterates over every user of an organisation who has ever done anything. */
   users(organisationId: string): AsyncIterable<DueUser>;
   /** Announcements to webhooks, and their administration. */
@@ -193,6 +195,10 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     merge: (from, into) => mergeUsers({ ...shared, commands, dueUsers, dueWork }, from, into),
     recount: (user, sum) => recountUser({ ...shared, commands, dueUsers }, user, sum),
     register: async user => await dueUsers.register(user),
+    async listAgain(user) {
+      users.get(user).forget();
+      await dueUsers.register(user);
+    },
     users: organisationId => listUsersOf(store, organisationId),
     idle: webhooks.idle,
   };

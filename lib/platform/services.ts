@@ -115,16 +115,16 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
   const quotas = resolveRateLimits(options.rateLimits);
+  const known = { directory, loyalty };
   const identity = createIdentity({
     ...{ store, secret, clock, random, timer, issuer, logger, directory, users, tokens, quotas },
     limiter: options.limiter === "off" ? undefined : options.limiter,
     mailer: options.mailer,
     passwordKernels: options.passwordKernels,
     onRemove: leaderboards.removeUser,
-    forgetUser: removalOf({ directory, loyalty, leaderboards }),
-    isReported: isReported({ directory, loyalty }),
-    isWorthKeeping: hasTransactions({ directory, loyalty }),
-    mergeUsers: mergeLoyalty({ directory, loyalty }),
+    forgetUser: removalOf({ ...known, leaderboards }),
+    ...{ isReported: isReported(known), isWorthKeeping: hasTransactions(known) },
+    ...{ listAgain: listAgain(known), mergeUsers: mergeLoyalty(known) },
     options: options.identity,
   });
   const actions = createActionService({ ...options, loyalty });
@@ -232,6 +232,18 @@ function isReported({
       project !== null &&
       (await loyalty.isKept({ organisationId: project.organisationId, userId }, projectId))
     );
+  };
+}
+
+function listAgain({
+  directory,
+  loyalty,
+}: Pick<Services, "directory" | "loyalty">): IdentityServices["listAgain"] {
+  return async (projectId, userId) => {
+    const project = await directory.project(projectId);
+    if (project === null) return;
+    const { organisationId, spaceId } = project;
+    await loyalty.listAgain({ organisationId, spaceId, projectId, userId });
   };
 }
 

@@ -258,6 +258,59 @@ describeOnStores("the deletion of an account", open => {
     assert.deepEqual(await isListed(kim.userId), [true, true], "a back end reported the id again");
   });
 
+  it("leaves users on lists whom a back end reports again, at once or while the removal is under way", async t => {
+    let betweenSteps = async (): Promise<void> => {};
+    const world = await openPlatform(async clock => {
+      const store = await open(clock);
+      const commit: Store["commit"] = async (partition, batch) => {
+        const takesOffLists = batch.writes?.some(({ type, key }) => type === "unscore" && key === "created");
+        if (takesOffLists === true) await betweenSteps();
+        return await store.commit(partition, batch);
+      };
+      return new Proxy(store, {
+        get: (target, name) => {
+          const member = name === "commit" ? commit : Reflect.get(target, name, target);
+          return typeof member === "function" ? member.bind(target) : member;
+        },
+      });
+    });
+    t.after(() => world.dispose());
+    const call = await backEnd(world, ["actions:write", "users:read"]);
+    const report = async (userId: string): Promise<void> => {
+      const action = { userId, projectId: ids.project, action: "prediction", data: { outcome: "exact" } };
+      const { status } = await call("/v1/api/audience/internal/actions/bulk", {
+        body: { actions: [action] },
+      });
+      assert.equal(status, 202);
+      await world.platform.idle();
+    };
+    const remove = async (externalId: string): Promise<void> => {
+      const selector = { projectId: ids.project, strategy: "simplified", provider: "noLogin", externalId };
+      const { status } = await world.call(`/v1/user?${new URLSearchParams(selector)}`, { method: "DELETE" });
+      assert.equal(status, 200);
+    };
+    const found = async (): Promise<string[]> => {
+      const { json } = await call("/v1/api/audience/internal/users/search", {
+        body: { filter: {}, fields: ["userId"], limit: 100 },
+      });
+      return json.data.map(({ userId }: { userId: string }) => userId).toSorted();
+    };
+    const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
+    for (const { userId } of [sam, kim]) await report(userId);
+    await remove(sam.externalId);
+    await report(sam.userId);
+    assert.deepEqual(await found(), [sam.userId, kim.userId].toSorted());
+    betweenSteps = () => {
+      betweenSteps = async () => {};
+      return report(kim.userId);
+    };
+    await remove(kim.externalId);
+    assert.deepEqual(await found(), [sam.userId]);
+    world.clock.advance(60_000);
+    await world.platform.work();
+    assert.deepEqual(await found(), [sam.userId, kim.userId].toSorted());
+  });
+
   it("leaves no way to log in while it is interrupted", async t => {
     const { desk, member } = await openUser();
     t.after(() => desk.dispose());

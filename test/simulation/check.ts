@@ -16,8 +16,11 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
     if (user.isLeaving && !user.isDeleted) continue;
     const found = search.get(user.userId);
     if (user.isDeleted) {
-      // A report of a back end that was under way begins a new, empty loyalty.
-      if ([...user.operations.keys()].some(id => id.includes("crm"))) continue;
+      // A report of a back end that was under way begins a new, empty loyalty, which boards and search have alike.
+      const isReported = [...user.operations.keys()].some(id => id.includes("crm"));
+      if (isReported && board.has(user.userId) && found === undefined)
+        world.fault(`user ${user.userId} is reported again and on a board, but no search finds it`);
+      if (isReported) continue;
       if (found !== undefined) world.fault(`removed user ${user.userId} is found`);
       if (board.has(user.userId)) world.fault(`removed user ${user.userId} is on a board`);
       continue;
@@ -30,21 +33,6 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
       displayName: found?.displayName ?? null,
       scores: { overall: board.get(user.userId), cheers: cheers.get(user.userId) },
     };
-    if (process.env.DBG && faultsOf(user, shown).length)
-      console.log(
-        JSON.stringify(
-          transactions.map(t => [
-            t.transactionId,
-            t.type,
-            t.currency,
-            t.amount,
-            t.balanceAfter,
-            t.reason,
-            t.source.id,
-          ]),
-        ),
-        shown.metrics,
-      );
     for (const fault of faultsOf(user, shown)) world.fault(`${model.tenant.name} ${user.userId}: ${fault}`);
     const { json } = await read(`/internal/loyalty/users/${user.userId}/reconciliation`);
     if (transactions.length > 0 && json.data?.ok !== true) {

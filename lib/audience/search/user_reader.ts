@@ -65,12 +65,16 @@ export class SearchedUser {
 
   /**
    * True if the user exists: the index may list one who was never stored or was removed. True for any user without an account
-   * whose loyalty was not read.
+   * whose loyalty was not read. Who was removed exists again once a back end reports the id.
    */
   get exists(): boolean {
-    const { profile, loyalty, account } = this.#records;
-    if (account === null) return profile !== null || loyalty !== null;
-    return this.account?.removedAt === null;
+    const { profile, loyalty } = this.#records;
+    return this.account?.removedAt === null || profile !== null || loyalty !== null;
+  }
+
+  /** True if the user was removed, so that `exists` needs the loyalty. */
+  get isRemoved(): boolean {
+    return this.account !== null && this.account.removedAt !== null;
   }
 
   get profile(): ProfileRecord {
@@ -125,7 +129,7 @@ export async function readUsers(
       candidates.map(({ userId }) => store.read(spaceUserPartition({ organisationId, userId }), queries)),
     ),
   ]);
-  return candidates.map((candidate, index) => {
+  const users = candidates.map((candidate, index) => {
     const [profile = null, account = null, loyalty] = records[index] ?? [];
     const { created, active } = userBoards;
     const read = times.get(candidate.userId);
@@ -133,6 +137,15 @@ export async function readUsers(
     const lastActiveAt = read?.get(active) ?? null;
     return new SearchedUser({ candidate, space, profile, account, loyalty, createdAt, lastActiveAt });
   });
+  const removed = demand.loyalty ? [] : users.filter(user => user.isRemoved);
+  if (removed.length === 0) return users;
+  const found = await readUsers(
+    { store, facts },
+    { ...demand, loyalty: true },
+    removed.map(({ candidate }) => candidate),
+  );
+  const byId = new Map(found.map(user => [user.userId, user]));
+  return users.map(user => byId.get(user.userId) ?? user);
 }
 
 /** Reads the demanded times, which the index alone has, by user and board. */

@@ -40,6 +40,8 @@ export interface RemovalsOptions {
   /** Tests if a user has transactions again, as a back end has reported the id since. */
   readonly hasTransactions: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
   readonly isReported: (projectId: string, userId: string) => Promise<boolean>;
+  /** Lists a user again who has begun anew while the removal took the user off lists. */
+  readonly listAgain: OnRemove;
 }
 
 /** The removals of a platform. */
@@ -98,10 +100,12 @@ export class Removals {
     await this.#schedule(boards.ended, member, [{ type: "unscore", key: boards.begun, member }]);
   }
 
-  /** Takes the user off the boards and indexes that a late score reached, unless it has begun anew. */
+  /** Takes the user off the boards and indexes that a late score reached; lists one who has begun anew. */
   async #clearUp(projectId: string, userId: string): Promise<void> {
-    const { store, users, hasTransactions, removeScores } = this.#options;
-    if (!(await hasTransactions(projectId, { userId }))) {
+    const { store, users, hasTransactions, removeScores, listAgain } = this.#options;
+    if (await hasTransactions(projectId, { userId })) {
+      await listAgain(projectId, userId);
+    } else {
       await removeScores(projectId, userId);
       await users.remove(projectId, userId);
     }

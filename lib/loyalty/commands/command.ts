@@ -102,6 +102,8 @@ export interface CommandDecision {
   readonly missingUses: readonly string[];
   /** True where the history must be replayed for the boards of the project first, and nothing is written. */
   readonly mustJoin: boolean;
+  /** True where the user's record is gone, so that the user must be registered anew first, and nothing is written. */
+  readonly mustRegister: boolean;
   /** The instant (Unix ms) to which a command of its own must advance time first, and nothing is written; else null. */
   readonly advanceTo: number | null;
 }
@@ -130,6 +132,8 @@ export interface CommandContext {
 /** Results of a decision's reads of the user's partition. */
 export interface CommandReads {
   readonly before: UserState;
+  /** True where the user has no record. */
+  readonly isNew: boolean;
   /** True where the command's id is marked already. */
   readonly isRepeated: boolean;
   /** The project in which the user signed up; null where none is known. */
@@ -156,9 +160,10 @@ const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 export function applyCommand(
   context: CommandContext,
   command: Command,
-  { before, isRepeated, signUpProject, profile, results }: CommandReads,
+  { before, isNew, isRepeated, signUpProject, profile, results }: CommandReads,
 ): AppliedCommand {
   const { config, user, now, uses, cachedUser } = context;
+  if (isNew && cachedUser.hasRecord) return unchanged(before, context.projectId, { mustRegister: true });
   // A caller may repeat a command because the answer was lost, and with it the delivery.
   if (isRepeated)
     return unchanged(before, context.projectId, { updates: cachedUser.undelivered(before.undelivered) });
@@ -209,11 +214,14 @@ function unchanged(
     updates = [],
     missingUses = [],
     mustJoin = false,
+    mustRegister = false,
     advanceTo = null,
-  }: Partial<Pick<CommandDecision, "updates" | "missingUses" | "mustJoin" | "advanceTo">> = {},
+  }: Partial<
+    Pick<CommandDecision, "updates" | "missingUses" | "mustJoin" | "mustRegister" | "advanceTo">
+  > = {},
 ): AppliedCommand {
   const nothing = { result: null, recordId: null, diagnostics: [] };
-  const decision = { projectId, updates, state, ...nothing, missingUses, mustJoin, advanceTo };
+  const decision = { projectId, updates, state, ...nothing, missingUses, mustJoin, mustRegister, advanceTo };
   return { decision, isChanged: false, writes: noWrites, recordCount: 0 };
 }
 
@@ -268,6 +276,7 @@ function changed(
       diagnostics,
       missingUses: [],
       mustJoin: false,
+      mustRegister: false,
       advanceTo: null,
     },
     isChanged: true,

@@ -66,6 +66,7 @@ export function commandRule(
         extraReads.length === 0 ? extraReads : found.slice(extraFrom, extraFrom + extraReads.length);
       const { decision, isChanged, writes, recordCount } = applyCommand(context, command, {
         before,
+        isNew: found[0] === null,
         isRepeated,
         signUpProject,
         profile: profileIn(context, found),
@@ -117,6 +118,7 @@ export function batchRule(
           const isRepeated = (id !== undefined && ids.has(id)) || hasMark(found, from, marks);
           applied = applyCommand({ ...context, targets }, command, {
             before: state,
+            isNew: last === null && found[0] === null,
             isRepeated,
             signUpProject: null,
             profile,
@@ -149,10 +151,11 @@ export function batchRule(
 
 /** True where the decision stands, false where something must be done before the command can be decided. */
 export function isDecided(
-  { projectId, missingUses, mustJoin, advanceTo }: CommandDecision,
+  { projectId, missingUses, mustJoin, mustRegister, advanceTo }: CommandDecision,
   context: Pick<CommandContext, "projectId">,
 ): boolean {
-  return projectId === context.projectId && missingUses.length === 0 && !mustJoin && advanceTo === null;
+  const isReady = missingUses.length === 0 && !mustJoin && !mustRegister && advanceTo === null;
+  return isReady && projectId === context.projectId;
 }
 
 function stateIn(

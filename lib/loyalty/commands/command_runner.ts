@@ -151,7 +151,7 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
   const { config, user, cachedUser, now, command } = run;
   const { partition } = cachedUser;
   const query = targetQuery(run);
-  const ready = registerDue(services, run);
+  let ready = registerDue(services, run);
   let foundProject: string | null = null;
   for (let instants = 0, projectId = user.projectId ?? cachedUser.projectId; ; ) {
     const loading = feed.targets(projectId, query);
@@ -176,7 +176,12 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
     };
     const rule = commandRule(context, command);
     const decision = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
-    cachedUser.projectId = decision.projectId;
+    if (decision.mustRegister) {
+      cachedUser.forget();
+      ready = registerDue(services, run);
+      continue;
+    }
+    noteDecision(cachedUser, decision);
     if (readsAccount) foundProject = decision.projectId;
     if (readsAccount && decision.projectId === null) cachedUser.hasNoProjectUntil = now + registrationMs;
     if (isDecided(decision, context) || decision.missingUses.length > 0) return decision;
@@ -191,6 +196,11 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
       await advanceUserTime(services, run, instants <= settledInstantsMax ? decision.advanceTo : null);
     }
   }
+}
+
+function noteDecision(cachedUser: CachedUser, { projectId, state }: CommandDecision): void {
+  cachedUser.projectId = projectId;
+  if (state.revision > 0) cachedUser.hasRecord = true;
 }
 
 /** Tells whether it is unknown in which project the user signed up. User ids are made at sign-up, so it hardly changes. */
@@ -296,7 +306,7 @@ async function decideBatch(
   const rule = batchRule(context, made);
   const decided = await decide(store, partition, ready === undefined ? rule : { ...rule, ready });
   const last = decided.decisions.at(-1);
-  if (last !== undefined) cachedUser.projectId = last.projectId;
+  if (last !== undefined) noteDecision(cachedUser, last);
   await followUp(services, { config, user, cachedUser }, decided.decisions);
   if (last !== undefined && last.state.gifts.length > 0) await sendUserGifts(services, user, last.state);
   return decided.decisions.length === made.length ? { ...decided, ...refusal } : decided;

@@ -29,8 +29,10 @@ export async function loadOrCreateState(
   const state = stored === null ? null : states.valueOf(partition, stored);
   const lacksProject = state !== null && state.projectId === null && user.projectId !== null;
   if (state !== null && !lacksProject) {
+    cachedUser.hasRecord = true;
     return { state, updates: cachedUser.undelivered(state.undelivered) };
   }
+  if (state === null && cachedUser.hasRecord) cachedUser.forget();
   await dueUsers.register(cachedUser);
   return await joinProject(services, cachedUser, user.projectId);
 }

@@ -45,6 +45,8 @@ export class CachedUser implements UserKey {
   projectId: string | null = null;
   /** Unix ms until which the user, who has no project, counts as one who did not sign up in any. */
   hasNoProjectUntil = 0;
+  /** True once the user's record was seen. */
+  hasRecord = false;
   /** Revision of the newest delivered score. */
   #delivered = -1;
 
@@ -54,6 +56,16 @@ export class CachedUser implements UserKey {
     this.spaceId = spaceId;
     this.userId = userId;
     this.partition = spaceUserPartition({ organisationId, userId });
+  }
+
+  /** Forgets a user whose record is gone: who is removed is no longer in the due queue. */
+  forget(): void {
+    this.registeredUntil = 0;
+    this.activeUntil = 0;
+    this.projectId = null;
+    this.hasNoProjectUntil = 0;
+    this.hasRecord = false;
+    this.#delivered = -1;
   }
 
   /** Filters out the updates that were delivered. */
