@@ -16,6 +16,7 @@ const helpCommand: CommandSpec = {
   flags: { markdown: { description: "Print the reference as Markdown" } },
   examples: ["help", "help events create", "help --json", "help --markdown"],
   output: json,
+  usesProfile: false,
   async run({ args, flags }, { groups }) {
     const wanted = args.length === 0 ? groups : groups.filter(({ word }) => word === args[0]);
     const data = await toolData(wanted, args);
@@ -37,6 +38,7 @@ const completionCommand: CommandSpec = {
   args: [{ name: "shell", description: "bash, zsh or fish", check: oneOf("bash", "zsh", "fish") }],
   examples: ["completion bash > ~/.local/share/bash-completion/completions/grandstand"],
   output: text,
+  usesProfile: false,
   run: async ({ args: [shell = ""] }, { groups }) => ({ data: await completionScript(shell, groups) }),
 };
 

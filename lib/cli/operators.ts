@@ -26,6 +26,7 @@ const bootstrapOperatorCommand: CommandSpec = {
     email: { value: "address", description: "E-mail address of the person", required: true },
     name: { value: "text", description: "Name of the organisation and the space; otherwise First" },
   },
+  usesProfile: false,
   async run({ flags: { redis, data, email = "", name = "First" } }, { bootstrapOperator }) {
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw wrongUsage("--email must be an e-mail address");
     const made = await bootstrapOperator({ redis, data }, { email, name });

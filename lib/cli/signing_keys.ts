@@ -20,6 +20,7 @@ const listSigningKeysCommand: CommandSpec = {
     goneAt: [null, "whole?"],
   }),
   flags: storeFlags,
+  usesProfile: false,
   async run({ flags: { redis, data } }, { inKeyRing }) {
     const keys = await inKeyRing({ redis, data }, "signing-keys list", ring => ring.list());
     const rows = keys.map(({ kid, algorithm, state, activeFrom, goneAt }) => [
@@ -44,6 +45,7 @@ const rotateSigningKeysCommand: CommandSpec = {
   examples: ["signing-keys rotate --redis redis://127.0.0.1:6379"],
   output: record({ kid: ["KEY", "text"], activeFrom: [null, "whole"] }),
   flags: storeFlags,
+  usesProfile: false,
   async run({ flags: { redis, data } }, { inKeyRing }) {
     const rotation = await inKeyRing({ redis, data }, "signing-keys rotate", ring => ring.rotate());
     const { kid, activeFrom } = rotation;
@@ -67,6 +69,7 @@ const revokeSigningKeyCommand: CommandSpec = {
     },
   ],
   flags: storeFlags,
+  usesProfile: false,
   async run({ args: [kid = ""], flags: { redis, data } }, { inKeyRing }) {
     await inKeyRing({ redis, data }, "signing-keys revoke", ring => ring.revoke(kid));
     const note = `${kid} is revoked; servers know within a minute, other verifiers once their copy of the key set ends (10 minutes)`;

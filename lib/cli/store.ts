@@ -34,6 +34,7 @@ export const applySeedCommand: CommandSpec = {
   }),
   args: [{ name: "file", description: "The JSON file, as GRANDSTAND_SEED names one" }],
   flags: storeFlags,
+  usesProfile: false,
   async run({ args: [file = ""], flags: { redis, data } }, { applySeed }) {
     const applied = await applySeed({ redis, data }, file);
     const { organisations, spaces, projects, events, loyalty } = applied;
@@ -66,6 +67,7 @@ export const doctorCommand: CommandSpec = {
     [exits.failed]: "a check failed",
   },
   flags: { ...storeFlags, repair: { description: "Repair what can be repaired" } },
+  usesProfile: false,
   async run({ flags: { redis, data, repair } }, { doctor }) {
     const { findings, verdicts } = await doctor({ redis, data }, repair !== undefined);
     const isSound = verdicts.every(({ status }) => status !== "found");
@@ -114,6 +116,7 @@ export const backupCommand: CommandSpec = {
     ...storeFlags,
     data: { value: "folder", description: "The folder of its data", variable: "GRANDSTAND_DATA" },
   },
+  usesProfile: false,
   async run({ args: [file = ""], flags: { redis, data } }, { backUp }) {
     const made = await backUp({ redis, data }, file);
     return { data: { file, ...made }, notes: [`Verified and wrote ${made.frames} frames to ${file}.`] };
@@ -133,6 +136,7 @@ export const restoreCommand: CommandSpec = {
   },
   args: [{ name: "file", description: "The file that backup wrote" }],
   flags: storeFlags,
+  usesProfile: false,
   async run({ args: [file = ""], flags: { redis, data } }, { restore }) {
     const made = await restore({ redis, data }, file);
     return { data: { file, ...made }, notes: [`Verified and restored ${made.frames} frames of ${file}.`] };
@@ -157,6 +161,7 @@ export const rebuildCommand: CommandSpec = {
     event: { value: "id", description: "The event, for a board of an event" },
     season: { value: "id", description: "The season; otherwise the running one, else the last one" },
   },
+  usesProfile: false,
   async run({ args: [leaderboardId = ""], flags }, { rebuildBoard }) {
     const { redis, data, project = "", event = null, season } = flags;
     const board = { projectId: project, eventId: event, leaderboardId };
@@ -179,6 +184,7 @@ export const indexUsersCommand: CommandSpec = {
     metrics: ["METRICS", "whole"],
   }),
   flags: storeFlags,
+  usesProfile: false,
   async run({ flags: { redis, data } }, { indexUsers, progress }) {
     const done = await indexUsers({ redis, data }, reached =>
       progress(`Examined ${reached.examined} records, listed ${reached.listed} users`),

@@ -48,6 +48,7 @@ const serveCommand: CommandSpec = {
   variables: settings,
   examples: ["serve --demo"],
   output: text,
+  usesProfile: false,
   run: async input => await run(input, "serve"),
 };
 
@@ -59,6 +60,7 @@ const workerCommand: CommandSpec = {
   variables: settings,
   examples: ["worker --redis redis://127.0.0.1:6379"],
   output: text,
+  usesProfile: false,
   run: async input => await run(input, "worker"),
 };
 

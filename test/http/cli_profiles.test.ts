@@ -176,6 +176,28 @@ describe("profiles", () => {
     }
   });
 
+  it("are not read by commands that need none", async () => {
+    const files = new Map([["config.json", "{"]]);
+    for (const line of [
+      "help",
+      "completion bash",
+      "doctor --data d",
+      "backup b --data d",
+      "restore b --data d",
+      "seed apply s.yaml --data d",
+      "users index --data d",
+      "leaderboards rebuild b --project p --event e --data d",
+      "operators bootstrap --email a@example.com --data d",
+      "signing-keys list --data d",
+      "signing-keys rotate --data d",
+      "signing-keys revoke k --data d",
+    ]) {
+      const { code, stderr } = await runCli(line, { files, variables: { GRANDSTAND_PROFILE: "none" } });
+      // The host of this test has no store.
+      assert.equal(stderr, code === 0 ? "" : "not here\n", line);
+    }
+  });
+
   it("give settings that variables and flags win over", async () => {
     const world = await open();
     const token = await newToken(world);

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
+import { parseRecording } from "../../lib/dialogue/mod.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
@@ -265,6 +266,26 @@ describe("the command line on a terminal", { skip, concurrency: true, timeout: 1
     assert.doesNotMatch(stopped.shown, /> slow/);
     assert.equal(alone.code, 0, alone.shown);
     assert.match(alone.shown, /\r\p{Cc}\[K(?:\p{Cc}\[\w+)*\r?\n?Success: slowly: /u);
+  });
+
+  it("writes the record of a dialogue that Ctrl-C ends, with all up to there", async () => {
+    const file = join(folder, "dialogue.json");
+    const { code, shown } = await onTerminal(
+      `grandstand workflow run $GRANDSTAND_CONTROL_URL/backend --org o1 --record ${file}`,
+      [
+        [/Name: $/, "slowly\r"],
+        [/Questions \(path\): $/, "\r"],
+        [/1 {2}Import[\s\S]*close: $/, "1\r"],
+        [/1 {2}Stop\r\nPress 1, or q to close: $/, "\u0003"],
+      ],
+    );
+    assert.equal(code, 130, shown);
+    const { events } = parseRecording(readFileSync(file, "utf8"));
+    assert.deepEqual(
+      events.map(({ type }) => type).filter(type => type !== "timer"),
+      ["open", "answered", "input", "press", "answered", "close"],
+    );
+    assert.equal(statSync(file).mode & 0o777, 0o600);
   });
 
   it("says that a file with profiles may be read by others", async () => {

@@ -1,8 +1,9 @@
-/** Server processes of the tests. None outlives its test process. */
+/** Processes of the tests. None outlives the tests of its file, which end where an expectation failed. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
+import { after } from "node:test";
 
 /** Longest wait for a line, in ms: a cold runtime on a busy machine compiles for seconds. */
 export const lineMsMax = 60_000;
@@ -22,9 +23,12 @@ export interface Program {
 }
 
 const running = new Set<ChildProcess>();
-process.once("exit", () => {
+function killAll(): void {
   for (const child of running) child.kill("SIGKILL");
-});
+}
+// A child keeps the test process alive; one that is ended from outside runs no hooks.
+after(killAll);
+process.once("exit", killAll);
 
 /** Where a program starts, and as whom. */
 export interface Place {

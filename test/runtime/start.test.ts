@@ -158,6 +158,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+describe("a server whose home is no folder", () => {
+  it("starts, as it needs no profile", async t => {
+    const home = { HOME: "/dev/null", XDG_CONFIG_HOME: "", GRANDSTAND_CONFIG: "" };
+    const program = await serve(t, { ...home, GRANDSTAND_PROFILE: "none" });
+    assert.equal((await fetch(`${await urlOf(program)}/readyz`)).status, 200);
+  });
+});
+
 describe("a server that stops", () => {
   it("is not ready and answers for the time of GRANDSTAND_DRAIN", async t => {
     const program = await serve(t, { GRANDSTAND_DRAIN: "2" });

@@ -65,6 +65,8 @@ export interface CommandSpec {
   readonly output: Output;
   /** True if the profile that `--profile` names need not exist. @default false */
   readonly makesProfile?: boolean;
+  /** False if it needs no profile, and so runs where the configuration cannot be read. @default true */
+  readonly usesProfile?: boolean;
   /** What exit codes mean here, where that is not plain. */
   readonly exits?: Readonly<Partial<Record<Exit, string>>>;
   /** @throws {CliError} The command failed. */

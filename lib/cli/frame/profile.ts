@@ -111,16 +111,20 @@ export async function useProfile(config: ConfigFile, name: string): Promise<void
  */
 export async function readSettings(
   globals: Readonly<Record<string, string>>,
-  { hasConsent, makesProfile }: { readonly hasConsent: boolean; readonly makesProfile: boolean },
+  {
+    hasConsent,
+    makesProfile = false,
+    usesProfile = true,
+  }: { readonly hasConsent: boolean; readonly makesProfile?: boolean; readonly usesProfile?: boolean },
   { config, variables, terminal }: CliHost,
 ): Promise<Settings> {
   const isQuiet = "quiet" in globals;
   const warn = (text: string): void => void (isQuiet || terminal.warn(`${text}\n`));
-  const { current, profiles } = await readConfiguration(config, warn);
+  const { current, profiles } = usesProfile ? await readConfiguration(config, warn) : emptyConfiguration;
   const named = globals.profile ?? given(variables.GRANDSTAND_PROFILE);
   const profileName = named ?? current ?? "default";
   const profile = profiles[profileName];
-  if (profile === undefined && named !== undefined && !makesProfile) {
+  if (profile === undefined && named !== undefined && usesProfile && !makesProfile) {
     throw wrongUsage(`There is no profile "${named}" in ${config.path}`, {
       next: `grandstand login --profile ${named}`,
     });

@@ -56,11 +56,7 @@ async function run(
     await host.terminal.print(text);
     return exits.ok;
   }
-  const settings = await readSettings(
-    globals,
-    { hasConsent: "yes" in input.flags, makesProfile: command.makesProfile === true },
-    host,
-  );
+  const settings = await readSettings(globals, { ...command, hasConsent: "yes" in input.flags }, host);
   const filled = fillIn(command, input, host, settings);
   const context = contextOf({ args, host, groups, settings, steps });
   const result = await command.run(filled, context);
