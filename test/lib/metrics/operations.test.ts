@@ -80,6 +80,18 @@ describe("dashboard and alert rules", () => {
     }
   });
 
+  it("take note of the first of an event, whose series has not increased yet", () => {
+    for (const { alert, expr } of rules) {
+      for (const [, name = ""] of expr.matchAll(/increase\((\w+)/g)) {
+        const isThereBefore = definitionOf(name)?.labels.length === 0;
+        assert.ok(
+          isThereBefore || /increase\([^)]*\) > 0\s+or \(\s*\w+\{.*\}\s+unless .* offset/s.test(expr),
+          alert,
+        );
+      }
+    }
+  });
+
   it("leave out no metric", () => {
     const shown = new Set(expressions.flatMap(({ text }) => namesOf(text).metrics.map(definitionOf)));
     for (const [name, definition] of Object.entries(metricDefinitions))
