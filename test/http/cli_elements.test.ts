@@ -39,6 +39,11 @@ describeOnStores("commands about elements", open => {
   it("apply a file in one atomic request, and say what exists when it is applied again", async t => {
     const show = await openShow(t, open);
     const values = await withFile(show);
+    const unwritten = await show.audited();
+    const dry = await show.data(`${line} --dry-run`, values);
+    assert.deepEqual(column(dry, "action"), Array(4).fill("would be created"));
+    assert.deepEqual(column(dry, "id"), [null, null, null, null]);
+    assert.equal(await show.audited(), unwritten);
     const first = await show.run(`${line} --json`, values);
     assert.equal(first.code, 0, first.stderr);
     assert.equal(first.requests.length, 2);

@@ -175,6 +175,9 @@ describe("workflow run", () => {
       const { asked } = await run(line, [{ blocks: [] }], { variables });
       assert.equal(Object.keys(asked[0]?.context ?? {}).at(-1), level, line);
     }
+    const nowhere = await run("quiz", [], { variables });
+    assert.deepEqual([nowhere.code, nowhere.asked], [2, []]);
+    assert.match(nowhere.stderr, /the id of a workflow, or the address of a backend/);
   });
 
   it("offers the actions of a task while it runs", async () => {

@@ -36,11 +36,13 @@ export const applyElements: CommandSpec = {
     file: { value: "path", description: "YAML or JSON; - reads stdin", required: true },
     publish: publishFlag,
     update: { description: "Change elements that exist and differ" },
+    "dry-run": { description: "Let the server check everything, and change nothing" },
   },
   changes: "Creates, and with --update changes, elements: all or none of each 500",
   examples: [
     "elements apply --event $EVENT --file show.yaml",
     "elements apply --event $EVENT --file show.yaml --publish",
+    "elements apply --event $EVENT --file show.yaml --dry-run",
   ],
   requests: 2,
   output: rows({
@@ -48,7 +50,7 @@ export const applyElements: CommandSpec = {
     type: ["TYPE", "text"],
     action: ["ACTION", "text"],
     is_published: ["PUBLISHED", "flag"],
-    id: ["ID", "text"],
+    id: ["ID", "text?"],
   }),
   exits: {
     [exits.conflict]: "An element of the same name differs, or the event is not running",
@@ -59,7 +61,7 @@ export const applyElements: CommandSpec = {
     const file = await readFile(context, path);
     const api = await context.api();
     const within = { kind: "event", id: eventId } as const;
-    const publishes = "publish" in flags;
+    const [publishes, isDryRun] = ["publish" in flags, "dry-run" in flags];
     if (publishes) requireActive((await api.get(pathOf(within))).data);
     const remotes = await listElements(api, eventId);
     const byName = new Map(remotes.map(remote => [String(remote.attributes.name), remote]));
@@ -86,6 +88,7 @@ export const applyElements: CommandSpec = {
     const byId = new Map(pairs.map(({ element, remote }) => [remote?.id, element]));
     const ids = await sendChanges(context, changes, {
       within,
+      isDryRun,
       where: ({ id }, pointer) => {
         const name = pathOfToken(id);
         const element = name === null ? byId.get(id) : ownByName.get(name);
@@ -95,13 +98,21 @@ export const applyElements: CommandSpec = {
     const data = pairs.map(({ element: { name, attributes }, remote, changed, isPublished }) => ({
       name,
       type: attributes.content_type,
-      action: remote === undefined ? "created" : changed.length > 0 ? "updated" : "exists",
+      action: actionOf(
+        remote === undefined ? "created" : changed.length > 0 ? "updated" : "exists",
+        isDryRun,
+      ),
       is_published: isPublished || (remote !== undefined && !isDraft(remote)),
-      id: remote?.id ?? ids.get(name),
+      // In a trial there are ids that nothing will have.
+      id: remote?.id ?? (isDryRun ? null : ids.get(name)),
     }));
     return { data };
   },
 };
+
+function actionOf(action: "created" | "updated" | "exists", isDryRun: boolean): string {
+  return isDryRun && action !== "exists" ? `would be ${action}` : action;
+}
 
 /** Writes texts by the paths of their files. @throws {CliError} A file has another text, and is not to be replaced. */
 export async function writeFiles(

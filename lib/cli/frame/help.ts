@@ -4,6 +4,8 @@ import type { ArgumentSpec, CommandGroup, CommandSpec, FlagSpec } from "./comman
 import { globalFlags } from "./parse.ts";
 
 const columnWidth = 26;
+/** Columns of a terminal that nobody has widened. */
+const lineWidth = 80;
 
 /** Writes the help of a command, with or without the global flags. */
 export function commandHelp(command: CommandSpec, hasGlobals = true): string {
@@ -11,13 +13,13 @@ export function commandHelp(command: CommandSpec, hasGlobals = true): string {
   const usage = ["grandstand", ...words, ...args.map(usageOf), "[flags]"].join(" ");
   return [
     `${usage}\n`,
-    `  ${summary}.`,
+    wrapped(`${summary}.`, 2),
     ...(command.isAlpha === true ? ["  Alpha: its behaviour may change."] : []),
-    `  Changes: ${changes ?? "nothing"}.`,
+    wrapped(`Changes: ${changes ?? "nothing"}.`, 2),
     section("Arguments", args, one => line(usageOf(one), one.description)),
     section("Flags", Object.entries(flags), flagLine),
     section("Global flags", hasGlobals ? Object.entries(globalFlags) : [], flagLine),
-    section("Variables", variables, text => `  ${text}`),
+    section("Variables", variables, text => wrapped(text, 2)),
     section("Examples", examples, example => `  grandstand ${example}`),
     section("Exit codes", Object.entries(exits), ([code, meaning]) => line(code, meaning)),
   ]
@@ -50,8 +52,9 @@ export async function toolHelp(groups: readonly CommandGroup[]): Promise<string>
     section("Commands of the interface", await commandsOf(groups, false), summaryLine),
     section("Other commands", await commandsOf(groups, true), summaryLine),
     section("Global flags", Object.entries(globalFlags), flagLine),
-    "\nExit codes: 0 done, 1 failed, 2 wrong usage or consent missing, 3 differences found, 4 not authenticated,",
-    "  5 forbidden, 6 not found, 7 conflict, 8 invalid, 9 unavailable, 10 declined, 130 interrupted.",
+    "\nExit codes: 0 done, 1 failed, 2 wrong usage or consent missing,",
+    "  3 differences found, 4 not authenticated, 5 forbidden, 6 not found,",
+    "  7 conflict, 8 invalid, 9 unavailable, 10 declined, 130 interrupted.",
     "More with grandstand <command> --help.\n",
   ].join("\n");
 }
@@ -81,8 +84,19 @@ function flagLine([name, { value, description, variable, profile, otherwise, req
 
 function line(heading: string, text: string): string {
   return heading.length < columnWidth
-    ? `  ${heading.padEnd(columnWidth)}${text}`
-    : `  ${heading}\n      ${text}`;
+    ? `  ${heading.padEnd(columnWidth)}${wrapped(text, columnWidth + 2).trimStart()}`
+    : `  ${heading}\n${wrapped(text, 6)}`;
+}
+
+/** Indents a text, and begins a new line where a word would not fit. */
+function wrapped(text: string, indent: number): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    if (last !== "" && indent + last.length + 1 + word.length > lineWidth) lines.push(word);
+    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
+  }
+  return lines.map(each => " ".repeat(indent) + each).join("\n");
 }
 
 function section<I>(title: string, items: readonly I[], write: (item: I) => string): string {

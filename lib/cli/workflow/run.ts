@@ -7,6 +7,7 @@ import type { Kind, Target } from "../frame/kinds.ts";
 import { record } from "../frame/output.ts";
 import { given } from "../frame/profile.ts";
 
+const workflowId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const scopes = ["event", "project", "space", "org"] as const;
 const kindNames: Readonly<Record<(typeof scopes)[number], Kind>> = {
   event: "event",
@@ -67,8 +68,14 @@ async function runDialogue(
   { args: [workflow = ""], flags, lists }: CliInput,
   context: CliContext,
 ): Promise<CliResult> {
-  const fault = URL.canParse(workflow) ? address(workflow) : null;
+  const isAddress = URL.canParse(workflow);
+  const fault = isAddress ? address(workflow) : null;
   if (fault !== null) throw wrongUsage(`The address of the backend ${fault}`);
+  if (!isAddress && !workflowId.test(workflow)) {
+    throw wrongUsage("<workflow> must be the id of a workflow, or the address of a backend", {
+      next: "grandstand workflow list",
+    });
+  }
   const target = scopeOf(flags, context);
   const { record: path, force } = flags;
   if (path !== undefined && force === undefined && (await context.files.open(path)) !== null) {
