@@ -69,17 +69,22 @@ export async function bundle(folder: string): Promise<void> {
   });
 }
 
-function declare(): void {
+/** Writes the declarations of everything into a folder. @throws {Error} The types have errors. */
+export function declare(folder: string): void {
   const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
-  const { status } = spawnSync(process.execPath, [compiler, "-p", "runtime/tsconfig.build.json"], {
-    cwd: root,
-    stdio: "inherit",
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [compiler, "-p", "runtime/tsconfig.build.json", "--outDir", folder],
+    {
+      cwd: root,
+      stdio: "inherit",
+    },
+  );
   if (status !== 0) throw new Error("Cannot build: the declarations have errors");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   rmSync(`${root}dist`, { recursive: true, force: true });
   await bundle("dist");
-  declare();
+  declare("dist");
 }

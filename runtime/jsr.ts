@@ -1,58 +1,43 @@
 /**
- * Writes the package for JSR into an empty folder: sources, and a `jsr.json` made from `package.json`.
+ * Writes the package for JSR into an empty folder: what npm gets, with a `jsr.json` made from `package.json`. JSR takes scripts with
+ * declarations; from sources it would infer no types of schemas.
  *
  * ```sh
  * npm run jsr -- <folder>
  * ```
  */
 
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { extname } from "node:path";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundle, declare } from "./build.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-
-/**
- * The entries that JSR takes: it makes declarations from what the source says without inference. The others export schemas,
- * whose types are inferred; Deno has them from npm.
- */
-const entries: readonly string[] = [
-  "./client",
-  "./storage",
-  "./export-file",
-  "./memory",
-  "./file",
-  "./redis",
-  "./s3",
-  "./geo",
-  "./mail",
-  "./outbound",
-  "./webhook",
-  "./native",
-  "./conformance",
-];
 
 interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly license: string;
-  readonly exports: Readonly<Record<string, { readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
+const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Manifest;
+
+/** The scripts of the entries, relative to the package. */
+const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
+  typeof entry === "string" ? [] : [[name, entry.default.replace("./dist/", "./")] as const],
+);
+
 function jsrManifest(): object {
-  const { name, version, license, ...manifest } = JSON.parse(
-    readFileSync(`${root}package.json`, "utf8"),
-  ) as Manifest;
-  const sourceOf = (entry: string): string =>
-    manifest.exports[entry]?.default.replace("./dist/", "./").replace(/\.js$/, ".ts") ?? "";
-  const packages = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies });
+  const { name, version, license, dependencies, peerDependencies } = manifest;
+  const packages = Object.entries({ ...dependencies, ...peerDependencies });
   return {
     name: `@${name}/${name}`,
     version,
     license,
-    exports: Object.fromEntries(entries.map(entry => [entry, sourceOf(entry)])),
+    exports: Object.fromEntries(entries),
     imports: Object.fromEntries(packages.map(([name, range]) => [name, `npm:${name}@${range}`])),
     compilerOptions: {
       exactOptionalPropertyTypes: true,
@@ -61,12 +46,27 @@ function jsrManifest(): object {
   };
 }
 
-const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error("Name an empty folder: npm run jsr -- <folder>");
-mkdirSync(folder, { recursive: true });
-for (const part of ["lib", "adapters"]) {
-  const filter = (path: string): boolean => ["", ".ts"].includes(extname(path));
-  cpSync(root + part, `${folder}/${part}`, { recursive: true, filter });
+/** Names the declarations of a script in its first line, where Deno finds them. */
+function typeEntry(path: string): void {
+  const declarations = `./${basename(path, ".js")}.d.ts`;
+  writeFileSync(path, `/* @ts-self-types="${declarations}" */\n${readFileSync(path, "utf8")}`);
 }
-for (const file of ["README.md", "LICENSE"]) cpSync(root + file, `${folder}/${file}`);
-writeFileSync(`${folder}/jsr.json`, `${JSON.stringify(jsrManifest(), null, 2)}\n`);
+
+/** Makes declarations import each other: Deno takes a path as it is. */
+function linkDeclarations(path: string): void {
+  const text = readFileSync(path, "utf8");
+  writeFileSync(path, text.replace(/((?:from|import) ?\(?")(\.[^"]+)\.ts"/g, '$1$2.d.ts"'));
+}
+
+const [given] = process.argv.slice(2);
+if (given === undefined) throw new Error("Name an empty folder: npm run jsr -- <folder>");
+const folder = resolve(given);
+mkdirSync(folder, { recursive: true });
+await bundle(folder);
+declare(folder);
+for (const [, script] of entries) typeEntry(join(folder, script));
+for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+  if (path.endsWith(".d.ts")) linkDeclarations(join(folder, path));
+}
+for (const file of ["README.md", "LICENSE"]) cpSync(root + file, join(folder, file));
+writeFileSync(join(folder, "jsr.json"), `${JSON.stringify(jsrManifest(), null, 2)}\n`);
