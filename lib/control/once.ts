@@ -12,7 +12,7 @@ import { AppError } from "../errors/mod.ts";
 import { keyName, type Stored, type Write } from "../storage/mod.ts";
 import type { AuthorCall } from "./jsonapi/calls.ts";
 
-/** Time for which a key is noted, in ms: as long as replies are stored. */
+/** Time for which a key is noted, in ms: as long as replies are stored. That of a new home is noted for good, as its id follows from it. */
 const notedMs = 86_400_000;
 
 /** A request with an idempotency key. */
@@ -55,7 +55,15 @@ export function notedIds(stored: Stored | null, { fingerprint }: Once): readonly
   throw new AppError("idempotency_mismatch", "Cannot use the idempotency key: another request had it");
 }
 
-/** Returns the write that notes a request. */
-export function onceWrite({ key, fingerprint }: Once, ids: readonly string[], nowMs: number): Write {
-  return { type: "put", key, value: JSON.stringify({ fingerprint, ids }), expireAt: nowMs + notedMs };
+/** Returns the write that notes a request; `makesHome` if one of the ids is that of a new home. */
+export function onceWrite(
+  { key, fingerprint }: Once,
+  {
+    ids,
+    makesHome,
+    nowMs,
+  }: { readonly ids: readonly string[]; readonly makesHome: boolean; readonly nowMs: number },
+): Write {
+  const note = { type: "put", key, value: JSON.stringify({ fingerprint, ids }) } as const;
+  return makesHome ? note : { ...note, expireAt: nowMs + notedMs };
 }

@@ -269,7 +269,8 @@ function noteOnce(
     throw new AppError("idempotency_conflict", "Cannot answer yet: the same request is being carried out");
   }
   const ids = operations.map(({ id }) => id);
-  draft.effect(onceWrite(once, ids, nowMs));
+  const makesHome = operations.some(({ op, kind }) => op === "add" && kind.homeOf !== undefined);
+  draft.effect(onceWrite(once, { ids, makesHome, nowMs }));
   return null;
 }
 
@@ -314,6 +315,8 @@ function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumsta
   const { op, kind, id } = operation;
   const previous = kind.records.get(draft, id);
   if (op !== "add" && previous === null) throw notFound(kind.resource.noun);
+  if (op === "add" && previous !== null)
+    throw new AppError("conflict", `Cannot create the ${kind.resource.noun} as its id is taken`);
   requireMatch(operation, previous, draft, circumstances);
   if (op === "remove") {
     if (previous !== null) kind.removed?.(previous, draft, circumstances);

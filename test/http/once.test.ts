@@ -109,6 +109,22 @@ describe("a creation by an author", () => {
     });
   }
 
+  it("of a home is the same one under its key for good, and leaves what was changed since", async t => {
+    const { world, request } = await opened(t);
+    const create = async (body: object) => await world.platform.fetch(request("/spaces", "k", body));
+    const { data } = await (await create({ data: space })).json();
+    const { authorization = "" } = Object.fromEntries(request("/spaces", null).headers);
+    const renamed = { data: { type: "spaces", id: data.id, attributes: { name: "Arena" } } };
+    const headers = { authorization, "content-type": "application/vnd.api+json" };
+    await world.call(`/api/v2/spaces/${data.id}`, { method: "PATCH", headers, body: renamed });
+    world.clock.advance(25 * 3_600_000);
+    const again = await (await create({ data: space })).json();
+    assert.deepEqual([again.data.id, again.data.attributes.name], [data.id, "Arena"]);
+    world.clock.advance(25 * 3_600_000);
+    const other = await create({ data: { ...space, attributes: { name: "Another" } } });
+    assert.equal(other.status, 422);
+  });
+
   it("is refused under the key of another one, also where its reply was lost", async t => {
     const { world, request } = await opened(t);
     const other = { data: { ...event, attributes: { name: "Another" } } };
