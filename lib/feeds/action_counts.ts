@@ -2,14 +2,15 @@
  * Counts actions that name an element or event, for screens.
  *
  * Counts are written every half second, so that an action waits for nothing. Nothing is counted twice: what may have been written
- * is not written again, so a process that dies, or a store that fails, loses up to half a second.
+ * is not written again, so a process that dies, or a store that fails, loses up to half a second. Actions may name anything, so that
+ * what waits is bounded, and owners are looked up some at a time.
  *
  * @module
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
 import { elementKey, statsKey } from "../authoring/contents.ts";
-import { Batcher, Cache, type Loaded } from "../background/mod.ts";
+import { Batcher, Cache, type Loaded, mapConcurrent } from "../background/mod.ts";
 import { type Directory, directoryPartition, type Places } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import { type Add, type Store, storageLimits } from "../storage/mod.ts";
@@ -21,6 +22,10 @@ const pauseMs = 500;
 const optionsMax = 100;
 /** Elements and events whose owner a process remembers, and for how long in ms. */
 const ownersKept = { entriesMax: 20_000, maxAgeMs: 30_000 };
+/** Owners that are looked up at a time. */
+const concurrency = 16;
+/** Most different names that wait for the next write; actions that name others are not counted. */
+const waitingNamesMax = 10_000;
 
 /** Services that counting needs. */
 interface ActionCountServices {
@@ -39,7 +44,7 @@ interface Owner {
   readonly eventId: string;
 }
 
-/** Actions that name the same. */
+/** The number of actions that name the same. */
 interface Named {
   readonly spaceId: string;
   readonly id: string;
@@ -51,40 +56,58 @@ interface Named {
 export class ActionCounts {
   readonly #services: ActionCountServices;
   readonly #owners: Cache<Owner | null>;
-  readonly #actions: Batcher<Named>;
+  readonly #names: Batcher<Named>;
+  /** What waits for the next write, by what it names. */
+  #waiting = new Map<string, Named>();
+  /** Actions that are not counted as too much waits. */
+  #lost = 0;
   #idlers = 0;
   #endPause: (() => void) | null = null;
 
   constructor(services: ActionCountServices) {
     this.#services = services;
     this.#owners = new Cache({ ...ownersKept, clock: services.clock });
-    this.#actions = new Batcher({ run: (_, actions) => this.#write(actions) });
+    this.#names = new Batcher({ run: (_, names) => this.#write(names) });
   }
 
   /** Counts an action of a user of the space: for the element in `elementId`, or else for the event in `eventId`. */
   count(spaceId: string, { elementId, eventId, option }: Readonly<Record<string, unknown>>): void {
     const id = elementId ?? eventId;
     if (typeof id !== "string" || !isUuid(id)) return;
-    this.#actions.push("", {
+    const named = {
       spaceId,
       id: id.toLowerCase(),
       option: elementId === undefined ? null : option,
       count: 1,
-    });
+    };
+    // One sum for all that name the same, so that the others cost as little as possible.
+    const key = spaceId + named.id + named.option;
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined) waiting.count += 1;
+    else if (this.#waiting.size >= waitingNamesMax) this.#lost += 1;
+    else {
+      this.#waiting.set(key, named);
+      this.#names.push("", named);
+    }
   }
 
   /** Resolves when what was counted before this call is written. */
   async idle(): Promise<void> {
     this.#idlers += 1;
     this.#endPause?.();
-    await this.#actions.idle();
+    await this.#names.idle();
     this.#idlers -= 1;
   }
 
-  async #write(actions: readonly Named[]): Promise<void> {
+  /** Writes all that waits, and pauses. */
+  async #write(names: readonly Named[]): Promise<void> {
     const { store, timer, logger } = this.#services;
+    this.#waiting = new Map();
+    if (this.#lost > 0)
+      logger.log("warn", "action_counts_lost", { error: "too much waited", actions: this.#lost });
+    this.#lost = 0;
     try {
-      const adds = await this.#addsOf(actions);
+      const adds = await this.#addsOf(names);
       const writesMax = Math.min(storageLimits.writesMax, store.traits.maxWrites);
       for (const [partition, writes] of adds) {
         const all = [...writes.values()];
@@ -106,13 +129,14 @@ export class ActionCounts {
   }
 
   /** Sums actions up, by partition and by key and field. */
-  async #addsOf(actions: readonly Named[]): Promise<ReadonlyMap<string, ReadonlyMap<string, Add>>> {
+  async #addsOf(names: readonly Named[]): Promise<ReadonlyMap<string, ReadonlyMap<string, Add>>> {
     const all = new Map<string, Map<string, Add>>();
-    for (const { spaceId, id, option, count } of summed(actions)) {
-      const cached = this.#owners.getOrLoad(id, () => this.#load(id));
-      const owner = cached instanceof Promise ? await cached : cached;
-      // Whoever reports an action may name anything.
-      if (owner === null || owner.spaceId !== spaceId) continue;
+    const owners = await mapConcurrent(names, concurrency, async ({ id }) =>
+      this.#owners.getOrLoad(id, () => this.#load(id)),
+    );
+    for (const [index, { spaceId, id, option, count }] of names.entries()) {
+      const owner = owners[index];
+      if (owner?.spaceId !== spaceId) continue;
       const partition = directoryPartition("project", owner.projectId);
       const adds = all.get(partition) ?? new Map<string, Add>();
       all.set(partition, adds);
@@ -141,18 +165,6 @@ export class ActionCounts {
     if (project === null || eventId === undefined || (element ?? event) === null) return { value: null };
     return { value: { spaceId: project.spaceId, projectId: home.id, eventId } };
   }
-}
-
-/** Sums up actions that name the same, so that the others cost as little as possible. */
-function summed(actions: readonly Named[]): Iterable<Named> {
-  const sums = new Map<string, Named>();
-  for (const action of actions) {
-    const key = action.spaceId + action.id + action.option;
-    const sum = sums.get(key);
-    if (sum === undefined) sums.set(key, action);
-    else sum.count += 1;
-  }
-  return sums.values();
 }
 
 /** Returns the numbers of a choice: one, or several as `"1,3"`. A choice that is not well-formed has none. */
