@@ -44,9 +44,8 @@ const bootstrapCommand: CommandSpec = {
     },
   },
   async run({ flags }, context) {
-    const { org: organisationId = "", name = bootstrapNameDefault, redis, data } = flags;
-    const store = { redis, data };
-    return secretResult(await context.bootstrapKey(store, organisationId, name, "force" in flags));
+    const { org: organisationId = "", name = bootstrapNameDefault } = flags;
+    return secretResult(await context.bootstrapKey(flags, organisationId, name, "force" in flags));
   },
 };
 

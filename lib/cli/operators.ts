@@ -27,9 +27,10 @@ const bootstrapOperatorCommand: CommandSpec = {
     name: { value: "text", description: "Name of the organisation and the space; otherwise First" },
   },
   usesProfile: false,
-  async run({ flags: { redis, data, email = "", name = "First" } }, { bootstrapOperator }) {
+  async run({ flags }, { bootstrapOperator }) {
+    const { email = "", name = "First" } = flags;
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw wrongUsage("--email must be an e-mail address");
-    const made = await bootstrapOperator({ redis, data }, { email, name });
+    const made = await bootstrapOperator(flags, { email, name });
     const where =
       made.organisationId === null
         ? "The store has organisations already, so none was made"

@@ -21,8 +21,8 @@ const listSigningKeysCommand: CommandSpec = {
   }),
   flags: storeFlags,
   usesProfile: false,
-  async run({ flags: { redis, data } }, { inKeyRing }) {
-    const keys = await inKeyRing({ redis, data }, "signing-keys list", ring => ring.list());
+  async run({ flags }, { inKeyRing }) {
+    const keys = await inKeyRing(flags, "signing-keys list", ring => ring.list());
     const rows = keys.map(({ kid, algorithm, state, activeFrom, goneAt }) => [
       kid,
       algorithm,
@@ -46,8 +46,8 @@ const rotateSigningKeysCommand: CommandSpec = {
   output: record({ kid: ["KEY", "text"], activeFrom: [null, "whole"] }),
   flags: storeFlags,
   usesProfile: false,
-  async run({ flags: { redis, data } }, { inKeyRing }) {
-    const rotation = await inKeyRing({ redis, data }, "signing-keys rotate", ring => ring.rotate());
+  async run({ flags }, { inKeyRing }) {
+    const rotation = await inKeyRing(flags, "signing-keys rotate", ring => ring.rotate());
     const { kid, activeFrom } = rotation;
     return {
       data: rotation,
@@ -70,8 +70,8 @@ const revokeSigningKeyCommand: CommandSpec = {
   ],
   flags: storeFlags,
   usesProfile: false,
-  async run({ args: [kid = ""], flags: { redis, data } }, { inKeyRing }) {
-    await inKeyRing({ redis, data }, "signing-keys revoke", ring => ring.revoke(kid));
+  async run({ args: [kid = ""], flags }, { inKeyRing }) {
+    await inKeyRing(flags, "signing-keys revoke", ring => ring.revoke(kid));
     const note = `${kid} is revoked; servers know within a minute, other verifiers once their copy of the key set ends (10 minutes)`;
     return { data: { kid }, notes: [note] };
   },

@@ -5,17 +5,20 @@
  */
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
+import { envFileFlag } from "./frame/env_file.ts";
 import { exits } from "./frame/errors.ts";
+import type { StoreFlags } from "./frame/host.ts";
 import { record, rows } from "./frame/output.ts";
 
 /** Flags of commands that work in the store of a deployment. */
-export const storeFlags: Readonly<Record<"redis" | "data", FlagSpec>> = {
+export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
   redis: { value: "urls", description: "The Redis of the deployment", variable: "GRANDSTAND_REDIS" },
   data: {
     value: "folder",
     description: "The folder of its data; its server must not run",
     variable: "GRANDSTAND_DATA",
   },
+  "env-file": envFileFlag,
 };
 
 /** `seed apply`. */
@@ -35,8 +38,8 @@ export const applySeedCommand: CommandSpec = {
   args: [{ name: "file", description: "The JSON file, as GRANDSTAND_SEED names one" }],
   flags: storeFlags,
   usesProfile: false,
-  async run({ args: [file = ""], flags: { redis, data } }, { applySeed }) {
-    const applied = await applySeed({ redis, data }, file);
+  async run({ args: [file = ""], flags }, { applySeed }) {
+    const applied = await applySeed(flags, file);
     const { organisations, spaces, projects, events, loyalty } = applied;
     const note =
       `Wrote ${organisations} organisations, ${spaces} spaces, ${projects} projects, ${events} events and ` +
@@ -68,8 +71,8 @@ export const doctorCommand: CommandSpec = {
   },
   flags: { ...storeFlags, repair: { description: "Repair what can be repaired" } },
   usesProfile: false,
-  async run({ flags: { redis, data, repair } }, { doctor }) {
-    const { findings, verdicts } = await doctor({ redis, data }, repair !== undefined);
+  async run({ flags }, { doctor }) {
+    const { findings, verdicts } = await doctor(flags, flags.repair !== undefined);
     const isSound = verdicts.every(({ status }) => status !== "found");
     const hasFailed = findings.some(({ status }) => status === "failed");
     return {
@@ -117,8 +120,8 @@ export const backupCommand: CommandSpec = {
     data: { value: "folder", description: "The folder of its data", variable: "GRANDSTAND_DATA" },
   },
   usesProfile: false,
-  async run({ args: [file = ""], flags: { redis, data } }, { backUp }) {
-    const made = await backUp({ redis, data }, file);
+  async run({ args: [file = ""], flags }, { backUp }) {
+    const made = await backUp(flags, file);
     return { data: { file, ...made }, notes: [`Verified and wrote ${made.frames} frames to ${file}.`] };
   },
 };
@@ -137,8 +140,8 @@ export const restoreCommand: CommandSpec = {
   args: [{ name: "file", description: "The file that backup wrote" }],
   flags: storeFlags,
   usesProfile: false,
-  async run({ args: [file = ""], flags: { redis, data } }, { restore }) {
-    const made = await restore({ redis, data }, file);
+  async run({ args: [file = ""], flags }, { restore }) {
+    const made = await restore(flags, file);
     return { data: { file, ...made }, notes: [`Verified and restored ${made.frames} frames of ${file}.`] };
   },
 };
@@ -163,9 +166,9 @@ export const rebuildCommand: CommandSpec = {
   },
   usesProfile: false,
   async run({ args: [leaderboardId = ""], flags }, { rebuildBoard }) {
-    const { redis, data, project = "", event = null, season } = flags;
+    const { project = "", event = null, season } = flags;
     const board = { projectId: project, eventId: event, leaderboardId };
-    const rebuilt = await rebuildBoard({ redis, data }, season === undefined ? board : { ...board, season });
+    const rebuilt = await rebuildBoard(flags, season === undefined ? board : { ...board, season });
     const { written, removed } = rebuilt;
     return { data: rebuilt, notes: [`Wrote ${written} entries and removed ${removed}`] };
   },
@@ -185,8 +188,8 @@ export const indexUsersCommand: CommandSpec = {
   }),
   flags: storeFlags,
   usesProfile: false,
-  async run({ flags: { redis, data } }, { indexUsers, progress }) {
-    const done = await indexUsers({ redis, data }, reached =>
+  async run({ flags }, { indexUsers, progress }) {
+    const done = await indexUsers(flags, reached =>
       progress(`Examined ${reached.examined} records, listed ${reached.listed} users`),
     );
     const { examined, listed, metrics } = done;

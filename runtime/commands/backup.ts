@@ -19,7 +19,7 @@ async function inFolder(
   flags: Parameters<CliContext["backUp"]>[0],
   work: (folder: string) => Promise<BackupFacts>,
 ): Promise<BackupFacts> {
-  const { data } = storeConfig(command, flags, { needsSecret: false });
+  const { data } = await storeConfig(command, flags, { needsSecret: false });
   if (data === undefined) {
     throw wrongUsage(`${command} is for data folders: Redis has its own backups`, {
       hint: "Copy dump.rdb after BGSAVE, or appendonlydir: see Back up and restore Redis in runtime/README.md",

@@ -1,8 +1,7 @@
 /** The commands that run a server or a worker until a signal ends them. */
 
-import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { parseEnv } from "node:util";
+import { envFileFlag } from "../../lib/cli/frame/env_file.ts";
 import {
   CliError,
   type CliInput,
@@ -15,6 +14,7 @@ import {
 import type { Logger } from "../../lib/http/mod.ts";
 import { type Config, readConfig, variables } from "../config.ts";
 import { createLogSink, type LogSink } from "../services/log_sink.ts";
+import { environmentWith } from "./env_file.ts";
 import type { Running } from "./serve.ts";
 import { signalExit } from "./signals.ts";
 
@@ -28,10 +28,6 @@ const settingFlags: Readonly<Record<string, FlagSpec>> = Object.fromEntries(
       : [[flag, { value, description: `${description} (${name}; default ${otherwise})` }]],
   ),
 );
-const envFileFlag: FlagSpec = {
-  value: "path",
-  description: "Read variables from a file; those of the environment win",
-};
 const settings = variables
   .filter(({ flag }) => flag === undefined)
   .map(({ name, description }) => `${name}: ${description}`);
@@ -71,8 +67,7 @@ export const workerCommands: readonly CommandSpec[] = [workerCommand];
 
 async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
   const { demo, "env-file": envFile, ...flags } = given;
-  const fromFile = envFile === undefined ? {} : await readEnvFile(envFile);
-  const environment = { ...fromFile, ...process.env };
+  const environment = await environmentWith(envFile);
   const result = readConfig({ environment, flags, demo: demo !== undefined });
   if (!result.ok) {
     const [first = "", ...others] = result.problems;
@@ -95,14 +90,6 @@ async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
     throw new CliError(exits.failed, `Cannot ${kind === "serve" ? "serve" : "work"}: ${reason}`, {
       code: "failed",
     });
-  }
-}
-
-async function readEnvFile(path: string): Promise<Record<string, string | undefined>> {
-  try {
-    return parseEnv(await readFile(path, "utf8"));
-  } catch {
-    throw wrongUsage(`Cannot read the file ${path} that --env-file names`);
   }
 }
 

@@ -4,7 +4,6 @@
  * @module
  */
 
-import process from "node:process";
 import {
   type ApiKeys,
   checkMasterSecret,
@@ -26,6 +25,7 @@ import type { Store } from "../../lib/storage/mod.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
+import { environmentWith } from "./env_file.ts";
 
 /**
  * Creates an API key with every permission.
@@ -222,7 +222,7 @@ async function listUnlisted(store: Storage["store"]): Promise<void> {
  * @throws {CliError} The settings name no durable store.
  */
 export const runDoctorInStore: CliContext["doctor"] = async (flags, repairs) => {
-  const config = storeConfig("doctor", flags, { needsSecret: false });
+  const config = await storeConfig("doctor", flags, { needsSecret: false });
   const { examine } = await import("../doctor/mod.ts");
   const { findings, storage } = await examine(config);
   if (storage === null) return { findings, verdicts: [] };
@@ -256,7 +256,7 @@ async function inStore<R>(
   work: StoreWork<R>,
   { needsSecret = true }: { readonly needsSecret?: boolean } = {},
 ): Promise<R> {
-  const config = storeConfig(command, flags, { needsSecret });
+  const config = await storeConfig(command, flags, { needsSecret });
   const storage = await openStorage(config, silentLogger);
   try {
     return await work(storage, config);
@@ -266,12 +266,13 @@ async function inStore<R>(
 }
 
 /** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */
-export function storeConfig(
+export async function storeConfig(
   command: string,
-  flags: StoreFlags,
+  { redis, data, "env-file": envFile }: StoreFlags,
   { needsSecret }: { readonly needsSecret: boolean },
-): Config {
-  const result = readConfig({ environment: process.env, flags, demo: !needsSecret });
+): Promise<Config> {
+  const environment = await environmentWith(envFile);
+  const result = readConfig({ environment, flags: { redis, data }, demo: !needsSecret });
   if (!result.ok) {
     throw new CliError(exits.usage, "Cannot use the settings", {
       code: "wrong_settings",

@@ -112,6 +112,12 @@ describe("the command", { concurrency: true }, () => {
     program.signal("SIGTERM");
     assert.equal(await program.ended, 0);
     assert.equal(program.stderr(), "");
+    writeFileSync(
+      envFile,
+      `GRANDSTAND_SECRET=${secret}\nGRANDSTAND_DATA=${join(folder, "kept")} # a comment\n`,
+    );
+    const first = ["operators", "bootstrap", "--env-file", envFile, "--email", "ann@club.example"];
+    assert.match((await run(first)).stdout, /^GRANDSTAND_TOKEN=gst_/);
     const missing = await run(["serve", "--env-file", join(folder, "none")]);
     // Node 20 looks for this flag behind the program's name too, and complains first.
     assert.ok(missing.code === 2 || missing.code === 9);

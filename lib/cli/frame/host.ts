@@ -118,8 +118,8 @@ export type SeedCounts = Readonly<
   Record<"organisations" | "spaces" | "projects" | "events" | "loyalty", number>
 >;
 
-/** Values of the flags that name the store of a deployment. */
-export type StoreFlags = Readonly<Record<"redis" | "data", string | undefined>>;
+/** Values of the flags that name the store of a deployment; others are ignored. */
+export type StoreFlags = Readonly<Partial<Record<"redis" | "data" | "env-file", string>>>;
 
 /** A new operator. */
 export interface NewOperator {
