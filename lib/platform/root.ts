@@ -82,7 +82,10 @@ export function rootArea({ title, version, areas, publicUrl }: RootOptions): Are
 
 /** Returns true for browsers, which ask for HTML before anything else. */
 function prefersHtml(request: Request): boolean {
-  const accepted = (request.headers.get("accept") ?? "").toLowerCase().split(",");
+  const accepted = (request.headers.get("accept") ?? "")
+    .toLowerCase()
+    .split(",")
+    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part));
   const types = accepted.map(part => part.split(";", 1)[0]?.trim());
   return (
     types.includes("text/html") && !types.slice(0, types.indexOf("text/html")).includes("application/json")

@@ -57,6 +57,7 @@ function credentials(demo: Demo): string {
   ];
   if (apiKey !== null) lines.push(`API key      ${apiKey.key}`, `API secret   ${apiKey.secret} (shown once)`);
   if (operatorToken !== null) lines.push(`operator     ${operatorToken}`);
+  lines.push(`docs         ${baseUrl}/docs`);
   lines.push(`studio       ${baseUrl}/studio?event=${eventId} (sign in with the operator's token)`);
   if (clientToken !== null) lines.push(`client token ${clientToken}`);
   return lines.join("\n");

@@ -153,7 +153,7 @@ describe("the root", () => {
     const text = await page.text();
     for (const path of ["/club/docs", "/club/studio", "/club/healthz"])
       assert.ok(text.includes(`href="${path}"`));
-    for (const accept of ["*/*", "application/json", "application/json, text/html"]) {
+    for (const accept of ["*/*", "application/json", "application/json, text/html", "text/html;q=0, */*"]) {
       const answer = await get(platform, "/club", accept);
       const { name, links } = await answer.json();
       assert.equal(name, "Grandstand");
