@@ -5,6 +5,7 @@ import { actionShards, topicOf } from "../../lib/audience/worker/queued_action.t
 import type { Permission } from "../../lib/auth/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
+import { playAdmin } from "./actors/admins.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
 import { playFan } from "./actors/fans.ts";
 import { playMember } from "./actors/members.ts";
@@ -91,7 +92,11 @@ async function play(world: World): Promise<void> {
     for (let number = 0; number < 2; number++) clients.push(playFan(world, model, number));
     clients.push(playBackEnd(world, model, model.credentials));
     clients.push(playMember(world, model, 1), playOperator(world, model));
-    clients.push(playProducer(world, model, await producerToken(world, model)));
+    const [admin, novice] = [
+      await tokenOf(world, model, "editor", true),
+      await tokenOf(world, model, "novice"),
+    ];
+    clients.push(playProducer(world, model, admin), playAdmin(world, model, { admin, novice }));
   }
   const disturbance = world.disturb();
   await scheduler.sleep(12_000 + scheduler.random.integer(18_000));
@@ -109,13 +114,18 @@ async function play(world: World): Promise<void> {
   await checkExpiry(world);
 }
 
-/** Returns an access token that may write in the tenant alone. */
-async function producerToken({ processes }: World, { tenant }: TenantModel): Promise<string> {
+/** Returns an access token of a person: an operator, or one without a role. */
+async function tokenOf(
+  { processes }: World,
+  { tenant }: TenantModel,
+  person: string,
+  operator = false,
+): Promise<string> {
   const [process] = processes;
   if (process === undefined) throw new Error("There is no process");
   const { authors } = process.platform;
-  const { id: userId } = await authors.findOrCreate(`editor@${tenant.mark}.example`, { operator: true });
-  return (await authors.createToken({ userId, name: "Editor" })).token;
+  const { id: userId } = await authors.findOrCreate(`${person}@${tenant.mark}.example`, { operator });
+  return (await authors.createToken({ userId, name: person })).token;
 }
 
 /** Lets all background work end: queued actions first, then what comes back a minute after a removal. */

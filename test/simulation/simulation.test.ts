@@ -24,6 +24,8 @@ const happenings: readonly string[] = [
     name => `op:${name}`,
   ),
   ...["create event", "add elements", "read event", "list elements"].map(name => `op:${name}`),
+  ...["ban", "lift ban", "grant role", "take role", "put configuration", "rebuilt"].map(name => `op:${name}`),
+  "op:clone event",
   "client:repeats 503",
   "client:no answer",
   "log:board_update_deferred",

@@ -53,7 +53,8 @@ export const energyMs = 86_400_000;
 
 const points = (metricQuantity: number) => ({ type: "metric", metricId: "points", metricQuantity });
 
-function loyaltyOf({ mark }: Tenant) {
+/** Returns the loyalty configuration of a tenant. */
+export function loyaltyOf({ mark }: Tenant) {
   return {
     metrics: [
       { id: "points", title: "Points" },

@@ -5,7 +5,8 @@ import { amountOf, type TenantModel, type UserModel } from "../model.ts";
 import type { World } from "../world.ts";
 import { pick } from "./choice.ts";
 
-interface Fan {
+/** A fan who may act. */
+export interface Fan {
   readonly user: UserModel;
   token: string;
 }
@@ -33,7 +34,7 @@ export async function playFan(world: World, model: TenantModel, number: number):
 }
 
 /** The answers about one device name one user, however often they are asked for. */
-async function register(world: World, model: TenantModel, number: number): Promise<Fan | null> {
+export async function register(world: World, model: TenantModel, number: number): Promise<Fan | null> {
   const { tenant } = model;
   const body = {
     ...{ ...selector, projectId: tenant.projectId },
@@ -68,7 +69,8 @@ function deviceOf(number: number): string {
   return `0123abcd-0000-4000-8000-${String(number).padStart(12, "0")}`;
 }
 
-async function act(world: World, model: TenantModel, { user, token }: Fan, id: string): Promise<void> {
+/** Reports an action, now and then twice under one id. */
+export async function act(world: World, model: TenantModel, { user, token }: Fan, id: string): Promise<void> {
   const name = world.scheduler.random.pick(["cheer", "vote"]);
   const operation = user.begin(id, { kind: "action", name, amount: amountOf("action", name) });
   const body = { action: name, data: { by: model.tenant.mark }, actionId: id };

@@ -7,8 +7,8 @@ import { pick } from "./choice.ts";
 
 interface Show {
   readonly id: string;
-  /** Unix seconds. */
-  readonly startAt: number;
+  /** Unix seconds; null for a clone, which waits to be started. */
+  readonly startAt: number | null;
   readonly elements: Set<string>;
 }
 
@@ -32,6 +32,7 @@ export async function playProducer(world: World, model: TenantModel, token: stri
       [2, () => createShow(world, model, shows, call, id)],
       [show === undefined ? 0 : 2, () => addElements(world, show as Show, call, id)],
       [show === undefined ? 0 : 2, () => look(world, show as Show, call)],
+      [show === undefined ? 0 : 1, () => cloneShow(world, show as Show, shows, call, id)],
     ]);
   }
   for (const show of shows) await look(world, show, call);
@@ -53,6 +54,30 @@ async function createShow(world: World, { tenant }: TenantModel, shows: Show[], 
   }
   if (ids.size > 1) world.fault(`one request created the events ${[...ids].join(" and ")}`);
   for (const eventId of ids) shows.push({ id: eventId, startAt, elements: new Set() });
+}
+
+/** Clones an event with its elements, twice under one key: it is the same clone. */
+async function cloneShow(world: World, show: Show, shows: Show[], call: Call, id: string): Promise<void> {
+  const acknowledged = show.elements.size;
+  const clones = new Set<string>();
+  for (let time = 0; time < 2; time++) {
+    const answer = await call("clone event", `/events/${show.id}/clone`, {
+      body: { data: { type: "events", attributes: { name: id } } },
+      headers: { "idempotency-key": `"${id}"` },
+    });
+    if (answer?.status === 201) clones.add(answer.json.data.id);
+    else if (answer !== null) world.fault(`a clone was refused: ${answer.text}`);
+  }
+  if (clones.size > 1) world.fault(`one request made the clones ${[...clones].join(" and ")}`);
+  for (const eventId of clones) {
+    const list = await call("list elements", `/events/${eventId}/elements?page[count]=100`);
+    const names: string[] = (list?.json?.data ?? []).map(
+      ({ attributes: { name } }: { attributes: { name: string } }) => name,
+    );
+    if (list?.status === 200 && (names.length < acknowledged || new Set(names).size < names.length))
+      world.fault(`the clone of an event with ${acknowledged} elements has ${names.join()}`);
+    shows.push({ id: eventId, startAt: null, elements: new Set() });
+  }
 }
 
 /** Adds two elements in one request: both or none. */
@@ -97,6 +122,6 @@ async function look(world: World, show: Show, call: Call): Promise<void> {
 }
 
 function stateAt({ startAt }: Show, now: number): string {
-  if (now < startAt) return "future";
+  if (startAt === null || now < startAt) return "future";
   return now < startAt + durationSeconds ? "current" : "past";
 }
