@@ -123,6 +123,24 @@ export const plantedFaults: readonly PlantedFault[] = [
     text: "if (!(claimed instanceof IdempotencyClaim)) return claimed;",
     replacement: "if (!(claimed instanceof IdempotencyClaim)) return await execute();",
   },
+  {
+    name: "a ban leaves the sessions",
+    file: "lib/identity/operators/routes.ts",
+    text: "await sessions.revokeAll(projectId, userId, { isFinal: true });\n          return identityEnvelope({ userId, ...ban });",
+    replacement: "return identityEnvelope({ userId, ...ban });",
+  },
+  {
+    name: "roles are remembered for ever",
+    file: "lib/control/access/roles.ts",
+    text: "this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax,",
+    replacement: "this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: 1e12,",
+  },
+  {
+    name: "a rebuild counts twice",
+    file: "lib/leaderboards/scores/rebuild.ts",
+    text: "const total = steps.reduce((sum, { by }) => sum + by, 0);",
+    replacement: "const total = steps.reduce((sum, { by }) => sum + 2 * by, 0);",
+  },
 ];
 
 /** Plants a fault in a bundle and returns the first simulation that finds it; null where none does. */
