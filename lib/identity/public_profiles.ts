@@ -12,7 +12,7 @@ import type { Store } from "../storage/mod.ts";
 import { userPartition } from "./users.ts";
 
 const maxAgeMs = 1_000;
-const profilesMax = 20_000;
+const profilesMax = 4_000;
 const projectsMax = 64;
 
 type PublicProfile = LeaderboardEntry["publicProfile"];
