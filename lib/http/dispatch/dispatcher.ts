@@ -176,9 +176,9 @@ export class Dispatcher {
 
   /** Leads people from `/docs/` to `/docs`. */
   #pageBeforeSlash({ request, target: { path, query } }: Exchange): Reply | null {
-    const shorter = path.endsWith("/") ? path.slice(0, -1) : null;
-    const endpoint = shorter === null ? null : this.#index.find(request.method, shorter).endpoint;
-    if (shorter === null || endpoint?.route.isPage !== true) return null;
+    const shorter = path.slice(0, -1);
+    if (!path.endsWith("/") || shorter === "/") return null;
+    if (this.#index.find(request.method, shorter).endpoint?.route.isPage !== true) return null;
     // Relative, as a framework in front may have taken off a prefix of the path.
     const location = `../${shorter.slice(shorter.lastIndexOf("/") + 1)}${query === "" ? "" : `?${query}`}`;
     return { status: 308, headers: { location } };
