@@ -7,6 +7,10 @@ export interface RedisFacts {
   readonly versions: readonly string[];
   /** Eviction policies of the primaries; empty where they do not say. */
   readonly policies: readonly string[];
+  /** True where a server is a replica, which takes no writes. */
+  readonly isReplica: boolean;
+  /** The largest part of its `maxmemory` that a server uses; null where there is no bound. */
+  readonly memoryUsed: number | null;
   /** False where a restart of a primary forgets its data. */
   readonly isPersistent: boolean;
   /** Null for a server of its own; else the number of hash slots that are served. */
@@ -42,12 +46,18 @@ export async function inspectRedis(server: string): Promise<RedisFacts> {
   ]);
   const field = (info: string, name: string): string =>
     new RegExp(`^${name}:(\\S+)`, "m").exec(info)?.[1] ?? "";
+  const bounded = infos.flatMap(info => {
+    const most = Number(field(info, "maxmemory"));
+    return most > 0 ? [Number(field(info, "used_memory")) / most] : [];
+  });
   const [first] = primaries;
   const [seconds = "0", micros = "0"] = ((await first?.ask("time", [])) ?? []) as readonly string[];
   const cluster = connection.isCluster ? String(await connection.ask("cluster", ["info"])) : null;
   return {
     versions: infos.map(info => field(info, "redis_version")),
     policies: infos.map(info => field(info, "maxmemory_policy")),
+    isReplica: infos.some(info => field(info, "role") === "slave"),
+    memoryUsed: bounded.length === 0 ? null : Math.max(...bounded),
     isPersistent: infos.every((info, index) => {
       const hasSnapshots = ((saves[index] ?? []) as readonly string[])[1] !== "";
       return field(info, "aof_enabled") === "1" || hasSnapshots;

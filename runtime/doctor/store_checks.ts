@@ -19,6 +19,8 @@ const slots = 16_384;
 const latencyMsMax = 10;
 /** Difference of clocks that is worth a warning, and that ends readiness, in ms. */
 const [skewMs, skewMsMax] = [1_000, 30_000] as const;
+/** Part of the memory above which a server is about full. */
+const memoryUsedMax = 0.9;
 /** Time that work may wait, in ms. */
 const waitMsMax = 60_000;
 /** Time that due users may wait: sweeps come every few seconds, and take long for many users. */
@@ -34,6 +36,8 @@ export function redisCheck({ redis }: Config): Check {
       const { inspectRedis } = await import("../../adapters/redis/mod.ts");
       const facts = await inspectRedis(redis);
       const { latenciesMs, versions, policies, isPersistent, slotsServed, clockAheadMs } = facts;
+      if (facts.isReplica)
+        return failed("It is a replica, which takes no writes", "Name the primary in GRANDSTAND_REDIS");
       const median = latenciesMs[latenciesMs.length >> 1] ?? 0;
       const latency = `Round trip ${median.toFixed(2)} ms, slowest ${(latenciesMs.at(-1) ?? 0).toFixed(2)} ms`;
       const named = (check: string, finding: Omit<Finding, "check">): Finding => ({ check, ...finding });
@@ -52,6 +56,7 @@ export function redisCheck({ redis }: Config): Check {
               ),
         ),
         named("redis-eviction", policyFinding(policies)),
+        named("redis-memory", memoryFinding(facts.memoryUsed)),
         named("redis-cluster", clusterFinding(slotsServed)),
         named("clock", clockFinding(clockAheadMs)),
       ];
@@ -76,6 +81,12 @@ function policyFinding(policies: readonly string[]): Omit<Finding, "check"> {
     `maxmemory-policy is ${seen}`,
     "Set it to noeviction, else Redis removes data where memory is short",
   );
+}
+
+function memoryFinding(used: number | null): Omit<Finding, "check"> {
+  if (used === null) return skipped("maxmemory sets no bound");
+  const seen = `${Math.round(used * 100)} % of maxmemory are used`;
+  return used < memoryUsedMax ? ok(seen) : warning(seen, "Raise maxmemory, as full servers refuse writes");
 }
 
 function clusterFinding(served: number | null): Omit<Finding, "check"> {

@@ -101,6 +101,7 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
         ["redis-version", "ok"],
         ["redis-persistence", "ok"],
         ["redis-eviction", "ok"],
+        ["redis-memory", "skipped"],
         ["redis-cluster", "skipped"],
         ["clock", "ok"],
         ["keys", "ok"],
@@ -121,12 +122,22 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
     assert.equal(wrong.get("keys")?.status, "failed");
   });
 
-  it("warns of one that forgets or evicts", async t => {
-    const redis = await startRedis({ args: ["--maxmemory-policy", "allkeys-lru"] });
+  it("warns of one that forgets, evicts or is about full", async t => {
+    const redis = await startRedis({ args: ["--maxmemory-policy", "allkeys-lru", "--maxmemory", "1mb"] });
     t.after(() => redis.kill());
     const found = await examined({ GRANDSTAND_REDIS: redis.url });
     assert.equal(found.get("redis-persistence")?.status, "warning");
     assert.match(found.get("redis-eviction")?.seen ?? "", /allkeys-lru/);
+    assert.equal(found.get("redis-memory")?.status, "warning");
+  });
+
+  it("fails a replica, which takes no writes", async t => {
+    const redis = await startRedis();
+    t.after(() => redis.kill());
+    await redis.command("REPLICAOF", "127.0.0.1", await closedPort());
+    const found = await examined({ GRANDSTAND_REDIS: redis.url });
+    assert.equal(found.get("store")?.status, "failed");
+    assert.match(found.get("store")?.seen ?? "", /replica/);
   });
 
   it("names a wrong password without showing it", async t => {
@@ -139,13 +150,15 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
 });
 
 describe("the doctor where Redis should be", () => {
-  it("fails the store and goes on with the rest: nothing there, silence, another protocol", async t => {
+  it("fails the store and goes on with the rest: nothing there, silence, another protocol, one that loads", async t => {
     const silent = await mute(t);
     const web = await mute(t, "HTTP/1.1 400 Bad Request\r\n\r\n");
+    const loading = await mute(t, "-LOADING Redis is loading the dataset in memory\r\n");
     const cases: [string, Promise<unknown> | undefined][] = [
       [`redis://:hidden@127.0.0.1:${await closedPort()}`, undefined],
       [`redis://:hidden@127.0.0.1:${silent.port}`, silent.met],
       [`redis://:hidden@127.0.0.1:${web.port}`, undefined],
+      [`redis://:hidden@127.0.0.1:${loading.port}`, undefined],
     ];
     for (const [GRANDSTAND_REDIS, end] of cases) {
       const found = await examined({ GRANDSTAND_REDIS }, end);
