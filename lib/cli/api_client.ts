@@ -5,7 +5,7 @@
  */
 
 import { entryFor, notAllowed } from "./frame/allow_list.ts";
-import { type ApiClient, createClient } from "./frame/client.ts";
+import type { ApiClient } from "./frame/client.ts";
 import type { CliContext, CliInput, FlagSpec } from "./frame/command.ts";
 import { CliError, exits } from "./frame/errors.ts";
 import type { Target } from "./frame/kinds.ts";
@@ -56,6 +56,7 @@ export async function createApiClient(
       ? { authorization: `Bearer ${await tokenOf(context.settings, context)}` }
       : { "x-api-key": key, "x-api-secret": secretOf(context) };
   const named = org === undefined ? {} : { "x-platform-org-id": org };
+  const { createClient } = await import("./frame/requests.ts");
   const client = createClient({ ...credentials, ...named }, context);
   return {
     ...client,

@@ -1,8 +1,6 @@
 /** Commands about who you are. */
 
-import { createClient } from "./frame/client.ts";
 import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
-import { ControlApi } from "./frame/control_api.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
 import { record } from "./frame/output.ts";
 import { platformUrl, writeProfile } from "./frame/profile.ts";
@@ -38,7 +36,7 @@ const loginCommand: CommandSpec = {
       "token-stdin" in input.flags ? await givenToken(context) : await mailedToken(input, context);
     const file = `tokens/${encodeURIComponent(profileName)}`;
     const variables = { ...context.variables, GRANDSTAND_TOKEN: token };
-    const data = await meOf({ ...context, variables, api: () => ControlApi.open({ ...context, variables }) });
+    const data = await meOf({ ...context, variables, api: () => openApi({ ...context, variables }) });
     await config.writeToken(file, token);
     await writeProfile(config, profileName, { control_url: url, token: { file } });
     const notes = [`Logged in as ${data.email}; profile ${profileName} keeps the token`];
@@ -121,6 +119,7 @@ async function mailedToken({ flags }: CliInput, context: CliContext): Promise<st
   }
   const email = flags.email ?? (await terminal.ask("E-mail address: "))?.trim() ?? "";
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw wrongUsage("login needs an e-mail address");
+  const { createClient } = await import("./frame/requests.ts");
   const client = createClient({}, context);
   async function post(path: string, attributes: object): Promise<ResourceObject> {
     const body = { data: { type: "sessions", attributes } };
@@ -138,10 +137,15 @@ async function mailedToken({ flags }: CliInput, context: CliContext): Promise<st
   return String(attributes.token);
 }
 
+async function openApi(context: CliContext): ReturnType<CliContext["api"]> {
+  const { ControlApi } = await import("./frame/control_api.ts");
+  return await ControlApi.open(context);
+}
+
 /** Returns false if the token had ended already. */
 async function revoke(id: string, context: CliContext): Promise<boolean> {
   try {
-    const api = await ControlApi.open(context);
+    const api = await openApi(context);
     await api.write("DELETE", `/access_tokens/${encodeURIComponent(id)}`, { within: null });
     return true;
   } catch (error) {

@@ -24,6 +24,8 @@ export type RawBody = ReadableStream<Uint8Array> | Blob | string | Uint8Array<Ar
 export interface CallOptions {
   /** Ends the call with the code `aborted`, and a live board without an error. */
   readonly signal?: AbortSignal;
+  /** Called whenever a live board is out of date because its connection is lost, before the next attempt. */
+  readonly onLost?: () => void;
   /** Longest time for each attempt, in ms. @default that of the client */
   readonly timeoutMs?: number;
   /** Most attempts; 1: never repeated. @default that of the client */

@@ -10,7 +10,7 @@ import { type ClientEnvironment, environmentOf } from "./environment.ts";
 import { badAnswer, GrandstandError } from "./errors.ts";
 import { watch } from "./live.ts";
 import { type CallInput, entriesOf, nextInput } from "./pages.ts";
-import { lines } from "./streams.ts";
+import { jsonLines } from "./streams.ts";
 import { type Outgoing, type ReadContent, readJson, send } from "./transport.ts";
 
 /** Longest time for an attempt, in ms. */
@@ -134,7 +134,7 @@ class Caller {
     });
   }
 
-  #watch(build: () => Outgoing, flags: string, { signal }: CallOptions): AsyncGenerator<unknown> {
+  #watch(build: () => Outgoing, flags: string, own: CallOptions): AsyncGenerator<unknown> {
     return watch(
       async (headers, connection) => {
         const request = build();
@@ -153,20 +153,13 @@ class Caller {
         return document as Response;
       },
       this.#environment,
-      signal,
+      own,
     );
   }
 
   async *#lines(build: () => Outgoing, flags: string): AsyncGenerator<unknown> {
     const { document } = await this.#send(build(), flags, async response => response);
-    for await (const line of lines(document as Response)) {
-      if (line === "") continue;
-      try {
-        yield JSON.parse(line);
-      } catch {
-        throw badAnswer("A line of the answer is no JSON", document as Response);
-      }
-    }
+    yield* jsonLines(document as Response);
   }
 
   /** Sends a request with credentials, and once more with others if the server takes these no longer. */

@@ -1,5 +1,6 @@
 /** Live lists: an event stream (HTML standard, section 9.2) over `fetch`, which reconnects. */
 
+import type { CallOptions } from "./area.ts";
 import { type ClientEnvironment, pause } from "./environment.ts";
 import { GrandstandError } from "./errors.ts";
 import { lines } from "./streams.ts";
@@ -25,7 +26,7 @@ export type OpenStream = (
 export async function* watch(
   open: OpenStream,
   environment: ClientEnvironment,
-  signal?: AbortSignal,
+  { signal, onLost }: Pick<CallOptions, "signal" | "onLost">,
 ): AsyncGenerator<unknown> {
   let lastId = "";
   let retryMs = retryMsDefault;
@@ -66,6 +67,8 @@ export async function* watch(
       cancel();
       connection.abort();
     }
+    if (isAborted()) return;
+    onLost?.();
     const waits = Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
     await pause(environment, waits * (0.5 + environment.random() / 2), signal);
   }

@@ -24,24 +24,18 @@ import {
   type FanUser,
   type HeldToken,
   isDeviceState,
+  isEnding,
+  isSimple,
+  noToken,
   type SessionProof,
   type SignedIn,
   type SignInAnswer,
   signedIn,
   timed,
+  userOf,
 } from "./session_state.ts";
 import { memoryStorage, type SessionStorage, StoredValue } from "./storage.ts";
 import { onOtherTab, withLock } from "./tabs.ts";
-
-/** Codes with which a renewal is refused for good. */
-const endings: ReadonlySet<string> = new Set([
-  "invalid_token",
-  "session_revoked",
-  "refresh_token_reused",
-  "device_mismatch",
-  "invalid_credentials",
-  "account_banned",
-]);
 
 type ProofMember = "externalId" | "deviceId" | "timeStamp" | "signature";
 type Entry<R> = R extends { readonly provider: infer P; readonly data: infer D }
@@ -113,7 +107,7 @@ export class FanSession implements Credentials {
   async register({ provider, ...data }: NewFan): Promise<FanUser | null> {
     const body = await this.#entry(provider, data, provider === "anonymous");
     const answer = await this.#identity.registerUser({ body: body as Registration });
-    return "signature" in answer ? await this.adopt(provider, answer) : null;
+    return isSimple(provider) ? await this.adopt(provider, answer) : null;
   }
 
   /** Logs a user in, and merges an anonymous user of the session into the account. @throws {GrandstandError} */
@@ -122,7 +116,11 @@ export class FanSession implements Credentials {
     return await this.adopt(provider, await this.#identity.logInUser({ body: body as Login }));
   }
 
-  /** Begins a session with the answer to a sign-in, such as that of `checkUser` or `checkSocialUser`. */
+  /**
+   * Begins a session with the answer to a sign-in, such as that of `checkUser` or `checkSocialUser` for a `deviceId`.
+   *
+   * @throws {GrandstandError} `bad_answer`: it signs nobody in.
+   */
   async adopt(provider: string, answer: SignInAnswer): Promise<FanUser> {
     await this.#session();
     const session = signedIn(provider, answer, { now: this.#environment.clock() });
@@ -225,12 +223,13 @@ export class FanSession implements Credentials {
     const token = (await this.headers("u")).authorization?.slice("Bearer ".length) ?? "";
     const before = record === undefined ? this.#state.session : session;
     const askedAt = this.#environment.clock();
-    const { accessToken, expiresIn } = await this.#identity.issueSpaceToken({
+    const answer = await this.#identity.issueSpaceToken({
       ...(spaceId === undefined ? {} : { space_id: spaceId }),
       body:
         record === undefined ? { type: "accessToken", token } : { type: "sessionRecord", projectId, record },
     });
-    const space = timed(accessToken, askedAt, expiresIn * 1_000);
+    if (typeof answer?.accessToken !== "string") throw noToken();
+    const space = timed(answer.accessToken, askedAt, answer.expiresIn * 1_000);
     await this.#keepRenewed(before, current => ({ ...current, space }));
   }
 
@@ -263,8 +262,8 @@ export class FanSession implements Credentials {
   }
 
   #selector(provider: string) {
-    const isSimple = provider === "noLogin" || provider === "anonymous";
-    return { projectId: this.#options.projectId, strategy: isSimple ? "simplified" : "email", provider };
+    const strategy = isSimple(provider) ? "simplified" : "email";
+    return { projectId: this.#options.projectId, strategy, provider };
   }
 
   async #session(): Promise<SignedIn | null> {
@@ -307,10 +306,6 @@ export class FanSession implements Credentials {
   }
 }
 
-function userOf({ userId, provider, externalId }: SignedIn): FanUser {
-  return { userId, provider, externalId };
-}
-
 function kindOf(kinds: CredentialKinds): TokenKind | null {
   return kinds.includes("s") ? "space" : kinds.includes("u") ? "user" : null;
 }
@@ -322,9 +317,4 @@ function canHave({ record }: SignedIn, kind: TokenKind): boolean {
 
 function bearer({ token }: HeldToken): { readonly authorization: string } {
   return { authorization: `Bearer ${token}` };
-}
-
-/** A renewal was refused for good. */
-function isEnding(error: unknown): error is GrandstandError {
-  return error instanceof GrandstandError && endings.has(error.code);
 }

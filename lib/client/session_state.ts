@@ -1,11 +1,22 @@
 /** What a device keeps of a fan's session. */
 
+import { GrandstandError } from "./errors.ts";
 import type { IdentityProof } from "./generated/identity.ts";
 
 /** Part of a token's lifetime after which it is renewed. */
 const renewalPart = 0.8;
 /** Lifetime of a user token that does not say it, in ms. */
 const lifetimeMsDefault = 600_000;
+
+/** Codes with which a renewal is refused for good. */
+const endings: ReadonlySet<string> = new Set([
+  "invalid_token",
+  "session_revoked",
+  "refresh_token_reused",
+  "device_mismatch",
+  "invalid_credentials",
+  "account_banned",
+]);
 
 /** The signed record that proves a user without a password. */
 export type SessionProof = Extract<IdentityProof, { type: "sessionRecord" }>["record"];
@@ -51,28 +62,49 @@ export interface DeviceState {
   readonly session: SignedIn | null;
 }
 
-/** Members of the answer to a sign-in: a signed record, tokens, or both. */
+/** Members of the answer to a sign-in: a signed record, tokens, or both. Answers to checks have none of them if they sign nobody in. */
 export interface SignInAnswer extends Partial<SessionProof> {
   readonly userId?: string;
   readonly accessToken?: string;
   readonly refreshToken?: string;
+  readonly [member: string]: unknown;
 }
 
-/** Reads the answer to a sign-in. `previous` has what the answer lacks. */
+/** Reads the answer to a sign-in. `previous` has what the answer lacks. @throws {GrandstandError} `bad_answer`: it signs nobody in. */
 export function signedIn(
   provider: string,
   answer: SignInAnswer,
   { now, previous }: { readonly now: number; readonly previous?: SignedIn | undefined },
 ): SignedIn {
-  const { accessToken, refreshToken = previous?.refreshToken, userId = previous?.userId ?? "" } = answer;
-  if (accessToken !== undefined) {
+  const {
+    accessToken,
+    refreshToken = previous?.refreshToken,
+    userId = previous?.userId ?? "",
+  } = answer ?? {};
+  if (typeof accessToken === "string") {
     const user = timed(accessToken, now, lifetimeOf(accessToken));
     return { provider, userId, externalId: "", refreshToken, user, space: previous?.space };
   }
+  if (typeof answer?.signature !== "string") throw noToken();
   const record = Object.fromEntries(
     proofMembers.flatMap(name => (answer[name] === undefined ? [] : [[name, answer[name]]])),
   ) as unknown as SessionProof;
   return { provider, userId, externalId: record.externalId, record };
+}
+
+/** Creates the error for an answer of some other server, such as that of a hotel's network. */
+export function noToken(): GrandstandError {
+  return new GrandstandError("bad_answer", "The answer of the server signs nobody in");
+}
+
+/** Users without passwords are signed in when they register. */
+export function isSimple(provider: string): boolean {
+  return provider === "noLogin" || provider === "anonymous";
+}
+
+/** Returns the user of a session, without its tokens. */
+export function userOf({ userId, provider, externalId }: SignedIn): FanUser {
+  return { userId, provider, externalId };
 }
 
 /** Notes the times of a token by its lifetime, so that a wrong clock does not matter. */
@@ -95,4 +127,9 @@ export function isDeviceState(value: unknown): value is DeviceState {
   if (typeof value !== "object" || value === null) return false;
   const { deviceId, session } = value as Partial<DeviceState>;
   return typeof deviceId === "string" && (session === null || typeof session?.userId === "string");
+}
+
+/** Checks whether an error refuses a renewal for good. */
+export function isEnding(error: unknown): error is GrandstandError {
+  return error instanceof GrandstandError && endings.has(error.code);
 }

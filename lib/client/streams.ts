@@ -42,3 +42,15 @@ export async function* lines(response: Response): AsyncGenerator<string> {
   }
   if (rest !== "") yield rest;
 }
+
+/** Reads lines of JSON as they arrive. Empty ones keep the connection open. @throws {GrandstandError} One is no JSON. */
+export async function* jsonLines(response: Response): AsyncGenerator<unknown> {
+  for await (const line of lines(response)) {
+    if (line === "") continue;
+    try {
+      yield JSON.parse(line);
+    } catch {
+      throw badAnswer("A line of the answer is no JSON", response);
+    }
+  }
+}

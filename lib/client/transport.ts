@@ -9,8 +9,8 @@ import { badAnswer, GrandstandError, refusalOf } from "./errors.ts";
 import { textOf } from "./streams.ts";
 
 /** Longest first pause between two attempts, in ms; it doubles with each. */
-const firstPauseMsMax = 300;
-/** Longest pause, in ms. A server that asks for more ends the call. */
+const firstPauseMsMax = 250;
+/** Longest pause, in ms. A server that asks for more ends the call, unless `retryAfterMsMax` cuts it. */
 const pauseMsMax = 10_000;
 
 /** A request that can be sent. */
@@ -22,6 +22,8 @@ export interface Outgoing {
   readonly signal?: AbortSignal | undefined;
   /** Longest time for each attempt, in ms. */
   readonly timeoutMs: number;
+  /** Longest pause that a server may ask for, in ms; longer ones are cut. @default unlimited */
+  readonly retryAfterMsMax?: number;
   readonly attemptsMax: number;
   /** False: it is repeated only if the server refused it before it had an effect. */
   readonly isRepeatable: boolean;
@@ -43,7 +45,7 @@ export async function send<T>(
   read: ReadContent<T>,
   environment: ClientEnvironment,
 ): Promise<Received<T | undefined>> {
-  const { method, attemptsMax, isRepeatable, signal } = request;
+  const { method, attemptsMax, isRepeatable, signal, retryAfterMsMax = Infinity } = request;
   let isUncertain = false;
   for (let attempt = 1; ; attempt++) {
     const error = await attemptOnce(request, read, environment).catch(thrown => thrown);
@@ -56,8 +58,8 @@ export async function send<T>(
       return { status: error.status, headers: new Headers(), content: undefined };
     }
     const waits = Math.max(
-      error.retryAfterMs,
-      environment.random() * Math.min(firstPauseMsMax * 2 ** attempt, pauseMsMax),
+      Math.min(error.retryAfterMs, retryAfterMsMax),
+      environment.random() * Math.min(firstPauseMsMax * 2 ** (attempt - 1), pauseMsMax),
     );
     const isWorthIt = isRepeatable ? isTransient(error) : wasRefused(error);
     if (attempt >= attemptsMax || !isWorthIt || waits > pauseMsMax) throw error;
@@ -71,9 +73,9 @@ function isTransient({ code, retryable, status }: GrandstandError): boolean {
   return retryable && code !== "too_many_attempts" && code !== "conflict" && status !== 500;
 }
 
-/** The server says that it did nothing. */
-function wasRefused({ code }: GrandstandError): boolean {
-  return code === "rate_limited" || code === "busy";
+/** The server, or a proxy that counts requests, says that nothing was done. */
+function wasRefused({ code, status }: GrandstandError): boolean {
+  return code === "rate_limited" || code === "busy" || (code === "bad_answer" && status === 429);
 }
 
 async function attemptOnce<T>(

@@ -7,16 +7,11 @@
 
 import { entryFor, notAllowed } from "./allow_list.ts";
 import { isThisMachine } from "./checks.ts";
-import {
-  type ApiClient,
-  type ApiRequest,
-  type ClientContext,
-  createClient,
-  unknownAnswer,
-} from "./client.ts";
+import { type ApiClient, type ApiRequest, type ClientContext, unknownAnswer } from "./client.ts";
 import { CliError, exits } from "./errors.ts";
 import { type Kind, kinds, type Target } from "./kinds.ts";
 import { type AllowEntry, tokenOf } from "./profile.ts";
+import { createClient } from "./requests.ts";
 import {
   type AnyDocument,
   documentOf,

@@ -8,7 +8,7 @@ import { AppError } from "../../errors/mod.ts";
 import { clean } from "./clean.ts";
 import { interrupted } from "./client.ts";
 import type { CliContext, CliInput, CommandGroup, CommandSpec } from "./command.ts";
-import { ControlApi } from "./control_api.ts";
+import type { ControlApi } from "./control_api.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import { commandHelp, groupHelp, toolHelp } from "./help.ts";
 import type { CliHost } from "./host.ts";
@@ -132,7 +132,7 @@ function contextOf({ args, host, groups, settings, steps }: Around): CliContext 
     groups,
     note,
     api: () => {
-      api ??= ControlApi.open(context);
+      api ??= import("./control_api.ts").then(({ ControlApi }) => ControlApi.open(context));
       return api;
     },
     done: step => void steps.push(step),

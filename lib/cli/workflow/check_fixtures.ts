@@ -4,7 +4,6 @@ import type { Level } from "../../testing/world.ts";
 import type { BackendFixtures, CheckBackendOptions } from "../../workflow/conformance/mod.ts";
 import { type Check, id as idCheck } from "../frame/checks.ts";
 import type { CliContext } from "../frame/command.ts";
-import { ControlApi } from "../frame/control_api.ts";
 import { type Kind, kindOf } from "../frame/kinds.ts";
 import { given } from "../frame/profile.ts";
 import { createDialogueToken, readDialogueScope } from "./dialogue_scope.ts";
@@ -64,6 +63,7 @@ async function openPlatformOfProfile(
   await api.requireAllowed(target);
   const { context: ids, home } = await readDialogueScope(api, target);
   await context.confirm(`Press the action of the backend dozens of times in the ${target.kind} ${target.id}`);
+  const { ControlApi } = await import("../frame/control_api.ts");
   const apis = [api, ...(other === undefined ? [] : [ControlApi.with(other, context)])];
   const tokens = await Promise.all(apis.map(each => createDialogueToken(each, home)));
   const [own = "", colleague] = tokens.map(({ attributes }) => String(attributes.token));

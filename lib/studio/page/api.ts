@@ -8,6 +8,7 @@ import {
   createClient,
   feeds,
   type IncludedResource,
+  leaderboards,
   workflow,
 } from "../../client/mod.ts";
 
@@ -25,7 +26,7 @@ export const scopeTypes = ["organisations", "spaces", "projects", "events"] as c
 /** A type of scopes. */
 export type ScopeType = (typeof scopeTypes)[number];
 
-const areas = { audience, control, feeds, workflow };
+const areas = { audience, control, feeds, leaderboards, workflow };
 /** Longest time for an answer, in ms. A slow connection shows the page late rather than never. */
 const timeoutMs = 120_000;
 
@@ -36,6 +37,7 @@ export class Api {
   readonly audience: Client<typeof areas>["audience"];
   readonly control: Client<typeof areas>["control"];
   readonly feeds: Client<typeof areas>["feeds"];
+  readonly leaderboards: Client<typeof areas>["leaderboards"];
   readonly workflow: Client<typeof areas>["workflow"];
 
   /** @param signIn Called when there is no valid token; resolves when there is another one. */
@@ -57,6 +59,7 @@ export class Api {
       audience: this.audience,
       control: this.control,
       feeds: this.feeds,
+      leaderboards: this.leaderboards,
       workflow: this.workflow,
     } = createClient({ url: base, areas, credentials, timeoutMs, attemptsMax: 1 }));
   }

@@ -1,15 +1,16 @@
 /** Leaderboards that move: each is an event stream, whose rows slide to their new places. */
 
+import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../client/mod.ts";
 import { type Resource, type ScopeType, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
+import { repeat } from "./repeat.ts";
 
-interface Entry {
-  readonly rank: number;
-  readonly score: number;
-  readonly userId: string;
-  readonly publicProfile: { readonly username: string };
+/** A board of the event or project. */
+interface Board {
+  readonly name: string;
+  readonly watch: (options: CallOptions) => AsyncIterable<Leaderboard>;
 }
 
 /** Rows of a board; more are not read. */
@@ -20,14 +21,14 @@ const rowHeight = 40;
 const windowMs = 60_000;
 /** Longest time between two places from which a row slides, in ms. */
 const slideMsMax = 5_000;
-/** Time after which a refused stream is opened again, in ms. */
-const reopenMs = 10_000;
+/** Least pause before a board is followed again, in ms. */
+const againMs = 1_000;
 
 const numbers = new Intl.NumberFormat();
 
 /** Shows the boards of the event or project of a place, one at a time. Hidden boards are left out. */
 export async function showBoards(context: ViewContext): Promise<void> {
-  const { api, root, signal } = context;
+  const { root, signal } = context;
   const boards = await boardsOf(context);
   const note = el("p", { class: "quiet", role: "status" });
   const list = el("ol", { class: "board" });
@@ -35,34 +36,41 @@ export async function showBoards(context: ViewContext): Promise<void> {
   function open(): void {
     leave.abort();
     leave = new AbortController();
-    const ended = AbortSignal.any([signal, leave.signal]);
+    const board = boards[select.selectedIndex];
     list.replaceChildren();
-    listen(`${api.base}${select.value}?limit=${rowsMax}`, note, list, ended);
+    if (board !== undefined) follow(board, note, list, AbortSignal.any([signal, leave.signal]));
   }
-  const options = [...boards].map(([path, name]) => el("option", { value: path }, name));
+  const options = boards.map(({ name }) => el("option", {}, name));
   const select = el("select", { "aria-label": "Leaderboard", on: { change: open } }, ...options);
   root.replaceChildren(el("div", { class: "row spread" }, el("h2", {}, "Leaderboard"), select), note, list);
   open();
 }
 
-/** Returns the names of boards by path. */
-async function boardsOf({ api, chain, signal }: ViewContext): Promise<ReadonlyMap<string, string>> {
+/** Returns the boards that are not hidden, those of the event first. */
+async function boardsOf({ api, chain, signal }: ViewContext): Promise<readonly Board[]> {
   const [project, event] = chain.slice(chain.findIndex(({ type }) => type === "projects"));
   const servicesOf = async ({ type, id }: Resource): Promise<Readonly<Record<string, unknown>>> => {
     const { data } = await api.scope(type as ScopeType, id, { [`fields[${type}]`]: "services" }, signal);
     return (data.attributes.services ?? {}) as Record<string, unknown>;
   };
-  if (project === undefined) return new Map();
+  if (project === undefined) return [];
   const own = await servicesOf(project);
-  const of = (path: string, names: readonly string[], suffix = ""): (readonly [string, string])[] =>
-    names.map(name => [`${path}/leaderboards/${name}`, name + suffix]);
-  const path = `/projects/${project.id}`;
-  const ofProject = namesIn(own.leaderboards, "overall");
-  if (event === undefined) return new Map(of(path, ofProject));
+  const input = { projectId: project.id, limit: rowsMax };
+  const suffix = event === undefined ? "" : ` (${textOf(project, "name")})`;
+  const ofProject = namesIn(own.leaderboards, "overall").map(leaderboardId => ({
+    name: leaderboardId + suffix,
+    watch: (options: CallOptions) =>
+      api.leaderboards.watchProjectLeaderboard({ ...input, leaderboardId }, options),
+  }));
+  if (event === undefined) return ofProject;
   const { leaderboards } = await servicesOf(event);
-  const ofEvent = [...namesIn(leaderboards), ...namesIn(own.eventLeaderboards), "overall"];
-  const eventPath = `${path}/events/${event.id}`;
-  return new Map([...of(eventPath, ofEvent), ...of(path, ofProject, ` (${textOf(project, "name")})`)]);
+  const names = new Set([...namesIn(leaderboards), ...namesIn(own.eventLeaderboards), "overall"]);
+  const ofEvent = [...names].map(leaderboardId => ({
+    name: leaderboardId,
+    watch: (options: CallOptions) =>
+      api.leaderboards.watchEventLeaderboard({ ...input, eventId: event.id, leaderboardId }, options),
+  }));
+  return [...ofEvent, ...ofProject];
 }
 
 function namesIn(section: unknown, ...fallback: readonly string[]): readonly string[] {
@@ -71,40 +79,40 @@ function namesIn(section: unknown, ...fallback: readonly string[]): readonly str
   return boards.filter(({ visibility }) => visibility !== "hidden").map(({ id }) => id);
 }
 
-/** Listens to a board while the page is seen. */
-function listen(address: string, note: HTMLElement, list: HTMLElement, signal: AbortSignal): void {
+/** Follows a board while the page is seen. */
+function follow({ watch }: Board, note: HTMLElement, list: HTMLElement, signal: AbortSignal): void {
   const show = rowsIn(list);
-  let source: EventSource | null = null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  function close(): void {
-    clearTimeout(timer);
-    source?.close();
-  }
-  function open(): void {
-    close();
+  let seen = new AbortController();
+  async function read(): Promise<void> {
     if (document.hidden) return;
-    source = new EventSource(address);
-    source.addEventListener("leaderboard", ({ data }: MessageEvent<string>) => {
-      const board = JSON.parse(data) as { readonly data: readonly Entry[]; readonly totalCount: number };
-      const [shown, all] = [board.data.length, board.totalCount].map(count => numbers.format(count));
-      setText(note, board.totalCount === 0 ? "Nobody is on the board yet." : `The first ${shown} of ${all}`);
-      show(board.data);
-    });
-    source.addEventListener("error", () => {
-      const isRefused = source?.readyState === EventSource.CLOSED;
-      setText(note, isRefused ? "The board cannot be shown now." : "Not up to date: the connection is lost.");
-      if (isRefused) timer = setTimeout(open, reopenMs);
-    });
+    seen = new AbortController();
+    const options = {
+      signal: AbortSignal.any([signal, seen.signal]),
+      onLost: () => setText(note, "Not up to date: the connection is lost."),
+    };
+    for await (const { data, totalCount } of watch(options)) {
+      const [shown, all] = [data.length, totalCount].map(count => numbers.format(count));
+      setText(note, totalCount === 0 ? "Nobody is on the board yet." : `The first ${shown} of ${all}`);
+      show(data);
+    }
+  }
+  function hide(): void {
+    if (document.hidden) seen.abort();
   }
   setText(note, "Loading…");
-  document.addEventListener("visibilitychange", open, { signal });
-  signal.addEventListener("abort", close);
-  open();
+  document.addEventListener("visibilitychange", hide, { signal });
+  const report = (error: unknown): void => {
+    if (error !== null) setText(note, "The board cannot be shown now.");
+  };
+  repeat(read, { everyMs: againMs, signal, report });
 }
 
-function rowsIn(list: HTMLElement): (entries: readonly Entry[]) => void {
+function rowsIn(list: HTMLElement): (entries: readonly LeaderboardEntry[]) => void {
   let best = 0;
-  const show = keyedList<Entry>(list, { key: ({ userId }) => userId, create: () => createRow(() => best) });
+  const show = keyedList<LeaderboardEntry>(list, {
+    key: ({ userId }) => userId,
+    create: () => createRow(() => best),
+  });
   return entries => {
     best = entries[0]?.score ?? 0;
     show(entries);
@@ -115,7 +123,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** Rank 1 is at the top of the drawing. */
 const bounds = (ranks: readonly number[]) => [Math.max(...ranks), Math.min(...ranks)] as const;
 
-function createRow(best: () => number): Row<Entry> {
+function createRow(best: () => number): Row<LeaderboardEntry> {
   const rank = el("span", { class: "rank" });
   const name = el("span", { class: "name" });
   const score = el("span", { class: "score" });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import {
   apiKey,
+  type CallOptions,
   type Client,
   type ClientOptions,
   createClient,
@@ -69,10 +70,8 @@ describe("a live board", () => {
     const { value } = await boards.next();
     return (value as Leaderboard).data.map(({ rank, userId }) => `${rank} ${userId}`);
   };
-  const watch = (signal?: AbortSignal) =>
-    client.leaderboards
-      .watchProjectLeaderboard(board, signal === undefined ? {} : { signal })
-      [Symbol.asyncIterator]();
+  const watch = (own: CallOptions = {}) =>
+    client.leaderboards.watchProjectLeaderboard(board, own)[Symbol.asyncIterator]();
 
   it("is there at once and again whenever it changes, until the loop ends", async () => {
     await score("ann", 3);
@@ -91,9 +90,10 @@ describe("a live board", () => {
     while (time.waiting.includes(liveHeartbeatMs)) await settle();
   });
 
-  it("goes on where it was when the connection is lost", async () => {
+  it("goes on where it was when the connection is lost, of which the caller hears", async () => {
     await score("ann", 3);
-    const boards = watch();
+    let losses = 0;
+    const boards = watch({ onLost: () => void losses++ });
     assert.deepEqual(await next(boards), ["1 ann"]);
     lost = 2;
     await score("bea", 5);
@@ -104,7 +104,7 @@ describe("a live board", () => {
       [entries] = await Promise.all([next(boards), time.advance(liveIntervalMs)]);
     }
     assert.deepEqual(entries, ["1 bea", "2 ann"]);
-    assert.equal(connections.length, 4);
+    assert.deepEqual([connections.length, losses], [4, 3]);
     assert.match(connections.at(-1)?.get("last-event-id") ?? "", /^\d+$/);
     assert.ok(network.pauses.length === 3 && network.pauses.every(ms => ms >= 500), String(network.pauses));
     await boards.return?.();
@@ -112,12 +112,14 @@ describe("a live board", () => {
 
   it("ends by its signal, also while nothing comes", async () => {
     const controller = new AbortController();
-    const boards = watch(controller.signal);
+    let losses = 0;
+    const boards = watch({ signal: controller.signal, onLost: () => void losses++ });
     await next(boards);
     const waiting = boards.next();
     await settle();
     controller.abort();
     assert.deepEqual(await waiting, { done: true, value: undefined });
+    assert.equal(losses, 0);
   });
 
   it("fails where it is refused for good, or where something else answers", async () => {

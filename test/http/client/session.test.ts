@@ -13,6 +13,7 @@ import {
   type SessionOptions,
   type SessionStorage,
 } from "../../../lib/client/mod.ts";
+import { forge } from "../../support/issuer.ts";
 import { ids } from "../../support/platform.ts";
 import { type Network, openNetwork, url } from "./_network.ts";
 
@@ -114,6 +115,10 @@ describe("the session of a fan", () => {
       ["network", () => Promise.reject(new TypeError("fetch failed"))],
       ["bad_answer", () => new Response("<h1>Sign in to the hotel's network</h1>", html)],
       ["bad_answer", () => new Response("<h1>Welcome</h1>", { status: 200 })],
+      ["bad_answer", () => Response.json({})],
+      ["bad_answer", () => Response.json(null)],
+      ["bad_answer", () => Response.json({ data: { accessToken: 7, expiresIn: "soon" } })],
+      ["bad_answer", () => new Response(null)],
       ["bad_answer", () => new Response("<h1>Bad gateway</h1>", { status: 502 })],
       ["storage_unavailable", () => Response.json({ code: "storage_unavailable" }, { status: 503 })],
       [
@@ -273,6 +278,44 @@ describe("the session of a fan", () => {
       assert.equal(metrics.points, 3, path);
     }
     assert.deepEqual(endings, []);
+  });
+
+  it("begins with the answer to a check, and is renewed like any other", async () => {
+    const { login, clock } = network.world;
+    const storage = memoryStorage();
+    const fan = open({ storage });
+    const selector = { projectId: ids.project, strategy: "email", provider: "hostedIdp" } as const;
+    const token = forge(login.key, login.claims(clock.now()));
+    const answer = await fan.identity.checkUser(
+      { ...selector, deviceId: await fan.session.deviceId() },
+      { headers: { authorization: `Bearer ${token}` } },
+    );
+    const user = await fan.session.adopt("hostedIdp", answer);
+    assert.deepEqual([user.provider, user.externalId], ["hostedIdp", ""]);
+    clock.advance(hourMs);
+    const after = open({ storage });
+    assert.deepEqual(await after.session.user(), user);
+    network.requests.length = 0;
+    await read(after);
+    const renewal = ["POST /v1/user/refresh", "POST /api/auth/token", "GET /api/loyalty/profile"];
+    assert.deepEqual(network.requests, renewal);
+    await after.session.logOut();
+    assert.equal(await open({ storage }).session.user(), null);
+    assert.deepEqual(endings, []);
+  });
+
+  it("does not begin with an answer that signs nobody in, and the one before goes on", async () => {
+    const fan = await logIn();
+    const user = await fan.session.user();
+    for (const answer of [{}, { userId: "someone" }, { data: { username: "Sam" } }]) {
+      assert.equal(await codeOf(fan.session.adopt("hostedIdp", answer)), "bad_answer");
+    }
+    network.disturb = () => Response.json({});
+    assert.equal(await codeOf(fan.session.logIn(account)), "bad_answer");
+    assert.equal(await codeOf(fan.session.register({ provider: "noLogin", username: "Sam" })), "bad_answer");
+    network.disturb = () => null;
+    assert.deepEqual(await fan.session.user(), user);
+    assert.equal(await codeOf(read(fan)), "ok");
   });
 
   it("takes along what an anonymous fan has earned", async () => {
