@@ -316,6 +316,12 @@ describe("the session of a fan", () => {
     network.disturb = () => null;
     assert.deepEqual(await fan.session.user(), user);
     assert.equal(await codeOf(read(fan)), "ok");
+    const other = open();
+    await other.session.register({ provider: "noLogin", username: "Kim" });
+    network.disturb = () => Response.json({});
+    assert.equal(await codeOf(read(other)), "bad_answer", "a space token that is none");
+    network.disturb = () => null;
+    assert.equal(await codeOf(read(other)), "ok");
   });
 
   it("takes along what an anonymous fan has earned", async () => {
