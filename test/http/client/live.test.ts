@@ -137,6 +137,27 @@ describe("a live board", () => {
     );
   });
 
+  it("passes over events that are no JSON, pages of proxies and cut streams", async () => {
+    const headers = { "content-type": "text/event-stream" };
+    const answers = [
+      () => new Response('data: {"data":[\n\n', { headers }),
+      () => new Response('id: 1\ndata: {"da', { headers }),
+      () => new Response("<h1>Bad gateway</h1>", { status: 502, headers: { "content-type": "text/html" } }),
+    ];
+    const hostile = createClient({
+      ...options,
+      areas,
+      fetch: async (address, init) => answers.shift()?.() ?? (await fetch(address, init)),
+    });
+    await score("ann", 3);
+    let losses = 0;
+    const boards = hostile.leaderboards.watchProjectLeaderboard(board, { onLost: () => void losses++ });
+    const iterator = boards[Symbol.asyncIterator]();
+    assert.deepEqual(await next(iterator), ["1 ann"]);
+    assert.equal(losses, 3);
+    await iterator.return?.();
+  });
+
   it("is connected anew after a silence of three heartbeats", async () => {
     const silence = createManualTimer();
     const quiet = createClient({ ...options, areas, timer: silence.timer, random: () => 0 });

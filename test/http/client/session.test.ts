@@ -209,11 +209,19 @@ describe("the session of a fan", () => {
     const refuse = (): never => {
       throw new DOMException("The quota has been exceeded", "QuotaExceededError");
     };
-    const broken: SessionStorage = { getItem: refuse, setItem: refuse, removeItem: refuse };
-    const fan = await logIn({ storage: broken });
-    await read(fan);
-    network.world.clock.advance(hourMs);
-    await read(fan);
+    const reject = async () => refuse();
+    const full = { ...memoryStorage(), setItem: refuse };
+    for (const storage of [
+      { getItem: refuse, setItem: refuse, removeItem: refuse },
+      { getItem: reject, setItem: reject, removeItem: reject },
+      full,
+    ] satisfies SessionStorage[]) {
+      const fan = await logIn({ storage });
+      await read(fan);
+      network.world.clock.advance(hourMs);
+      await read(fan);
+      await fan.session.logOut();
+    }
     for (const text of ["", "{", "[]", "null", '{"deviceId":7}', '{"deviceId":"x","session":{}}']) {
       const storage = { ...memoryStorage(), getItem: async () => text };
       assert.equal(await open({ storage }).session.user(), null, text);
