@@ -50,7 +50,7 @@ export class SearchedUser {
   #profile: ProfileRecord | undefined;
   #members: ProfileMembers | undefined;
   #loyalty: LoyaltyFacts | undefined;
-  #account: AccountNote | null | undefined;
+  #note: AccountNote | null | undefined;
 
   constructor(records: UserRecords) {
     this.candidate = records.candidate;
@@ -69,12 +69,12 @@ export class SearchedUser {
    */
   get exists(): boolean {
     const { profile, loyalty } = this.#records;
-    return this.account?.removedAt === null || profile !== null || loyalty !== null;
+    return this.account !== null || profile !== null || loyalty !== null;
   }
 
   /** True if the user was removed, so that `exists` needs the loyalty. */
   get isRemoved(): boolean {
-    return this.account !== null && this.account.removedAt !== null;
+    return this.#storedNote !== null && this.#storedNote.removedAt !== null;
   }
 
   get profile(): ProfileRecord {
@@ -93,10 +93,14 @@ export class SearchedUser {
     return this.#loyalty;
   }
 
-  /** Null for users who did not sign up here. */
+  /** Null for users who did not sign up here, or were removed. */
   get account(): AccountNote | null {
-    if (this.#account === undefined) this.#account = parseAccountNote(this.#records.account);
-    return this.#account;
+    return this.isRemoved ? null : this.#storedNote;
+  }
+
+  get #storedNote(): AccountNote | null {
+    if (this.#note === undefined) this.#note = parseAccountNote(this.#records.account);
+    return this.#note;
   }
 }
 

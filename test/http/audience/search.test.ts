@@ -168,10 +168,14 @@ describeOnStores("a search of users", open => {
     });
     assert.ok(removed.status < 300, removed.text);
     assert.deepEqual(await foundIds(crm, { filter }), []);
-    // Later changes by back ends do not make the user findable.
+    assert.ok(!(await foundIds(crm, { limit: 100 })).includes(fan.userId));
+    // Whom a back end reports again begins anew, without the account.
     world.clock.advance(hourMs);
     await makeUsers(world, crm, [plain(fan.userId, 0)]);
-    assert.ok(!(await foundIds(crm, { limit: 100 })).includes(fan.userId));
+    const named = { filter: { eq: [{ var: "userId" }, fan.userId] } };
+    const [again] = await pagesOf(crm, { ...named, fields: ["userId", "provider", "projectId"] });
+    assert.deepEqual(again.data, [{ userId: fan.userId, provider: null, projectId: null }]);
+    assert.deepEqual(await foundIds(crm, { filter }), []);
   });
 
   it("uses the default of a metric that a user never had, in filters and orders", async () => {
