@@ -1,5 +1,6 @@
 /** Compares what the platform shows at the end with the model. */
 
+import { act, register } from "./actors/fans.ts";
 import { type Answer, send } from "./client.ts";
 import { faultsOf, type ShownUser, type TenantModel, type Transaction, type UserModel } from "./model.ts";
 import { energyMs, scarfStock } from "./tenants.ts";
@@ -40,6 +41,31 @@ export async function checkTenant(world: World, model: TenantModel): Promise<voi
     }
   }
   await checkStock(world, model, read);
+}
+
+/** In good weather nothing has to be repeated, whatever went wrong before. */
+export async function checkService(world: World, model: TenantModel): Promise<void> {
+  const repeated = (): number =>
+    [...world.counters].reduce((sum, [name, times]) => sum + (name.startsWith("client:") ? times : 0), 0);
+  const before = repeated();
+  const guest = await register(world, model, 999);
+  if (guest === null) return world.fault("nobody can register in good weather");
+  await act(world, model, guest, `${model.tenant.mark}-999-last`);
+  if (repeated() > before) world.fault("requests had to be repeated in good weather");
+}
+
+/** What leaves the platform holds nothing of another tenant. */
+export function checkMessages(world: World, { tenant }: TenantModel): void {
+  const { mails, webhooks } = world.servers;
+  const own = [...mails, ...webhooks]
+    .map(message => JSON.stringify(message))
+    .filter(text => text.includes(tenant.mark));
+  for (const { tenant: other, ownIds } of world.tenants) {
+    if (other === tenant) continue;
+    const foreign = [other.mark, other.organisationId, other.spaceId, other.projectId, ...ownIds];
+    const shown = own.find(text => foreign.some(id => text.includes(id)));
+    if (shown !== undefined) world.fault(`a message of tenant ${tenant.name} shows another: ${shown}`);
+  }
 }
 
 type Reader = (path: string, body?: unknown) => Promise<Answer>;

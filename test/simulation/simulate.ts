@@ -11,7 +11,7 @@ import { playFan } from "./actors/fans.ts";
 import { playMember } from "./actors/members.ts";
 import { checkExports, playOperator } from "./actors/operators.ts";
 import { playProducer } from "./actors/producers.ts";
-import { checkExpiry, checkTenant } from "./check.ts";
+import { checkExpiry, checkMessages, checkService, checkTenant } from "./check.ts";
 import { send } from "./client.ts";
 import { type Leaks, takeGlobals } from "./globals.ts";
 import type { TenantModel } from "./model.ts";
@@ -107,7 +107,10 @@ async function play(world: World): Promise<void> {
   scheduler.note("all processes run");
   await settle(world);
   scheduler.note("all is settled");
+  for (const model of world.tenants) await checkService(world, model);
+  for (const { platform } of world.processes) await platform.idle();
   for (const model of world.tenants) {
+    checkMessages(world, model);
     await checkTenant(world, model);
     await checkExports(world, model);
   }

@@ -85,15 +85,28 @@ async function lendRole(world: World, model: TenantModel, { admin, novice }: Sta
   await world.scheduler.sleep(knownMs);
   const opened = await read();
   if (opened !== null && opened.status !== 200) world.fault(`a role opened nothing: ${opened.text}`);
+  const write = (name: string) =>
+    callOf(world, model, novice)("create as novice", "/events", {
+      body: {
+        data: {
+          ...{ type: "events", attributes: { name: `${mark}-novice-${step}-${name}` } },
+          relationships: { project: { data: { type: "projects", id: projectId } } },
+        },
+      },
+      headers: { "idempotency-key": `"${mark}-novice-${step}-${name}"` },
+    });
+  const written = await write("with");
+  if (written !== null && written.status !== 201) world.fault(`a role wrote nothing: ${written.text}`);
   const path = `/scope_roles/${granted.json.data.id}`;
   const taken = await call("take role", path, { method: "DELETE", attemptsMax: 30 });
   if (taken === null || taken.status >= 300) return;
   await world.scheduler.sleep(knownMs);
-  const closed = await read();
-  if (closed !== null && closed.status < 400) world.fault(`a role was taken away and opens ${closed.text}`);
+  for (const answer of [await read(), await write("without")]) {
+    if (answer !== null && answer.status < 400) world.fault(`a role was taken away and opens ${answer.text}`);
+  }
 }
 
-/** A configuration that gives the same for actions, and has another product. */
+/** A configuration that gives the same for actions, and has another product, which is there from then on. */
 async function putConfiguration(world: World, { tenant }: TenantModel, { admin }: Staff, step: number) {
   const { spaceId, mark } = tenant;
   const loyalty = loyaltyOf(tenant);
@@ -104,8 +117,14 @@ async function putConfiguration(world: World, { tenant }: TenantModel, { admin }
     headers: { "if-match": "*" },
     body: { ...loyalty, products: [...loyalty.products, poster] },
   });
-  if (answer !== null && answer.status >= 300)
-    world.fault(`a configuration was refused with ${answer.status}: ${answer.text}`);
+  if (answer === null) return;
+  if (answer.status >= 300)
+    return world.fault(`a configuration was refused with ${answer.status}: ${answer.text}`);
+  await world.scheduler.sleep(knownMs);
+  const path = `/api/v2/spaces/${spaceId}/loyalty`;
+  const current = await send(world, { name: "read configuration", tenant, token: admin, path });
+  if (current?.status === 200 && !current.text.includes(poster.id))
+    world.fault(`a configuration is not the one that was put: ${current.text}`);
 }
 
 /** A rebuild of a board that is fed meanwhile; its process may die. */
