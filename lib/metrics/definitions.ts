@@ -141,12 +141,12 @@ export const metricDefinitions = {
   nodejs_eventloop_delay_p99_seconds: {
     kind: "gauge",
     labels: [],
-    help: "The 99th percentile of the delay of the event loop since the last scrape. Node and Bun alone.",
+    help: "The 99th percentile of the delay of the event loop in the last 30 to 60 seconds.",
   },
   nodejs_eventloop_delay_max_seconds: {
     kind: "gauge",
     labels: [],
-    help: "Longest delay of the event loop since the last scrape. Node and Bun alone.",
+    help: "Longest delay of the event loop in the last 30 to 60 seconds.",
   },
   grandstand_metrics_read_failures_total: {
     kind: "counter",

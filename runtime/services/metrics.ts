@@ -13,6 +13,9 @@ import type { Config } from "../config.ts";
 import { hostDefault, type Server } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 
+/** Time over which delays of the event loop are collected, in ms: longer than the pause between two scrapes. */
+const delayWindowMs = 30_000;
+
 /** Creates the registry of this process if the settings ask for metrics. */
 export function openMetrics({ metrics, metricsPort }: Config): PlatformMetrics | null {
   if (metrics !== true && metricsPort === undefined) return null;
@@ -60,10 +63,18 @@ function measureProcess(metrics: PlatformMetrics): void {
   if (delays === null) return;
   const p99 = metrics.gauge("nodejs_eventloop_delay_p99_seconds", {});
   const longest = metrics.gauge("nodejs_eventloop_delay_max_seconds", {});
-  metrics.beforeScrape(() => {
-    p99.set(delays.count === 0 ? 0 : delays.percentile(99) / 1e9);
-    longest.set(delays.count === 0 ? 0 : delays.max / 1e9);
+  const read = () =>
+    delays.count === 0 ? { p99: 0, max: 0 } : { p99: delays.percentile(99) / 1e9, max: delays.max / 1e9 };
+  let before = { p99: 0, max: 0 };
+  // By time, as several readers must not take peaks away from each other.
+  setInterval(() => {
+    before = read();
     delays.reset();
+  }, delayWindowMs).unref();
+  metrics.beforeScrape(() => {
+    const now = read();
+    p99.set(Math.max(before.p99, now.p99));
+    longest.set(Math.max(before.max, now.max));
   });
 }
 
