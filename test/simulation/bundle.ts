@@ -1,6 +1,6 @@
 /** Bundles the simulation, with or without changes to the source, into a file that any process can import. */
 
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
@@ -13,6 +13,13 @@ export interface Mutation {
   /** Text that is there once. */
   readonly text: string;
   readonly replacement: string;
+}
+
+/** Makes a folder for bundles. It is inside of the project, so that they find the packages that they import. */
+export function makeBundleFolder(): string {
+  const cache = `${root}node_modules/.cache/grandstand/`;
+  mkdirSync(cache, { recursive: true });
+  return mkdtempSync(`${cache}simulation-`);
 }
 
 /**

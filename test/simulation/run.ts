@@ -10,13 +10,13 @@
  * ```
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { bundleSimulation } from "./bundle.ts";
+import { bundleSimulation, makeBundleFolder } from "./bundle.ts";
 import { findPlanted, plantedFaults } from "./planted_faults.ts";
 import type { Outcome } from "./simulate.ts";
 
@@ -31,9 +31,7 @@ const { values } = parseArgs({
   },
 });
 
-const folder = mkdtempSync(
-  join(fileURLToPath(new URL("../../node_modules/.cache", import.meta.url)), "simulation-"),
-);
+const folder = makeBundleFolder();
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Runs the seeds that `next` gives, one after the other, in a thread of its own. */

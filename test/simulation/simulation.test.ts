@@ -1,11 +1,11 @@
 /** The whole platform under simulated time, order, chance and failure, compared with a model. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { sampleSize } from "../support/full.ts";
+import { makeBundleFolder } from "./bundle.ts";
 import { findPlanted, plantedFaults } from "./planted_faults.ts";
 import { type Outcome, simulate } from "./simulate.ts";
 
@@ -65,8 +65,7 @@ describe("simulations", () => {
 
   for (const fault of planted) {
     it(`find that ${fault.name}`, async t => {
-      const cache = fileURLToPath(new URL("../../node_modules/.cache", import.meta.url));
-      const folder = mkdtempSync(join(cache, "simulation-"));
+      const folder = makeBundleFolder();
       t.after(() => rmSync(folder, { recursive: true, force: true }));
       assert.notEqual(await findPlanted(fault, join(folder, "planted.mjs")), null);
     });
