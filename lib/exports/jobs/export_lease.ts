@@ -127,6 +127,7 @@ export async function acquireExport(
 ): Promise<ExportLease | "busy" | "missing"> {
   const { store, clock, holder } = options;
   const { organisationId, exportId } = ref;
+  let written: ExportJob | undefined;
   const found = await decide(store, exportsPartition(organisationId), {
     reads: [
       { type: "record", key: jobKey(exportId) },
@@ -136,6 +137,10 @@ export async function acquireExport(
     apply([stored, secret]) {
       if (stored === null) return { writes: [], answer: null };
       const job = parseJob(stored.value);
+      const leaseOf = (held: ExportJob): ExportLease => new ExportLease(options, held, secret?.value ?? null);
+      // An earlier attempt of this very acquisition took effect: counted again, lost answers would use up the tries.
+      if (job.revision === written?.revision && job.lease?.holder === holder)
+        return { writes: [], answer: { job, lease: leaseOf(job) } };
       const now = clock();
       const current = { holder: "", until: 0, ...job.lease, token: job.fence };
       const claimed = nextDueAt(job) > now ? null : claimLease(current, { holder, durationMs: leaseMs, now });
@@ -143,17 +148,19 @@ export async function acquireExport(
       const { token: fence, ...lease } = claimed;
       const tries = job.status === "processing" ? job.tries + 1 : job.tries;
       const next: ExportJob = { ...job, fence, revision: job.revision + 1, tries, lease };
+      written = next;
       return {
         writes: [{ type: "put", key: jobKey(exportId), value: JSON.stringify(next) }],
-        answer: { job: next, lease: new ExportLease(options, next, secret?.value ?? null) },
+        answer: { job: next, lease: leaseOf(next) },
       };
     },
   });
   if (found === null) return "missing";
   const { job, lease } = found;
   // The process that released the job may have died before it scheduled it.
-  if (job.lease === null) await setDue(store, job, nextDueAt(job));
-  else await postpone(store, job);
+  const scheduled = job.lease === null ? setDue(store, job, nextDueAt(job)) : postpone(store, job);
+  // An early entry does no harm, and a lease that nobody uses would count as a try.
+  await (lease === null ? scheduled : scheduled.catch(() => undefined));
   return lease ?? "busy";
 }
 

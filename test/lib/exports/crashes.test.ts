@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { AppError } from "../../../lib/errors/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { sampleSize } from "../../support/full.ts";
 import { describeOnEveryStore } from "../../support/stores.ts";
 import { settle } from "../../support/timer.ts";
+import { WatchedStore } from "../../support/watched_store.ts";
 import {
   attemptsMax,
   csvRows,
@@ -225,6 +227,39 @@ describeOnEveryStore("an export that changes hands", open => {
     assert.ok(!error.message.includes("secret of the machine"));
     assert.ok(tries <= attemptsMax + 1, String(tries));
     assert.equal(world.blobs.sizes.size, 0);
+  });
+
+  it("is tried once by a process whose answers are lost", async () => {
+    await using world = await ExportWorld.open(open, users());
+    const store = new WatchedStore(world.store);
+    const process = world.process({ store });
+    const exportId = await requestExport(process);
+    world.clock.advance(300_000);
+    const { commit } = store;
+    let lost = 0;
+    store.commit = async (partition, batch) => {
+      const result = await commit.call(store, partition, batch);
+      if (partition === "g:exports" || lost++ >= attemptsMax) return result;
+      throw new AppError("outcome_unknown", "Cannot tell if the change was applied: the answer is lost");
+    };
+    await process.work();
+    assert.ok(lost > attemptsMax);
+    await assertWhole(world, exportId, "after lost answers");
+  });
+
+  it("is built at once although it cannot be postponed for others", async () => {
+    await using world = await ExportWorld.open(open, users());
+    const store = new WatchedStore(world.store);
+    const process = world.process({ store });
+    const exportId = await requestExport(process);
+    world.clock.advance(300_000);
+    const { commit } = store;
+    store.commit = async (partition, batch) => {
+      if (partition !== "g:exports") return await commit.call(store, partition, batch);
+      throw new AppError("storage_unavailable", "Cannot use the store: it is away");
+    };
+    await process.work();
+    assert.equal((await getExport(process, exportId)).status, "completed");
   });
 
   it("fails once processes that die over it have taken it often enough", async () => {
