@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { EventPhase } from "./event_times.ts";
+import { type EventPhase, latest } from "./event_times.ts";
 
 /** States of elements. */
 export const elementStates = [
@@ -34,10 +34,14 @@ export interface ElementTimes {
   readonly publishedAt: number | null;
   readonly stoppedAt: number | null;
   readonly revokedAt: number | null;
+  /** All times that actions noted. */
+  readonly noted: readonly number[];
 }
 
 /** The state of an element at an instant. */
 export interface ElementPhase {
+  /** The instant, in Unix seconds: that of its event, or a later one at which an action was noted. */
+  readonly at: number;
   readonly state: ElementState;
   readonly actions: readonly ElementAction[];
   /** When it was or will be published; null if nobody knows. */
@@ -48,24 +52,25 @@ export interface ElementPhase {
 
 const afterwards: readonly ElementAction[] = ["reveal_answer", "reveal_results", "revoke"];
 
-/** Returns the state of an element at `now`, in Unix seconds. */
-export function elementPhase(times: ElementTimes, event: EventPhase, now: number): ElementPhase {
+/** Returns the state of an element at the instant of its event's phase. What a clock noted that is ahead has happened. */
+export function elementPhase(times: ElementTimes, event: EventPhase): ElementPhase {
+  const now = latest(event.at, ...times.noted);
   const publishedAt = publicationOf(times, event);
   const isActive = event.state === "current" || event.state === "on_demand";
   const closesAt = publishedAt === null ? null : closingOf(times, event, publishedAt);
-  const at = { publishedAt, closesAt };
-  if (times.revokedAt !== null) return { ...at, state: "revoked", actions: [] };
+  const instants = { at: now, publishedAt, closesAt };
+  if (times.revokedAt !== null) return { ...instants, state: "revoked", actions: [] };
   if (publishedAt === null) {
     if (times.startMode === "manual")
-      return { ...at, state: "non_scheduled", actions: isActive ? ["publish"] : [] };
+      return { ...instants, state: "non_scheduled", actions: isActive ? ["publish"] : [] };
     return event.state === "past"
-      ? { ...at, state: "cancelled", actions: [] }
-      : { ...at, state: "future", actions: isActive ? ["publish"] : [] };
+      ? { ...instants, state: "cancelled", actions: [] }
+      : { ...instants, state: "future", actions: isActive ? ["publish"] : [] };
   }
-  if (now < publishedAt) return { ...at, state: "future", actions: isActive ? ["publish"] : [] };
+  if (now < publishedAt) return { ...instants, state: "future", actions: isActive ? ["publish"] : [] };
   if (closesAt === null || now < closesAt)
-    return { ...at, state: "current", actions: ["stop", ...afterwards] };
-  return { ...at, state: event.state === "on_demand" ? "on_demand" : "past", actions: afterwards };
+    return { ...instants, state: "current", actions: ["stop", ...afterwards] };
+  return { ...instants, state: event.state === "on_demand" ? "on_demand" : "past", actions: afterwards };
 }
 
 /** A timecode that lies behind the end of the event never comes. */
@@ -92,8 +97,15 @@ function closingOf(
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
+const notedTimes = [
+  "publishedAt",
+  "stoppedAt",
+  "revokedAt",
+  "resultsRevealedAt",
+  "answerRevealedAt",
+] as const;
 /** The times that actions note. */
-export type NotedTime = "publishedAt" | "stoppedAt" | "revokedAt" | "resultsRevealedAt" | "answerRevealedAt";
+export type NotedTime = (typeof notedTimes)[number];
 
 /** The parts of an element's record that its state follows from. */
 export interface ElementFacts {
@@ -121,6 +133,7 @@ export function elementTimesOf(element: ElementFacts): ElementTimes {
     publishedAt: notedTime(element, "publishedAt"),
     stoppedAt: notedTime(element, "stoppedAt"),
     revokedAt: notedTime(element, "revokedAt"),
+    noted: notedTimes.flatMap(name => notedTime(element, name) ?? []),
   };
 }
 

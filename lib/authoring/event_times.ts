@@ -47,6 +47,8 @@ export interface EventInstants {
 
 /** The state of an event at an instant, and the instants around it. */
 export interface EventPhase extends EventInstants {
+  /** The instant, in Unix seconds: that of the clock, or a later one at which an action was noted. */
+  readonly at: number;
   readonly state: EventState;
   /** The next instant at which the clock alone changes the state; null if there is none. */
   readonly changesAt: number | null;
@@ -69,12 +71,27 @@ export function eventState({ begin, end, over, fixedState }: EventInstants, now:
   return over !== null && now < over ? "on_demand" : "past";
 }
 
-/** Returns the phase of an event at `now`, in Unix seconds. */
+/** Returns the phase of an event at `now`, in Unix seconds. What was noted by a clock that is ahead has happened. */
 export function eventPhase(times: EventTimes, now: number): EventPhase {
   const { begin, end, over, fixedState } = eventInstants(times);
-  const state = eventState({ begin, end, over, fixedState }, now);
+  // The times of a fixed state were planned and not noted.
+  const at = fixedState === undefined ? latest(now, times.startedAt, times.stoppedAt, times.closedAt) : now;
+  const state = eventState({ begin, end, over, fixedState }, at);
   const next = { future: begin, current: end, on_demand: over, past: null };
-  return { begin, end, over, fixedState, state, changesAt: fixedState === undefined ? next[state] : null };
+  return {
+    at,
+    begin,
+    end,
+    over,
+    fixedState,
+    state,
+    changesAt: fixedState === undefined ? next[state] : null,
+  };
+}
+
+/** Returns the latest of some instants. */
+export function latest(now: number, ...noted: readonly (number | null)[]): number {
+  return Math.max(now, ...noted.map(at => at ?? now));
 }
 
 function beginOf({ startMode, startAt, startedAt }: EventTimes): number | null {

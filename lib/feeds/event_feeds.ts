@@ -49,8 +49,8 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
       published_at_iso: isoOf(publishedAt),
       closes_at_iso: isoOf(phase.closesAt),
       updated_at_iso: isoOf(Math.max(element.updated, publishedAt)),
-      custom_fields: byLocale(publicFields(each, now)),
-      ...contentOf(each, now),
+      custom_fields: byLocale(publicFields(each)),
+      ...contentOf(each),
     };
   });
   const config = byLocale(source.event.authored?.attributes.settings);
@@ -64,7 +64,8 @@ export function latestResultsOf(source: CountedSource, now: number): Timed<Lates
   const results = shown
     .filter(
       each =>
-        each.element.attributes.include_in_latest_results_feed === true && isReached(each.resultsAt, now),
+        each.element.attributes.include_in_latest_results_feed === true &&
+        isReached(each.resultsAt, each.phase.at),
     )
     .toReversed()
     .slice(0, resultsMax)
@@ -73,7 +74,7 @@ export function latestResultsOf(source: CountedSource, now: number): Timed<Lates
       content_type: String(each.element.attributes.content_type),
       published_at_iso: isoOf(each.publishedAt),
       results_revealed_at_iso: isoOf(each.resultsAt),
-      ...contentOf(each, now),
+      ...contentOf(each),
       actions: actionsOf(counts, each.element.id),
       votes: votesOf(counts, each.element),
     }));
@@ -84,10 +85,10 @@ export function latestResultsOf(source: CountedSource, now: number): Timed<Lates
 export function liveStatsOf(source: CountedSource, now: number): Timed<LiveStats> {
   const { counts } = source;
   const { phase, shown, validUntil } = showOf(source, now);
-  const elements = shown.map(({ element, resultsAt }) => ({
+  const elements = shown.map(({ element, resultsAt, phase: { at } }) => ({
     id: element.id,
     actions: actionsOf(counts, element.id),
-    ...(isReached(resultsAt, now) ? { votes: votesOf(counts, element) } : {}),
+    ...(isReached(resultsAt, at) ? { votes: votesOf(counts, element) } : {}),
   }));
   const { id } = source.event;
   return { value: { id, state: phase.state, actions: actionsOf(counts, id), elements }, validUntil };
@@ -101,32 +102,33 @@ function showOf({ event, contents, elements }: EventSource, now: number): Show {
   for (const { id } of chronological(contents, phase.begin)) {
     const element = byId.get(id);
     if (element === undefined) continue;
-    const own = elementPhase(elementTimesOf(element), phase, now);
+    const own = elementPhase(elementTimesOf(element), phase);
     const revealed = revelation(element, own, phase);
     const { publishedAt } = own;
     instants.push(publishedAt, own.closesAt, revealed.resultsAt, revealed.answerAt);
-    if (publishedAt === null || publishedAt > now || own.state === "revoked") continue;
+    if (publishedAt === null || publishedAt > own.at || own.state === "revoked") continue;
     shown.push({ element, phase: own, publishedAt, ...revealed });
   }
   return { phase, shown, validUntil: nextAfter(now, instants) };
 }
 
-function publicFields({ element, answerAt }: Shown, now: number): unknown {
+function publicFields({ element, answerAt, phase }: Shown): unknown {
   const fields = element.attributes.custom_fields;
-  if (!Array.isArray(fields) || isReached(answerAt, now)) return fields;
+  if (!Array.isArray(fields) || isReached(answerAt, phase.at)) return fields;
   return (fields as readonly { readonly key: string }[]).filter(({ key }) => key !== answerField);
 }
 
-function contentOf(
-  { element: { attributes }, answerAt }: Shown,
-  now: number,
-): Pick<History["timeline"][number], "question" | "options" | "correct_option"> {
+function contentOf({
+  element: { attributes },
+  answerAt,
+  phase,
+}: Shown): Pick<History["timeline"][number], "question" | "options" | "correct_option"> {
   const { fields, options = [] } = questionOf(attributes);
   const answer = typeof attributes.correct_option === "number" ? attributes.correct_option : null;
   return {
     question: byLocale(fields),
     options: options.map(option => byLocale(option.fields)),
-    ...(isReached(answerAt, now) ? { correct_option: answer } : {}),
+    ...(isReached(answerAt, phase.at) ? { correct_option: answer } : {}),
   };
 }
 

@@ -208,4 +208,47 @@ describeOnStores("events", open => {
     assert.equal((await change(id, { action: "stop" })).status, 204);
     assert.deepEqual(await counts(), { all: 4, drafts: 1, scheduled: 0, published: 1 });
   });
+
+  it("takes every step that was noted as done, although another server's clock is a second ahead", async t => {
+    const { world, call, create, read, change } = await opened(t);
+    const id = await create({});
+    const text = (value: string) => ({ fields: [{ key: "text", values: { all: value } }] });
+    const question = { options: [text("Home"), text("Away")], fields: [] };
+    const poll = resource(
+      "elements",
+      { content_type: "poll", question, reveal_results_mode: "manual" },
+      { relationships: { event: to("events", id) } },
+    );
+    const element = (await call("/elements", { body: poll })).json.data.id;
+    const act = async (action: string): Promise<void> => {
+      const body = resource("elements", { action }, { id: element });
+      // The server that acts is ahead; the one that is asked next is not.
+      world.clock.advance(1_000);
+      const answer = await call(`/elements/${element}`, { method: "PATCH", body });
+      world.clock.advance(-1_000);
+      assert.equal(answer.status, 204, answer.text);
+    };
+    const shown = async () => (await call(`/elements/${element}`)).json.data.attributes;
+    const feed = async () =>
+      (await world.call(`/events/${id.slice(0, 2)}/${id}/history.json`)).json.timeline.map(
+        ({ state }: { state: string }) => state,
+      );
+    world.clock.advance(1_000);
+    assert.equal((await change(id, { action: "start" })).status, 204);
+    world.clock.advance(-1_000);
+    assert.equal((await read(id)).state, "current");
+    assert.deepEqual((await shown()).actions, ["publish"]);
+    await act("publish");
+    assert.equal((await shown()).state, "current");
+    assert.deepEqual(await feed(), ["current"]);
+    assert.equal(typeof (await shown()).published_at, "number");
+    await act("reveal_results");
+    assert.equal(typeof (await shown()).results_revealed_at_iso, "string");
+    await act("stop");
+    assert.equal((await shown()).state, "past");
+    assert.equal((await change(id, { action: "stop" })).status, 204);
+    const { state, start_at: begin, end_at: end } = await read(id);
+    assert.equal(state, "past");
+    assert.ok(begin <= end);
+  });
 });

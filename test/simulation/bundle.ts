@@ -55,7 +55,12 @@ function mutates(mutation: Mutation): Plugin {
   };
 }
 
-function mutated({ file, text, replacement }: Mutation): string {
+/**
+ * Returns the source of a file with a change.
+ *
+ * @throws {Error} The text of the mutation is not in its file exactly once.
+ */
+export function mutated({ file, text, replacement }: Mutation): string {
   const source = readFileSync(root + file, "utf8");
   const [before, after, ...more] = source.split(text);
   if (before === undefined || after === undefined || more.length > 0) {

@@ -3,7 +3,7 @@
 import { act, register } from "./actors/fans.ts";
 import { type Answer, send } from "./client.ts";
 import { faultsOf, type ShownUser, type TenantModel, type Transaction, type UserModel } from "./model.ts";
-import { energyMs, scarfStock } from "./tenants.ts";
+import { announced, energyMs, scarfStock } from "./tenants.ts";
 import type { World } from "./world.ts";
 
 /** Checks everything of a tenant. */
@@ -121,6 +121,32 @@ export async function checkExpiry(world: World): Promise<void> {
     for (const { userId, metrics } of (await searched(reader(world, model))).values()) {
       if ((metrics.energy ?? 0) > 0) world.fault(`${userId} has ${metrics.energy} energy after it expired`);
     }
+  }
+}
+
+interface WebhookData {
+  readonly spaceId: string;
+  readonly userId: string;
+  readonly transaction: { readonly id: string };
+}
+
+/** A service gets every change of a user that it wants, at least once, and the first times are in order. */
+export async function checkWebhooks(world: World, model: TenantModel): Promise<void> {
+  const read = reader(world, model);
+  const got = new Map<string, Set<string>>();
+  for (const { data } of world.servers.webhooks) {
+    const { spaceId, userId, transaction } = data as WebhookData;
+    if (spaceId !== model.tenant.spaceId) continue;
+    const ids = got.get(userId) ?? new Set();
+    got.set(userId, ids.add(transaction.id));
+  }
+  for (const user of model.users.values()) {
+    if (user.isLeaving) continue;
+    const wanted = (await transactionsOf(read, user)).filter(({ reason }) => announced.includes(reason));
+    // A change of several currencies is several transactions here.
+    const changes = new Set(wanted.map(({ transactionId }) => transactionId.split("~")[0]).reverse());
+    const [expected, actual] = [[...changes].join(), [...(got.get(user.userId) ?? [])].join()];
+    if (actual !== expected) world.fault(`webhooks of ${user.userId} are ${actual}, and not ${expected}`);
   }
 }
 

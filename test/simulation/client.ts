@@ -17,6 +17,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   /** Most attempts; 1 for what has no id to repeat it under. @default 6 */
   readonly attemptsMax?: number;
+  /** The process to ask. @default any that is ready */
+  readonly at?: SimulatedProcess;
 }
 
 /** A final answer. */
@@ -38,7 +40,7 @@ export async function send(world: World, ask: Ask): Promise<Answer | null> {
   const { scheduler, counters } = world;
   count(counters, `sent:${ask.name}`);
   for (let attempt = 1; attempt <= (ask.attemptsMax ?? 6); attempt++) {
-    const process = pickReady(world);
+    const process = pickReady(world, ask.at);
     const reply = process === null ? null : await attemptAt(process, world, ask);
     scheduler.note(`${ask.name} at ${process?.name}: ${reply?.status ?? "no answer"}`);
     // The answer gets lost on its way back, too.
@@ -62,8 +64,8 @@ function isPassing({ status, text }: { readonly status: number; readonly text: s
   return passing.has(status) || (status === 409 && /"code":"(?:conflict|idempotency_conflict)"/.test(text));
 }
 
-function pickReady({ processes, scheduler }: World): SimulatedProcess | null {
-  const ready = processes.filter(({ isReady }) => isReady);
+function pickReady({ processes, scheduler }: World, at?: SimulatedProcess): SimulatedProcess | null {
+  const ready = processes.filter(process => process.isReady && (at ?? process) === process);
   return ready.length === 0 ? null : scheduler.random.pick(ready);
 }
 

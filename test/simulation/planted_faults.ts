@@ -65,8 +65,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a score counts as delivered before it is",
     file: "lib/loyalty/commands/follow_up.ts",
-    text: "feed.deliver(cachedUser.userId, updates, () => cachedUser.markDelivered(updates));",
-    replacement: "cachedUser.markDelivered(updates);\n  feed.deliver(cachedUser.userId, updates, () => {});",
+    text: "() => cachedUser.markDelivered(updates),\n    () => lateScores.add(cachedUser),",
+    replacement: "() => {},\n    () => cachedUser.markDelivered(updates),",
   },
   {
     name: "a device gets a user for each registration",
@@ -134,6 +134,36 @@ export const plantedFaults: readonly PlantedFault[] = [
     file: "lib/control/access/roles.ts",
     text: "this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax,",
     replacement: "this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: 1e12,",
+  },
+  {
+    name: "a webhook that fails is not repeated",
+    file: "lib/loyalty/webhooks/dispatcher.ts",
+    text: 'if (result.outcome === "delivered") return null;',
+    replacement: 'if (result.outcome !== "postponed") return null;',
+  },
+  {
+    name: "webhooks go on behind a failure",
+    file: "lib/loyalty/webhooks/dispatcher.ts",
+    text: "if (failure !== null) return { sent, failure };",
+    replacement: "if (failure !== null && sent === entries.length - 1) return { sent, failure };",
+  },
+  {
+    name: "a revoked token is remembered",
+    file: "lib/control/access/authors.ts",
+    text: "this.#verified = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax,",
+    replacement: "this.#verified = new Cache({ entriesMax: cachedMax, maxAgeMs: 1e12,",
+  },
+  {
+    name: "what is published is known to the server alone",
+    file: "lib/feeds/sources.ts",
+    text: "this.#events = new Cache({ ...common, maxAgeMs: ageMsMax });",
+    replacement: "this.#events = new Cache({ ...common, maxAgeMs: 1e12 });",
+  },
+  {
+    name: "a server does not believe what another one's clock noted",
+    file: "lib/authoring/event_times.ts",
+    text: "return Math.max(now, ...noted.map(at => at ?? now));",
+    replacement: "return noted.length < 0 ? 0 : now;",
   },
   {
     name: "a rebuild counts twice",

@@ -11,7 +11,7 @@ import { playFan } from "./actors/fans.ts";
 import { playMember } from "./actors/members.ts";
 import { checkExports, playOperator } from "./actors/operators.ts";
 import { playProducer } from "./actors/producers.ts";
-import { checkExpiry, checkMessages, checkService, checkTenant } from "./check.ts";
+import { checkExpiry, checkMessages, checkService, checkTenant, checkWebhooks } from "./check.ts";
 import { send } from "./client.ts";
 import { type Leaks, takeGlobals } from "./globals.ts";
 import type { TenantModel } from "./model.ts";
@@ -115,6 +115,7 @@ async function play(world: World): Promise<void> {
     await checkExports(world, model);
   }
   await checkExpiry(world);
+  for (const model of world.tenants) await checkWebhooks(world, model);
 }
 
 /** Returns an access token of a person: an operator, or one without a role. */

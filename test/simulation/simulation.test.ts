@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sampleSize } from "../support/full.ts";
-import { makeBundleFolder } from "./bundle.ts";
+import { makeBundleFolder, mutated } from "./bundle.ts";
 import { findPlanted, plantedFaults } from "./planted_faults.ts";
 import { type Outcome, simulate } from "./simulate.ts";
 
@@ -26,7 +26,8 @@ const happenings: readonly string[] = [
   ),
   ...["create event", "add elements", "read event", "list elements"].map(name => `op:${name}`),
   ...["ban", "lift ban", "grant role", "take role", "put configuration", "rebuilt"].map(name => `op:${name}`),
-  "op:clone event",
+  ...["clone event", "start", "publish", "read feed", "revoke"].map(name => `op:${name}`),
+  ...["issue token", "revoke token"].map(name => `op:${name}`),
   "client:repeats 503",
   "client:no answer",
   "log:board_update_deferred",
@@ -61,6 +62,10 @@ describe("simulations", () => {
     }
     const rare = happenings.filter(name => (total.get(name) ?? 0) < seeds / 10);
     assert.deepEqual(rare, []);
+  });
+
+  it("have a place in the source for each fault to plant", () => {
+    for (const fault of plantedFaults) assert.doesNotThrow(() => mutated(fault));
   });
 
   for (const fault of planted) {

@@ -35,8 +35,10 @@ export const tenants: readonly Tenant[] = [
   },
 ];
 
+/** Changes of users that a service of each tenant wants. */
+export const announced: readonly string[] = ["actionRewarded", "redeemed"];
 /** Stock of the product that sells out. */
-export const scarfStock = 4;
+export const scarfStock = 2;
 /** Price of a scarf and of a drink, in points. */
 export const prices: Readonly<Record<string, number>> = { scarf: 3, drink: 2 };
 /** Points and energy that each action gives. */
@@ -101,7 +103,7 @@ export function loyaltyOf({ mark }: Tenant) {
         fulfilment: { type: "coupon", couponId: "drink" },
       },
     ],
-    webhooks: [{ id: "crm", url: `https://${mark}.example/hook`, events: ["actionRewarded", "redeemed"] }],
+    webhooks: [{ id: "crm", url: `https://${mark}.example/hook`, events: announced }],
   };
 }
 

@@ -66,7 +66,7 @@ export function elementKind({ apps }: ControlServices): Kind {
       const { id, attributes } = entity;
       const { elements } = contentsOf(draft, eventOf(entity));
       const event = eventPhaseOf(draft, eventOf(entity), now);
-      const phase = elementPhase(elementTimesOf(entity), event, now);
+      const phase = elementPhase(elementTimesOf(entity), event);
       const { resultsAt, answerAt } = revelation(entity, phase, event);
       const position = elements.findIndex(each => each.id === id);
       const parent = elements[position]?.parent;
@@ -76,11 +76,11 @@ export function elementKind({ apps }: ControlServices): Kind {
           state: phase.state,
           actions: phase.actions,
           position,
-          published_at: passed(phase.publishedAt, now),
+          published_at: passed(phase.publishedAt, phase.at),
           offset: attributes.start_offset ?? 0,
           revoked_at: notedTime(entity, "revokedAt"),
-          results_revealed_at_iso: isoOf(passed(resultsAt, now)),
-          answer_revealed_at_iso: isoOf(passed(answerAt, now)),
+          results_revealed_at_iso: isoOf(passed(resultsAt, phase.at)),
+          answer_revealed_at_iso: isoOf(passed(answerAt, phase.at)),
         },
         related: {
           stats: { type: "stats", id },
@@ -122,12 +122,12 @@ function eventPhaseOf(draft: Draft, eventId: string, now: number) {
 const timesOf = memoize((event: object) => eventEntityTimes(eventCodec.decode(event)));
 
 function phaseOf(entity: Entity, draft: Draft, now: number) {
-  return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now), now);
+  return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now));
 }
 
 function isPublished(entity: Entity, draft: Draft, now: number): boolean {
-  const { publishedAt } = phaseOf(entity, draft, now);
-  return publishedAt !== null && publishedAt <= now;
+  const { publishedAt, at } = phaseOf(entity, draft, now);
+  return publishedAt !== null && publishedAt <= at;
 }
 
 const notedBy = {
@@ -149,13 +149,13 @@ function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Ent
   else requireContent(next, draft, change, apps);
   requireParent(next, draft, change, apps);
   if (input.action === null) return next;
-  const { actions } = phaseOf(next, draft, now);
+  const { actions, at } = phaseOf(next, draft, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
-  if (input.action === "publish") requirePublishedChildren(next, draft, now);
+  if (input.action === "publish") requirePublishedChildren(next, draft, at);
   if (input.action === "reveal_answer") requireAnswer(next, input);
   const name = notedBy[input.action as keyof typeof notedBy];
   // What was revealed once stays so since then.
-  return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? now } };
+  return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? at } };
 }
 
 /** Returns the number of the right option that a custom field of the input has, or null. */

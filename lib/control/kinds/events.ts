@@ -8,7 +8,6 @@ import {
   elementKey,
   eventInstants,
   eventPhase,
-  eventState,
   noContents,
   resources,
   statsKey,
@@ -110,7 +109,7 @@ export function eventKind(services: ControlServices): Kind {
 }
 
 function stateOf(entity: Entity, now: number): EventState {
-  return eventState(eventInstants(eventEntityTimes(entity)), now);
+  return eventPhase(eventEntityTimes(entity), now).state;
 }
 
 function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: Draft, now: number) {
@@ -127,7 +126,7 @@ function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: 
       start_at: begin ?? attributes.start_at,
       end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
       original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
-      element_counts: elementCounts(contents, phase, now),
+      element_counts: elementCounts(contents, phase, phase.at),
       live_stats_uuid: id,
       urls: { self: `${base}/events/${id}`, ...eventFeedUrls(publicUrl, id) },
     },
@@ -174,7 +173,8 @@ function prepared(entity: Entity, change: Change): Entity {
   }
   const possible = actionsOf(next, stateOf(next, now));
   if (!possible.includes(input.action)) throw badAction(input, previous === null ? ["start"] : possible);
-  const acted = { ...next, state: { ...state, ...notedBy(input.action, next, now) } };
+  const { at: acting } = eventPhase(eventEntityTimes(next), now);
+  const acted = { ...next, state: { ...state, ...notedBy(input.action, next, acting) } };
   if (input.action === "start" && stateOf(acted, now) !== "current")
     throw badAttribute(input, "action", "Expected an event whose `end_at` has not passed");
   return acted;

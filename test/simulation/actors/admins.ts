@@ -1,4 +1,4 @@
-/** Admins of a tenant: they ban fans, grant and take away roles, rebuild boards, and put configurations. */
+/** Admins of a tenant: they ban fans, lend roles and tokens, rebuild boards, and put configurations. */
 
 import { type Answer, type Ask, send } from "../client.ts";
 import type { TenantModel } from "../model.ts";
@@ -30,6 +30,7 @@ export async function playAdmin(world: World, model: TenantModel, staff: Staff):
     await pick(scheduler.random, [
       [0.3, () => ban(world, model, guestsFrom + step)],
       [1, () => lendRole(world, model, staff, step)],
+      [1, () => lendToken(world, model, staff, step)],
       [1, () => putConfiguration(world, model, staff, step)],
       [1, () => rebuild(world, model)],
     ]);
@@ -104,6 +105,30 @@ async function lendRole(world: World, model: TenantModel, { admin, novice }: Sta
   for (const answer of [await read(), await write("without")]) {
     if (answer !== null && answer.status < 400) world.fault(`a role was taken away and opens ${answer.text}`);
   }
+}
+
+/** A token opens the project until it is revoked. */
+async function lendToken(world: World, model: TenantModel, { admin }: Staff, step: number): Promise<void> {
+  const { mark, projectId } = model.tenant;
+  const call = callOf(world, model, admin);
+  const scopes = [{ type: "projects", id: projectId }];
+  const attributes = { name: `${mark}-tool-${step}`, role_cap: "creator", scopes };
+  const issued = await call("issue token", "/access_tokens", {
+    body: { data: { type: "access_tokens", attributes } },
+    attemptsMax: 1,
+  });
+  if (issued === null) return;
+  if (issued.status !== 201) return world.fault(`a token was not issued: ${issued.text}`);
+  const { id, attributes: shown } = issued.json.data;
+  const read = () => callOf(world, model, shown.token)("read by token", `/projects/${projectId}`);
+  await world.scheduler.sleep(knownMs);
+  const opened = await read();
+  if (opened !== null && opened.status !== 200) world.fault(`a token opened nothing: ${opened.text}`);
+  const revoked = await call("revoke token", `/access_tokens/${id}`, { method: "DELETE", attemptsMax: 30 });
+  if (revoked === null) return;
+  await world.scheduler.sleep(knownMs);
+  const after = await read();
+  if (after !== null && after.status !== 401) world.fault(`a revoked token opens ${after.text}`);
 }
 
 /** A configuration that gives the same for actions, and has another product, which is there from then on. */

@@ -1,4 +1,4 @@
-/** Producers create events and elements; states follow the clock, and lists hold what was acknowledged. */
+/** Producers create, publish and revoke; states follow the clock, and lists and feeds hold what was acknowledged. */
 
 import { type Answer, type Ask, send } from "../client.ts";
 import type { TenantModel } from "../model.ts";
@@ -14,6 +14,10 @@ interface Show {
 
 const atomic = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
 const durationSeconds = 20;
+/** Time in ms in which every process learns of a publication. */
+const knownMs = 6_000;
+/** Time in ms for which a process may show what it knew while its reads fail, and that of a publication. */
+const staleMs = 66_000;
 /** Clocks of processes that serve may be off so far, in seconds. */
 const skewSeconds = 31;
 
@@ -33,6 +37,7 @@ export async function playProducer(world: World, model: TenantModel, token: stri
       [show === undefined ? 0 : 2, () => addElements(world, show as Show, call, id)],
       [show === undefined ? 0 : 2, () => look(world, show as Show, call)],
       [show === undefined ? 0 : 1, () => cloneShow(world, show as Show, shows, call, id)],
+      [1, () => broadcast(world, model, call, id)],
     ]);
   }
   for (const show of shows) await look(world, show, call);
@@ -93,6 +98,62 @@ async function addElements(world: World, show: Show, call: Call, id: string): Pr
   if (answer === null) return;
   if (answer.status !== 200) return world.fault(`elements were refused: ${answer.text}`);
   for (const { data } of answer.json["atomic:results"]) show.elements.add(data.id);
+}
+
+/** The feed of a show has an element from its publication until it is revoked. */
+async function broadcast(world: World, { tenant }: TenantModel, call: Call, id: string): Promise<void> {
+  const create = async (type: string, attributes: object, parent: readonly [string, string, string]) => {
+    const [name, parentType, parentId] = parent;
+    const relationships = { [name]: { data: { type: parentType, id: parentId } } };
+    const answer = await call("plan show", `/${type}`, {
+      body: { data: { type, attributes, relationships } },
+      headers: { "idempotency-key": `"${id}-${type}"` },
+    });
+    if (answer !== null && answer.status !== 201) world.fault(`${type} were refused: ${answer.text}`);
+    return answer?.status === 201 ? (answer.json.data.id as string) : null;
+  };
+  const eventId = await create("events", { name: id }, ["project", "projects", tenant.projectId]);
+  if (eventId === null) return;
+  const text = (value: string) => ({ fields: [{ key: "text", values: { all: value } }] });
+  const question = {
+    fields: [{ key: "question", values: { all: `Do you like ${tenant.mark}s?` } }],
+    options: [text("Yes"), text("No")],
+  };
+  const elementId = await create("elements", { content_type: "poll", question }, [
+    "event",
+    "events",
+    eventId,
+  ]);
+  if (elementId === null) return;
+  const take = async (type: string, target: string, action: string): Promise<boolean> => {
+    const answer = await call(action, `/${type}/${target}`, {
+      method: "PATCH",
+      body: { data: { type, id: target, attributes: { action } } },
+      attemptsMax: 30,
+    });
+    // An attempt that took effect without an answer leaves no such action to the next one.
+    if (answer === null || (answer.status === 422 && answer.wasRepeated)) return answer !== null;
+    if (answer.status >= 300) world.fault(`${action} was refused: ${answer.text}`);
+    return answer.status < 300;
+  };
+  const expectInFeed = async (isThere: boolean): Promise<void> => {
+    const path = `/events/${eventId.slice(0, 2)}/${eventId}/history.json`;
+    const wrong = new Set(world.processes);
+    for (let waitedMs = 0; waitedMs < staleMs && wrong.size > 0; waitedMs += knownMs) {
+      await world.scheduler.sleep(knownMs);
+      for (const at of wrong) {
+        const feed = await send(world, { name: "read feed", tenant, path, at, attemptsMax: 1 });
+        if (feed === null || feed.text.includes(elementId) === isThere) wrong.delete(at);
+      }
+    }
+    for (const { name } of wrong)
+      world.fault(`the feed of ${eventId} at ${name} ${isThere ? "lacks" : "has"} ${elementId}`);
+  };
+  if (!(await take("events", eventId, "start"))) return;
+  await expectInFeed(false);
+  if (!(await take("elements", elementId, "publish"))) return;
+  await expectInFeed(true);
+  if (await take("elements", elementId, "revoke")) await expectInFeed(false);
 }
 
 /** An event has the state of the clock, and all elements that were acknowledged, in pairs. */
