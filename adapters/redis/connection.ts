@@ -135,8 +135,7 @@ export class RedisConnection implements AsyncDisposable {
       this.#opening = undefined;
     });
     if (await this.#opening) return;
-    const reason = this.#lastError === undefined ? "" : ` (${this.#lastError.message})`;
-    throw unavailable(`the server cannot be reached${reason}`, this.#lastError);
+    throw unavailable(`the server cannot be reached${reasonOf(this.#lastError)}`, this.#lastError);
   }
 
   #nextAttempt(): Promise<boolean> {
@@ -173,6 +172,14 @@ function nextTry(call: Call, failure: CommandFailure): Call | undefined {
   }
   if (!call.isRead || call.isRepeated || !failure.wasLost || failure.hadNoEffect) return undefined;
   return { ...call, isRepeated: true };
+}
+
+/** A server that refuses clients says so and hangs up: often the client sees no more than a broken connection. */
+function reasonOf(error: NodeJS.ErrnoException | undefined): string {
+  const hint = "if it hangs up, see its protected-mode and maxclients";
+  if (error === undefined) return ` (${hint})`;
+  const isCut = error.code === "EPIPE" || error.code === "ECONNRESET";
+  return ` (${error.message}${isCut ? `: ${hint}` : ""})`;
 }
 
 function expire(command: TrackedCommand): void {

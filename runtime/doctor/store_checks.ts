@@ -30,7 +30,8 @@ const dueMsMax = 600_000;
 export function redisCheck({ redis }: Config): Check {
   return {
     name: "store",
-    advice: "Start Redis, and see that GRANDSTAND_REDIS has its address, password and TLS",
+    advice:
+      "Start Redis, and see that GRANDSTAND_REDIS has its address, password and TLS; if it hangs up, see its protected-mode and maxclients",
     async run() {
       if (redis === undefined) return skipped("There is no Redis in the settings");
       const { inspectRedis } = await import("../../adapters/redis/mod.ts");

@@ -192,6 +192,18 @@ describe("a Redis store whose server fails", { skip: redisAvailable() }, () => {
     await store.ping();
   });
 
+  it("says where to look if the server hangs up at once", async t => {
+    await using server = await startRedis();
+    const holder = new Redis(server.url);
+    t.after(() => holder.disconnect());
+    await holder.config("SET", "maxclients", "1");
+    await using store = createRedisStore({ server: server.url });
+    const message = /protected-mode and maxclients|max number of clients/;
+    await assert.rejects(store.ping(), { ...unavailable, message });
+    await holder.config("SET", "maxclients", "100");
+    await recovers(store);
+  });
+
   it("accepts no more calls than it can keep in mind while the server hangs", async () => {
     await using server = await startRedis();
     await using store = createRedisStore({ server: server.url });
