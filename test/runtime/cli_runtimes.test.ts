@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { until } from "../support/until.ts";
 import { start } from "./processes.ts";
 import { builtPackage, runtimes } from "./runtimes.ts";
 
@@ -107,6 +108,35 @@ for (const { name, command, skip } of runtimes) {
         if (expected !== 0) assert.equal(stdout, "");
         assert.doesNotMatch(stderr, /gst_1|\.js:\d/);
       }
+    });
+
+    it("serves, measures itself and ends well", async () => {
+      const file = `${builtPackage()}/runtime/cli.js`;
+      const program = start([...command, file, "serve", "--demo", "--port", "0"], {
+        GRANDSTAND_METRICS_PORT: "0",
+      });
+      const [, url] = await program.match(/listens on (\S+)/);
+      assert.equal((await fetch(`${url}/healthz`)).status, 200);
+      const served = /"event":"metrics_served","url":"([^"]+)"/;
+      await until("the metrics are served", () => served.test(program.stderr()));
+      const text = await (await fetch(served.exec(program.stderr())?.[1] ?? "")).text();
+      const valueOf = (series: string): number =>
+        Number(
+          text
+            .split("\n")
+            .find(line => line.startsWith(`${series} `))
+            ?.slice(series.length),
+        );
+      for (const series of [
+        ...["process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"],
+        ...["v8js_memory_heap_used_bytes", "nodejs_eventloop_delay_max_seconds"],
+      ]) {
+        assert.ok(valueOf(series) > 0, `${series}: ${text}`);
+      }
+      const answered = 'http_request_method="GET",http_route="/healthz",http_response_status_code="200"';
+      assert.equal(valueOf(`http_server_request_duration_seconds_count{${answered}}`), 1);
+      program.signal("SIGTERM");
+      assert.equal(await program.ended, 0, program.stderr());
     });
 
     it("keeps settings in the profile", async () => {
