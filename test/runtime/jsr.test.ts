@@ -74,4 +74,14 @@ describe("the package for JSR", { skip: deno?.skip ?? false }, () => {
     assert.equal(status, 0, output);
     assert.match(output, /^200 \w+$/m);
   });
+
+  it("has entries that can be imported, all of them", () => {
+    const { exports } = JSON.parse(readFileSync(join(folder, "jsr.json"), "utf8"));
+    const paths: string[] = Object.values(exports);
+    const lines = paths.map(path => `console.log(Object.keys(await import("${path}")).length > 0);`);
+    writeFileSync(join(folder, "every.ts"), lines.join("\n"));
+    const { status, output } = runDeno("run", "--config", "jsr.json", "--allow-all", "every.ts");
+    assert.equal(status, 0, output);
+    assert.equal(output.match(/^true$/gm)?.length, paths.length, output);
+  });
 });
