@@ -77,12 +77,21 @@ function node(...args: readonly string[]): string {
 after(() => rmSync(folder, { recursive: true }));
 
 describe("the packed package", { skip: install() }, () => {
-  it("holds the build and nothing else", () => {
+  it("holds the build, the files of operators and nothing else", () => {
     const installed = join(folder, "node_modules/grandstand");
-    for (const absent of ["lib", "adapters", "runtime", "test"])
-      assert.ok(!existsSync(join(installed, absent)));
-    for (const present of ["dist", "README.md", "LICENSE"])
-      assert.ok(existsSync(join(installed, present)), present);
+    assert.deepEqual(readdirSync(installed).toSorted(), [
+      "LICENSE",
+      "README.md",
+      "dist",
+      "package.json",
+      "runtime",
+    ]);
+    assert.deepEqual(readdirSync(join(installed, "runtime"), { recursive: true }).toSorted(), [
+      "operations",
+      ...["alerts.yaml", "grafana.json", "grandstand-worker.service", "grandstand.service"].map(
+        name => `operations/${name}`,
+      ),
+    ]);
   });
 
   it("offers every entry of its exports map", () => {
