@@ -38,7 +38,7 @@ function randomUuid(): string {
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5");
 }
 
-/** Resolves after `ms`, or as soon as the signal aborts. */
+/** Resolves after `ms`, or as soon as the signal aborts or the browser is online again. */
 export function pause(
   { timer }: Pick<ClientEnvironment, "timer">,
   ms: number,
@@ -46,12 +46,15 @@ export function pause(
 ): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted === true) return resolve();
+    const { window } = globalThis as Partial<typeof globalThis>;
     const end = (): void => {
       cancel();
+      window?.removeEventListener("online", end);
       signal?.removeEventListener("abort", end);
       resolve();
     };
     const cancel = timer(end, ms);
     signal?.addEventListener("abort", end);
+    window?.addEventListener("online", end);
   });
 }

@@ -101,4 +101,30 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     assert.equal(await page.getByRole("alert").textContent(), "");
     assert.deepEqual(faults, []);
   });
+
+  it("shows the board again as soon as the device is online", async t => {
+    const serveApi = (port: number) => serve(platform.fetch, { port, graceMsMax: 0 });
+    let api = await serveApi(0);
+    t.after(() => api.stop());
+    const { url } = api;
+    const app = servers[1]?.url;
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    await page.clock.install();
+    await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
+    await page.locator("#board li").first().waitFor({ state: "attached" });
+    // From here on no timer of the page ends.
+    await page.clock.pauseAt(Date.now() + 1_000);
+    await context.setOffline(true);
+    const lost = page.waitForEvent("requestfailed");
+    await api.stop();
+    await lost;
+    api = await serveApi(Number(new URL(url).port));
+    const rival = createFanClient({ url, projectId, areas: { loyalty } });
+    await rival.session.register({ provider: "noLogin", username: "Robin" });
+    await rival.loyalty.reportAction({ body: { action: "share" } });
+    await context.setOffline(false);
+    await page.getByText("Robin: 1").waitFor({ state: "attached" });
+  });
 });
