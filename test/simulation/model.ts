@@ -61,6 +61,8 @@ export class TenantModel {
   readonly scarves: Set<string> = new Set();
   /** Exports by their ids, with users who existed when they were requested. */
   readonly exports: Map<string, readonly string[]> = new Map();
+  /** Boards whose rebuild has not ended well, once for each. */
+  readonly rebuilds: Set<{ readonly leaderboardId: string }> = new Set();
   /** Header fields of a back end that may do anything. */
   credentials: Readonly<Record<string, string>> = {};
 

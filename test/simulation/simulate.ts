@@ -5,7 +5,7 @@ import { actionShards, topicOf } from "../../lib/audience/worker/queued_action.t
 import type { Permission } from "../../lib/auth/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
-import { playAdmin } from "./actors/admins.ts";
+import { endRebuilds, playAdmin } from "./actors/admins.ts";
 import { playBackEnd } from "./actors/back_ends.ts";
 import { playFan } from "./actors/fans.ts";
 import { playMember } from "./actors/members.ts";
@@ -110,6 +110,7 @@ async function play(world: World): Promise<void> {
   for (const model of world.tenants) await checkService(world, model);
   for (const { platform } of world.processes) await platform.idle();
   for (const model of world.tenants) {
+    await endRebuilds(world, model);
     checkMessages(world, model);
     await checkTenant(world, model);
     await checkExports(world, model);

@@ -92,8 +92,11 @@ async function processJob(lease: ExportLease, options: ProcessOptions): Promise<
       // The job did not fail, and the next process may continue at once.
       return await lease.release({ tries: Math.max(0, lease.job.tries - 1), nextAt: options.clock() });
     }
+    const failure = await retryOrFail(lease, options, error).catch((other: unknown) => other);
+    // The process that took the job over may have removed what this one was reading.
+    if (failure instanceof LeaseLost) throw failure;
     logFailure(options.logger, lease.job, error);
-    await retryOrFail(lease, options, error);
+    if (failure !== undefined) throw failure;
   }
 }
 

@@ -15,7 +15,7 @@ import {
   Exports,
   exportRoutes,
 } from "../../../lib/exports/mod.ts";
-import { createHandler, type Guard, type Handler, silentLogger } from "../../../lib/http/mod.ts";
+import { createHandler, type Guard, type Handler, type Logger, silentLogger } from "../../../lib/http/mod.ts";
 import type { Announcement } from "../../../lib/outbound/announcer.ts";
 import type { Mail } from "../../../lib/outbound/mailer.ts";
 import type { WebhookMessage } from "../../../lib/outbound/webhook_sender.ts";
@@ -56,6 +56,7 @@ export interface ProcessOptions extends ExportOptions {
   readonly blobs?: Blobs | undefined;
   readonly search?: UserSearch;
   readonly limiter?: Limiter;
+  readonly logger?: Logger;
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
@@ -141,7 +142,7 @@ export class ExportWorld implements AsyncDisposable {
           this.announced.push(announcement);
         },
       },
-      logger: silentLogger,
+      logger: options.logger ?? silentLogger,
     });
     const handler = handlerOf(exports, options.limiter);
     return {

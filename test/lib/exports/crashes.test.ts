@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { silentLogger } from "../../../lib/http/mod.ts";
+import type { Blobs } from "../../../lib/storage/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { sampleSize } from "../../support/full.ts";
@@ -187,6 +189,36 @@ describeOnEveryStore("an export that changes hands", open => {
     await Promise.all([slow, quick]);
     assert.ok(isOver);
     await assertWhole(world, exportId, "after a nap");
+  });
+
+  it("has not failed where another process took it over and removed what its own was reading", async () => {
+    await using world = await ExportWorld.open(open, users());
+    const awake = world.process();
+    const exportId = await requestExport(awake);
+    world.clock.advance(300_000);
+    const logged: string[] = [];
+    let isTaken = false;
+    const blobs: Blobs = {
+      put: (name, body) => world.blobs.put(name, body),
+      async get(name, range) {
+        if (!isTaken) {
+          isTaken = true;
+          world.clock.advance(leaseMs);
+          await awake.work();
+        }
+        return await world.blobs.get(name, range);
+      },
+      remove: name => world.blobs.remove(name),
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const asleep = world.process({
+      blobs,
+      logger: { ...silentLogger, log: (_, event) => void logged.push(event) },
+    });
+    await asleep.work();
+    assert.ok(isTaken);
+    assert.deepEqual(logged, []);
+    await assertWhole(world, exportId, "after a takeover");
   });
 
   it("goes to another process at once where its own stops", async () => {

@@ -153,15 +153,26 @@ async function putConfiguration(world: World, { tenant }: TenantModel, { admin }
 }
 
 /** A rebuild of a board that is fed meanwhile; its process may die. */
-async function rebuild(world: World, { tenant }: TenantModel): Promise<void> {
+async function rebuild(world: World, model: TenantModel): Promise<void> {
   const running = world.processes.filter(({ isReady }) => isReady);
   if (running.length === 0) return;
   const { platform } = world.scheduler.random.pick(running);
-  const leaderboardId = world.scheduler.random.pick(["overall", "cheers"]);
+  const board = { leaderboardId: world.scheduler.random.pick(["overall", "cheers"]) };
+  model.rebuilds.add(board);
   count(world.counters, "op:rebuild");
   // It never settles where its process dies.
-  void platform.rebuildBoard({ projectId: tenant.projectId, eventId: null, leaderboardId }).then(
-    () => count(world.counters, "op:rebuilt"),
+  void platform.rebuildBoard({ projectId: model.tenant.projectId, eventId: null, ...board }).then(
+    () => {
+      count(world.counters, "op:rebuilt");
+      model.rebuilds.delete(board);
+    },
     () => {},
   );
+}
+
+/** Rebuilds again what was interrupted, as the guide says. */
+export async function endRebuilds({ processes }: World, { tenant, rebuilds }: TenantModel): Promise<void> {
+  for (const leaderboardId of new Set([...rebuilds].map(board => board.leaderboardId))) {
+    await processes[0]?.platform.rebuildBoard({ projectId: tenant.projectId, eventId: null, leaderboardId });
+  }
 }
