@@ -120,7 +120,7 @@ for (const { name, command, skip } of runtimes) {
       const served = /"event":"metrics_served","url":"([^"]+)"/;
       await until("the metrics are served", () => served.test(program.stderr()));
       const text = await (await fetch(served.exec(program.stderr())?.[1] ?? "")).text();
-      const valueOf = (series: string): number =>
+      const sampleOf = (series: string): number =>
         Number(
           text
             .split("\n")
@@ -131,10 +131,10 @@ for (const { name, command, skip } of runtimes) {
         ...["process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"],
         ...["v8js_memory_heap_used_bytes", "nodejs_eventloop_delay_max_seconds"],
       ]) {
-        assert.ok(valueOf(series) > 0, `${series}: ${text}`);
+        assert.ok(sampleOf(series) > 0, `${series}: ${text}`);
       }
       const answered = 'http_request_method="GET",http_route="/healthz",http_response_status_code="200"';
-      assert.equal(valueOf(`http_server_request_duration_seconds_count{${answered}}`), 1);
+      assert.equal(sampleOf(`http_server_request_duration_seconds_count{${answered}}`), 1);
       program.signal("SIGTERM");
       assert.equal(await program.ended, 0, program.stderr());
     });
