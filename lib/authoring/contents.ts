@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type EventInstants, eventState } from "./event_times.ts";
+import type { EventPhase } from "./event_times.ts";
 
 /** An element as its event lists it. */
 export interface ContentsEntry {
@@ -49,18 +49,16 @@ export function statsKey(id: string): string {
   return `stats:${id}`;
 }
 
-/** Counts the elements of an event at `now`, in Unix seconds. Revoked and cancelled ones are counted in `all` alone. */
-export function elementCounts({ elements }: Contents, event: EventInstants, now: number) {
+/** Counts the elements of an event in a phase. Revoked and cancelled ones are counted in `all` alone. */
+export function elementCounts({ elements }: Contents, { begin, end, state, at: now }: EventPhase) {
   const counts = { all: elements.length, drafts: 0, scheduled: 0, published: 0 };
-  const { begin, end } = event;
-  const isOver = eventState(event, now) === "past";
   for (const { at, offset, isRevoked } of elements) {
     if (isRevoked) continue;
     const planned = offset === undefined || begin === null ? null : begin + offset;
     const isReached = planned !== null && planned <= now && (end === null || planned < end);
     if (at !== undefined || isReached) counts.published += 1;
     else if (offset === undefined) counts.drafts += 1;
-    else if (!isOver) counts.scheduled += 1;
+    else if (state !== "past") counts.scheduled += 1;
   }
   return counts;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type EventPhase, latest } from "./event_times.ts";
+import { type EventPhase, lastNoted, latest } from "./event_times.ts";
 
 /** States of elements. */
 export const elementStates = [
@@ -34,8 +34,8 @@ export interface ElementTimes {
   readonly publishedAt: number | null;
   readonly stoppedAt: number | null;
   readonly revokedAt: number | null;
-  /** All times that actions noted. */
-  readonly noted: readonly number[];
+  /** When its last action was noted. Absent if there was none. */
+  readonly noted?: number;
 }
 
 /** The state of an element at an instant. */
@@ -54,7 +54,7 @@ const afterwards: readonly ElementAction[] = ["reveal_answer", "reveal_results",
 
 /** Returns the state of an element at the instant of its event's phase. What a clock noted that is ahead has happened. */
 export function elementPhase(times: ElementTimes, event: EventPhase): ElementPhase {
-  const now = latest(event.at, ...times.noted);
+  const now = latest(event.at, times.noted);
   const publishedAt = publicationOf(times, event);
   const isActive = event.state === "current" || event.state === "on_demand";
   const closesAt = publishedAt === null ? null : closingOf(times, event, publishedAt);
@@ -104,6 +104,7 @@ const notedTimes = [
   "resultsRevealedAt",
   "answerRevealedAt",
 ] as const;
+
 /** The times that actions note. */
 export type NotedTime = (typeof notedTimes)[number];
 
@@ -133,7 +134,7 @@ export function elementTimesOf(element: ElementFacts): ElementTimes {
     publishedAt: notedTime(element, "publishedAt"),
     stoppedAt: notedTime(element, "stoppedAt"),
     revokedAt: notedTime(element, "revokedAt"),
-    noted: notedTimes.flatMap(name => notedTime(element, name) ?? []),
+    ...lastNoted(notedTimes.map(name => notedTime(element, name))),
   };
 }
 

@@ -41,6 +41,8 @@ export interface EventInstants {
   readonly end: number | null;
   /** When it was or will be past, which is later than its end where it is on demand; null if nobody knows. */
   readonly over: number | null;
+  /** When its last action was noted: the action has happened also for processes whose clocks are behind. Absent if there was none. */
+  readonly noted?: number;
   /** A state that the clock does not change. */
   readonly fixedState?: EventState | undefined;
 }
@@ -56,42 +58,47 @@ export interface EventPhase extends EventInstants {
 
 /** Returns the instants of an event. */
 export function eventInstants(times: EventTimes): EventInstants {
-  const { fixedState, stoppedAt, closedAt, onDemand } = times;
+  const { fixedState, startedAt, stoppedAt, closedAt, onDemand } = times;
   const begin = beginOf(times);
   const end = begin === null ? stoppedAt : endOf(times, begin);
   const over = end === null ? null : Math.min(closedAt ?? Number.POSITIVE_INFINITY, end + onDemand);
-  return { begin, end, over, fixedState };
+  // The times of a fixed state were planned and not noted.
+  const noted = fixedState === undefined ? lastNoted([startedAt, stoppedAt, closedAt]) : {};
+  return { begin, end, over, ...noted, fixedState };
 }
 
 /** Returns the state of an event at `now`, in Unix seconds. */
-export function eventState({ begin, end, over, fixedState }: EventInstants, now: number): EventState {
+export function eventState({ begin, end, over, noted, fixedState }: EventInstants, now: number): EventState {
   if (fixedState !== undefined) return fixedState;
-  if (begin === null || now < begin) return "future";
-  if (end === null || now < end) return "current";
-  return over !== null && now < over ? "on_demand" : "past";
+  const at = latest(now, noted);
+  if (begin === null || at < begin) return "future";
+  if (end === null || at < end) return "current";
+  return over !== null && at < over ? "on_demand" : "past";
 }
 
-/** Returns the phase of an event at `now`, in Unix seconds. What was noted by a clock that is ahead has happened. */
+/** Returns the phase of an event at `now`, in Unix seconds. */
 export function eventPhase(times: EventTimes, now: number): EventPhase {
-  const { begin, end, over, fixedState } = eventInstants(times);
-  // The times of a fixed state were planned and not noted.
-  const at = fixedState === undefined ? latest(now, times.startedAt, times.stoppedAt, times.closedAt) : now;
-  const state = eventState({ begin, end, over, fixedState }, at);
+  const instants = eventInstants(times);
+  const { begin, end, over, noted, fixedState } = instants;
+  const state = eventState(instants, now);
   const next = { future: begin, current: end, on_demand: over, past: null };
   return {
-    at,
-    begin,
-    end,
-    over,
-    fixedState,
+    ...instants,
+    at: latest(now, noted),
     state,
     changesAt: fixedState === undefined ? next[state] : null,
   };
 }
 
-/** Returns the latest of some instants. */
-export function latest(now: number, ...noted: readonly (number | null)[]): number {
-  return Math.max(now, ...noted.map(at => at ?? now));
+/** Returns the latest of the times that actions noted, if there is one. */
+export function lastNoted(times: readonly (number | null)[]): { readonly noted?: number } {
+  const noted = times.filter(at => at !== null);
+  return noted.length === 0 ? {} : { noted: Math.max(...noted) };
+}
+
+/** Returns the instant at which something is looked at: now, or when the last of its actions was noted by a clock that is ahead. */
+export function latest(now: number, noted = now): number {
+  return Math.max(now, noted);
 }
 
 function beginOf({ startMode, startAt, startedAt }: EventTimes): number | null {

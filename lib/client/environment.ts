@@ -46,15 +46,16 @@ export function pause(
 ): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted === true) return resolve();
+    // React Native has a window that knows no events.
     const { window } = globalThis as Partial<typeof globalThis>;
     const end = (): void => {
       cancel();
-      window?.removeEventListener("online", end);
+      window?.removeEventListener?.("online", end);
       signal?.removeEventListener("abort", end);
       resolve();
     };
     const cancel = timer(end, ms);
     signal?.addEventListener("abort", end);
-    window?.addEventListener("online", end);
+    window?.addEventListener?.("online", end);
   });
 }

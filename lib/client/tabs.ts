@@ -9,7 +9,7 @@ export async function withLock(name: string, run: () => Promise<void>): Promise<
 /** Runs a task whenever another tab has written the value or cleared the storage. */
 export function onOtherTab(storage: object, key: string, task: () => void): void {
   // The browser sends the event to the other tabs alone.
-  (globalThis as Partial<typeof globalThis>).window?.addEventListener("storage", event => {
+  (globalThis as Partial<typeof globalThis>).window?.addEventListener?.("storage", event => {
     const isKey = event.key === null || event.key === key;
     if (isKey && event.storageArea === storage) task();
   });

@@ -210,7 +210,8 @@ describeOnStores("events", open => {
   });
 
   it("takes every step that was noted as done, although another server's clock is a second ahead", async t => {
-    const { world, call, create, read, change } = await opened(t);
+    const { world, call, create, read, change, list } = await opened(t);
+    await change(ids.event, { action: "stop" });
     const id = await create({});
     const text = (value: string) => ({ fields: [{ key: "text", values: { all: value } }] });
     const question = { options: [text("Home"), text("Away")], fields: [] };
@@ -220,11 +221,11 @@ describeOnStores("events", open => {
       { relationships: { event: to("events", id) } },
     );
     const element = (await call("/elements", { body: poll })).json.data.id;
-    const act = async (action: string): Promise<void> => {
-      const body = resource("elements", { action }, { id: element });
+    const act = async (action: string, type = "elements", target = element): Promise<void> => {
+      const body = resource(type, { action }, { id: target });
       // The server that acts is ahead; the one that is asked next is not.
       world.clock.advance(1_000);
-      const answer = await call(`/elements/${element}`, { method: "PATCH", body });
+      const answer = await call(`/${type}/${target}`, { method: "PATCH", body });
       world.clock.advance(-1_000);
       assert.equal(answer.status, 204, answer.text);
     };
@@ -233,10 +234,10 @@ describeOnStores("events", open => {
       (await world.call(`/events/${id.slice(0, 2)}/${id}/history.json`)).json.timeline.map(
         ({ state }: { state: string }) => state,
       );
-    world.clock.advance(1_000);
-    assert.equal((await change(id, { action: "start" })).status, 204);
-    world.clock.advance(-1_000);
+    await act("start", "events", id);
     assert.equal((await read(id)).state, "current");
+    assert.deepEqual(await list("filter[state]=current"), [id]);
+    assert.equal((await world.platform.directory.event(ids.project, "current"))?.id, id);
     assert.deepEqual((await shown()).actions, ["publish"]);
     await act("publish");
     assert.equal((await shown()).state, "current");
@@ -246,9 +247,10 @@ describeOnStores("events", open => {
     assert.equal(typeof (await shown()).results_revealed_at_iso, "string");
     await act("stop");
     assert.equal((await shown()).state, "past");
-    assert.equal((await change(id, { action: "stop" })).status, 204);
+    await act("stop", "events", id);
     const { state, start_at: begin, end_at: end } = await read(id);
     assert.equal(state, "past");
+    assert.deepEqual(await list("filter[state]=current"), []);
     assert.ok(begin <= end);
   });
 });

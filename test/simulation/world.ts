@@ -14,6 +14,9 @@ import { seedTenants, type Tenant, tenants } from "./tenants.ts";
 
 const calm: Weather = { refused: 0, lost: 0, dropped: 0, overdue: 0, slow: 0 };
 
+/** Time in ms in which every process learns of a change. */
+export const knownMs = 6_000;
+
 /** Everything of one run. */
 export class World {
   readonly scheduler: Scheduler;

@@ -126,7 +126,7 @@ function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: 
       start_at: begin ?? attributes.start_at,
       end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
       original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
-      element_counts: elementCounts(contents, phase, phase.at),
+      element_counts: elementCounts(contents, phase),
       live_stats_uuid: id,
       urls: { self: `${base}/events/${id}`, ...eventFeedUrls(publicUrl, id) },
     },
@@ -171,10 +171,10 @@ function prepared(entity: Entity, change: Change): Entity {
     if (previous !== null) requireForward(stateOf(previous, now), stateOf(next, now));
     return next;
   }
-  const possible = actionsOf(next, stateOf(next, now));
+  const phase = eventPhase(eventEntityTimes(next), now);
+  const possible = actionsOf(next, phase.state);
   if (!possible.includes(input.action)) throw badAction(input, previous === null ? ["start"] : possible);
-  const { at: acting } = eventPhase(eventEntityTimes(next), now);
-  const acted = { ...next, state: { ...state, ...notedBy(input.action, next, acting) } };
+  const acted = { ...next, state: { ...state, ...notedBy(input.action, next, phase.at) } };
   if (input.action === "start" && stateOf(acted, now) !== "current")
     throw badAttribute(input, "action", "Expected an event whose `end_at` has not passed");
   return acted;

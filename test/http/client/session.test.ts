@@ -228,6 +228,16 @@ describe("the session of a fan", () => {
     }
   });
 
+  it("begins, and repeats what failed, where the window knows no events, as that of React Native", async t => {
+    Object.assign(globalThis, { window: {} });
+    t.after(() => Reflect.deleteProperty(globalThis, "window"));
+    const fan = await logIn({ storage: memoryStorage() });
+    let refusals = 1;
+    network.disturb = () => (refusals-- > 0 ? new Response(null, { status: 503 }) : null);
+    await read(fan);
+    assert.deepEqual([sent("/api/auth/token"), sent("/api/loyalty/profile")], [2, 1]);
+  });
+
   it("is shared by tabs: one takes up what another has renewed, and that another logged out", async () => {
     const storage = memoryStorage();
     const one = await logIn({ storage });

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import { silentLogger } from "../../../lib/http/mod.ts";
-import type { Blobs } from "../../../lib/storage/mod.ts";
+import type { Blobs, Store } from "../../../lib/storage/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../support/dying_store.ts";
 import { sampleSize } from "../../support/full.ts";
@@ -261,19 +261,24 @@ describeOnEveryStore("an export that changes hands", open => {
     assert.equal(world.blobs.sizes.size, 0);
   });
 
-  it("is tried once by a process whose answers are lost", async () => {
-    await using world = await ExportWorld.open(open, users());
+  /** Requests an export of a process whose store commits in another way from the time on at which it is due. */
+  async function requestOf(world: ExportWorld, commitOf: (commit: Store["commit"]) => Store["commit"]) {
     const store = new WatchedStore(world.store);
     const process = world.process({ store });
     const exportId = await requestExport(process);
     world.clock.advance(300_000);
-    const { commit } = store;
+    store.commit = commitOf(store.commit.bind(store));
+    return { process, exportId };
+  }
+
+  it("is tried once by a process whose answers are lost", async () => {
+    await using world = await ExportWorld.open(open, users());
     let lost = 0;
-    store.commit = async (partition, batch) => {
-      const result = await commit.call(store, partition, batch);
+    const { process, exportId } = await requestOf(world, commit => async (partition, batch) => {
+      const result = await commit(partition, batch);
       if (partition === "g:exports" || lost++ >= attemptsMax) return result;
       throw new AppError("outcome_unknown", "Cannot tell if the change was applied: the answer is lost");
-    };
+    });
     await process.work();
     assert.ok(lost > attemptsMax);
     await assertWhole(world, exportId, "after lost answers");
@@ -281,15 +286,10 @@ describeOnEveryStore("an export that changes hands", open => {
 
   it("is built at once although it cannot be postponed for others", async () => {
     await using world = await ExportWorld.open(open, users());
-    const store = new WatchedStore(world.store);
-    const process = world.process({ store });
-    const exportId = await requestExport(process);
-    world.clock.advance(300_000);
-    const { commit } = store;
-    store.commit = async (partition, batch) => {
-      if (partition !== "g:exports") return await commit.call(store, partition, batch);
+    const { process, exportId } = await requestOf(world, commit => async (partition, batch) => {
+      if (partition !== "g:exports") return await commit(partition, batch);
       throw new AppError("storage_unavailable", "Cannot use the store: it is away");
-    };
+    });
     await process.work();
     assert.equal((await getExport(process, exportId)).status, "completed");
   });

@@ -4,12 +4,10 @@ import { type Answer, type Ask, send } from "../client.ts";
 import type { TenantModel } from "../model.ts";
 import { count } from "../network.ts";
 import { loyaltyOf } from "../tenants.ts";
-import type { World } from "../world.ts";
+import { knownMs, type World } from "../world.ts";
 import { pick } from "./choice.ts";
 import { act, register } from "./fans.ts";
 
-/** Time in which every process learns of a change. */
-const knownMs = 6_000;
 /** The same for sessions, whose times are those of two clocks, each off by 30 s at most. */
 const endedMs = 66_000;
 /** Devices of guests, which no fan has. */

@@ -2,7 +2,7 @@
 
 import { type Answer, type Ask, send } from "../client.ts";
 import type { TenantModel } from "../model.ts";
-import type { World } from "../world.ts";
+import { knownMs, type World } from "../world.ts";
 import { pick } from "./choice.ts";
 
 interface Show {
@@ -14,9 +14,7 @@ interface Show {
 
 const atomic = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
 const durationSeconds = 20;
-/** Time in ms in which every process learns of a publication. */
-const knownMs = 6_000;
-/** Time in ms for which a process may show what it knew while its reads fail, and that of a publication. */
+/** Time in ms for which a process may show what it knew while its reads fail, and in which it learns of a publication. */
 const staleMs = 66_000;
 /** Clocks of processes that serve may be off so far, in seconds. */
 const skewSeconds = 31;
