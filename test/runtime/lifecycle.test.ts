@@ -23,6 +23,10 @@ function addTests(runtime: Runtime): void {
     return { program, url };
   }
 
+  /** Resolves once the handler has the request. One that fails before says why at once. */
+  const isHeld = (program: Program, request: Promise<unknown>) =>
+    Promise.race([program.match(/holding/), request]);
+
   it("passes the address of the peer to the handler", async context => {
     const { url } = await open(context);
     assert.equal(await textOf(`${url}/address`), "127.0.0.1");
@@ -37,7 +41,7 @@ function addTests(runtime: Runtime): void {
   it("finishes a request in flight before it stops, and accepts no other", async context => {
     const { program, url } = await open(context);
     const held = textOf(`${url}/hold`);
-    await program.match(/holding/);
+    await isHeld(program, held);
     program.signal("SIGTERM");
     await program.match(/stopping/);
     await assert.rejects(fetch(`${url}/address`, { headers: { connection: "close" } }));
@@ -76,7 +80,7 @@ function addTests(runtime: Runtime): void {
     const { program, url } = await open(context, { GRACE_MS_MAX: "50" });
     const held = fetch(`${url}/hold`);
     const outcome = assert.rejects(held);
-    await program.match(/holding/);
+    await isHeld(program, held);
     program.signal("SIGTERM");
     await outcome;
     assert.equal(await program.ended, 0);
@@ -86,7 +90,7 @@ function addTests(runtime: Runtime): void {
   it("refuses requests beyond its limit at once, and takes others later", async context => {
     const { program, url } = await open(context, { CONCURRENT_MAX: "1" });
     const held = textOf(`${url}/hold`);
-    await program.match(/holding/);
+    await isHeld(program, held);
     const refused = await fetch(`${url}/address`);
     assert.equal(refused.status, 503);
     assert.equal(refused.headers.get("retry-after"), "1");
