@@ -5,6 +5,7 @@
  */
 
 import type { AppSpec } from "./app_spec.ts";
+import { answerField } from "./content.ts";
 import type { ContentType, Property } from "./content_types.ts";
 
 type More = Partial<Property>;
@@ -37,8 +38,12 @@ function type(
 }
 
 const all = (key: string, value: unknown) => ({ key, values: { all: value } });
-const question = [property("question!", "text", { max_length: 500 })];
-const option = [property("text!", "text", { max_length: 200 }), property("image", "asset")];
+const image = property("image", "asset", { aliases: ["image_url"] });
+const asked: More = { aliases: ["text"], max_length: 500 };
+const question = [property("question!", "text", asked)];
+/** The question of types that also have a prompt, which says the same. */
+const promptedQuestion = [property("question", "text", asked)];
+const option = [property("text!", "text", { max_length: 200 }), image];
 
 /** Question and options, with a template of such an element. */
 function choice(text: string, texts: readonly string[], options = { min: 2, max: 8 }): Partial<ContentType> {
@@ -58,7 +63,7 @@ function template(title: string, fields: Readonly<Record<string, unknown>>): Par
 }
 
 const answers = [
-  property("correctAnswer", "integer", { min: 0, max: 8 }),
+  property(answerField, "integer", { min: 0, max: 8 }),
   property("explanation", "rich_text"),
   property("points", "integer", { min: 0, max: 1_000_000 }),
 ];
@@ -70,7 +75,7 @@ const types: readonly ContentType[] = [
       property("title", "text", { max_length: 200 }),
       property("body!", "rich_text"),
       property("severity", "enum", { values: ["info", "success", "warning", "error"], default: "info" }),
-      property("image", "asset"),
+      image,
     ],
     {
       categories: ["information"],
@@ -95,22 +100,21 @@ const types: readonly ContentType[] = [
     derived_from: "prediction",
     ...choice("Who will win?", ["Home", "Away", "Nobody"]),
   }),
-  type("ask", [
-    property("prompt!", "text"),
-    property("max_length", "integer", { min: 1, max: 1_024, default: 280 }),
-  ]),
-  type("cheer", [property("prompt", "text")], { option, options_number: { min: 1, max: 2 } }),
+  type(
+    "ask",
+    [property("prompt", "text"), property("max_length", "integer", { min: 1, max: 1_024, default: 280 })],
+    { question: promptedQuestion, any_of: [["prompt"], ["question"]] },
+  ),
+  type("cheer", [property("prompt", "text")], {
+    ...{ question: promptedQuestion, option, options_number: { min: 1, max: 2 } },
+  }),
   type("countdown", [property("target!", "datetime"), property("title", "text")], {
     categories: ["information"],
   }),
-  type(
-    "cta",
-    [property("label!", "text", { max_length: 100 }), property("url!", "url"), property("image", "asset")],
-    {
-      categories: ["information"],
-      ...template("Call to action", { label: "Fan shop", url: "https://shop.example/" }),
-    },
-  ),
+  type("cta", [property("label!", "text", { max_length: 100 }), property("url!", "url"), image], {
+    categories: ["information"],
+    ...template("Call to action", { label: "Fan shop", url: "https://shop.example/" }),
+  }),
   type(
     "leaderboard",
     [

@@ -72,11 +72,57 @@ function rangeFault(value: number, { min = -Infinity, max = Infinity }: Property
   return value > max ? `Expected ${max} or less` : null;
 }
 
-/** Custom fields of types that are derived from these, which clients send whatever the type names. */
-const answerFields: Readonly<Record<string, readonly string[]>> = {
-  trivia: ["correctAnswer"],
-  prediction: ["correctAnswer"],
-};
+/** The custom field that says what `correct_option` says. */
+export const answerField = "correctAnswer";
+/** Types that are derived from these have the field, whatever else they name. */
+const answeredTypes: readonly unknown[] = ["trivia", "prediction"];
+const answerMax = 100;
+
+/**
+ * Returns how elements of a type have the custom field `correctAnswer`: `always` with a right option, `written` where somebody wrote it,
+ * `own` where the type means something else by the name.
+ */
+export function answerUse(type: ContentType | undefined): "always" | "written" | "own" {
+  if (answeredTypes.includes(type?.derived_from)) return "always";
+  const property = customProperties(type)?.find(({ key }) => key === answerField);
+  if (property === undefined) return "written";
+  const known = property.type ?? property.field ?? "";
+  return Object.hasOwn(checks, known) && !["integer", "number"].includes(known) ? "own" : "always";
+}
+
+/** Returns the number of the right option that a field has, as a number or as its text; null: none, undefined: it is no such number. */
+export function answerOf({ values }: Field): number | null | undefined {
+  const answers = Object.values(values).map(value =>
+    isEmpty(value) ? null : typeof value === "string" && /^\d{1,3}$/.test(value) ? Number(value) : value,
+  );
+  const [answer = null] = answers;
+  if (answers.some(each => each !== answer)) return undefined;
+  if (answer === null) return null;
+  return Number.isInteger(answer) && Number(answer) >= 0 && Number(answer) <= answerMax
+    ? Number(answer)
+    : undefined;
+}
+
+/** Returns fields without those that a written one replaces under another name. */
+export function withoutRenamed(
+  type: ContentType,
+  fields: readonly Field[],
+  written: readonly Field[],
+): readonly Field[] {
+  const custom = customProperties(type) ?? [];
+  const isReplaced = ({ key }: Field): boolean =>
+    !written.some(field => field.key === key) &&
+    custom.some(property => isNamed(property, key) && written.some(field => isNamed(property, field.key)));
+  return fields.filter(field => !isReplaced(field));
+}
+
+function isNamed({ key, aliases = [] }: Property, name: string): boolean {
+  return key === name || aliases.includes(name);
+}
+
+function customProperties(type: ContentType | undefined): readonly Property[] | undefined {
+  return type?.custom_fields?.flatMap(({ properties = [] }) => properties);
+}
 
 /**
  * Returns the faults of contents. A draft may be incomplete. A list of properties that the type does not have is open: its elements
@@ -87,9 +133,8 @@ export function contentFaults(
   { question, custom_fields: customFields }: Content,
   { isPublished }: { readonly isPublished: boolean },
 ): readonly ContentFault[] {
-  const custom = type.custom_fields?.flatMap(({ properties = [] }) => properties);
+  const custom = customProperties(type);
   const isOpen = type.custom_fields_open === true;
-  const derived = answerFields[type.derived_from ?? ""] ?? [];
   const options = question?.options ?? [];
   const { min = 0, max = Infinity } = type.options_number ?? {};
   const faults = [
@@ -99,15 +144,21 @@ export function contentFaults(
     ),
     ...fieldFaults(customFields ?? [], custom ?? null, "/custom_fields", {
       isPublished,
-      extra: isOpen ? "any" : derived,
+      extra: isOpen ? "any" : answerUse(type) === "always" ? [answerField] : [],
     }),
   ];
   if (options.length > max || (isPublished && options.length < min)) {
     const bounds = max === Infinity ? `${min} or more` : min === max ? String(min) : `${min} to ${max}`;
     faults.push({ pointer: "/question/options", detail: `Expected ${bounds} options` });
   }
-  const has = (key: string): boolean =>
-    customFields?.some(field => field.key === key && isFilled(field)) === true;
+  const properties = [...(type.question ?? []), ...(custom ?? [])];
+  const has = (key: string): boolean => {
+    const isMeant = (field: Field) =>
+      field.key === key || properties.some(each => each.key === key && isNamed(each, field.key));
+    return [...(question?.fields ?? []), ...(customFields ?? [])].some(
+      field => isMeant(field) && isFilled(field),
+    );
+  };
   const sets = type.any_of ?? [];
   if (isPublished && sets.length > 0 && !sets.some(keys => keys.every(has))) {
     const choices = sets.map(keys => keys.join(" and ")).join(", or ");
@@ -125,9 +176,14 @@ function fieldFaults(
   if (properties === null) return [];
   const faults = fields.flatMap(({ key, values }, index): ContentFault[] => {
     const at = `${pointer}/${index}`;
-    const property = properties.find(each => each.key === key);
+    const property = properties.find(each => isNamed(each, key));
     // Clients send the right answer as a number or as its text.
     if (extra !== "any" && extra.includes(key)) return [];
+    const other = property && fields.slice(0, index).find(field => isNamed(property, field.key));
+    if (other !== undefined) {
+      const detail = `Expected ${other.key} or ${key}: both are the same field`;
+      return [{ pointer: `${at}/key`, detail }];
+    }
     if (property === undefined) {
       if (extra === "any") return [];
       const known = properties.map(each => each.key).join(", ");
@@ -141,8 +197,9 @@ function fieldFaults(
   const missing = !isPublished
     ? []
     : properties.filter(
-        ({ key, mandatory }) =>
-          mandatory === true && !fields.some(field => field.key === key && isFilled(field)),
+        property =>
+          property.mandatory === true &&
+          !fields.some(field => isNamed(property, field.key) && isFilled(field)),
       );
   return [...faults, ...missing.map(({ key }) => ({ pointer, detail: `Expected the field ${key}` }))];
 }

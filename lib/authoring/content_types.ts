@@ -34,6 +34,8 @@ const PropertySchema = plainObject(
   v.looseObject({
     label: optional(text),
     key: typeName,
+    /** Other names under which clients write the same field. */
+    aliases: optional(v.pipe(v.array(typeName), v.maxLength(20))),
     /** The form field of tools; the type of the value where that is one of ours and `type` is absent. */
     field: optional(text),
     type: optional(v.picklist(propertyTypes)),
@@ -80,7 +82,7 @@ export const ContentTypeSchema = plainObject(
     ),
     /** True if elements may have custom fields that the type does not name. */
     custom_fields_open: optional(v.boolean()),
-    /** Sets of custom fields of which a published element has one. */
+    /** Sets of fields, custom ones or those of the question, of which a published element has one. */
     any_of: optional(v.array(v.array(typeName))),
     wrapper: optional(v.boolean()),
     allowed_children: optional(v.array(typeName)),

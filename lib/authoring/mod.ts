@@ -13,7 +13,14 @@ export {
   specBytesMax,
 } from "./app_spec.ts";
 export { catalogueApp, catalogueSpecPath } from "./catalogue.ts";
-export { type Content, contentFaults } from "./content.ts";
+export {
+  answerField,
+  answerOf,
+  answerUse,
+  type Content,
+  contentFaults,
+  withoutRenamed,
+} from "./content.ts";
 export type { ContentType } from "./content_types.ts";
 export {
   type Contents,

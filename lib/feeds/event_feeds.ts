@@ -1,5 +1,6 @@
 /** The feeds of an event: its history, its latest results and its live statistics. */
 
+import { answerField } from "../authoring/content.ts";
 import { chronological } from "../authoring/contents.ts";
 import {
   type ElementPhase,
@@ -17,8 +18,6 @@ import type { CountedSource, Counts, ElementRecord, EventSource } from "./source
 
 /** Most elements of the latest results. */
 const resultsMax = 100;
-/** The field of a quiz in which clients write the right answer beside `correct_option`. */
-const answerField = "correctAnswer";
 
 /** An element that the public sees. */
 interface Shown extends Revelation {

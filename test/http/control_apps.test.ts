@@ -6,7 +6,8 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { type Answer, ids } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
-import { AppServer, catalogueUrl, openAuthor, poll, spec } from "./_apps.ts";
+import { AppServer, catalogueUrl, field, openAuthor, pointersOf, poll, spec } from "./_apps.ts";
+import { resource, to } from "./_control_examples.ts";
 
 describeOnStores("apps", open => {
   const server = new AppServer();
@@ -197,5 +198,48 @@ describe("the catalogue", () => {
     assert.equal(copied.status, 201, copied.text);
     const own = await addApp(catalogueUrl);
     assert.equal(own.json.data.attributes.spec_digest, copied.json.data.attributes.spec_digest);
+  });
+
+  it("takes the field names that deployed clients write, and shows them as they were written", async t => {
+    const { call, addApp, addProject, create, patch } = await openAuthor(t, async clock =>
+      createMemoryStore({ clock }),
+    );
+    const app = (await addApp(catalogueUrl)).json.data.id;
+    const project = to("projects", (await addProject(app)).json.data.id);
+    const event = to("events", await create("events", { name: "Show", action: "start" }, { project }));
+    const url = "https://cdn.example/a.png";
+    const options = ["Home", "Away"].map(text => ({
+      fields: [field("text", text), field("image_url", url)],
+    }));
+    const asked = { fields: [field("text", "Who wins?")] };
+    const image = [field("image_url", url)];
+    const contents: Readonly<Record<string, object>> = {
+      poll: { question: { ...asked, options } },
+      rating: { question: asked },
+      quiz: { question: { ...asked, options } },
+      prediction: { question: { ...asked, options } },
+      ask: { question: asked },
+      cheer: { question: { ...asked, options } },
+      message: { custom_fields: [field("body", "Hello"), ...image] },
+      cta: { custom_fields: [field("label", "Shop"), field("url", url), ...image] },
+    };
+    for (const [content_type, content] of Object.entries(contents)) {
+      const id = await create("elements", { content_type, ...content, action: "publish" }, { event });
+      const { question, custom_fields } = (await call(`/elements/${id}`)).json.data.attributes;
+      const { question: written = null, custom_fields: custom = [] } = content as Record<string, unknown>;
+      assert.deepEqual([question, custom_fields], [written, custom], content_type);
+    }
+    const draft = await create("elements", { content_type: "message", custom_fields: image }, { event });
+    assert.equal((await patch("elements", draft, { custom_fields: [field("image", url)] })).status, 204);
+    const { custom_fields } = (await call(`/elements/${draft}`)).json.data.attributes;
+    assert.deepEqual(custom_fields, [field("image", url)], "one field keeps two names");
+    const both = await patch("elements", draft, { custom_fields: [field("image", url), ...image] });
+    assert.deepEqual(pointersOf(both), ["/data/attributes/custom_fields/1/key"]);
+    const wrong = await patch("elements", draft, { custom_fields: [field("image_url", "no address")] });
+    assert.deepEqual(pointersOf(wrong), ["/data/attributes/custom_fields/0/values/all"]);
+    const silent = await call("/elements", {
+      body: resource("elements", { content_type: "ask", action: "publish" }, { relationships: { event } }),
+    });
+    assert.deepEqual(pointersOf(silent), ["/data/attributes/custom_fields"]);
   });
 });

@@ -15,6 +15,11 @@ const quiz = {
   custom_fields: [{ properties: [] }],
 };
 
+const riddle = {
+  ...{ name: "Riddle", content_type: "riddle" },
+  custom_fields: [{ properties: [{ key: "correctAnswer", type: "text" }] }],
+};
+
 describeOnStores("contents of elements", open => {
   const server = new AppServer();
   const outbound = createOutbound({ networks: ["127.0.0.1"] });
@@ -24,8 +29,8 @@ describeOnStores("contents of elements", open => {
   /** Opens a platform with a project that has an app, and a running event. */
   async function opened(t: TestContext, root: object = spec) {
     const author = await openAuthor(t, open, outbound);
-    const app = (await author.addApp(server.publish("content", root, [...elements, group, quiz]))).json.data
-      .id;
+    const app = (await author.addApp(server.publish("content", root, [...elements, group, quiz, riddle])))
+      .json.data.id;
     const projectId: string = (await author.addProject(app)).json.data.id;
     const project = to("projects", projectId);
     const show = (attributes: object) => author.create("events", attributes, { project });
@@ -75,6 +80,46 @@ describeOnStores("contents of elements", open => {
     assert.deepEqual(pointersOf(more), ["/data/attributes/custom_fields/0/key"]);
   });
 
+  it("have one right option, whether it is written as correct_option or as correctAnswer", async t => {
+    const { call, write, patch } = await opened(t);
+    const create = async (attributes: object): Promise<string> =>
+      (await write({ content_type: "quiz", question, ...attributes })).json.data.id;
+    const answersOf = async (id: string) => {
+      const { correct_option: option, custom_fields } = (await call(`/elements/${id}`)).json.data.attributes;
+      return [option, custom_fields.find(({ key }: { key: string }) => key === "correctAnswer")?.values];
+    };
+    const id = await create({ correct_option: 1 });
+    assert.deepEqual(await answersOf(id), [1, { all: 1 }]);
+    await patch("elements", id, { custom_fields: [field("correctAnswer", "2")] });
+    assert.deepEqual(await answersOf(id), [2, { all: "2" }]);
+    await patch("elements", id, { action: "publish" });
+    assert.equal((await patch("elements", id, { correct_option: 1 })).status, 204);
+    assert.deepEqual(await answersOf(id), [1, { all: "1" }]);
+    const conflict = { correct_option: 1, custom_fields: [field("correctAnswer", 2)] };
+    for (const refused of [
+      await patch("elements", id, conflict),
+      await patch("elements", id, { custom_fields: [field("correctAnswer", "Home")] }),
+      await write({ content_type: "quiz", question, ...conflict }),
+    ]) {
+      assert.equal(refused.status, 422, refused.text);
+      assert.deepEqual(pointersOf(refused), ["/data/attributes/custom_fields/0/values"]);
+    }
+    assert.deepEqual(await answersOf(id), [1, { all: "1" }]);
+    assert.equal((await patch("elements", id, { correct_option: null })).status, 204);
+    assert.deepEqual(await answersOf(id), [null, undefined]);
+    await patch("elements", id, { custom_fields: [field("correctAnswer", 2)] });
+    await patch("elements", id, { custom_fields: [field("correctAnswer", null)] });
+    assert.deepEqual(await answersOf(id), [null, { all: null }]);
+  });
+
+  it("may mean something else by correctAnswer where the type says so", async t => {
+    const { call, write } = await opened(t);
+    const custom_fields = [field("correctAnswer", "A river")];
+    const { id } = (await write({ content_type: "riddle", custom_fields, correct_option: 1 })).json.data;
+    const { attributes } = (await call(`/elements/${id}`)).json.data;
+    assert.deepEqual([attributes.correct_option, attributes.custom_fields], [1, custom_fields]);
+  });
+
   it("are complete before the clock can publish them", async t => {
     const { world, call, write, patch, eventId } = await opened(t);
     const planned = { start_mode: "timecode", start_offset: 60 };
@@ -104,7 +149,7 @@ describeOnStores("contents of elements", open => {
     await patch("projects", projectId, { hidden_elements: ["poll"] });
     const refused = await write({ content_type: "poll" });
     assert.equal(refused.status, 422, refused.text);
-    assert.match(refused.json.errors[0].detail, /: fan_cam, group, quiz$/);
+    assert.match(refused.json.errors[0].detail, /: fan_cam, group, quiz, riddle$/);
     assert.equal((await patch("elements", id, { question, action: "publish" })).status, 204);
   });
 

@@ -55,7 +55,7 @@ export const showSchema: CommandSpec = {
 
 function fieldRow(path: string, property: Property) {
   const { key, field, type = field ?? "text", mandatory = false, many = false } = property;
-  const { values, min, max, max_length: length, description, label, default: preset = null } = property;
+  const { values, min, max, max_length: length, description, label, aliases = [] } = property;
   const limits = [
     ...(values === undefined ? [] : [values.join(" | ")]),
     ...(min === undefined ? [] : [`from ${min}`]),
@@ -67,8 +67,8 @@ function fieldRow(path: string, property: Property) {
     type: many ? `list of ${type}` : type,
     required: mandatory,
     limits: limits.join(", "),
-    default: preset,
-    help: description ?? label ?? "",
+    default: property.default ?? null,
+    help: [description ?? label ?? "", ...aliases.map(name => `or ${name}`)].filter(Boolean).join(", "),
   };
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Attribute, eventInstants, eventState, resources } from "../../authoring/mod.ts";
+import { type Attribute, answerField, eventInstants, eventState, resources } from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
@@ -272,6 +272,6 @@ function joined(attributes: Step["attributes"], { annotations }: { readonly anno
 function isFrozen(kind: Wanted["kind"], field: string, remote: ResourceObject): boolean {
   const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
   const { write = "always" } = table[field.replace(/\..*$/s, "")] ?? {};
-  if (field === "custom_fields.correctAnswer") return false;
+  if (field === `custom_fields.${answerField}`) return false;
   return write === "create" || (write === "draft" && isPublished(remote));
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Attribute, resources } from "../../authoring/mod.ts";
+import { type Attribute, answerField, resources } from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import type { ResourceObject } from "../frame/resources.ts";
@@ -14,6 +14,9 @@ import { types } from "./schema.ts";
 
 /** Most entries whose digests are kept in an annotation. */
 const appliedMax = 600;
+
+/** The two names of the right option. They are sent together, so that the server compares them. */
+const answerUnits = ["correct_option", `custom_fields.${answerField}`];
 
 /** Splits attributes into the entries that a change may name. */
 export function unitsOf(kind: Wanted["kind"], attributes: Wanted["attributes"]): Map<string, unknown> {
@@ -38,21 +41,20 @@ export function patchOf(
   remote: ResourceObject | null,
 ): Readonly<Record<string, unknown>> {
   const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
-  const isChanged = (name: string): boolean => fields.includes(name);
+  const changed = fields.some(field => answerUnits.includes(field)) ? [...fields, ...answerUnits] : fields;
+  const isChanged = (name: string): boolean => changed.includes(name);
   const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {
     const { join, nullable = false, default: otherwise = null } = table[name] ?? {};
     if (remote === null) return value === null ? [] : [[name, value]];
     if (join === "byKey") {
-      const changed = (value as readonly { key: string }[]).filter(({ key }) => isChanged(`${name}.${key}`));
-      return changed.length === 0 ? [] : [[name, changed]];
+      const list = (value as readonly { key: string }[]).filter(({ key }) => isChanged(`${name}.${key}`));
+      return list.length === 0 ? [] : [[name, list]];
     }
     if (join === "merge") {
-      const changed = Object.entries(value as object).filter(([key]) => isChanged(`${name}.${key}`));
-      return changed.length === 0 ? [] : [[name, Object.fromEntries(changed)]];
+      const members = Object.entries(value as object).filter(([key]) => isChanged(`${name}.${key}`));
+      return members.length === 0 ? [] : [[name, Object.fromEntries(members)]];
     }
-    // The right option is also a custom field; the one written last counts.
-    const goesAlong = name === "correct_option" && fields.some(field => field.startsWith("custom_fields."));
-    return isChanged(name) || goesAlong ? [[name, value ?? (nullable ? null : otherwise)]] : [];
+    return isChanged(name) ? [[name, value ?? (nullable ? null : otherwise)]] : [];
   });
   const hidden =
     remote !== null && enabledTypes !== null && isChanged("enabled_types") && !isChanged("app")

@@ -1,10 +1,20 @@
 /** Checks of elements against the content types of their project. */
 
-import { type Content, contentFaults, elementKey, type Field } from "../../authoring/mod.ts";
+import {
+  answerField,
+  answerOf,
+  answerUse,
+  type Content,
+  type ContentType,
+  contentFaults,
+  elementKey,
+  type Field,
+  withoutRenamed,
+} from "../../authoring/mod.ts";
 import type { AppError } from "../../errors/mod.ts";
 import type { Apps, ProjectTypes } from "../apps/apps.ts";
 import type { Draft } from "../draft.ts";
-import { type Entity, projectCodec } from "../entity.ts";
+import { type Attributes, type Entity, projectCodec } from "../entity.ts";
 import { badAttribute, type Change, type Input, unknownRelated, unprocessable } from "../kind.ts";
 import { contentsOf, eventOf } from "./contents.ts";
 
@@ -22,6 +32,68 @@ function typesOf(apps: Apps, draft: Draft): ProjectTypes {
   return types instanceof Promise ? draft.waitFor(types) : types;
 }
 
+/** Lets a custom field replace the one that has the same meaning, and the right option be the same in both of its places. */
+export function withJoinedFields(entity: Entity, draft: Draft, { input }: Change, apps: Apps): Entity {
+  const { custom_fields: written, correct_option: option } = input.attributes;
+  if (!Array.isArray(written) && option === undefined) return entity;
+  const type = typesOf(apps, draft)?.find(each => hasType(entity, each))?.definition;
+  const fields = fieldsOf(entity.attributes);
+  const custom_fields =
+    type === undefined ? fields : withoutRenamed(type, fields, fieldsOf(input.attributes));
+  const joined = Array.isArray(written) ? withAttributes(entity, { custom_fields }) : entity;
+  return withAnswer(joined, input, answerUse(type));
+}
+
+/** `correct_option` and the custom field follow each other. Clients write either of them, or both. */
+function withAnswer(entity: Entity, input: Input, use: ReturnType<typeof answerUse>): Entity {
+  const option = input.attributes.correct_option as number | null | undefined;
+  const index = fieldsOf(input.attributes).findIndex(({ key }) => key === answerField);
+  const written = fieldsOf(input.attributes)[index];
+  const answer = written === undefined ? null : answerOf(written);
+  // Where no type declares the field, a value that is no number means something else.
+  if (use === "own" || (use === "written" && answer === undefined)) return entity;
+  const at = `custom_fields/${index}/values`;
+  if (answer === undefined)
+    throw badAttribute(input, at, "Expected the number of the right option, the same in every language");
+  if (option === undefined)
+    return written === undefined ? entity : withAttributes(entity, { correct_option: answer });
+  if (answer === null) return withAnswerField(entity, option, use);
+  if (answer === (option ?? 0)) return entity;
+  throw badAttribute(input, at, `Expected ${option ?? "no answer"}, as in correct_option`);
+}
+
+/** Lets the custom field say what `correct_option` says. */
+function withAnswerField(entity: Entity, option: number | null, use: "always" | "written"): Entity {
+  const fields = fieldsOf(entity.attributes);
+  const field = fields.find(({ key }) => key === answerField);
+  if (field === undefined)
+    return option === null || use === "written"
+      ? entity
+      : withAttributes(entity, { custom_fields: [...fields, { key: answerField, values: { all: option } }] });
+  if (answerOf(field) === undefined) return entity;
+  const entries = Object.entries(field.values);
+  const values = entries.map(([locale, value]) => [
+    locale,
+    typeof value === "string" ? String(option) : option,
+  ]);
+  const followed = option === null ? [] : [{ ...field, values: Object.fromEntries(values) }];
+  return withAttributes(entity, {
+    custom_fields: fields.flatMap(each => (each === field ? followed : each)),
+  });
+}
+
+function withAttributes(entity: Entity, attributes: Attributes): Entity {
+  return { ...entity, attributes: { ...entity.attributes, ...attributes } };
+}
+
+function fieldsOf({ custom_fields: fields }: Attributes): readonly Field[] {
+  return Array.isArray(fields) ? fields : [];
+}
+
+function hasType({ attributes }: Entity, { definition }: { readonly definition: ContentType }): boolean {
+  return definition.content_type === attributes.content_type;
+}
+
 /**
  * Checks the contents of an element that was never published. A draft has nothing that its content type does not know; an element
  * that is to be published, now or by the clock, has all that is mandatory.
@@ -36,7 +108,7 @@ export function requireContent(entity: Entity, draft: Draft, { input, previous }
   if (input.action !== "publish" && !names.some(name => name in input.attributes)) return;
   const types = typesOf(apps, draft);
   if (types === null) return;
-  const type = types.find(({ definition }) => definition.content_type === attributes.content_type);
+  const type = types.find(each => hasType(entity, each));
   // Elements of a type that was hidden since stay usable.
   if (previous === null ? type?.isEnabled !== true : type === undefined && isPublished) {
     const usable = types
@@ -58,10 +130,8 @@ export function requireContent(entity: Entity, draft: Draft, { input, previous }
 function sentPointer(pointer: string, entity: Entity, input: Input): string {
   const [, index, rest] = /^\/custom_fields\/(\d+)(.*)$/.exec(pointer) ?? [];
   if (index === undefined) return pointer;
-  const [all, sent] = [entity, input].map(
-    ({ attributes }) => (attributes.custom_fields ?? []) as readonly Field[],
-  );
-  const place = sent?.findIndex(({ key }) => key === all?.[Number(index)]?.key) ?? -1;
+  const { key: sent } = fieldsOf(entity.attributes)[Number(index)] ?? {};
+  const place = fieldsOf(input.attributes).findIndex(({ key }) => key === sent);
   return place < 0 ? "/custom_fields" : `/custom_fields/${place}${rest}`;
 }
 
@@ -79,8 +149,7 @@ export function requireParent(entity: Entity, draft: Draft, { input }: Change, a
   const above = draft.get<Entity>(elementKey(parent), { isGuarded: true });
   if (types === null || above === null) return;
   const [wrapper, own] = [above, entity].map(
-    ({ attributes }) =>
-      types.find(({ definition }) => definition.content_type === attributes.content_type)?.definition,
+    element => types.find(each => hasType(element, each))?.definition,
   );
   if (wrapper?.wrapper !== true)
     throw badParent(input, "Expected an element whose content type is a wrapper");

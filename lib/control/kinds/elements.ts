@@ -1,6 +1,7 @@
 /** Elements. */
 
 import {
+  answerField,
   type ContentsEntry,
   chronological,
   contentsKey,
@@ -33,11 +34,8 @@ import {
   unprocessable,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { projectKey, requireContent, requireParent } from "./content.ts";
+import { projectKey, requireContent, requireParent, withJoinedFields } from "./content.ts";
 import { contentsOf, entryOf, eventKey, eventOf } from "./contents.ts";
-
-/** The custom field in which clients send the right option as well. */
-const answerField = "correctAnswer";
 
 /** Elements exist as far as the contents of their event list them, which guard them. */
 const records: Records = {
@@ -142,9 +140,7 @@ function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Ent
   const { input, now, previous } = change;
   const { offset, ...attributes }: Record<string, unknown> = entity.attributes;
   if (input.attributes.offset !== undefined) attributes.start_offset = offset;
-  const answer = sentAnswer(input);
-  if (answer !== null && input.attributes.correct_option === undefined) attributes.correct_option = answer;
-  const next: Entity = { ...entity, attributes };
+  const next = withJoinedFields({ ...entity, attributes }, draft, change, apps);
   if (previous !== null && isPublished(previous, draft, now)) requireUnfrozen(previous, next, change);
   else requireContent(next, draft, change, apps);
   requireParent(next, draft, change, apps);
@@ -156,14 +152,6 @@ function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Ent
   const name = notedBy[input.action as keyof typeof notedBy];
   // What was revealed once stays so since then.
   return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? at } };
-}
-
-/** Returns the number of the right option that a custom field of the input has, or null. */
-function sentAnswer({ attributes }: Input): number | null {
-  const fields = (attributes.custom_fields ?? []) as readonly Field[];
-  const value = fields.find(({ key }) => key === answerField)?.values.all;
-  const answer = typeof value === "string" && /^\d{1,3}$/.test(value) ? Number(value) : value;
-  return Number.isInteger(answer) && Number(answer) >= 0 && Number(answer) <= 100 ? Number(answer) : null;
 }
 
 /** Attributes of drafts are frozen from the first publication on; the right option is not. */
