@@ -6,11 +6,12 @@
  * @module
  */
 
-export { MasterSecret } from "./auth/mod.ts";
+export { MasterSecret, type TrustedProxies } from "./auth/mod.ts";
 export type { Seed } from "./directory/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export type { ExportOptions } from "./exports/mod.ts";
 export {
+  type ClientAddress,
   type ClientInfo,
   createJsonLogger,
   type Handler,

@@ -10,7 +10,7 @@ import { parseMailbox } from "../adapters/mail/mailbox.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
 import { parseS3Url } from "../adapters/s3/bucket.ts";
-import { createClientAddress, MasterSecret, signatureAlgorithms } from "../lib/auth/mod.ts";
+import { MasterSecret, parseNetwork, signatureAlgorithms } from "../lib/auth/mod.ts";
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { logLevels } from "../lib/http/mod.ts";
 import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
@@ -176,7 +176,8 @@ const definitions = {
     name: "GRANDSTAND_TRUSTED_PROXIES",
     flag: "trusted-proxies",
     value: "networks",
-    description: "Trusted proxies, whose X-Forwarded-For counts, separated by commas (10.0.0.0/8,::1)",
+    description:
+      "Trusted proxies, whose X-Forwarded-For or Forwarded counts, separated by commas (10.0.0.0/8,::1)",
     otherwise: "none",
     schema: v.pipe(commaList, v.check(areNetworks, "addresses or networks such as 10.0.0.0/8")),
   }),
@@ -449,7 +450,7 @@ function isSecret(text: string): boolean {
 }
 
 function areNetworks(texts: string[]): boolean {
-  return succeeds(() => createClientAddress({ trustedProxies: texts }));
+  return texts.every(text => parseNetwork(text) !== undefined);
 }
 
 /** Turns a parser that throws into a predicate. */

@@ -16,11 +16,11 @@ export {
 export { type ApiKeyGuardOptions, apiKeyGuard } from "./api_keys/guard.ts";
 export { type Permission, permissions } from "./api_keys/record.ts";
 export { type ApiKeysAnswer, apiKeyRoutes, type IssuedApiKeyAnswer } from "./api_keys/routes.ts";
-export { createClientAddress } from "./client_address.ts";
+export { createClientAddress, type TrustedProxies } from "./client_address.ts";
 export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.ts";
 export { type CursorScope, Cursors } from "./cursors.ts";
 export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
-export { formatAddress, networkTag, parseAddress } from "./ip_address.ts";
+export { formatAddress, networkTag, parseAddress, parseNetwork } from "./ip_address.ts";
 export { bearerToken, hasAccessToken, invalidToken } from "./tokens/claims.ts";
 export { openIssuer, storedIssuer } from "./tokens/issuer.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";

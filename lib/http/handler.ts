@@ -17,8 +17,8 @@ import { Meters } from "./meters.ts";
 import { Failover } from "./rate_limit/failover.ts";
 import { type CorsOptions, prepareCors } from "./replies/cors.ts";
 import { bodyMsMaxDefault, systemTimer, type Timer } from "./requests/body.ts";
-import type { AnyRoute, Area, ClientInfo, Handler, Reply } from "./route.ts";
-import { type PlatformRouter, routerOver } from "./router.ts";
+import type { AnyRoute, Area, ClientAddress, ClientInfo, Handler, Reply } from "./route.ts";
+import { type PlatformRouter, routerOver, withClientAddress } from "./router.ts";
 import { type ReadinessWarning, systemArea } from "./system.ts";
 
 /** Options of {@linkcode createHandler} and {@linkcode createRouter}. */
@@ -48,6 +48,8 @@ export interface HandlerOptions {
   readonly title?: string;
   /** Version of the OpenAPI document. @default "0" */
   readonly version?: string;
+  /** Finds the address of the client. @default `info.address` */
+  readonly clientAddress?: ClientAddress;
   /** Address under which clients reach the handler, base path included, without a slash at its end. @default "" */
   readonly publicUrl?: string;
   /** Prefix of all paths, `/api/grandstand` for example. @default "" */
@@ -91,7 +93,10 @@ export interface HandlerOptions {
 export function createHandler(areas: readonly Area[], options: HandlerOptions = {}): Handler {
   const dispatcher = createDispatcher(areas, options);
   const unknownClient: ClientInfo = {};
-  return (request, info = unknownClient) => dispatcher.handle(request, info);
+  return withClientAddress(
+    (request, info = unknownClient) => dispatcher.handle(request, info),
+    options.clientAddress,
+  );
 }
 
 /**
@@ -100,7 +105,7 @@ export function createHandler(areas: readonly Area[], options: HandlerOptions = 
  * @throws the same.
  */
 export function createRouter(areas: readonly Area[], options: HandlerOptions = {}): PlatformRouter {
-  return routerOver(createDispatcher(areas, options), options.basePath ?? "");
+  return routerOver(createDispatcher(areas, options), options);
 }
 
 function createDispatcher(areas: readonly Area[], options: HandlerOptions): Dispatcher {

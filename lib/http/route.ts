@@ -31,6 +31,9 @@ export interface ClientInfo {
   readonly createResponse?: ResponseFactory;
 }
 
+/** Finds the address of the client of a request; undefined if it is unknown. `info.address` is that of the peer. */
+export type ClientAddress = (request: Request, info: ClientInfo) => string | undefined;
+
 /** Makes a Response; a runtime may bring a cheaper class than its global one. */
 export type ResponseFactory = (
   body: string | ReadableStream<Uint8Array> | null,

@@ -10,7 +10,7 @@
 import { Router } from "itty-router";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { splitUrl } from "./dispatch/exchange.ts";
-import type { ClientInfo, Handler } from "./route.ts";
+import type { ClientAddress, ClientInfo, Handler } from "./route.ts";
 
 // Declared here: the declarations of itty-router compile for nobody without `skipLibCheck`.
 
@@ -51,8 +51,26 @@ export interface PlatformRouter {
   readonly fetch: Handler;
 }
 
+/** Hands the address of the client on in place of the peer's. It is looked up only where a route asks. */
+export function withClientAddress(handler: Handler, clientAddress: ClientAddress | undefined): Handler {
+  if (clientAddress === undefined) return handler;
+  return (request, peer = {}) =>
+    handler(request, {
+      ...peer,
+      get address() {
+        return clientAddress(request, peer);
+      },
+    });
+}
+
 /** Wraps a dispatcher in a router. Routes that are added are under the base path too. */
-export function routerOver(dispatcher: Dispatcher, base: string): PlatformRouter {
+export function routerOver(
+  dispatcher: Dispatcher,
+  {
+    basePath: base = "",
+    clientAddress,
+  }: { readonly basePath?: string; readonly clientAddress?: ClientAddress },
+): PlatformRouter {
   const servePlatform: RouterHandler = (request, info) =>
     dispatcher.hasRoute(request, info) ? dispatcher.handle(request, info) : undefined;
   const before: PlatformRouter["before"] = [];
@@ -83,7 +101,7 @@ export function routerOver(dispatcher: Dispatcher, base: string): PlatformRouter
   }
   const fetch: Handler = (request, info = {}) =>
     isExtended() ? serveExtended(request, info) : dispatcher.handle(request, info);
-  return Object.assign(router, { fetch });
+  return Object.assign(router, { fetch: withClientAddress(fetch, clientAddress) });
 }
 
 /** Methods of the added routes that match the path of a request. */

@@ -7,11 +7,14 @@
 import { createMemoryLimiter } from "../../adapters/memory/limiter.ts";
 import {
   type Clock,
+  createClientAddress,
   MasterSecret,
+  parseNetwork,
   type RandomBytes,
   type SignatureAlgorithm,
   systemClock,
   systemRandom,
+  type TrustedProxies,
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
 import type { createControl } from "../control/mod.ts";
@@ -19,6 +22,7 @@ import type { CreateDocs } from "../docs/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
 import {
   type Area,
+  type ClientAddress,
   consoleLogger,
   type HandlerOptions,
   type Logger,
@@ -59,6 +63,13 @@ export interface PlatformOptions {
   readonly localUrl?: string;
   /** Prefix of every path, `/api/grandstand` for example. @default "" */
   readonly basePath?: string;
+  /**
+   * How the address of a client is found, by which limits and locations go: the proxies in front of you, or a function of request and
+   * `info`.
+   *
+   * @default `info.address`, the peer
+   */
+  readonly clientAddress?: TrustedProxies | ClientAddress;
   /** The space of requests whose Host belongs to no space. @default such requests find no space */
   readonly defaultSpaceId?: string;
 
@@ -146,6 +157,7 @@ export interface ResolvedOptions extends PlatformOptions {
   readonly givenUrl: string | undefined;
   readonly basePath: string;
   readonly limiter: Limiter | "off";
+  readonly clientAddress: ClientAddress;
 }
 
 /**
@@ -156,6 +168,7 @@ export interface ResolvedOptions extends PlatformOptions {
 export function resolveOptions(options: PlatformOptions): ResolvedOptions {
   checkOptions(options);
   const { clock = systemClock, publicUrl: givenUrl, localUrl = publicUrlDefault, basePath = "" } = options;
+  const { logger = consoleLogger, clientAddress = { trustedProxies: [] } } = options;
   const withBasePath = (url: string): string =>
     new URL(url).pathname.endsWith(basePath) ? url : url + basePath;
   return {
@@ -163,7 +176,9 @@ export function resolveOptions(options: PlatformOptions): ResolvedOptions {
     clock,
     random: options.random ?? systemRandom,
     timer: options.timer ?? systemTimer,
-    logger: options.logger ?? consoleLogger,
+    logger,
+    clientAddress:
+      typeof clientAddress === "function" ? clientAddress : createClientAddress(clientAddress, logger),
     limiter: options.limiter ?? createMemoryLimiter(options.clock === undefined ? {} : { clock }),
     basePath,
     publicUrl: withBasePath(givenUrl ?? localUrl),
@@ -197,11 +212,18 @@ function withMethods(text: string, ...methods: readonly string[]): Expectation {
   };
 }
 
+function areNetworks(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.every(text => typeof text === "string" && parseNetwork(text) !== undefined)
+  );
+}
+
 const aUrl: Expectation = {
   text: "an http or https URL without a slash at its end",
   isMet: value =>
     typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && !value.endsWith("/"),
 };
+const trustedProxies = anObjectOf<TrustedProxies>("trustedProxies");
 const aLimiter = withMethods('a limiter, such as createMemoryLimiter() of "grandstand/memory"', "take");
 
 const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
@@ -215,6 +237,12 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   basePath: {
     text: "a path like /api/grandstand",
     isMet: value => typeof value === "string" && /^(?:\/[A-Za-z0-9._~-]+)*$/.test(value),
+  },
+  clientAddress: {
+    text: 'a function, or an object like { trustedProxies: ["10.0.0.0/8", "::1"] }',
+    isMet: value =>
+      aFunction.isMet(value) ||
+      (trustedProxies.isMet(value) && areNetworks((value as TrustedProxies).trustedProxies)),
   },
   defaultSpaceId: aText,
   limiter: { text: `${aLimiter.text}, or "off"`, isMet: value => value === "off" || aLimiter.isMet(value) },

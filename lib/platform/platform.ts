@@ -258,9 +258,10 @@ function handlerOptions(
   readiness: Readiness,
 ): HandlerOptions {
   const { store, secret, clock, timer, logger, limiter, localLimiter, publicUrl, basePath } = options;
+  const { clientAddress } = options;
   return {
     ...options.http,
-    ...{ timer, logger, publicUrl, basePath, version },
+    ...{ timer, logger, publicUrl, basePath, version, clientAddress },
     ...(limiter === "off" ? {} : { limiter }),
     ...(localLimiter === undefined ? {} : { localLimiter }),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),

@@ -3,7 +3,7 @@ import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { openTracer } from "../../adapters/tracing/mod.ts";
-import { createClientAddress, MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
+import { MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/control/mod.ts";
 import type { ExportOptions } from "../../lib/exports/mod.ts";
 import type { Handler, Logger } from "../../lib/http/mod.ts";
@@ -81,7 +81,7 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     running.metricsServer = await serveMetrics(config, metrics, { platform, logger });
     await files.write(store, systemClock, ids?.spaceId);
     running.workers = startWorkers(platform, config, { logger, metrics });
-    handler = behindProxies(platform.fetch, config.trustedProxies ?? []);
+    handler = platform.fetch;
     const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
     const demo =
       ids &&
@@ -183,6 +183,7 @@ export async function platformOptions(
     outbound: createOutbound({
       networks: config.outboundNetworks ?? (ids === null ? [] : loopbackNetworks),
     }),
+    clientAddress: { trustedProxies: config.trustedProxies ?? [] },
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
     ...(basePath === undefined ? {} : { basePath }),
     ...(geo === null ? {} : { geo }),
@@ -208,20 +209,6 @@ function identityOptions({ identityLimits, passwordHash }: Config): IdentityOpti
   return {
     ...(identityLimits === "off" ? { limits: "off" } : {}),
     ...(passwordHash === undefined ? {} : { passwordHash }),
-  };
-}
-
-/** Replaces the address of the last proxy by that of the client. */
-function behindProxies(handler: Handler, trustedProxies: readonly string[]): Handler {
-  if (trustedProxies.length === 0) return handler;
-  const clientAddress = createClientAddress({ trustedProxies });
-  return (request, info) => {
-    if (info?.address === undefined) return handler(request, info);
-    const forwardedFor = request.headers.get("x-forwarded-for");
-    return handler(request, {
-      ...info,
-      address: clientAddress({ socketAddress: info.address, forwardedFor }),
-    });
   };
 }
 

@@ -27,6 +27,7 @@ import { checkSeed } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { fileHeader, parseHeader } from "../../lib/exports/file/header.ts";
 import { compileCondition, compileNumber } from "../../lib/expressions/mod.ts";
+import { silentLogger } from "../../lib/http/mod.ts";
 import { parseRateLimits } from "../../lib/http/rate_limit/policies.ts";
 import { matchesTag } from "../../lib/http/replies/etag.ts";
 import { canonicalJson, parseJson } from "../../lib/http/requests/body.ts";
@@ -69,7 +70,11 @@ const json = (value: unknown): string => JSON.stringify(value);
 
 const cursors = new Cursors(new Uint8Array(32), () => 1_000);
 const scope = { organisationId: "o", spaceId: "s", userId: "u", resource: "history", filters: { a: 1 } };
-const clientAddress = createClientAddress({ trustedProxies: ["10.0.0.0/8"] });
+const clientAddress = createClientAddress({ trustedProxies: ["10.0.0.0/8"] }, silentLogger);
+const addressFrom = (field: string, text: string) => {
+  const headers = new Headers({ [field]: text.replace(/[^\t\x20-\x7e]/g, "") });
+  return clientAddress(new Request("http://localhost/", { headers }), { address: "10.0.0.1" });
+};
 const conditionSeeds = [
   { and: [{ gte: [{ var: "points" }, 3] }, { not: { eq: [{ var: "data.outcome" }, "exact"] } }] },
   { or: [{ in: [{ var: "name" }, ["a", "b"]] }, { contains: [{ var: "badges" }, "oracle"] }] },
@@ -102,7 +107,12 @@ const requestTargets: readonly Target[] = [
   {
     name: "X-Forwarded-For",
     seeds: ["192.0.2.1, 10.0.0.1", "[2001:db8::1]:443,10.1.2.3:80", "::ffff:10.0.0.1"],
-    parse: text => clientAddress({ socketAddress: "10.0.0.1", forwardedFor: text }),
+    parse: text => addressFrom("x-forwarded-for", text),
+  },
+  {
+    name: "Forwarded",
+    seeds: ["for=192.0.2.1;proto=https, for=10.0.0.1", 'For="[2001:db8::1]:443",for="10.1.2.3:80"'],
+    parse: text => addressFrom("forwarded", text),
   },
   {
     name: "addresses",

@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
+import { serve } from "@hono/node-server";
+import { getConnInfo } from "@hono/node-server/conninfo";
+import { Hono } from "hono";
 import { object, string } from "valibot";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { type Area, json, type LogFields, open, route } from "../../lib/http/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
-import { testSecret } from "../support/platform.ts";
+import { ids, openPlatform, testSecret } from "../support/platform.ts";
+
+function registration(email: string): string {
+  const data = { email, password: "a long enough secret", nickname: "Fan" };
+  return JSON.stringify({ projectId: ids.project, strategy: "email", provider: "managedPool", data });
+}
 
 function areaAt(path: `/${string}`): Area {
   const hello = route({
@@ -174,6 +185,8 @@ describe("createPlatform", () => {
       [{ store, secret, loger: {} }, /there is no option loger; there are store, secret/],
       [{ store, secret, publicUrl: "https://club.example/" }, /publicUrl must be an http or https URL/],
       [{ store, secret, basePath: "api" }, /basePath must be a path like \/api\/grandstand/],
+      [{ store, secret, clientAddress: "10.0.0.1" }, /clientAddress must be a function, or an object like/],
+      [{ store, secret, clientAddress: { trustedProxies: ["10.0.0.0/40"] } }, /clientAddress must be/],
       [{ store, secret, limiter: true }, /limiter must be a limiter, such as .* or "off"/],
       [{ store, secret, logger: console }, /logger must be a logger/],
       [{ store, secret, clock: 5 }, /clock must be a function/],
@@ -189,6 +202,75 @@ describe("createPlatform", () => {
       name: "TypeError",
       message: /the area boards: the areas are identity, location/,
     });
+  });
+
+  it("counts the clients of a Hono server apart", async t => {
+    const { platform } = await openPlatform(async clock => createMemoryStore({ clock }), {
+      limiter: createMemoryLimiter(),
+    });
+    const app = new Hono().all("*", c =>
+      platform.fetch(c.req.raw, { address: getConnInfo(c).remote.address }),
+    );
+    const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+    t.after(() => server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const statuses = new Set<number>();
+    for (let client = 1; client <= 61; client++) {
+      const asking = request({
+        port,
+        host: "127.0.0.1",
+        localAddress: `127.0.0.${client}`,
+        method: "POST",
+        path: "/v1/user",
+        headers: { "content-type": "application/json" },
+      });
+      asking.end(registration(`fan${client}@example.org`));
+      const [answer] = (await once(asking, "response")) as [IncomingMessage];
+      statuses.add(answer.resume().statusCode ?? 0);
+    }
+    assert.deepEqual([...statuses], [201]);
+  });
+
+  it("counts clients by the address that clientAddress finds", async () => {
+    const rateLimits = { "sign-up-email": { limit: 1, windowMs: 60_000 } };
+    const register = async (
+      options: Pick<PlatformOptions, "clientAddress">,
+      headers: Readonly<Record<string, string>>,
+    ): Promise<number> => {
+      const statuses = [];
+      const { platform } = await openPlatform(async clock => createMemoryStore({ clock }), {
+        limiter: createMemoryLimiter(),
+        rateLimits,
+        ...options,
+      });
+      for (const client of [1, 2]) {
+        const fields = Object.entries(headers).map(([name, value]) => [
+          name,
+          value.replace("N", `${client}`),
+        ]);
+        const init = {
+          method: "POST",
+          headers: { "content-type": "application/json", ...Object.fromEntries(fields) },
+          body: registration(`fan${client}@example.org`),
+        };
+        const url = "http://localhost/v1/user";
+        statuses.push((await platform.fetch(new Request(url, init), { address: "10.0.0.1" })).status);
+      }
+      assert.equal(statuses[0], 201);
+      return statuses[1] ?? 0;
+    };
+    const trusted = { trustedProxies: ["10.0.0.0/8"] };
+    assert.equal(await register({ clientAddress: trusted }, { "x-forwarded-for": "192.0.2.N" }), 201);
+    assert.equal(await register({ clientAddress: trusted }, { forwarded: "for=192.0.2.N" }), 201);
+    assert.equal(await register({}, { "x-forwarded-for": "192.0.2.N" }), 429);
+    assert.equal(
+      await register({ clientAddress: { trustedProxies: [] } }, { forwarded: "for=192.0.2.N" }),
+      429,
+    );
+    const byHeader = ({ headers }: Request) => headers.get("x-real-ip") ?? undefined;
+    assert.equal(await register({ clientAddress: byHeader }, { "x-real-ip": "192.0.2.N" }), 201);
+    assert.equal(await register({ clientAddress: byHeader }, { "x-real-ip": "192.0.2.7" }), 429);
   });
 
   it("limits wrong credentials by default", async () => {

@@ -141,7 +141,8 @@ export class StoredAttemptLimiter implements AttemptLimiter {
     this.#isWarned = true;
     this.#logger.log("warn", "client_address_missing", {
       projectId,
-      consequence: "all clients of a project share one allowance: hand `info.address` to the handler",
+      consequence:
+        "all clients of a project share one allowance: hand `info.address` to the handler, or set `clientAddress`",
     });
   }
 }

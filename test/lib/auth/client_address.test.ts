@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { describe, it } from "node:test";
 import { isInNetwork, parseNetwork } from "../../../lib/auth/ip_address.ts";
 import { createClientAddress, formatAddress, parseAddress } from "../../../lib/auth/mod.ts";
+import type { LogFields } from "../../../lib/http/mod.ts";
 
 const forwardedHopsMax = 16;
 
@@ -125,11 +126,18 @@ describe("parseNetwork and isInNetwork", () => {
 });
 
 describe("createClientAddress", () => {
-  const clientAddress = createClientAddress({
-    trustedProxies: ["10.0.0.0/8", "2001:db8:ffff::/48", "192.0.2.1"],
-  });
-  function client(socketAddress: string, forwardedFor: string | null = null): string {
-    return clientAddress({ socketAddress, forwardedFor });
+  const lines: [level: string, event: string, peer: unknown][] = [];
+  const logger = {
+    enabled: () => true,
+    log: (level: string, event: string, { peer }: LogFields) => void lines.push([level, event, peer]),
+  };
+  const trustedProxies = ["10.0.0.0/8", "2001:db8:ffff::/48", "192.0.2.1"];
+  const clientAddress = createClientAddress({ trustedProxies }, logger);
+  function clientOf(address: string | undefined, headers: Readonly<Record<string, string>>) {
+    return clientAddress(new Request("http://localhost/", { headers }), { address });
+  }
+  function client(peer: string, forwardedFor?: string): string | undefined {
+    return clientOf(peer, forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor });
   }
   it("is the peer without a header", () => {
     assert.equal(client("203.0.113.9"), "203.0.113.9");
@@ -188,9 +196,50 @@ describe("createClientAddress", () => {
   it("returns a peer that is no IP address unchanged, such as the path of a socket", () => {
     assert.equal(client("/run/app.sock", "198.51.100.7"), "/run/app.sock");
   });
-  it("trusts no proxy by default and refuses an invalid network", () => {
-    const plain = createClientAddress({ trustedProxies: [] });
-    assert.equal(plain({ socketAddress: "127.0.0.1", forwardedFor: "198.51.100.7" }), "127.0.0.1");
-    assert.throws(() => createClientAddress({ trustedProxies: ["10.0.0.0/40"] }), RangeError);
+  it("refuses an invalid network", () => {
+    assert.throws(() => createClientAddress({ trustedProxies: ["10.0.0.0/40"] }, logger), RangeError);
+  });
+  it("is read from Forwarded too", () => {
+    for (const [forwarded, address] of [
+      ["for=198.51.100.7", "198.51.100.7"],
+      ["for=198.51.100.7;proto=https;by=10.0.0.3", "198.51.100.7"],
+      ['proto=http;FOR="198.51.100.7:50123", for=10.1.1.1', "198.51.100.7"],
+      ['For="[2001:db8:1::5]:443" , for="[2001:db8:ffff::1]"', "2001:db8:1::5"],
+      // What the client wrote stands to the left, an open quotation too.
+      ['for=127.0.0.1, for="1.1.1.1, for=198.51.100.7', "198.51.100.7"],
+      ["for=198.51.100.7, for=unknown", "10.0.0.1"],
+      ["for=198.51.100.7, for=_hidden", "10.0.0.1"],
+      ["for=198.51.100.7;for=198.51.100.8", "10.0.0.1"],
+      ["by=198.51.100.7", "10.0.0.1"],
+      ["198.51.100.7", "10.0.0.1"],
+    ] as const) {
+      assert.equal(clientOf("10.0.0.1", { forwarded }), address, forwarded);
+    }
+  });
+  it("is unknown where both fields are there and name different clients, as one of them may be the client's own", () => {
+    const forwarded = "for=198.51.100.7";
+    assert.equal(clientOf("10.0.0.1", { forwarded, "x-forwarded-for": "198.51.100.7:1" }), "198.51.100.7");
+    assert.equal(clientOf("10.0.0.1", { forwarded, "x-forwarded-for": "198.51.100.8" }), undefined);
+    assert.equal(clientOf("10.0.0.1", { forwarded: "for=x", "x-forwarded-for": "198.51.100.8" }), undefined);
+    assert.equal(clientOf(undefined, { forwarded }), undefined);
+  });
+  it("warns once of a peer whose fields do not count, and once of fields that differ", () => {
+    lines.length = 0;
+    const watched = createClientAddress({ trustedProxies: ["10.0.0.1"] }, logger);
+    for (let count = 0; count < 2; count++) {
+      for (const [peer, headers] of [
+        ["203.0.113.9", {}],
+        ["10.0.0.1", { forwarded: "for=198.51.100.7" }],
+        ["10.0.0.2", { "x-forwarded-for": "198.51.100.7" }],
+        ["10.0.0.3", { forwarded: "for=198.51.100.7" }],
+        ["10.0.0.1", { forwarded: "for=198.51.100.7", "x-forwarded-for": "198.51.100.8" }],
+      ] as const) {
+        watched(new Request("http://localhost/", { headers }), { address: peer });
+      }
+    }
+    assert.deepEqual(lines, [
+      ["warn", "forwarded_ignored", "10.0.0.2"],
+      ["warn", "forwarded_contradicts", "10.0.0.1"],
+    ]);
   });
 });

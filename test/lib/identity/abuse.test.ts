@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { createClientAddress, networkTag } from "../../../lib/auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { silentLogger } from "../../../lib/http/mod.ts";
 import {
   type AttemptFacts,
   type AttemptLimiter,
@@ -121,10 +122,13 @@ describeOnLimiters("abuse controls", open => {
   });
 
   it("count clients behind trusted proxies by X-Forwarded-For, and others by peer", async () => {
-    const clientAddress = createClientAddress({ trustedProxies: ["10.0.0.0/8"] });
+    const clientAddress = createClientAddress({ trustedProxies: ["10.0.0.0/8"] }, silentLogger);
     const behind = (forwardedFor: string): AttemptFacts => ({
       ...fan,
-      address: clientAddress({ socketAddress: "10.0.0.1", forwardedFor }),
+      address: clientAddress(
+        new Request("http://localhost/", { headers: { "x-forwarded-for": forwardedFor } }),
+        { address: "10.0.0.1" },
+      ),
     });
     await spree(abuse, "login", behind("192.0.2.1"));
     assert.equal(await spree(abuse, "login", behind("192.0.2.77")), 5);

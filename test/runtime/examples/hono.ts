@@ -1,4 +1,5 @@
 import { serve } from "@hono/node-server";
+import { getConnInfo } from "@hono/node-server/conninfo";
 import { createPlatform, MasterSecret } from "grandstand";
 import { createMemoryStore } from "grandstand/memory";
 import { nativeKernels } from "grandstand/native";
@@ -9,7 +10,7 @@ const passwordKernels = nativeKernels();
 const platform = await createPlatform({ store: createMemoryStore(), secret, passwordKernels });
 const app = new Hono();
 app.get("/", c => c.text("our own page"));
-app.all("*", c => platform.fetch(c.req.raw));
+app.all("*", c => platform.fetch(c.req.raw, { address: getConnInfo(c).remote.address }));
 serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 8787), hostname: "127.0.0.1" }, address => {
   console.log("listening on", address);
 });
