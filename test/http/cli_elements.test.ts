@@ -145,6 +145,36 @@ describeOnStores("commands about elements", open => {
     );
   });
 
+  it("take no reference inside a longer text, and braces behind a backslash", async t => {
+    const show = await openShow(t, open);
+    const values = await withFile(
+      show,
+      `- { type: message, name: a, fields: { body: "Hi {{b}}, say {{nothing}}" } }
+- { type: message, name: b, fields: { body: 'Write \\{{name}} or \\\\\\{{x}}' } }
+`,
+    );
+    const before = await show.audited();
+    const refused = await show.run(`${line} --json`, values);
+    assert.equal(refused.code, 8, refused.stderr);
+    const detail = "Inside a longer text no element may stand. Write \\{{ for braces";
+    assert.deepEqual(refused.error.details, [
+      `show.yaml:1:45: {{b}}: ${detail}`,
+      `show.yaml:1:45: {{nothing}}: ${detail}`,
+    ]);
+    assert.equal(await show.audited(), before);
+    show.files.set("show.yaml", String(show.files.get("show.yaml")).replace(/Hi.*nothing}}/, "{{b}}"));
+    const [a, b] = await show.data(line, values);
+    const body = async (id: string) =>
+      (await show.call(`/elements/${id}`)).json.data.attributes.custom_fields[0].values.all;
+    assert.equal(await body(a.id), b.id);
+    assert.equal(await body(b.id), "Write {{name}} or \\{{x}}");
+    const create = "elements create --event $EVENT --type message --var";
+    const [open1, escaped] = ["fields.body={{name}}", "fields.body=\\{{name}}"];
+    assert.equal((await show.run(`${create} $BODY`, { ...values, BODY: open1 ?? "" })).code, 8);
+    const made = await show.data(`${create} $BODY`, { ...values, BODY: escaped ?? "" });
+    assert.equal(await body(made.id), "{{name}}");
+  });
+
   it("name every error of a file with line and column, and write nothing", async t => {
     const show = await openShow(t, open);
     const values = await withFile(

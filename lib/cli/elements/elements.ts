@@ -10,7 +10,7 @@ import { documentOf, pathOf, type ResourceObject, relation } from "../frame/reso
 import { applyElements, exportElements, isDraft, readFile, requireActive } from "./apply.ts";
 import { type Change, listElements, sendChanges } from "./batches.ts";
 import { cloneFrom, cloneGroup } from "./copy.ts";
-import { mapTexts } from "./references.ts";
+import { mapTexts, replaceReferences } from "./references.ts";
 import {
   type Item,
   listTemplates,
@@ -55,13 +55,14 @@ const createElement: CommandSpec = {
   exits: { [exits.invalid]: "The element has errors, or a {{…}} is left" },
   async run(input, context) {
     const { event = "" } = input.flags;
-    const item = await itemOf(input, context);
+    const written = await itemOf(input, context);
+    const left = variablesIn(written);
+    const item = mapTexts(written, text => replaceReferences(text, () => ""));
     const { attributesOfItem } = await import("./file.ts");
     const { attributes, faults } = attributesOfItem(item, "");
-    const left = variablesIn(item);
     if (left.length > 0) {
       throw invalid(`Nothing is set for ${left.join(", ")}`, {
-        hint: `Set it with ${left.map(name => `--var ${name}=…`).join(" ")}`,
+        hint: `Write \\{{ for braces, or set it with ${left.map(name => `--var ${name}=…`).join(" ")}`,
       });
     }
     if (faults.length > 0) {
@@ -99,7 +100,10 @@ async function withVariable(item: Item, pair: string, { files }: CliContext): Pr
   if (text === null) throw missingFile(given.slice(1));
   const value = given.startsWith("@") ? text : parsed(text);
   if (!variablesIn(item).includes(name)) return withMember(item, name.split("."), value) as Item;
-  const pattern = new RegExp(`\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`, "g");
+  const pattern = new RegExp(
+    `(?<=(?<!\\\\)(?:\\\\\\\\)*)\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`,
+    "g",
+  );
   return mapTexts(item, part =>
     part !== "" && part.replace(pattern, "") === "" ? value : part.replace(pattern, () => text),
   ) as Item;

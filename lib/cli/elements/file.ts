@@ -1,6 +1,6 @@
 /**
  * Elements in files: a list of maps with `type`, `name`, contents as people write them, and other attributes by their names.
- * `{{name}}` stands for the id of another element, and `\{{name}}` for that text. `parent`, or `children` of the wrapper, say what shows
+ * `{{name}}` in place of a text stands for the id of another element, and `\{{name}}` for that text. `parent`, or `children` of the wrapper, say what shows
  * an element.
  *
  * @module
@@ -13,7 +13,7 @@ import { issueDetail } from "../../http/mod.ts";
 import { attributesOf, type ElementContent, isMap } from "../element_content.ts";
 import { suggestion } from "../frame/suggest.ts";
 import type { Attributes } from "./batches.ts";
-import { type Fault, mapTexts, pathsIn, tokenOf } from "./references.ts";
+import { type Fault, mapTexts, pathsIn, referenceOf, replaceReferences, tokenOf } from "./references.ts";
 
 /** An element of a file. Its attributes are those of the API, and tokens of names stand for ids. */
 export interface FileElement {
@@ -105,11 +105,13 @@ export function elementsOfFile(
       faults.push({ pointer: `/${index}/name`, detail: `Expected another name: ${name} is taken` });
     } else names.add(name);
   }
+  const innerOf = (text: unknown): string => String(text).replace(/^\{\{(.*)\}\}$/s, "$1");
+  const knownIn = (text: unknown): string | undefined =>
+    [innerOf(text), innerOf(text).trim()].find(name => names.has(name) || others.has(name));
   /** A name in the text of a reference; what nobody has is a fault. */
   const find = (text: unknown, pointer: string): string | undefined => {
-    const inner = String(text).replace(/^\{\{(.*)\}\}$/s, "$1");
-    const found = [inner, inner.trim()].find(name => names.has(name) || others.has(name));
-    if (found === undefined) faults.push({ pointer, detail: `No element is named ${inner.trim()}` });
+    const found = knownIn(text);
+    if (found === undefined) faults.push({ pointer, detail: `No element is named ${innerOf(text).trim()}` });
     return found;
   };
   const findInFile = (text: unknown, pointer: string): string | undefined => {
@@ -129,21 +131,21 @@ export function elementsOfFile(
       ...(custom === undefined ? {} : { custom_fields: custom }),
     };
     const linked = mapTexts(contents, (text, at) => {
-      if (!looksLikeReference(text)) return text;
-      if (text.startsWith("\\")) return text.slice(1);
-      const found = find(text, filePointer(pointer, read.attributes, at));
-      return found === undefined ? text : tokenOf(found);
+      const place = filePointer(pointer, read.attributes, at);
+      // A name may have braces of its own.
+      const isNamed = text.startsWith("{{") && text.endsWith("}}") && knownIn(text) !== undefined;
+      if (isNamed || referenceOf(text) !== null) return tokenOf(find(text, place) ?? "");
+      return replaceReferences(text, name => {
+        const detail = `{{${name}}}: Inside a longer text no element may stand. Write \\{{ for braces`;
+        faults.push({ pointer: place, detail });
+        return "";
+      });
     });
     const name = String(rest.name);
     return { pointer, name, attributes: { ...rest, ...(linked as object) }, parent: parents.get(name) };
   });
   faults.push(...cyclesOf(elements));
   return { elements, faults };
-}
-
-/** True for references, and for texts before which a backslash says that they are none. */
-export function looksLikeReference(text: string): boolean {
-  return /^\\*\{\{.+\}\}$/s.test(text);
 }
 
 type FindName = (text: unknown, pointer: string) => string | undefined;

@@ -5,8 +5,8 @@ import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Attributes } from "./batches.ts";
-import { type FileElement, looksLikeReference } from "./file.ts";
-import { mapTexts, pathOfToken, tokenOf } from "./references.ts";
+import type { FileElement } from "./file.ts";
+import { escaped, mapTexts, pathOfToken, tokenOf } from "./references.ts";
 
 const definitions = resources.elements.attributes;
 
@@ -44,11 +44,7 @@ export function namesOf(
 export function itemsOf(elements: readonly ResourceObject[]): readonly Attributes[] {
   const names = namesOf(elements, ({ attributes: { name, content_type: type } }) => String(name || type));
   /** Writes an id as a reference, and a text that looks like one so that it is none. */
-  const written = (text: string): string => {
-    const name = names.get(text);
-    if (name !== undefined) return `{{${name}}}`;
-    return looksLikeReference(text) ? `\\${text}` : text;
-  };
+  const written = (text: string): string => (names.has(text) ? `{{${names.get(text)}}}` : escaped(text));
   return elements.map(element => {
     const { content_type: type, name: _, question, custom_fields, ...others } = copiedAttributes(element);
     const children = elements.filter(each => relation(each, "parent") === element.id);

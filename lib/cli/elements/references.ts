@@ -1,5 +1,6 @@
 /**
- * Texts that stand for ids which may be unknown yet, in the values of attributes.
+ * Texts that stand for ids which may be unknown yet, in the values of attributes; and `{{name}}` in the texts of files, which has one
+ * rule in all of them: a backslash before the braces makes them text, and what is unknown is refused.
  *
  * @module
  */
@@ -48,5 +49,29 @@ export function mapTexts(
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, mapTexts(member, map, pointer + jsonPointer(name))]),
+  );
+}
+
+const whole = /^\{\{\s*([^{}]+?)\s*\}\}$/;
+const inside = /(\\*)\{\{\s*([^{}]*?)\s*\}\}/g;
+
+/** Returns the name in a text that is a reference and nothing else, or null. */
+export function referenceOf(text: string): string | null {
+  return whole.exec(text)?.[1] ?? null;
+}
+
+/** Replaces the references in a text. An odd backslash before the braces makes them text; two backslashes are one. */
+export function replaceReferences(text: string, replace: (name: string) => string): string {
+  return text.replace(inside, (match, slashes: string, name: string) => {
+    const kept = "\\".repeat(Math.floor(slashes.length / 2));
+    return kept + (slashes.length % 2 === 1 ? match.slice(slashes.length) : replace(name));
+  });
+}
+
+/** Writes a text so that it has no references. */
+export function escaped(text: string): string {
+  return text.replace(
+    /(\\*)(\{\{[^{}]*\}\})/g,
+    (_, slashes: string, rest: string) => `${slashes}${slashes}\\${rest}`,
   );
 }

@@ -8,6 +8,7 @@ import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type CliError, exits, invalid } from "../frame/errors.ts";
 import { json, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
+import { mapTexts, replaceReferences } from "./references.ts";
 
 type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
 /** An element as a file has it. */
@@ -203,8 +204,13 @@ export function contentsOf(type: ContentType, make: (property: Property, nth: nu
 
 /** Returns the names of `{{…}}` in texts, each once. */
 export function variablesIn(value: unknown): readonly string[] {
-  const text = JSON.stringify(value) ?? "";
-  return [...new Set([...text.matchAll(/\{\{\s*([^{}]+?)\s*\}\}/g)].map(([, name = ""]) => name))];
+  const names = new Set<string>();
+  const note = (name: string): string => {
+    names.add(name);
+    return "";
+  };
+  mapTexts(value, text => replaceReferences(text, note));
+  return [...names];
 }
 
 function customProperties(groups: ContentType["custom_fields"] | undefined): readonly Property[] {

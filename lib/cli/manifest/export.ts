@@ -8,10 +8,9 @@ import { type Attribute, resources } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { namesOf } from "../elements/items.ts";
-import { mapTexts } from "../elements/references.ts";
+import { escaped, mapTexts } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { escaped } from "./references.ts";
 import { annotationOf, keyAnnotation } from "./remote.ts";
 import { types } from "./schema.ts";
 

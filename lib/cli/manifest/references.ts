@@ -5,21 +5,10 @@
  * @module
  */
 
-import { type Fault, mapTexts } from "../elements/references.ts";
+import { type Fault, mapTexts, referenceOf, replaceReferences } from "../elements/references.ts";
 
 /** Returns the value of `{{key}}`, `{{key.name}}` or `{{key.url}}`; a text is what is wrong with it. */
 export type Lookup = (key: string, part: string) => { readonly value: unknown } | string;
-
-const whole = /^\{\{\s*([^{}]+?)\s*\}\}$/;
-const inside = /(\\*)\{\{\s*([^{}]*?)\s*\}\}/g;
-
-/** Writes a text so that it has no references. */
-export function escaped(text: string): string {
-  return text.replace(
-    /(\\*)(\{\{[^{}]*\}\})/g,
-    (_, slashes: string, rest: string) => `${slashes}${slashes}\\${rest}`,
-  );
-}
 
 /** Replaces references by values, and collects the faults that it finds. */
 export class References {
@@ -48,16 +37,10 @@ export class References {
     return mapTexts(
       value,
       (text, at) => {
-        const name = whole.exec(text)?.[1];
-        if (name !== undefined) return this.#valueOf(name, at, lookup);
-        return text.replace(inside, (match, slashes: string, part: string) => {
-          const kept = "\\".repeat(Math.floor(slashes.length / 2));
-          if (slashes.length % 2 === 1) return kept + match.slice(slashes.length);
-          return (
-            kept +
-            String(this.#valueOf(part, at, null, "Inside a text only {{vars.…}} and {{env.…}} may stand"))
-          );
-        });
+        const name = referenceOf(text);
+        if (name !== null) return this.#valueOf(name, at, lookup);
+        const refused = "Inside a text only {{vars.…}} and {{env.…}} may stand";
+        return replaceReferences(text, part => String(this.#valueOf(part, at, null, refused)));
       },
       pointer,
     );
