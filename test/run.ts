@@ -6,6 +6,7 @@
  * npm test                        # in memory, and on Redis what depends on it
  * npm test -- --full              # every suite on every store, with the full number of random cases, as in CI
  * npm test -- test/lib/storage    # files whose path contains a text
+ * npm test -- --mutant NAME …     # with a fault of test/mutants/faults.ts planted, until a test finds it
  * ```
  *
  * Ends with the summary of `node:test`, and before it why tests were skipped.
@@ -20,6 +21,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { build, type Plugin } from "esbuild";
 import { bundle as bundlePackage } from "../runtime/build.ts";
+import { mutants } from "./mutants/faults.ts";
+import { mutated } from "./support/mutation.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
@@ -57,12 +60,16 @@ function testFiles(wanted: readonly string[]): string[] {
     .sort();
 }
 
-/** Keeps `import.meta.url` the address of the source, where tests look for the files beside them. */
-const sourceAddresses: Plugin = {
-  name: "source-addresses",
+/**
+ * Keeps `import.meta.url` the address of the source, where tests look for the files beside them, and plants the fault that
+ * the run is asked for.
+ */
+const sources: Plugin = {
+  name: "sources",
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/, namespace: "file" }, ({ path }) => {
-      const code = readFileSync(path, "utf8");
+      const isFaulty = mutant !== undefined && path === root + mutant.file;
+      const code = isFaulty ? mutated(mutant) : readFileSync(path, "utf8");
       const address = JSON.stringify(pathToFileURL(path).href);
       return { contents: code.replaceAll("import.meta.url", address), loader: "ts" };
     });
@@ -116,16 +123,22 @@ async function bundle(processes: readonly (readonly string[])[]): Promise<string
     target: "node20.19",
     packages: "external",
     sourcemap: true,
-    plugins: [sourceAddresses, entryFiles],
+    plugins: [sources, entryFiles],
     logLevel: "warning",
   });
   return processes.map(([file]) => `${bundles}/${nameOf(file)}.mjs`);
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { full: { type: "boolean" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { full: { type: "boolean" }, mutant: { type: "string" } },
+});
 if (values.full) process.env.GRANDSTAND_TEST_FULL = "1";
 process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --enable-source-maps`.trim();
 
+const mutant = values.mutant === undefined ? undefined : mutants.find(({ name }) => name === values.mutant);
+if (values.mutant !== undefined && mutant === undefined)
+  throw new Error(`There is no mutant: ${values.mutant}`);
 const files = testFiles(positionals);
 if (files.length === 0) throw new Error(`No test file's path contains ${positionals.join(" or ")}`);
 if (files.some(file => file.startsWith("test/runtime/"))) {
@@ -137,14 +150,21 @@ const skips = new Map<string, number>();
 const reporter = new spec();
 let counted = false;
 
+/** Ends the run once a test has found the mutant. */
+const stop = new AbortController();
 const options = {
   files: await bundle(processesOf(files)),
   // One more than there are cores, as some tests wait for programs and for Redis.
   concurrency: availableParallelism() + 1,
   timeout: processMsMax,
+  signal: stop.signal,
 };
 for await (const event of run(options)) {
   if (event.type === "test:fail") process.exitCode = 1;
+  if (event.type === "test:fail" && mutant !== undefined && !stop.signal.aborted) {
+    process.stdout.write(`found by: ${event.data.name}\n`);
+    stop.abort();
+  }
   if (event.type === "test:pass" && event.data.skip !== undefined) {
     const reason = `${event.data.skip}`;
     skips.set(reason, (skips.get(reason) ?? 0) + 1);

@@ -1,19 +1,11 @@
 /** Bundles the simulation, with or without changes to the source, into a file that any process can import. */
 
-import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { type Mutation, mutated } from "../support/mutation.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** A change of one place of the source. */
-export interface Mutation {
-  /** Path from the root of the project. */
-  readonly file: string;
-  /** Text that is there once. */
-  readonly text: string;
-  readonly replacement: string;
-}
 
 /** Makes a folder for bundles. It is inside of the project, so that they find the packages that they import. */
 export function makeBundleFolder(): string {
@@ -53,18 +45,4 @@ function mutates(mutation: Mutation): Plugin {
       );
     },
   };
-}
-
-/**
- * Returns the source of a file with a change.
- *
- * @throws {Error} The text of the mutation is not in its file exactly once.
- */
-export function mutated({ file, text, replacement }: Mutation): string {
-  const source = readFileSync(root + file, "utf8");
-  const [before, after, ...more] = source.split(text);
-  if (before === undefined || after === undefined || more.length > 0) {
-    throw new Error(`Expected the text once in ${file}: ${text}`);
-  }
-  return before + replacement + after;
 }

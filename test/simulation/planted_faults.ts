@@ -1,7 +1,8 @@
 /** Faults that are planted to show that simulations find such. */
 
 import { pathToFileURL } from "node:url";
-import { bundleSimulation, type Mutation } from "./bundle.ts";
+import type { Mutation } from "../support/mutation.ts";
+import { bundleSimulation } from "./bundle.ts";
 import type { Outcome } from "./simulate.ts";
 
 /** A fault to plant. */

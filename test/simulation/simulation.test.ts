@@ -5,7 +5,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sampleSize } from "../support/full.ts";
-import { makeBundleFolder, mutated } from "./bundle.ts";
+import { mutated } from "../support/mutation.ts";
+import { makeBundleFolder } from "./bundle.ts";
 import { findPlanted, plantedFaults } from "./planted_faults.ts";
 import { type Outcome, simulate } from "./simulate.ts";
 
