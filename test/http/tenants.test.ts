@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Seed } from "../../lib/directory/mod.ts";
 import { ids, loyalty, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
@@ -88,6 +88,8 @@ interface Visit {
   readonly example: Example;
   readonly credentials: Fields;
   readonly host: string;
+  /** The organisation of the credentials. */
+  readonly organisationId: string;
   /** Makes of target and body what is sent. */
   readonly change: (text: string) => string;
 }
@@ -97,7 +99,7 @@ async function visit(world: TestPlatform, one: Visit): Promise<string> {
   const { "if-match": condition } = example.headers ?? {};
   const headers: Record<string, string> = { ...operation.headers, ...credentials };
   if (condition !== undefined) headers["if-match"] = condition;
-  if ("x-platform-org-id" in headers) headers["x-platform-org-id"] = ids.otherOrganisation;
+  if ("x-platform-org-id" in headers) headers["x-platform-org-id"] = one.organisationId;
   if (example.body !== undefined) headers["content-type"] = "application/json";
   const request = new Request(`http://${host}${change(targetOf(operation, example))}`, {
     method: operation.method,
@@ -119,53 +121,148 @@ function isPublic({ family, path }: Operation, { query, body }: Example): boolea
   return family === "identity" && JSON.stringify([query, body]).includes("externalId");
 }
 
-describe("an organisation that knows the ids of another one", () => {
-  it("is answered as if they did not exist, and writes nothing there", async t => {
-    let store: WatchedStore | undefined;
-    const opened = watching(
-      async clock => createMemoryStore({ clock }),
-      watched => {
-        store = watched;
-      },
-    );
-    const world = await openPlatform(opened, { seed: twins });
-    t.after(() => world.dispose());
-    const credentials = await outsiders(world);
-    let visits = 0;
-    for (const operation of await operationsOf(world)) {
-      if (operation.scheme === null) continue;
-      const examples = examplesFor(operation, await validExamples(world));
-      await world.platform.idle();
-      const isIdentity = operation.family === "identity";
-      const asked = (text: string): string => text;
-      const unknown = (text: string): string => {
-        const changed = unknownIds(text);
-        return isIdentity ? changed.replaceAll(unknownIds(ids.project), ids.project) : changed;
-      };
-      for (const example of examples.filter(one => !isPublic(operation, one))) {
-        for (const who of credentials[operation.scheme] ?? []) {
-          for (const host of isIdentity ? [otherHost] : [otherHost, "club.example"]) {
-            const changes = store?.changes.length ?? 0;
-            const one = { operation, example, credentials: who, host };
-            const theirs = await visit(world, { ...one, change: asked });
-            const named = targetOf(operation, example) + JSON.stringify(example.body ?? null);
-            // A request that names nothing of others is about the caller, and its repetition is another request.
-            if (unknown(named) !== named) {
-              const nobodys = await visit(world, { ...one, change: unknown });
-              assert.equal(theirs, nobodys, `${operation.id} at ${host}`);
-            }
-            const written = store?.changes.slice(changes).map(({ partition }) => partition) ?? [];
-            const owned = [ids.organisation, ids.space, ids.project].join("|");
-            const trespasses = written.filter(
-              name => new RegExp(`:(${owned}):`).test(name) && !name.includes(":audit:"),
-            );
-            assert.deepEqual(trespasses, [], operation.id);
-            visits++;
+/** Somebody who knows ids of others and asks for them. */
+interface Stranger {
+  readonly seed: Seed;
+  /** Credentials of every kind that the stranger has, by scheme. */
+  readonly credentials: (world: TestPlatform) => Promise<Readonly<Record<string, readonly Fields[]>>>;
+  readonly hosts: (operation: Operation) => readonly string[];
+  /** True for operations whose answers are a secret from the stranger, but for public ones. */
+  readonly isAsked: (operation: Operation) => boolean;
+  readonly organisationId: string;
+  /** Ids whose partitions the stranger must not write to. */
+  readonly others: readonly string[];
+}
+
+/** Lets a stranger ask for what others have, and for what nobody has: the answers must be equal. */
+async function askForOthers(t: TestContext, { seed: document, credentials, ...stranger }: Stranger) {
+  let store: WatchedStore | undefined;
+  const opened = watching(
+    async clock => createMemoryStore({ clock }),
+    watched => {
+      store = watched;
+    },
+  );
+  const world = await openPlatform(opened, { seed: document });
+  t.after(() => world.dispose());
+  const owned = await credentials(world);
+  const faults: string[] = [];
+  let visits = 0;
+  for (const operation of await operationsOf(world)) {
+    if (operation.scheme === null || !stranger.isAsked(operation)) continue;
+    const examples = examplesFor(operation, await validExamples(world));
+    await world.platform.idle();
+    const isIdentity = operation.family === "identity";
+    const asked = (text: string): string => text;
+    const unknown = (text: string): string => {
+      const changed = unknownIds(text);
+      return isIdentity ? changed.replaceAll(unknownIds(ids.project), ids.project) : changed;
+    };
+    for (const example of examples.filter(one => !isPublic(operation, one))) {
+      for (const who of owned[operation.scheme] ?? []) {
+        for (const host of stranger.hosts(operation)) {
+          const changes = store?.changes.length ?? 0;
+          const one = { operation, example, credentials: who, host, organisationId: stranger.organisationId };
+          const theirs = await visit(world, { ...one, change: asked });
+          const named = targetOf(operation, example) + JSON.stringify(example.body ?? null);
+          // A request that names nothing of others is about the caller, and its repetition is another request.
+          if (unknown(named) !== named) {
+            const nobodys = await visit(world, { ...one, change: unknown });
+            if (theirs !== nobodys) faults.push(`${operation.id} at ${host}: ${theirs}, not ${nobodys}`);
           }
+          const written = store?.changes.slice(changes).map(({ partition }) => partition) ?? [];
+          const trespasses = written.filter(
+            name => new RegExp(`:(${stranger.others.join("|")}):`).test(name) && !name.includes(":audit:"),
+          );
+          if (trespasses.length > 0) faults.push(`${operation.id} writes to ${trespasses}`);
+          visits++;
         }
       }
-      world.clock.advance(1_000);
     }
-    t.diagnostic(`${visits} pairs of requests`);
+    world.clock.advance(1_000);
+  }
+  assert.deepEqual(faults, []);
+  t.diagnostic(`${visits} pairs of requests`);
+}
+
+describe("an organisation that knows the ids of another one", () => {
+  it("is answered as if they did not exist, and writes nothing there", t =>
+    askForOthers(t, {
+      seed: twins,
+      credentials: outsiders,
+      hosts: ({ family }) => (family === "identity" ? [otherHost] : [otherHost, "club.example"]),
+      isAsked: () => true,
+      organisationId: ids.otherOrganisation,
+      others: [ids.organisation, ids.space, ids.project],
+    }));
+});
+
+/** Another space of the organisation, with a project. */
+const neighbour = {
+  space: "0b000000-0000-4000-8000-000000000003",
+  project: "0c000000-0000-4000-8000-000000000003",
+  host: "neighbour.example",
+};
+const withNeighbour: Seed = {
+  ...seed,
+  spaces: [
+    ...seed.spaces,
+    {
+      id: neighbour.space,
+      organisationId: ids.organisation,
+      name: "Neighbour",
+      domain: neighbour.host,
+      settings: { defaultProjectId: neighbour.project },
+    },
+  ],
+  projects: [
+    ...seed.projects,
+    {
+      id: neighbour.project,
+      spaceId: neighbour.space,
+      organisationId: ids.organisation,
+      name: "Neighbour",
+      settings: seed.projects[0]?.settings ?? {},
+    },
+  ],
+  loyalty: { [ids.space]: loyalty, [neighbour.space]: loyalty },
+};
+
+/** Operations whose records are a space's own, although an API key is the organisation's. */
+const ofSpaces: ReadonlySet<string> = new Set(["getActionBatch", "getCoupon"]);
+
+describe("a space that knows the ids of another one of its organisation", () => {
+  it("is answered as if they did not exist, and writes nothing there", t =>
+    askForOthers(t, {
+      seed: withNeighbour,
+      async credentials(world) {
+        const { key, secret } = await newKey(world);
+        const admin = await personWith(world, { level: "spaces", id: neighbour.space, role: "admin" });
+        return {
+          accessToken: [{ authorization: `Bearer ${admin}` }],
+          apiKey: [{ "x-api-key": key, "x-api-secret": secret }],
+        };
+      },
+      hosts: () => [neighbour.host],
+      isAsked: ({ id, scheme }) =>
+        (scheme === "accessToken" && id !== "dispatchWorkflow") || ofSpaces.has(id),
+      organisationId: ids.organisation,
+      others: [ids.space, ids.project],
+    }));
+
+  it("finds none of its codes in a pool of the same name", async t => {
+    const world = await openPlatform(async clock => createMemoryStore({ clock }), { seed: withNeighbour });
+    t.after(() => world.dispose());
+    const { key, secret } = await newKey(world);
+    const headers = { "x-api-key": key, "x-api-secret": secret };
+    const path = "/internal/loyalty/pools/drinks";
+    const body = { codes: ["DRINK-1"] };
+    assert.equal((await world.call(`${path}/codes`, { headers, body })).status, 200);
+    const fan = await world.fan("Sam");
+    await fan.act("cheer");
+    const redeem = (host: string) =>
+      world.call(`${path}/redemptions`, { host, headers, body: { code: "DRINK-1" } });
+    assert.equal((await redeem(neighbour.host)).status, 404);
+    assert.equal((await redeem("club.example")).status, 200);
   });
 });

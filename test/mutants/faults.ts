@@ -120,18 +120,11 @@ export const mutants: readonly Mutant[] = [
     tests: mutations,
   },
   {
-    name: "a dry run keeps the place of a new record",
-    file: "lib/control/write.ts",
-    text: 'if (op === "add" && kind.homeOf === undefined && !isDry)',
-    replacement: 'if (op === "add" && kind.homeOf === undefined)',
-    tests: mutations,
-  },
-  {
     name: "a batch is read in another space of the organisation",
     file: "lib/audience/actions/accepted_batches.ts",
     text: '"action_batch", spaceId, batchId)',
     replacement: '"action_batch", batchId)',
-    tests: [...audience, "test/http/tenants", "test/http/neighbours"],
+    tests: ["test/http/tenants"],
   },
   {
     name: "a snapshot counts before what is under way has settled",
