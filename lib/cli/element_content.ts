@@ -1,8 +1,11 @@
 /**
  * Contents of elements as people write them in files, and as the control API has them.
  *
- * `question` and each option are a text or a map of fields, `fields` are the custom fields. A value that is a map of language tags
- * (or `all`) is written by locale, any other value for all locales. A list in place of a map is taken as the API has it.
+ * `question` and each option are a text or a map of fields, `fields` are the custom fields. A value that is a map of languages (or
+ * `all`) is written by locale, any other value for all locales. A list in place of a map is taken as the API has it.
+ *
+ * A language is a locale of the project, or a language tag whose language is known. Many words of three letters name a language, as
+ * `min` does: they count with a region or script, or as a locale of the project.
  *
  * @module
  */
@@ -32,18 +35,22 @@ export interface ElementData {
 /** The field that a text in place of a map stands for. */
 const textFields = { question: "question", option: "text" } as const;
 const localeShape = /^(all|[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3})$/;
+const languages = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
 
-/** Returns the contents of an element as the control API has them. */
-export function attributesOf({ question, options, fields }: ElementData): ElementContent {
+/** Returns the contents of an element as the control API has them; `locales` are those of its project. */
+export function attributesOf(
+  { question, options, fields }: ElementData,
+  locales: readonly string[],
+): ElementContent {
   const asked = {
-    ...(question === undefined ? {} : { fields: fieldsOf(question, textFields.question) }),
+    ...(question === undefined ? {} : { fields: fieldsOf(question, textFields.question, locales) }),
     ...(options === undefined
       ? {}
-      : { options: options.map(option => ({ fields: fieldsOf(option, textFields.option) })) }),
+      : { options: options.map(option => ({ fields: fieldsOf(option, textFields.option, locales) })) }),
   };
   return {
     ...(Object.keys(asked).length === 0 ? {} : { question: asked }),
-    ...(fields === undefined ? {} : { custom_fields: fieldsOf(fields, "") }),
+    ...(fields === undefined ? {} : { custom_fields: fieldsOf(fields, "", locales) }),
   };
 }
 
@@ -60,31 +67,58 @@ export function dataOf({ question, custom_fields: custom }: ElementContent): Ele
 }
 
 /** Returns fields as the control API has them; anything but a map or a list stands for the field `textKey`. */
-export function fieldsOf(plain: unknown, textKey: string): readonly Field[] {
+export function fieldsOf(plain: unknown, textKey: string, locales: readonly string[]): readonly Field[] {
   if (Array.isArray(plain)) return plain;
   const map = isMap(plain) ? plain : { [textKey]: plain };
   return Object.entries(map).map(([key, value]) => ({
     key,
-    values: isByLocale(value) ? value : { all: value },
+    values: isByLocale(value, locales) ? value : { all: value },
   }));
 }
 
-/** Returns fields as a file has them. */
+/** Returns fields as a file has them, which reads the same whatever the locales of the project are. */
 export function plainOf(fields: readonly Field[], textKey?: string): unknown {
   const entries = fields.map(({ key, values }): readonly [string, unknown] => {
-    const isForAll = Object.keys(values).join() === "all" && !isByLocale(values.all);
+    const isForAll = Object.keys(values).join() === "all" && !isShapedByLocale(values.all);
     return [key, isForAll ? values.all : values];
   });
   const [[key, value] = ["", null]] = entries;
   if (entries.length === 1 && key === textKey && typeof value === "string") return value;
   const map = Object.fromEntries(entries);
+  const isUnclear = fields.some(({ key, values }) => map[key] === values && !isByLocale(values, []));
   // An object has names that look like numbers first.
-  return Object.keys(map).join("\n") === fields.map(field => field.key).join("\n") ? map : fields;
+  const isInOrder = Object.keys(map).join("\n") === fields.map(field => field.key).join("\n");
+  return isInOrder && !isUnclear ? map : fields;
 }
 
-function isByLocale(value: unknown): value is Field["values"] {
+function isByLocale(value: unknown, locales: readonly string[]): value is Field["values"] {
+  return (
+    isShapedByLocale(value) &&
+    Object.keys(value).every(name => name === "all" || locales.includes(name) || isLanguage(name))
+  );
+}
+
+function isLanguage(tag: string): boolean {
+  try {
+    return !/^[a-z]{3}$/i.test(tag) && languages.of(tag) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isShapedByLocale(value: unknown): value is Field["values"] {
   const names = isMap(value) ? Object.keys(value) : [];
   return names.length > 0 && names.every(name => localeShape.test(name));
+}
+
+/** Values of fields are at most so deep in a file: in a list of elements, their options and fields. */
+const fieldDepth = 5;
+
+/** True if a document has a map whose names are languages only where the locales of the project say so. */
+export function needsLocales(document: unknown, depth = fieldDepth): boolean {
+  if (typeof document !== "object" || document === null || depth === 0) return false;
+  const isUnclear = isShapedByLocale(document) && !isByLocale(document, []);
+  return isUnclear || Object.values(document).some(value => needsLocales(value, depth - 1));
 }
 
 /** True for objects that are no lists. */

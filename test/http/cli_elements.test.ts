@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { ids } from "../support/platform.ts";
 import { describeOnStores, openShow, type Show } from "./_cli_show.ts";
+import { to } from "./_control_examples.ts";
 
 const file = `
 # References need no quotes.
@@ -173,6 +175,51 @@ describeOnStores("commands about elements", open => {
     assert.equal((await show.run(`${create} $BODY`, { ...values, BODY: open1 ?? "" })).code, 8);
     const made = await show.data(`${create} $BODY`, { ...values, BODY: escaped ?? "" });
     assert.equal(await body(made.id), "{{name}}");
+  });
+
+  it("take a map for languages only where all of its names are languages", async t => {
+    const show = await openShow(t, open);
+    const project = to("projects", ids.project);
+    const values = { EVENT: await show.create("events", { name: "Plain" }, { project }) };
+    const fieldsOf = async (id: string) =>
+      Object.fromEntries(
+        (await show.call(`/elements/${id}`)).json.data.attributes.custom_fields.map(
+          (field: { key: string; values: unknown }) => [field.key, field.values],
+        ),
+      );
+    show.files.set(
+      "show.yaml",
+      `- type: own
+  name: a
+  fields:
+    range: { min: 1, max: 5 }
+    least: { min: 1 }
+    image: { url: "https://a.example/", alt: A picture }
+    title: { en: Hello, es-MX: Hola, all: Hi }
+    odd: { en-1a: x }
+    pair: { all: { id: 5, to: 7 } }
+`,
+    );
+    const [{ id }] = await show.data(line, values);
+    const written = {
+      range: { all: { min: 1, max: 5 } },
+      least: { all: { min: 1 } },
+      image: { all: { url: "https://a.example/", alt: "A picture" } },
+      title: { en: "Hello", "es-MX": "Hola", all: "Hi" },
+      odd: { all: { "en-1a": "x" } },
+      pair: { all: { id: 5, to: 7 } },
+    };
+    assert.deepEqual(await fieldsOf(id), written);
+    await show.patch("projects", ids.project, { locales: ["min", "max"] });
+    const spoken = `elements create --event $EVENT --type own --var fields.range={"min":1,"max":5}`;
+    const made = await show.data(spoken, values);
+    assert.deepEqual(await fieldsOf(made.id), { range: { min: 1, max: 5 } });
+    await show.run("elements export --event $EVENT --out copy.yaml", values);
+    const copy = await show.create("events", { name: "Copy" }, { project });
+    await show.patch("projects", ids.project, { locales: [] });
+    const copies = await show.data("elements apply --event $EVENT --file copy.yaml", { EVENT: copy });
+    assert.deepEqual(await fieldsOf(copies[0].id), written);
+    assert.deepEqual(await fieldsOf(copies[1].id), { range: { min: 1, max: 5 } });
   });
 
   it("name every error of a file with line and column, and write nothing", async t => {

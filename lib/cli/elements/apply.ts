@@ -1,11 +1,12 @@
 /** `elements apply` and `elements export`: elements of an event and files of them. */
 
+import { needsLocales } from "../element_content.ts";
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { conflict, exits, invalid, missingFile } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows } from "../frame/output.ts";
-import { pathOf, type ResourceObject } from "../frame/resources.ts";
+import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
 import { pathOfToken, tokenOf } from "./references.ts";
@@ -63,11 +64,12 @@ export const applyElements: CommandSpec = {
     const within = { kind: "event", id: eventId } as const;
     const [publishes, isDryRun] = ["publish" in flags, "dry-run" in flags];
     if (publishes) requireActive((await api.get(pathOf(within))).data);
+    const locales = await localesFor(file.document, eventId, context);
     const remotes = await listElements(api, eventId);
     const byName = new Map(remotes.map(remote => [String(remote.attributes.name), remote]));
     const { elementsOfFile, filePointer } = await import("./file.ts");
     const { compared } = await import("./items.ts");
-    const { elements, faults } = elementsOfFile(file.document, new Set(byName.keys()));
+    const { elements, faults } = elementsOfFile(file.document, new Set(byName.keys()), locales);
     if (faults.length > 0) {
       throw invalid(`${path} has ${faults.length === 1 ? "an error" : `${faults.length} errors`}`, {
         details: faults.map(({ pointer, detail }) => `${file.locate(pointer)}: ${detail}`),
@@ -109,6 +111,19 @@ export const applyElements: CommandSpec = {
     return { data };
   },
 };
+
+/** Returns the locales of the project of an event where the contents of a document depend on them. */
+export async function localesFor(
+  document: unknown,
+  eventId: string,
+  context: CliContext,
+): Promise<readonly string[]> {
+  if (!needsLocales(document)) return [];
+  const api = await context.api();
+  const { data, included } = await api.get(pathOf({ kind: "event", id: eventId }), { include: "project" });
+  const project = included("projects", relation(data, "project"));
+  return (project?.attributes.locales ?? []) as readonly string[];
+}
 
 function actionOf(action: "created" | "updated" | "exists", isDryRun: boolean): string {
   return isDryRun && action !== "exists" ? `would be ${action}` : action;

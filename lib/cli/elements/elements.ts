@@ -7,7 +7,7 @@ import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/comm
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { applyElements, exportElements, isDraft, readFile, requireActive } from "./apply.ts";
+import { applyElements, exportElements, isDraft, localesFor, readFile, requireActive } from "./apply.ts";
 import { type Change, listElements, sendChanges } from "./batches.ts";
 import { cloneFrom, cloneGroup } from "./copy.ts";
 import { mapTexts, replaceReferences } from "./references.ts";
@@ -57,14 +57,14 @@ const createElement: CommandSpec = {
     const { event = "" } = input.flags;
     const written = await itemOf(input, context);
     const left = variablesIn(written);
-    const item = mapTexts(written, text => replaceReferences(text, () => ""));
-    const { attributesOfItem } = await import("./file.ts");
-    const { attributes, faults } = attributesOfItem(item, "");
     if (left.length > 0) {
       throw invalid(`Nothing is set for ${left.join(", ")}`, {
         hint: `Write \\{{ for braces, or set it with ${left.map(name => `--var ${name}=…`).join(" ")}`,
       });
     }
+    const item = mapTexts(written, text => replaceReferences(text, () => ""));
+    const { attributesOfItem } = await import("./file.ts");
+    const { attributes, faults } = attributesOfItem(item, "", await localesFor(item, event, context));
     if (faults.length > 0) {
       const details = faults.map(({ pointer, detail }) => `${pointer || "/"}: ${detail}`);
       throw invalid("The element has errors", { details });

@@ -38,6 +38,7 @@ const known = [...own, ...plainNames];
 export function attributesOfItem(
   item: unknown,
   pointer: string,
+  locales: readonly string[],
 ): { readonly attributes: Attributes; readonly faults: readonly Fault[] } {
   const fault = (at: string, detail: string): Fault => ({ pointer: pointer + at, detail });
   if (!isMap(item)) return { attributes: {}, faults: [fault("", "Expected an element, as a map")] };
@@ -53,7 +54,7 @@ export function attributesOfItem(
     content_type: type,
     name,
     ...Object.fromEntries(plain),
-    ...attributesOf(item as Parameters<typeof attributesOf>[0]),
+    ...attributesOf(item as Parameters<typeof attributesOf>[0], locales),
   };
   for (const [each, value] of Object.entries(attributes)) {
     const definition = definitions[each];
@@ -86,10 +87,11 @@ export function filePointer(pointer: string, attributes: Attributes, inAttribute
   return `${pointer}/options/${index}${inner === undefined ? "" : keyOf(option?.fields, inner)}`;
 }
 
-/** Reads a file of elements. `others` are the names of elements that the event has already. */
+/** Reads a file of elements. `others` are the names of elements that the event has already, `locales` those of its project. */
 export function elementsOfFile(
   document: unknown,
   others: ReadonlySet<string>,
+  locales: readonly string[],
 ): { readonly elements: readonly FileElement[]; readonly faults: readonly Fault[] } {
   if (!Array.isArray(document)) {
     return { elements: [], faults: [{ pointer: "", detail: "Expected a list of elements" }] };
@@ -123,7 +125,7 @@ export function elementsOfFile(
   const parents = parentsOf(document, { find, findInFile }, faults);
   const elements = document.map((item: unknown, index): FileElement => {
     const pointer = `/${index}`;
-    const read = attributesOfItem(item, pointer);
+    const read = attributesOfItem(item, pointer, locales);
     faults.push(...read.faults);
     const { question, custom_fields: custom, ...rest } = read.attributes;
     const contents = {

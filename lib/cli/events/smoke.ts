@@ -146,6 +146,7 @@ async function tryType(
   const { content_type: name } = type;
   const contents = attributesOf(
     contentsOf(type, (property, nth) => sampleOf(property, nth, context.clock(), earlier)),
+    [],
   );
   let id: string | null = null;
   try {

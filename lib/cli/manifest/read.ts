@@ -185,12 +185,13 @@ function readNode(node: Node, nodes: readonly Node[], references: References) {
     raw[name] === undefined
       ? undefined
       : references.resolved(raw[name], `${pointer}/${name}`, lookupOf(isWanted));
+  const locales = localesOf(node);
   const given = Object.keys(raw).filter(name => !members[kind].includes(name));
   const own: Record<string, unknown> =
-    kind === "element" ? { content_type: resolved("type"), ...contentOf(resolved) } : {};
+    kind === "element" ? { content_type: resolved("type"), ...contentOf(resolved, locales) } : {};
   for (const name of given) {
     if (name in own || unwritten.includes(name)) faults.push(strange(kind, `${pointer}/${name}`));
-    else own[name] = plainValue(kind, name, resolved(name));
+    else own[name] = plainValue(kind, name, resolved(name), locales);
   }
   for (const name of Object.keys(own))
     faults.push(...attributeFaults(kind, name, own, given.includes(name) ? `${pointer}/${name}` : pointer));
@@ -216,16 +217,25 @@ function readNode(node: Node, nodes: readonly Node[], references: References) {
   };
 }
 
+/** Returns the locales that the manifest gives the project of an entity. */
+function localesOf({ kind, raw, parent }: Node): readonly string[] {
+  if (kind !== "project") return parent === null ? [] : localesOf(parent);
+  return Array.isArray(raw.locales) ? raw.locales : [];
+}
+
 /** The contents of an element stand under `data` or beside its other members. */
-function contentOf(resolved: (name: string) => unknown) {
+function contentOf(resolved: (name: string) => unknown, locales: readonly string[]) {
   const data = (resolved("data") ?? {}) as Parameters<typeof attributesOf>[0];
   const [question, options, fields] = ["question", "options", "fields"].map(name => resolved(name));
-  return attributesOf({
-    ...data,
-    ...(question === undefined ? {} : { question }),
-    ...(options === undefined ? {} : { options: options as readonly unknown[] }),
-    ...(fields === undefined ? {} : { fields }),
-  });
+  return attributesOf(
+    {
+      ...data,
+      ...(question === undefined ? {} : { question }),
+      ...(options === undefined ? {} : { options: options as readonly unknown[] }),
+      ...(fields === undefined ? {} : { fields }),
+    },
+    locales,
+  );
 }
 
 /** An element is in one wrapper at most, and a wrapper in none. */

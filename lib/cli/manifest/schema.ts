@@ -74,9 +74,14 @@ export function faultOf(issue: v.BaseIssue<unknown>, at: string): Fault {
   return { pointer: at + jsonPointer(...path), detail: issueDetail(issue) };
 }
 
-/** Fields may be a map, times a text. */
-export function plainValue(kind: EntityKind, name: string, value: unknown): unknown {
-  if (name === "settings" && value !== null) return fieldsOf(value, "");
+/** Fields may be a map, times a text. `locales` are those of the project. */
+export function plainValue(
+  kind: EntityKind,
+  name: string,
+  value: unknown,
+  locales: readonly string[],
+): unknown {
+  if (name === "settings" && value !== null) return fieldsOf(value, "", locales);
   const isTime = kind === "event" && /^(start|end)_at$/.test(name) && typeof value === "string";
   return isTime && /(Z|[+-]\d\d:\d\d)$/i.test(value) ? Date.parse(value) / 1_000 : value;
 }
