@@ -1,5 +1,6 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { answerMsMax, reconnectMsMax, serverSilenceMsMax } from "./bounds.ts";
+import { isDisplaced } from "./tracked_command.ts";
 
 /** Server and key prefix of an adapter. */
 export interface RedisAdapterOptions {
@@ -33,7 +34,7 @@ const settings = {
   maxRetriesPerRequest: 0,
   retryStrategy: reconnectDelay,
   // After a failover the old primary is a replica: only a new connection finds the new one.
-  reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+  reconnectOnError: isDisplaced,
   connectTimeout: answerMsMax,
   socketTimeout: serverSilenceMsMax,
   maxLoadingRetryTime: reconnectMsMax,

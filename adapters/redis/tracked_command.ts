@@ -3,16 +3,43 @@ import { Command } from "ioredis";
 import { AppError } from "../../lib/errors/mod.ts";
 import { redisRetryMs } from "./bounds.ts";
 
+/** Answers of a server that has ceased to be the primary, or is not ready yet: a new connection may find another one. */
+const displaced = ["READONLY", "LOADING", "MASTERDOWN"];
+/** Answers of a node of a Cluster about keys of other nodes. */
+const elsewhere = ["MOVED", "ASK", "CLUSTERDOWN"];
 /**
  * Answers by which Redis proves that it did not execute a command. Those about memory, replication and persistence
  * also stop a script, but only at its first write: once a script has written, Redis lets it finish.
  */
-const refusal =
-  /(?:^|[\s:-])(?:NOSCRIPT|MOVED|ASK|TRYAGAIN|CROSSSLOT|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|NOAUTH|NOPERM|WRONGPASS)\b|Script killed by user/;
+const refusals = [
+  ...displaced,
+  ...elsewhere,
+  ...["NOSCRIPT", "TRYAGAIN", "CROSSSLOT", "OOM", "MISCONF", "NOREPLICAS", "BUSY"],
+  ...["NOAUTH", "NOPERM", "WRONGPASS"],
+];
+
+/** Matches a code at the beginning, and behind what a script adds: `ERR …` on 7, `… @user_script: 9: -…` on 6.2. */
+function anyOf(codes: readonly string[]): RegExp {
+  return new RegExp(`(?:^|[\\s:-])(?:${codes.join("|")})\\b`);
+}
+
+const refusal = new RegExp(`${anyOf(refusals).source}|Script killed by user`);
+const displacement = anyOf(displaced);
+const redirection = anyOf(elsewhere);
 
 /** Returns true if the error proves that the server did not execute the command. */
 function isRefusal(error: Error): boolean {
   return refusal.test(error.message);
+}
+
+/** Returns true if the server takes no writes, or no commands, that another one at its address may take. */
+export function isDisplaced(error: Error): boolean {
+  return displacement.test(error.message);
+}
+
+/** Returns true if the server is a node of a Cluster and other nodes have the keys. */
+export function isRedirection(error: Error): boolean {
+  return redirection.test(error.message);
 }
 
 /** Why a command has no answer that can be used. */

@@ -24,13 +24,60 @@ export interface Logger {
 /** Drops everything. */
 export const silentLogger: Logger = { enabled: () => false, log: () => {} };
 
-/** Writes warnings and errors to `console`, as the event and its fields. */
+/** Time in which equal warnings and errors are counted, in ms. */
+const repeatMsMax = 60_000;
+/** Equal lines that are written in that time: a failure that comes, goes and comes again is worth a line each. */
+const equalLinesMax = 3;
+/** Most different lines whose repetitions are counted at a time. */
+const countedLinesMax = 256;
+
+interface CountedLine {
+  readonly until: number;
+  readonly level: LogLevel;
+  readonly event: string;
+  readonly fields: LogFields;
+  count: number;
+}
+
+/**
+ * Returns a function that writes at most three equal warnings or errors a minute, however many come. With the first line
+ * after that minute it writes the line again with `repeated`, the number of those that it left out.
+ */
+function countRepeats(write: Logger["log"], clock: () => number): Logger["log"] {
+  const counted = new Map<string, CountedLine>();
+  function writeCounts(now: number): void {
+    // The oldest come first. A clock that was set back ends every count.
+    for (const [key, { until, level, event, fields, count }] of counted) {
+      if (until > now && until <= now + repeatMsMax) break;
+      counted.delete(key);
+      const repeated = count - equalLinesMax;
+      if (repeated > 0) write(level, event, { ...fields, repeated });
+    }
+  }
+  return (level, event, fields) => {
+    const now = clock();
+    writeCounts(now);
+    if (level === "warn" || level === "error") {
+      const key = JSON.stringify([level, event, fields]);
+      const same = counted.get(key);
+      if (same !== undefined) {
+        same.count += 1;
+        if (same.count > equalLinesMax) return;
+      } else if (counted.size < countedLinesMax) {
+        counted.set(key, { until: now + repeatMsMax, level, event, fields, count: 1 });
+      }
+    }
+    write(level, event, fields);
+  };
+}
+
+/** Writes warnings and errors to `console`, as the event and its fields; of equal ones three a minute. */
 export const consoleLogger: Logger = {
   enabled: level => level === "warn" || level === "error",
-  log(level, event, fields) {
+  log: /* @__PURE__ */ countRepeats((level, event, fields) => {
     // biome-ignore lint/suspicious/noConsole: the console is the destination
     if (level === "warn" || level === "error") console[level](`grandstand: ${event}`, fields);
-  },
+  }, Date.now),
 };
 
 /** Options of {@linkcode createJsonLogger}. */
@@ -43,16 +90,24 @@ export interface JsonLoggerOptions {
   readonly clock?: () => number;
 }
 
-/** Creates a logger that writes one line of JSON per event: `{time, level, event, …fields}`, with `time` in ISO 8601. */
+/**
+ * Creates a logger that writes one line of JSON per event: `{time, level, event, …fields}`, with `time` in ISO 8601.
+ *
+ * At most three equal warnings or errors a minute are written; then one more line has the number of the others, `repeated`.
+ */
 export function createJsonLogger(options: JsonLoggerOptions): Logger {
   const { write, level = "info", clock = Date.now } = options;
   const least = logLevels.indexOf(level);
+  const log = countRepeats((at, event, fields) => {
+    write(`${JSON.stringify({ time: new Date(clock()).toISOString(), level: at, event, ...fields })}\n`);
+  }, clock);
   function enabled(asked: LogLevel): boolean {
     return logLevels.indexOf(asked) >= least;
   }
-  function log(at: LogLevel, event: string, fields: LogFields): void {
-    if (!enabled(at)) return;
-    write(`${JSON.stringify({ time: new Date(clock()).toISOString(), level: at, event, ...fields })}\n`);
-  }
-  return { enabled, log };
+  return {
+    enabled,
+    log(at, event, fields) {
+      if (enabled(at)) log(at, event, fields);
+    },
+  };
 }

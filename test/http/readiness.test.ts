@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { createJsonLogger } from "../../lib/http/mod.ts";
+import { AppError } from "../../lib/errors/mod.ts";
+import { createJsonLogger, systemTimer } from "../../lib/http/mod.ts";
 import { platformPartition, type Store } from "../../lib/storage/mod.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
@@ -107,6 +108,35 @@ describe("readiness of a platform whose actions wait for workers", () => {
     assert.equal(await codesAfter(59_999), undefined);
     assert.deepEqual(await codesAfter(60_000), ["no_worker"]);
     assert.equal(logged(), 2);
+  });
+
+  it("warns of workers that the queue refuses, until it takes them again", async t => {
+    const queue = createMemoryQueue({ clock: Date.now });
+    t.after(() => queue[Symbol.asyncDispose]());
+    let isReadOnly = true;
+    const take = queue.take.bind(queue);
+    queue.take = async (topic, lease) => {
+      if (isReadOnly) throw new AppError("storage_unavailable", "Cannot use Redis: ERR READONLY");
+      return await take(topic, lease);
+    };
+    const world = await openPlatform(async clock => createMemoryStore({ clock }), {
+      queue,
+      // The pauses of the worker pass at once.
+      timer: callback => systemTimer(callback, 0),
+    });
+    t.after(() => world.dispose());
+    // No lease ends meanwhile: the worker counts as alive throughout.
+    const worker = world.platform.startActionWorker({ leaseMs: 31_536_000_000 });
+    t.after(() => worker.stop());
+    await until("the worker has its shards", () => worker.shards.length > 0);
+    const warns = async (): Promise<boolean> => {
+      world.clock.advance(60_000);
+      const { json } = await world.call("/readyz");
+      return (json.warnings ?? []).some(({ code }: { code: string }) => code === "no_worker");
+    };
+    await until("the worker is missed", warns);
+    isReadOnly = false;
+    await until("the worker is back", async () => !(await warns()));
   });
 });
 

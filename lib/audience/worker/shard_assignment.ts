@@ -15,6 +15,8 @@ export interface ShardAssignment {
   readonly workers: Readonly<Record<string, number>>;
   /** The worker of each shard; null for a free one. */
   readonly shards: readonly (string | null)[];
+  /** Names of workers that are alive and that the queue refuses; absent where there are none. */
+  readonly stalled?: readonly string[];
 }
 
 /** The heartbeat of a worker. */
@@ -25,6 +27,8 @@ export interface ShardClaim {
   readonly until: number;
   /** Shards that the worker gives up. */
   readonly released: readonly number[];
+  /** True if the queue refuses the worker. @default false */
+  readonly isStalled?: boolean;
 }
 
 /**
@@ -34,7 +38,7 @@ export interface ShardClaim {
  */
 export function claimShards(
   before: ShardAssignment,
-  { worker, now, until, released }: ShardClaim,
+  { worker, now, until, released, isStalled = false }: ShardClaim,
 ): {
   readonly after: ShardAssignment;
   readonly claimed: { readonly shards: readonly number[]; readonly surplus: number };
@@ -53,15 +57,20 @@ export function claimShards(
     return worker;
   });
   const claimedShards = shards.flatMap((owner, shard) => (owner === worker ? [shard] : []));
+  const others = (before.stalled ?? []).filter(name => name !== worker && Object.hasOwn(workers, name));
+  const stalled = isStalled ? [...others, worker] : others;
   return {
-    after: { workers, shards },
+    after: { workers, shards, ...(stalled.length === 0 ? {} : { stalled }) },
     claimed: { shards: claimedShards, surplus: Math.max(0, count - fair) },
   };
 }
 
 /** Returns the assignment after a worker has left. */
-export function removeWorker({ workers, shards }: ShardAssignment, worker: string): ShardAssignment {
+export function removeWorker(before: ShardAssignment, worker: string): ShardAssignment {
+  const { workers, shards } = before;
+  const stalled = before.stalled?.filter(name => name !== worker) ?? [];
   return {
+    ...(stalled.length === 0 ? {} : { stalled }),
     workers: Object.fromEntries(Object.entries(workers).filter(([name]) => name !== worker)),
     shards: shards.map(owner => (owner === worker ? null : owner)),
   };
@@ -82,12 +91,12 @@ export class ShardAssignments {
     return this.#change(before => claimShards(before, claim));
   }
 
-  /** Returns true if a worker of any process is alive. */
+  /** Returns true if a worker of any process is alive and can take messages. */
   async hasWorker(now: number): Promise<boolean> {
     const [stored] = await this.#store.read(partition, [{ type: "record", key: this.#key }]);
     if (stored === null) return false;
-    const { workers } = JSON.parse(stored.value) as ShardAssignment;
-    return Object.values(workers).some(end => end > now);
+    const { workers, stalled = [] } = JSON.parse(stored.value) as ShardAssignment;
+    return Object.entries(workers).some(([name, end]) => end > now && !stalled.includes(name));
   }
 
   /** Removes a worker and frees its shards. */

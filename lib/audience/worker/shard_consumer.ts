@@ -52,6 +52,8 @@ export class ShardConsumer {
   readonly #taken = new Set<string>();
   #finished: string[] = [];
   #mustRelease = true;
+  /** Attempts to take messages that have failed in a row. */
+  #failures = 0;
   #isFinishing = false;
   #isLost = false;
 
@@ -65,6 +67,11 @@ export class ShardConsumer {
   /** True if it takes no more messages. */
   get isFinishing(): boolean {
     return this.#isFinishing;
+  }
+
+  /** True if the queue has refused to hand out messages for ten seconds. */
+  get isStalled(): boolean {
+    return this.#failures >= pollsPerLook;
   }
 
   /** Polls the queue now. */
@@ -129,14 +136,17 @@ export class ShardConsumer {
     const { queue, topic, worker, logger } = this.#options;
     const lease = { consumer: worker, limit: room, leaseMs: storageLimits.leaseMsMax };
     try {
-      if (!this.#mustRelease) return await this.#handOn(await queue.take(topic, lease));
-      await queue.release(topic);
-      // Messages in the window are redelivered too, before those of other workers.
-      const limit = Math.min(room + this.#taken.size, storageLimits.queueBatchMax);
-      const deliveries = await queue.take(topic, { ...lease, limit });
+      if (this.#mustRelease) {
+        await queue.release(topic);
+        // Messages in the window are redelivered too, before those of other workers.
+        lease.limit = Math.min(room + this.#taken.size, storageLimits.queueBatchMax);
+      }
+      const deliveries = await queue.take(topic, lease);
       this.#mustRelease = false;
+      this.#failures = 0;
       return await this.#handOn(deliveries);
     } catch (error) {
+      this.#failures += 1;
       // A lost answer may have delivered messages.
       this.#mustRelease = true;
       logger.log("warn", "actions_not_taken", { topic, error: String(error) });

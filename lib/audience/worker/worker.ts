@@ -117,7 +117,10 @@ class Worker implements ActionWorker {
     const now = clock();
     const until = now + this.#leaseMs;
     const released = [...this.#released];
-    const { shards, surplus } = await this.#assignments.claim({ worker: name, now, until, released });
+    const isStalled =
+      this.#consumers.size > 0 && [...this.#consumers.values()].every(consumer => consumer.isStalled);
+    const claim = { worker: name, now, until, released, isStalled };
+    const { shards, surplus } = await this.#assignments.claim(claim);
     for (const shard of released) this.#released.delete(shard);
     // While the lease was expired other workers may have had any of the shards.
     if (this.#lease.hasExpired) for (const consumer of this.#consumers.values()) consumer.reclaim();

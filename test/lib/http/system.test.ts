@@ -215,6 +215,40 @@ describe("the JSON logger", () => {
     ]);
   });
 
+  it("writes three equal warnings a minute, counts the others, and tells their number with the next line", () => {
+    const written: string[] = [];
+    let now = 1_700_000_000_000;
+    const logger = createJsonLogger({ write: line => written.push(line), clock: () => now });
+    for (let time = 0; time < 64; time++) {
+      logger.log("warn", "actions_not_taken", { topic: "actions:0", error: "READONLY" });
+      logger.log("warn", "actions_not_taken", { topic: "actions:1", error: "READONLY" });
+      logger.log("info", "request", { status: 200 });
+    }
+    now += 60_000;
+    logger.log("error", "store_replaced", {});
+    logger.log("warn", "actions_not_taken", { topic: "actions:0", error: "READONLY" });
+    const warnings = written.map(line => JSON.parse(line)).filter(({ event }) => event !== "request");
+    assert.equal(written.length - warnings.length, 64);
+    assert.equal(warnings.length, 6 + 4);
+    assert.deepEqual(
+      warnings.slice(6).map(({ event, topic, repeated }) => [event, topic, repeated]),
+      [
+        ["actions_not_taken", "actions:0", 61],
+        ["actions_not_taken", "actions:1", 61],
+        ["store_replaced", undefined, undefined],
+        ["actions_not_taken", "actions:0", undefined],
+      ],
+    );
+  });
+
+  it("counts no more than 256 different lines, and writes the others each time", () => {
+    const { logger, written } = lines("warn");
+    for (let round = 0; round < 4; round++) {
+      for (let n = 0; n < 300; n++) logger.log("warn", "failed", { n });
+    }
+    assert.equal(written.length, 3 * 256 + 4 * 44);
+  });
+
   it("writes its level and what is more severe", () => {
     const { logger, written } = lines("warn");
     for (const level of ["debug", "info", "warn", "error"] as const) {

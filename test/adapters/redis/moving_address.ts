@@ -1,0 +1,89 @@
+/** One address that leads to a Redis server, and to another one later, as a virtual address or a load balancer does. */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** An address whose open connections stay with the server that they were opened to. */
+export class MovingAddress implements AsyncDisposable {
+  /** Connections that were ever opened. */
+  opened = 0;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #target: number;
+
+  private constructor(target: number) {
+    this.#target = target;
+    this.#server = createServer(client => this.#forward(client));
+  }
+
+  /** Opens an address of 127.0.0.1 that leads to a port. */
+  static async to(port: number): Promise<MovingAddress> {
+    const address = new MovingAddress(port);
+    await new Promise<void>(resolve => address.#server.listen(0, "127.0.0.1", resolve));
+    return address;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Leads connections that are opened from now on to another port. */
+  moveTo(port: number): void {
+    this.#target = port;
+  }
+
+  /** Answers every further command of the open connections with an error of this text. */
+  refuseOpen(text: string): void {
+    for (const client of this.#sockets) {
+      client.removeAllListeners("data");
+      let rest = "";
+      client.on("data", chunk => {
+        const [commands, left] = countCommands(rest + chunk.toString("latin1"));
+        rest = left;
+        client.write(`-${text}\r\n`.repeat(commands));
+      });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+
+  #forward(client: Socket): void {
+    this.opened += 1;
+    this.#sockets.add(client);
+    const server = connect(this.#target, "127.0.0.1");
+    client.on("data", chunk => server.write(chunk));
+    server.on("data", chunk => client.write(chunk));
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.destroy());
+    }
+    client.on("close", () => this.#sockets.delete(client));
+  }
+}
+
+/** Returns the number of complete commands in a text of RESP, and what follows them. */
+function countCommands(text: string): [commands: number, rest: string] {
+  let [count, start] = [0, 0];
+  for (;;) {
+    const end = endOfCommand(text, start);
+    if (end === undefined) return [count, text.slice(start)];
+    count += 1;
+    start = end;
+  }
+}
+
+function endOfCommand(text: string, start: number): number | undefined {
+  const head = /^\*(\d+)\r\n/.exec(text.slice(start, start + 16));
+  if (head === null) return undefined;
+  let at = start + head[0].length;
+  for (let part = 0; part < Number(head[1]); part++) {
+    const size = /^\$(\d+)\r\n/.exec(text.slice(at, at + 16));
+    if (size === null) return undefined;
+    at += size[0].length + Number(size[1]) + 2;
+  }
+  return at <= text.length ? at : undefined;
+}
