@@ -30,6 +30,8 @@ export interface Account {
   /** As the user wrote it. */
   readonly email: string;
   readonly isEmailVerified: boolean;
+  /** True if somebody else registered the address too while it was not verified. */
+  readonly isContested?: boolean | undefined;
   readonly nickname: string;
   /** A PHC string. */
   readonly passwordHash: string;
@@ -57,7 +59,7 @@ export interface User extends UserIds {
   /** The device of an anonymous user's registration, a lookup key that a removal releases. */
   readonly registration?: { readonly deviceId: string; readonly additionalId: string };
   /** Only of the managed pool. */
-  readonly account?: Account;
+  readonly account?: Account | undefined;
   /** The identity at another provider that vouches for the user. */
   readonly origin?: Origin;
   /** The profile that a social provider gave last; `""` for missing members. */

@@ -112,6 +112,8 @@ export interface EmailConfirmation {
   readonly data: {
     readonly email: string;
     readonly confirmationCode: string;
+    /** The password from now on: that of the registration, or a new one. All other sessions end */
+    readonly password?: string;
   };
 }
 

@@ -181,9 +181,10 @@ export class Pool {
     email: string,
     confirmationCode: string,
     token: string | null = this.clientToken,
+    more: object = {},
   ): Promise<Answer> {
     return this.world.call("/v1/user/confirm-email", {
-      body: { ...pool, data: { email, confirmationCode } },
+      body: { ...pool, data: { email, confirmationCode, ...more } },
       address: clientAddress,
       ...(token === null ? {} : { token }),
     });

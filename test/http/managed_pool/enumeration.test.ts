@@ -161,6 +161,11 @@ describeOnStores("whether an address has an account", open => {
       () => pool.confirmEmail("never@example.com", "00000000"),
     ]);
     assert.deepEqual([status, json.data.code, json.data.action], [400, "invalid_code", "none"]);
+    const more = { password: newPassword };
+    await assertAlike(2, [
+      () => pool.confirmEmail(unknown, "00000000", undefined, more),
+      () => pool.confirmEmail(banned, "00000000", undefined, more),
+    ]);
   });
 
   it("is not revealed by a failing mailer", async () => {

@@ -7,7 +7,7 @@ import { codeAgeMsMax, codeTriesMax } from "../../../lib/identity/codes/rules.ts
 import { ids } from "../../support/platform.ts";
 import { TestSmtpServer } from "../../support/smtp.ts";
 import { describeOnStores } from "../../support/stores.ts";
-import { Pool, pool as selector } from "./_pool.ts";
+import { deviceId, Pool, pool as selector } from "./_pool.ts";
 
 const email = "Ann@example.com";
 const moved = "ann.new@example.com";
@@ -173,6 +173,97 @@ describeOnStores("a project that demands verified addresses", open => {
     } finally {
       await real.dispose();
     }
+  });
+});
+
+describeOnStores("the account of an address that a stranger registered", open => {
+  const strangers = { password: "the stranger's password" };
+  const victims = { password: "the victim's own password" };
+  let pool: Pool;
+  async function openPool(emailVerification: string): Promise<void> {
+    pool = await Pool.open(open, { identity: { emailVerification } });
+    await pool.register(email, strangers);
+  }
+  afterEach(() => pool.dispose());
+  const codeOf = (answer: { readonly json: { readonly data: { readonly code: string } } }) =>
+    answer.json.data.code;
+
+  it("goes to the one who confirms the address, with the password that is sent along", async () => {
+    await openPool("required");
+    assert.equal((await pool.register("ann@EXAMPLE.com", victims)).status, 201);
+    assert.equal((await pool.register(email, strangers)).status, 201, "the stranger tries again");
+    const code = await pool.emailCode(email);
+    assert.equal((await pool.confirmEmail(email, code, undefined, victims)).status, 200);
+    assert.equal((await pool.login(email, victims)).status, 200);
+    assert.equal(codeOf(await pool.login(email, strangers)), "invalid_credentials");
+  });
+
+  it("loses every password if both registered it and none is sent along, until one is set by mail", async () => {
+    await openPool("required");
+    await pool.register(email, victims);
+    assert.equal((await pool.confirmEmail(email, await pool.emailCode(email))).status, 200);
+    for (const each of [strangers, victims]) {
+      assert.equal(codeOf(await pool.login(email, each)), "invalid_credentials");
+    }
+    assert.equal((await pool.confirm(email, await pool.code(email), victims)).status, 200);
+    assert.equal((await pool.login(email, victims)).status, 200);
+    assert.equal(codeOf(await pool.login(email, strangers)), "invalid_credentials");
+  });
+
+  it("loses the stranger's sessions, which can move it no more", async () => {
+    for (const more of [{}, victims]) {
+      await openPool("optional");
+      const { accessToken, ...session } = (await pool.login(email, strangers)).json.data;
+      await pool.register(email, victims);
+      const code = await pool.emailCode(email);
+      assert.equal((await pool.confirmEmail(email, code, undefined, more)).status, 200);
+      assert.equal(codeOf(await pool.update(accessToken, { email: moved })), "session_revoked");
+      assert.equal((await pool.refresh({ accessToken, ...session })).status, 401);
+      assert.equal((await pool.login(email, strangers)).status, 401);
+      if (more === victims) break;
+      await pool.dispose();
+    }
+  });
+
+  it("stays with a registered person who confirms it within a session, whoever else registers it", async () => {
+    await openPool("optional");
+    const { accessToken } = (await pool.login(email, { ...strangers, deviceId })).json.data;
+    const other = (await pool.login(email, strangers)).json.data;
+    await pool.register(email, victims);
+    assert.equal((await pool.confirmEmail(email, await pool.emailCode(email), accessToken)).status, 200);
+    for (const token of [accessToken, other.accessToken]) {
+      assert.equal((await pool.profile(token)).json.data.emailVerified, true);
+    }
+    assert.equal((await pool.login(email, strangers)).status, 200);
+  });
+
+  it("keeps the session that sends a new password along, and no other", async () => {
+    await openPool("optional");
+    const { accessToken } = (await pool.login(email, { ...strangers, deviceId })).json.data;
+    const other = (await pool.login(email, strangers)).json.data;
+    const code = await pool.emailCode(email);
+    assert.equal((await pool.confirmEmail(email, code, accessToken, victims)).status, 200);
+    assert.equal((await pool.profile(accessToken)).json.data.emailVerified, true);
+    assert.equal(codeOf(await pool.profile(other.accessToken)), "session_revoked");
+  });
+
+  it("is not taken from its owner by an address that somebody else moved to", async () => {
+    await openPool("optional");
+    const { accessToken } = (await pool.login(email, strangers)).json.data;
+    await pool.register(email, victims);
+    await pool.update(accessToken, { email: moved });
+    assert.equal((await pool.confirmEmail(moved, await pool.emailCode(moved))).status, 200);
+    assert.equal((await pool.login(moved, strangers)).status, 200, "nobody else registered this address");
+  });
+
+  it("takes no weak password, which spends no code", async () => {
+    await openPool("required");
+    const code = await pool.emailCode(email);
+    assert.equal(
+      codeOf(await pool.confirmEmail(email, code, undefined, { password: "short" })),
+      "weak_password",
+    );
+    assert.equal((await pool.confirmEmail(email, code, undefined, victims)).status, 200);
   });
 });
 

@@ -91,7 +91,9 @@ async function setPassword(
   return await users.update(projectId, found.userId, ({ account, ...old }) => {
     if (account === undefined) return old;
     const isEmailVerified = account.isEmailVerified || isSameEmail(account.email, email);
-    return { ...old, account: { ...account, isEmailVerified, passwordHash, updatedAt: unixSeconds(clock) } };
+    const updatedAt = unixSeconds(clock);
+    const isContested = account.isContested === true && !isEmailVerified;
+    return { ...old, account: { ...account, isEmailVerified, isContested, passwordHash, updatedAt } };
   });
 }
 

@@ -57,7 +57,10 @@ export function registerPoolUser(context: IdentityContext): Operation {
         anonymous === null ? null : await promoteAnonymous(context, project.id, { anonymous, account });
       const user = promoted ?? (await create(context, project.id, account));
       if (user.account?.passwordHash === account.passwordHash) call.note({ userId: user.userId });
-      else mailHolder(context, call, data.email);
+      else {
+        await contest(context, project.id, user);
+        mailHolder(context, call, data.email);
+      }
       return identityEnvelope({ data: {}, result: 1, message }, { status: 201, message });
     },
   });
@@ -81,6 +84,16 @@ async function create(context: IdentityContext, projectId: string, account: Acco
   const isNew = user.account?.passwordHash === account.passwordHash;
   if (isNew) await users.claim(projectId, emailKey(account.email), ids);
   return user;
+}
+
+/** Notes that two have registered an address that nobody has proved: which of them it belongs to is open. */
+async function contest({ users }: IdentityContext, projectId: string, holder: User): Promise<void> {
+  if (holder.account?.isEmailVerified !== false || holder.account.isContested === true) return;
+  await users.update(projectId, holder.userId, ({ account, ...user }) =>
+    account === undefined || account.isEmailVerified
+      ? { ...user, account }
+      : { ...user, account: { ...account, isContested: true } },
+  );
 }
 
 function newAccount({ clock }: IdentityContext, data: RegisterData, passwordHash: string): Account {

@@ -14,7 +14,7 @@ import { type Operation, type OperationCall, objectOnly, operation } from "../..
 import { type Account, type User, unixSeconds } from "../../users.ts";
 import { requireRecentLogin } from "../delete_user.ts";
 import { NewEmailSchema } from "../fields.ts";
-import { claimEmail, switchEmailKey } from "./email_keys.ts";
+import { claimEmail, isSameEmail, switchEmailKey } from "./email_keys.ts";
 import { managedPool, profileEntries } from "./fields.ts";
 import { emailChangedMail } from "./mails.ts";
 import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
@@ -46,7 +46,7 @@ export function updatePoolUser(context: IdentityContext): Operation {
       const caller = await authenticatePoolUser(context, call);
       const isMoving = data.email !== undefined && data.email !== caller.account.email;
       if (isMoving) await claimNewEmail(context, call, { caller, email: data.email ?? "" });
-      const { user, before } = await write(context, project.id, { userId: caller.user.userId, data });
+      const { user, before } = await write(context, project.id, { caller, data });
       if (data.email !== undefined) await switchEmailKey(context, project.id, { user, before });
       if (isMoving) await releaseOldEmail(context, call, before);
       const { username } = user;
@@ -80,12 +80,19 @@ async function claimNewEmail(
 async function write(
   { users, clock }: IdentityContext,
   projectId: string,
-  { userId, data }: { readonly userId: string; readonly data: Changes },
+  { caller, data }: { readonly caller: PoolUser; readonly data: Changes },
 ): Promise<{ readonly user: User; readonly before: string }> {
   let before = "";
-  const user = await users.update(projectId, userId, old => {
+  const user = await users.update(projectId, caller.user.userId, old => {
     if (old.account === undefined) return old;
     before = old.account.email;
+    // Whoever set a new password has ended the session of this request, or is about to.
+    if (data.email !== undefined && old.account.passwordHash !== caller.account.passwordHash) {
+      throw new AppError(
+        "conflict",
+        "Cannot change the account as its password changed meanwhile: try again",
+      );
+    }
     const username = data.nickname ?? old.username;
     return { ...old, username, account: changed(old.account, data, unixSeconds(clock)) };
   });
@@ -96,11 +103,13 @@ async function write(
 function changed(account: Account, data: Changes, updatedAt: number): Account {
   const { email = account.email, nickname = account.nickname } = data;
   const [first, second] = account.terms;
+  const isSame = isSameEmail(email, account.email);
   return {
     ...account,
     email,
     nickname,
     isEmailVerified: account.isEmailVerified && email === account.email,
+    isContested: account.isContested === true && isSame,
     terms: [data["custom:terms_optin1"] ?? first, data["custom:terms_optin2"] ?? second],
     updatedAt,
   };
