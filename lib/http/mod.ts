@@ -46,14 +46,8 @@ export {
   stream,
   text,
 } from "./replies/replies.ts";
-export {
-  canonicalJson,
-  jsonApiMediaType,
-  parseJson,
-  readText,
-  systemTimer,
-  type Timer,
-} from "./requests/body.ts";
+export { jsonApiMediaType, readJson, systemTimer, type Timer } from "./requests/body.ts";
+export { badJson, canonicalJson, parseJson } from "./requests/json.ts";
 export { integerParameter } from "./requests/query.ts";
 export {
   fieldErrorsMax,

@@ -14,7 +14,7 @@ import {
   type WorkflowResponse,
 } from "../dialogue/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { parseJson, readText } from "../http/mod.ts";
+import { readJson } from "../http/mod.ts";
 import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
 import { readInputs } from "./inputs.ts";
 import type { WorkflowPorts } from "./ports.ts";
@@ -90,14 +90,15 @@ export class WorkflowServer {
   async #answer(request: Request): Promise<string> {
     const token = bearerToken(request.headers.get("authorization"));
     const { timer, verifier, views } = this.#options;
-    const text = await readText(request, {
+    await verifier.verifyToken(token);
+    const body = await readJson(request, {
       bytesMax: dialogueLimits.requestBytesMax,
       mediaTypes: ["application/json"],
       msMax: bodyMsMax,
       framed: true,
       timer,
     });
-    const asked = parseRequest(parseJson(text));
+    const asked = parseRequest(body);
     const caller = await verifier.verify(token, asked.context);
     const sealed = asked.payload?.[sealedMember];
     const memory = sealed === undefined ? null : await views.open(caller, sealed);

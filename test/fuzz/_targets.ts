@@ -30,7 +30,7 @@ import { compileCondition, compileNumber } from "../../lib/expressions/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { parseRateLimits } from "../../lib/http/rate_limit/policies.ts";
 import { matchesTag } from "../../lib/http/replies/etag.ts";
-import { canonicalJson, parseJson } from "../../lib/http/requests/body.ts";
+import { canonicalJson, parseJson } from "../../lib/http/requests/json.ts";
 import { decodeSegment, parseQuery } from "../../lib/http/requests/query.ts";
 import { formatCursor, parseCursor } from "../../lib/identity/audit/entries.ts";
 import { compileConfig } from "../../lib/loyalty/mod.ts";

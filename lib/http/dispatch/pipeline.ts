@@ -9,8 +9,9 @@
 import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.ts";
 import type { Logger } from "../logger.ts";
 import type { Failover } from "../rate_limit/failover.ts";
-import { badJson, parseJson, readText, type Timer } from "../requests/body.ts";
+import { readJson, type Timer } from "../requests/body.ts";
 import { idleMsMaxDefault, openBody } from "../requests/body_stream.ts";
+import { badJson } from "../requests/json.ts";
 import { noParameters, parseQuery } from "../requests/query.ts";
 import { validate } from "../requests/validate.ts";
 import { type Call, open, type Reply } from "../route.ts";
@@ -151,9 +152,8 @@ async function readBody(
     return { json: undefined, value };
   }
   const framed = info.framed === true;
-  const text = await readText(request, { bytesMax, mediaTypes, timer, msMax, framed });
-  if (text === "" && !body.optional) throw badJson("it is missing");
-  const json = text === "" ? undefined : parseJson(text);
+  const json = await readJson(request, { bytesMax, mediaTypes, timer, msMax, framed });
+  if (json === undefined && !body.optional) throw badJson("it is missing");
   return { json, value: validate(body.schema, json, "body") };
 }
 

@@ -1,15 +1,15 @@
 /**
- * Reads request bodies with a media type, a limit in bytes, a deadline and strict UTF-8.
- *
- * JSON is parsed, then one walk rejects dangerous values.
+ * Reads request bodies of JSON with a media type, limits in bytes and values, a deadline and strict UTF-8.
  *
  * @module
  */
 
+import { createPause } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { badJson, inspectJson, JsonCounter, parseCounted, parseJson, uncountedBytesMax } from "./json.ts";
 
 /** Maximum size of a body by default, in bytes. */
-export const bodyBytesMaxDefault = 65_536;
+export const bodyBytesMaxDefault = uncountedBytesMax;
 /** Default deadline for a body to arrive, in ms. */
 export const bodyMsMaxDefault = 10_000;
 
@@ -30,33 +30,49 @@ export interface BodyLimits {
   readonly timer: Timer;
 }
 
-/** Limits for reading a body as text. */
-interface TextLimits extends BodyLimits {
+/** Limits for reading a body of JSON. */
+interface JsonLimits extends BodyLimits {
   readonly msMax: number;
   /** True if the runtime guarantees that a body is never longer than its `Content-Length`. */
   readonly framed: boolean;
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** Bytes of a long body that are counted and decoded without a pause. */
+const sliceBytes = 262_144;
+
+const strict: TextDecoderOptions = { fatal: true };
+const utf8 = new TextDecoder("utf-8", strict);
 
 /**
- * Reads a body as text; an absent or empty one is the empty string.
+ * Reads a body of JSON; an absent or empty one is undefined. Between the steps of a long one other requests are answered.
  *
  * A body that is late, incomplete or not UTF-8 is `bad_json`: to a client each means that the body was unreadable.
  *
  * @throws `unsupported_media_type`, `payload_too_large` or `bad_json`.
  */
-export async function readText(request: Request, limits: TextLimits): Promise<string> {
+export async function readJson(request: Request, limits: JsonLimits): Promise<unknown> {
   const type = request.headers.get("content-type");
   const declared = requireAcceptable(request, type, limits);
-  const bytes =
-    limits.framed && declared !== null
-      ? await readFramed(request, limits)
-      : await readCounted(request, limits);
-  if (bytes.byteLength === 0) return "";
+  const isShort = limits.framed && declared !== null && declared <= uncountedBytesMax;
+  const pause = isShort ? null : createPause();
+  const text =
+    pause === null
+      ? decoded(utf8, await readFramed(request, limits))
+      : await readCounted(request, limits, pause);
+  if (text === "") return undefined;
   if (type === null) requireMediaType("", limits.mediaTypes);
+  if (pause === null || text.length <= uncountedBytesMax) return parseJson(text);
+  await pause();
+  const value = parseCounted(text);
+  await pause();
+  inspectJson(value, text);
+  await pause();
+  return value;
+}
+
+function decoded(decoder: TextDecoder, bytes?: ArrayBuffer | Uint8Array, stream = false): string {
   try {
-    return utf8.decode(bytes);
+    return decoder.decode(bytes, { stream });
   } catch {
     throw badJson("it is not UTF-8");
   }
@@ -102,7 +118,7 @@ function declaredLength(request: Request): number | null {
   return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : null;
 }
 
-function readFramed(request: Request, { timer, msMax }: TextLimits): Promise<ArrayBuffer | Uint8Array> {
+function readFramed(request: Request, { timer, msMax }: JsonLimits): Promise<ArrayBuffer | Uint8Array> {
   return new Promise((resolve, reject) => {
     const stop = timer(() => reject(tooLate(msMax)), msMax);
     // `bytes` may avoid a copy; the Request of Node 20 lacks it.
@@ -120,8 +136,12 @@ function readFramed(request: Request, { timer, msMax }: TextLimits): Promise<Arr
   });
 }
 
-async function readCounted(request: Request, limits: TextLimits): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array();
+async function readCounted(
+  request: Request,
+  limits: JsonLimits,
+  pause: () => Promise<void> | undefined,
+): Promise<string> {
+  if (request.body === null) return "";
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
   let late = false;
   const stop = limits.timer(() => {
@@ -129,20 +149,29 @@ async function readCounted(request: Request, limits: TextLimits): Promise<Uint8A
     abandon(reader);
   }, limits.msMax);
   try {
-    const chunks: Uint8Array[] = [];
+    const decoder = new TextDecoder("utf-8", strict);
+    const counter = new JsonCounter();
+    const texts: string[] = [];
     let length = 0;
+    let readAtOnce = 0;
     for (;;) {
       const { done, value } = await reader.read();
       if (late) throw tooLate(limits.msMax);
-      if (done) return join(chunks, length);
+      if (done) return texts.join("") + decoded(decoder);
       length += value.byteLength;
-      if (length > limits.bytesMax) {
-        abandon(reader);
-        throw tooLarge(limits.bytesMax);
+      if (length > limits.bytesMax) throw tooLarge(limits.bytesMax);
+      for (let from = 0; from < value.byteLength; from += sliceBytes) {
+        const slice = value.subarray(from, from + sliceBytes);
+        counter.add(slice);
+        texts.push(decoded(decoder, slice, true));
+        readAtOnce += slice.byteLength;
+        if (readAtOnce < sliceBytes) continue;
+        await pause();
+        readAtOnce = 0;
       }
-      chunks.push(value);
     }
   } catch (error) {
+    abandon(reader);
     throw error instanceof AppError ? error : brokenOff();
   } finally {
     stop();
@@ -152,18 +181,6 @@ async function readCounted(request: Request, limits: TextLimits): Promise<Uint8A
 /** Cancels the body without waiting; a failure to cancel is ignored. */
 export function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {});
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [first] = chunks;
-  if (first !== undefined && chunks.length === 1) return first;
-  const joined = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return joined;
 }
 
 /** Creates the error for a body that ended early. */
@@ -203,87 +220,4 @@ function isAcceptedType(contentType: string, accepted: readonly string[]): boole
   return [...lower.matchAll(parameterName)].every(
     ([, name]) => name === "profile" || name === "charset" || (name === "ext" && extension !== undefined),
   );
-}
-
-/** Maximum nesting of arrays and objects in a body. */
-export const jsonDepthMax = 64;
-
-/**
- * Parses a JSON text.
- *
- * Also rejected:
- * - nesting beyond {@linkcode jsonDepthMax};
- * - a member `__proto__`, and a `constructor` that holds a `prototype`: merging such an object would change a prototype;
- * - lone surrogates, which cannot be stored as UTF-8;
- * - numbers beyond the range of doubles, which would be stored as null.
- *
- * @throws `bad_json`.
- */
-export function parseJson(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser's message quotes the body, which may hold secrets.
-    throw badJson("it is not valid JSON");
-  }
-  // Decoded text is well-formed, so a lone surrogate can only come from an escape.
-  if (typeof value === "object" && value !== null) inspect(value, 1, text.includes("\\u"));
-  else inspectScalar(value, true);
-  return value;
-}
-
-/** Creates the error for an unreadable body. */
-export function badJson(reason: string): AppError {
-  return new AppError("bad_json", `Cannot read the body: ${reason}`);
-}
-
-function inspect(value: object, depth: number, escaped: boolean): void {
-  if (depth > jsonDepthMax) throw badJson(`it is nested deeper than ${jsonDepthMax} levels`);
-  if (Array.isArray(value)) {
-    for (const item of value) inspectValue(item, depth, escaped);
-    return;
-  }
-  // Every object here was made by JSON.parse, so for-in walks own members only.
-  for (const name in value) {
-    if (escaped) inspectText(name);
-    const member = (value as Record<string, unknown>)[name];
-    if (name === "__proto__" || (name === "constructor" && holdsPrototype(member))) {
-      throw badJson(`a member "${name}" is not accepted`);
-    }
-    inspectValue(member, depth, escaped);
-  }
-}
-
-function inspectValue(value: unknown, depth: number, escaped: boolean): void {
-  if (typeof value === "object") {
-    if (value !== null) inspect(value, depth + 1, escaped);
-  } else inspectScalar(value, escaped);
-}
-
-function inspectScalar(value: unknown, escaped: boolean): void {
-  if (typeof value === "string") {
-    if (escaped) inspectText(value);
-  } else if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
-    throw badJson("it holds a number beyond the range of doubles");
-  }
-}
-
-function inspectText(text: string): void {
-  if (!text.isWellFormed()) throw badJson("it holds a lone surrogate");
-}
-
-function holdsPrototype(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, "prototype");
-}
-
-/**
- * Returns the canonical form of a JSON value (RFC 8785): members ordered by their UTF-16 units, no white space between
- * tokens, numbers and strings as ECMAScript prints them.
- */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`;
 }

@@ -5,7 +5,8 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { abandon, type BodyLimits, badJson, brokenOff, requireAcceptable, tooLarge } from "./body.ts";
+import { abandon, type BodyLimits, brokenOff, requireAcceptable, tooLarge } from "./body.ts";
+import { badJson } from "./json.ts";
 
 /** Longest time for which a client may send nothing while its body is awaited, in ms. */
 export const idleMsMaxDefault = 30_000;

@@ -104,6 +104,67 @@ describe("the bound of a body", () => {
   });
 });
 
+describe("the values of a body", () => {
+  const large = handlerOf([{ method: "POST", path: "/any", body: { schema: any(), maxBytes: 20_000_000 } }]);
+  const most = 32_768;
+  const wide = " ".repeat(66_000);
+  const shapes: Readonly<Record<string, (values: number) => string>> = {
+    "empty objects, which count twice": values =>
+      `[${wide}${Array(values / 2)
+        .fill("{ }")
+        .join()}]`,
+    "arrays in arrays": values =>
+      `[${wide}${Array(values / 2)
+        .fill("[  ]")
+        .join()}]`,
+    members: values => `{${Array.from({ length: values }, (_, at) => `"a${at}":1`).join()}}`,
+    "texts with commas, brackets and escapes": values =>
+      `[${Array(values).fill(String.raw`"{,[\\\",[{"`).join()}]`,
+  };
+  /** Sends a text in one piece and in chunks of an odd length. */
+  async function statuses(text: string): Promise<readonly number[]> {
+    const bytes = new TextEncoder().encode(text);
+    const chunks = Array.from({ length: Math.ceil(bytes.length / 9_973) }, (_, at) =>
+      bytes.subarray(at * 9_973, (at + 1) * 9_973),
+    );
+    const declared = { "content-length": String(bytes.length) };
+    const requests = [
+      streamed("/any", new Source([bytes]).stream),
+      streamed("/any", new Source(chunks).stream),
+      streamed("/any", new Source([bytes]).stream, declared),
+    ];
+    return await Promise.all(
+      requests.map(
+        async request => (await large(request, { framed: request.headers.has("content-length") })).status,
+      ),
+    );
+  }
+
+  for (const [what, shape] of Object.entries(shapes)) {
+    it(`are at most ${most}: ${what}`, async () => {
+      assert.deepEqual(await statuses(shape(most)), [200, 200, 200]);
+      assert.deepEqual(await statuses(shape(most + 2)), [413, 413, 413]);
+    });
+  }
+
+  it("are refused while they arrive, before they become objects", async () => {
+    const source = new Source(forever("{},".repeat(10_000)));
+    const answer = large(streamed("/any", source.stream));
+    assert.equal(
+      (await bodyOf(answer)).detail,
+      "Cannot read the body: it must not have more than 32768 values",
+    );
+    assert.deepEqual([(await answer).status, source.cancelled, source.pulled], [413, true, 3]);
+  });
+
+  it("may be as long as the body: a file of some megabytes is one value", async () => {
+    const file = "QUJD/+8=".repeat(1_000_000);
+    assert.deepEqual(await statuses(JSON.stringify({ file })), [200, 200, 200]);
+    assert.deepEqual(await statuses(`["${"\\/".repeat(1_048_576)}"]`), [200, 200, 200]);
+    assert.deepEqual(await statuses(`["${"\\/".repeat(1_048_577)}"]`), [413, 413, 413]);
+  });
+});
+
 describe("the deadline of a body", () => {
   /** A timer that is fired by hand. */
   function manualTimer(): { timer: Timer; fire: () => void; delays: number[]; pending: () => number } {
