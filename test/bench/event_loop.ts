@@ -166,8 +166,7 @@ async function walk(world: TestPlatform, operation: Operation, example: Example)
       return await hold(() => world.platform.fetch(request, { target }));
     };
     let { ms, status } = await send();
-    for (let more = 0; ms > againMs && more < repeats; more++)
-      ms = Math.min(ms, (await send()).ms);
+    for (let more = 0; ms > againMs && more < repeats; more++) ms = Math.min(ms, (await send()).ms);
     holds.push({ what: `${operation.id}, ${body.length} bytes: ${what}`, ms, status });
     await world.platform.idle();
   }

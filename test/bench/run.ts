@@ -29,6 +29,7 @@ const benchmarks: readonly Benchmark[] = [
   "feeds 3",
   "control_lists 3",
   "control_writes",
+  "event_loop",
   "elements_apply",
   "workflow_turn 3",
   "workflow_polls",

@@ -8,7 +8,7 @@ import { updatesBytesMax } from "../../lib/audience/http/profile_routes.ts";
 import { codesAddedMax, poolCodeCharactersMax } from "../../lib/loyalty/coupons/code_pools.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
-import { newKey } from "./_operations.ts";
+import { credentialsFor, examplesFor, newKey, operationsOf, targetOf, validExamples } from "./_operations.ts";
 import { assertProblem } from "./_problem.ts";
 
 const codesBodyBytesMax = 2_000_000;
@@ -56,6 +56,21 @@ describe("the largest bodies", () => {
       assertProblem(await send(one, bytesMax + 1), 413, "payload_too_large");
     });
   }
+
+  it("of no operation have more values than a server can parse in passing", async () => {
+    const body = `{"request":{"inputs":{${Array.from({ length: 33_000 }, (_, at) => `"a${at}":1`)}}}}`;
+    const examples = await validExamples(world);
+    const operations = (await operationsOf(world)).filter(({ hasBody }) => hasBody);
+    assert.ok(operations.length > 60);
+    for (const operation of operations) {
+      const [example] = examplesFor(operation, examples);
+      const credentials = await credentialsFor(operation.scheme, world);
+      const sent = { ...operation.headers, ...credentials, ...example?.headers };
+      const target = targetOf(operation, example ?? { params: {}, query: {} });
+      const answer = await world.call(target, { method: operation.method, headers: sent, body });
+      assert.equal(answer.status, 413, `${operation.id}: ${answer.text.slice(0, 200)}`);
+    }
+  });
 
   it("hold as many of the longest codes as may be added at once", () => {
     const longest = Array.from({ length: codesAddedMax }, () => "~".repeat(poolCodeCharactersMax));
