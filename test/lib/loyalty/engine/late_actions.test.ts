@@ -124,6 +124,44 @@ describe("actions of a week", () => {
   });
 });
 
+/** Days before the newest at which a late action still counts for a streak. */
+const lateDays = 7;
+
+/** Returns the days of actions in their order of arrival; differences at the edge of what counts are frequent. */
+function randomDays(random: Random): readonly number[] {
+  let newest = 0;
+  return Array.from({ length: 1 + random.integer(25) }, () => {
+    const back = random.integer(3) === 0 ? random.integer(10) : random.pick([lateDays, lateDays + 1, 0, 1]);
+    const day = random.integer(4) === 0 ? newest + random.integer(10) : newest - back;
+    newest = Math.max(newest, day);
+    return day;
+  });
+}
+
+describe("a streak", () => {
+  it(`counts each action that is at most ${lateDays} days late, as a set of days does, ${runs} times`, () => {
+    const rules = [rule("r", [points({ streak: { action: "go", unit: "day" } })])];
+    for (let seed = 1; seed <= runs; seed++) {
+      const player = new Player({ rules });
+      const active = new Set<number>();
+      let before = 0;
+      for (const day of randomDays(createRandom(seed))) {
+        player.act("go", monday + day * dayMs);
+        const after = Number(player.state.metrics.points ?? 0);
+        const isCounted = day >= Math.max(day, ...active) - lateDays;
+        if (isCounted) {
+          active.add(day);
+          let [first, last] = [day, day];
+          while (active.has(first - 1)) first--;
+          while (active.has(last + 1)) last++;
+          assert.equal(after - before, last - first + 1, `seed ${seed}, day ${day} of ${[...active]}`);
+        }
+        before = after;
+      }
+    }
+  });
+});
+
 describe("a late action", () => {
   it("changes balances at the last change, and its record has both times", () => {
     const player = played([{ at: monday + dayMs, data: { n: 0, match: 1 } }]);
