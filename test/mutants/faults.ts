@@ -169,20 +169,6 @@ export const mutants: readonly Mutant[] = [
     tests: loyalty,
   },
   {
-    name: "a link to an export is compared like any text",
-    file: "lib/exports/jobs/download_link.ts",
-    text: "!constantTimeEqual(tag, keyedTag(key, [payload]))",
-    replacement: "tag !== keyedTag(key, [payload])",
-    tests: ["test/repo"],
-  },
-  {
-    name: "an author's token is compared like any text",
-    file: "lib/control/access/authors.ts",
-    text: "if (!constantTimeEqual(author.tag, this.#tagOf(id, secret)))",
-    replacement: "if (author.tag !== this.#tagOf(id, secret))",
-    tests: ["test/repo"],
-  },
-  {
     name: "a link to an export lasts for ever",
     file: "lib/exports/jobs/download_link.ts",
     text: "return clock() < until ?",

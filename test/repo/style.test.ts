@@ -63,6 +63,24 @@ describe("the product's code", () => {
     assert.deepEqual(finds(/\beval\(|\bnew Function\(|\bfrom "node:vm"/), []);
   });
 
+  it("compares tags, digests and secrets of callers in constant time", () => {
+    const areas = /^lib\/(auth|identity|exports\/(jobs|file)|control\/access|space_tokens|workflow)\//;
+    const name = "(?:tag|digest|signature|secret|hash)\\)?";
+    const other = "\\s*(?!\\s|undefined|null|true|false|-?\\d|[\"'`])[\\w.?]*";
+    const compared = new RegExp(`\\b${name}\\s*[!=]==${other}|[!=]==${other}\\b${name}\\b`, "i");
+    // Both sides of these come from the store: has the record changed since it was read?
+    const stored = /passwordHash|CodeRecord\)\.hash/;
+    const wrong = sources
+      .filter(file => areas.test(file))
+      .flatMap(file =>
+        withoutComments(textOf(file))
+          .split("\n")
+          .map(line => `${file}: ${line.trim()}`),
+      )
+      .filter(line => compared.test(line) && !stored.test(line));
+    assert.deepEqual(wrong, []);
+  });
+
   it("has no any and no silenced compiler", () => {
     assert.deepEqual(finds(/[:<|,(]\s*any\b(?!["'\w])|\bas any\b/), []);
     const silenced = modules.filter(file => /@ts-(ignore|expect-error|nocheck)/.test(textOf(file)));
