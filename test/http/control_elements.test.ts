@@ -145,6 +145,20 @@ function elements(open: OpenStore): void {
     assert.deepEqual((await read("elements", wrapper)).relationships.children.data, []);
   });
 
+  it("frees the children of a wrapper that is removed", async t => {
+    const { call, read, element } = await opened(t);
+    const wrapper = await element({ content_type: "group" });
+    const other = await element({ content_type: "group" });
+    const child = await element({}, { parent: to("elements", wrapper) });
+    const kept = await element({}, { parent: to("elements", other) });
+    assert.equal((await call(`/elements/${wrapper}`, { method: "DELETE" })).status, 204);
+    assert.equal((await read("elements", child)).relationships.parent.data, null);
+    assert.deepEqual((await read("elements", kept)).relationships.parent.data, {
+      type: "elements",
+      id: other,
+    });
+  });
+
   it("shows results and answers as their modes say", async t => {
     const { world, patch, read, event, element } = await opened(t);
     const duration = 60;

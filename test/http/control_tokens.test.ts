@@ -50,6 +50,32 @@ describeOnEveryStore("access tokens", open => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 1);
   });
 
+  it("open with their whole text alone, also while they are in memory", async t => {
+    const { world, issue } = await opened(t);
+    const [{ token }, other] = [await issue(), await issue()];
+    const [, id, secret] = /^gst_([0-9a-f]+)_(.+)$/.exec(token) ?? [];
+    const [, , strange = ""] = /^gst_([0-9a-f]+)_(.+)$/.exec(other.token) ?? [];
+    const status = async (text: string) => (await world.call("/api/v2/me", { token: text })).status;
+    for (const round of ["unknown", "known"]) {
+      assert.equal(await status(`gst_${id}_${strange}`), 401, round);
+      assert.equal(await status(`gst_${id}_${secret?.toLowerCase()}`), 401, round);
+      assert.equal(await status(token), 200, round);
+    }
+  });
+
+  it("expire to the second, also while they are in memory", async t => {
+    const { world } = await opened(t);
+    const { authors } = world.platform;
+    const user = await authors.findOrCreate("op@example.com");
+    const expires = Math.floor(world.clock.now() / 1_000) + 1;
+    const { token } = await authors.createToken({ userId: user.id, name: "Brief", expires });
+    world.clock.advance(expires * 1_000 - 1 - world.clock.now());
+    assert.equal((await world.call("/api/v2/me", { token })).status, 200);
+    world.clock.advance(1);
+    const late = await world.call("/api/v2/me", { token });
+    assert.deepEqual([late.status, late.json.errors[0].code], [401, "token_expired"]);
+  });
+
   it("make a change once for each idempotency key", async t => {
     const { world, issue } = await opened(t);
     const { token } = await issue();

@@ -185,6 +185,31 @@ describeOnEveryStore("feeds", open => {
     assert.deepEqual(after[0]?.custom_fields, { all: { hint: "Think", correctAnswer: "2" } });
   });
 
+  it("says of each element which type, state, wrapper and times it has", async t => {
+    const { world, producer } = await opened(t);
+    const id = await producer.event({ name: "Show", duration: 10_000 });
+    await producer.act("events", id, "start");
+    const group = { content_type: "group", ...poll };
+    const wrapper = await producer.element(id, group);
+    const child = await producer.element(id, { ...poll, duration: 60 });
+    const parent = { relationships: { parent: to("elements", wrapper) } };
+    await producer.write(`/elements/${child}`, "PATCH", resource("elements", {}, parent));
+    const begun = world.clock.now();
+    await producer.act("elements", child, "publish");
+    world.clock.advance(5_000);
+    await producer.act("elements", wrapper, "publish");
+    const iso = (ms: number) => new Date(Math.floor((begun + ms) / 1_000) * 1_000).toISOString();
+    const { timeline } = await producer.feed(eventFeed(id, "history"));
+    const facts = (timeline as unknown as Part[]).map(item => [
+      ...[item.id, item.content_type, item.state, item.parent],
+      ...[item.published_at_iso, item.closes_at_iso, item.updated_at_iso],
+    ]);
+    assert.deepEqual(facts, [
+      [child, "poll", "current", wrapper, iso(0), iso(60_000), iso(0)],
+      [wrapper, "group", "current", undefined, iso(5_000), iso(10_000_000), iso(5_000)],
+    ]);
+  });
+
   it("shows results when the mode of the element says so, as a model does", async t => {
     const { world, producer } = await opened(t);
     const random = seeded(7);

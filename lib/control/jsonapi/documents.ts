@@ -97,8 +97,10 @@ export function shownOf(
       continue;
     }
     const ref = name === "my_role" ? id : entity.refs[name];
-    const data = presented.related?.[name] ?? (ref === undefined ? null : { type: to, id: ref });
-    relationships[name] = { data };
+    const written = ref === undefined ? null : { type: to, id: ref };
+    // Presented as null: there is none any more, whatever the record says.
+    const presentedData = presented.related?.[name];
+    relationships[name] = { data: presentedData === undefined ? written : presentedData };
   }
   const meta = { etag: entityTag(entity, presented), ...presented.meta };
   return { entity, values, object: { type, id, attributes, relationships, links: { self }, meta } };

@@ -124,6 +124,17 @@ describe("verification of workflow callers", () => {
     assert.equal((await ask(without)).status, 200);
   });
 
+  it("lets nobody in at one platform whom another one has verified", async () => {
+    const elsewhere = "https://other.example";
+    const both = workflow({ ...world.options, control: [controlUrl, elsewhere] }).start(c =>
+      c.view(text`Hello`),
+    );
+    world.failing = url => (url.startsWith(elsewhere) ? new Response(null, { status: 401 }) : null);
+    assert.equal((await send(both, { context: eventContext }, { token })).status, 200);
+    const there = { context: { ...eventContext, baseURL: elsewhere } };
+    assert.equal((await send(both, there, { token })).status, 401);
+  });
+
   it("refuses places that are not below one another, unknown ones and other scopes", async () => {
     const contexts = [
       { ...eventContext, organisationId: ids.otherOrganisation },
