@@ -77,7 +77,7 @@ export async function controlExamples(
   const workflowId = await create("/workflows", resource("workflows", workflow));
   const noted = { annotations: { note: "Rain" } };
   const sessionId = await create("/sessions", resource("sessions", { email: "op@example.com" }));
-  const code = await codesOf(world).issue(null, "login", "op@example.com");
+  const code = await codesOf(world).issue(null, "login", { email: "op@example.com", holder: "" });
   const eventTemplateId = await create(
     "/event_templates",
     resource("event_templates", { name: "Match" }, inProject),

@@ -144,8 +144,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   const anonymous = { ...selector, provider: "anonymous" };
   const robin = await userSession(world);
   const casey = await registeredUser(world, `casey-${world.clock.now()}@example.com`);
-  const code = await codesOf(world).issue(ids.project, "password", casey.email);
-  const emailCode = await codesOf(world).issue(ids.project, "email", casey.email);
+  const code = await codesOf(world).issue(ids.project, "password", { email: casey.email, holder: "" });
+  const emailCode = await codesOf(world).issue(ids.project, "email", { email: casey.email, holder: "" });
   const idToken = forge(world.login.key, world.login.claims(world.clock.now()));
   const atLogin = { authorization: `Bearer ${idToken}` };
   const checked = await world.call(`/v1/user/check?${new URLSearchParams({ ...hosted, deviceId })}`, {

@@ -81,6 +81,45 @@ describeOnStores("login of authors", open => {
     assert.equal(statuses.at(-1), 429);
   });
 
+  it("lets nobody spend the tries of another login, or keep its code from coming", async t => {
+    let now = (): number => 0;
+    const { world, mails, begin, verify } = await opened(t, {
+      limiter: createMemoryLimiter({ clock: () => now() }),
+    });
+    now = world.clock.now;
+    const wrong = "00000000";
+    for (let round = 0; round < 6; round++) {
+      const stranger = await begin("sam@example.com");
+      for (let tries = 0; tries < 5; tries++) assert.equal((await verify(stranger, wrong)).status, 400);
+      world.clock.advance(2 * minuteMs);
+    }
+    assert.equal(mails.length, 5, "the stranger's network has asked often enough");
+    const own = await begin("sam@example.com", "198.51.100.7");
+    assert.equal(mails.length, 6);
+    const stranger = await begin("sam@example.com", "192.0.2.3");
+    for (let tries = 0; tries < 6; tries++) assert.equal((await verify(stranger, wrong)).status, 400);
+    assert.equal((await verify(own, mails[5]?.code ?? "")).status, 201);
+  });
+
+  it("takes a code as it was pasted", async t => {
+    const { mails, begin, verify } = await opened(t);
+    const session = await begin("sam@example.com");
+    const [code = ""] = mails.map(mail => mail.code);
+    assert.equal((await verify(session, ` ${code.slice(0, 4)} ${code.slice(4)}\n`)).status, 201);
+  });
+
+  it("lets a person in after a stranger on the same network asked for 20 invented addresses", async t => {
+    let now = (): number => 0;
+    const { world, begin } = await opened(t, { limiter: createMemoryLimiter({ clock: () => now() }) });
+    now = world.clock.now;
+    for (let n = 0; n < 20; n++) await begin(`u${n}@example.com`);
+    const refused = await begin("sam@example.com");
+    assert.equal(refused.status, 429);
+    assert.ok(Number(refused.headers.get("retry-after")) <= 11);
+    world.clock.advance(11_000);
+    assert.equal((await begin("sam@example.com")).status, 201);
+  });
+
   it("ends the oldest login where a user has too many tokens", async t => {
     const { world, mails, begin, verify } = await opened(t);
     const { authors } = world.platform;

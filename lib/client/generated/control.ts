@@ -2393,7 +2393,7 @@ export interface SessionCode {
   readonly data: {
     readonly type: "sessions";
     readonly attributes: {
-      /** The mailed code */
+      /** The mailed code; whatever is no digit is left out */
       readonly code: string;
     };
   };

@@ -111,6 +111,7 @@ export interface EmailConfirmation {
   readonly provider: "managedPool";
   readonly data: {
     readonly email: string;
+    /** The mailed code; whatever is no digit is left out */
     readonly confirmationCode: string;
     /** The password from now on: that of the registration, or a new one. All other sessions end */
     readonly password?: string;
@@ -376,6 +377,7 @@ export interface PasswordConfirmation {
   readonly provider: "managedPool";
   readonly data: {
     readonly email: string;
+    /** The mailed code; whatever is no digit is left out */
     readonly confirmationCode: string;
     /** 8 to 1,024 characters, and no common one */
     readonly password: string;

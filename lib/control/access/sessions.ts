@@ -87,7 +87,7 @@ function createRoute({ services, login, random }: SessionRoutesContext): AnyRout
         writes: [{ type: "put", key: sessionKey, value: JSON.stringify(email), expireAt }],
       });
       if (attempt === "go") {
-        const code = await codes.issue(null, "login", email);
+        const code = await codes.issue(null, "login", { email, holder: id });
         const user = await services.authors.find(email);
         if (user !== null) {
           background.run("mail_author_code", info, () => mailer.send(codeMail(user.email, code)));
@@ -111,7 +111,11 @@ function verifyRoute({ services, login }: SessionRoutesContext): AnyRoute {
     params: v.object({ sessionId: v.pipe(v.string(), v.description("Id of the login"), v.maxLength(100)) }),
     body: {
       ...bodyOf("SessionCode", {
-        code: v.pipe(v.string(), v.maxLength(20), v.description("The mailed code")),
+        code: v.pipe(
+          v.string(),
+          v.maxLength(32),
+          v.description("The mailed code; whatever is no digit is left out"),
+        ),
       }),
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "sessions", attributes: { code: "12345678" } } },
@@ -124,7 +128,9 @@ function verifyRoute({ services, login }: SessionRoutesContext): AnyRoute {
       const partition = sessionPartition(sessionId);
       const [stored] = await services.store.read(partition, [{ type: "record", key: sessionKey }]);
       const email = stored === null ? null : (JSON.parse(stored.value) as string);
-      const isRight = email !== null && (await codes.redeem(null, "login", email, body.data.attributes.code));
+      const { code } = body.data.attributes;
+      const isRight =
+        email !== null && (await codes.redeem(null, "login", { email, holder: sessionId, code }));
       const user = isRight ? await services.authors.find(email) : null;
       if (user === null) {
         throw new AppError("invalid_code", "Cannot log in as the code is wrong, spent or too old");

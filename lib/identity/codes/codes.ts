@@ -7,11 +7,20 @@
  * @module
  */
 
-import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
+import { keyedTag } from "../../auth/crypto/mod.ts";
+import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
 import { dummyHash, type HashCost, type PasswordHasher } from "../../auth/passwords/mod.ts";
 import { decide, type Partition, platformPartition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { emailHashKey, emailTag } from "../email.ts";
-import { codeAgeMsMax, codeName, codeTriesMax, consume, putCode, reserveTry, wrongName } from "./rules.ts";
+import {
+  type CodeState,
+  codeAgeMsMax,
+  codeName,
+  codeTriesMax,
+  consume,
+  putCode,
+  reserveTry,
+} from "./rules.ts";
 
 /** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */
 export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
@@ -32,10 +41,13 @@ export interface CodesOptions {
   readonly random: RandomBytes;
 }
 
-const reads = [
-  { type: "record", key: codeName },
-  { type: "record", key: wrongName },
-] as const;
+const reads = [{ type: "record", key: codeName }] as const;
+
+/** The address of a code, and who asks for it or tries it: the login, or the network, that tries belong to. */
+export interface CodeOwner {
+  readonly email: string;
+  readonly holder: string;
+}
 
 /** Issues and redeems codes. */
 export type Codes = ReturnType<typeof createCodes>;
@@ -49,22 +61,23 @@ export function createCodes(options: CodesOptions) {
       ? platformPartition("code", purpose, tag)
       : tenantPartition({ project: projectId }, "code", purpose, tag);
   };
-  const deleteRecords = async (
-    projectId: string,
-    email: string,
-    { of, keys }: { readonly of: readonly CodePurpose[]; readonly keys: readonly string[] },
-  ): Promise<void> => {
-    const writes = keys.map(key => ({ type: "delete", shape: "record", key }) as const);
-    await Promise.all(of.map(purpose => store.commit(partitionOf(projectId, purpose, email), { writes })));
-  };
+  const holderKey = deriveKey(secret, "code_holder");
+  const holderTag = (holder: string): string => keyedTag(holderKey, [holder.toWellFormed()]);
   const dummy = dummyHash(hasher);
   return {
     /** Issues a code of 8 digits, which replaces the one before. Codes without a project are those of authors. */
-    async issue(projectId: string | null, purpose: CodePurpose, email: string): Promise<string> {
+    async issue(
+      projectId: string | null,
+      purpose: CodePurpose,
+      { email, holder }: CodeOwner,
+    ): Promise<string> {
       const code = randomCode(random);
       const hash = await hasher.hash(code);
+      const expireAt = clock() + codeAgeMsMax;
       await store.commit(partitionOf(projectId, purpose, email), {
-        writes: [putCode({ hash, triesLeft: codeTriesMax, expireAt: clock() + codeAgeMsMax })],
+        writes: [
+          putCode({ hash, holder: holderTag(holder), triesLeft: [codeTriesMax, codeTriesMax], expireAt }),
+        ],
       });
       return code;
     },
@@ -72,29 +85,24 @@ export function createCodes(options: CodesOptions) {
     async redeem(
       projectId: string | null,
       purpose: CodePurpose,
-      email: string,
-      code: string,
+      { email, holder, code }: CodeOwner & { readonly code: string },
     ): Promise<boolean> {
       const partition = partitionOf(projectId, purpose, email);
-      const reservedAt = clock();
-      const hash = await decide(store, partition, { reads, apply: state => reserveTry(state, reservedAt) });
-      const { ok } = await hasher.verify(hash ?? dummy, code);
+      const apply = (state: CodeState) => reserveTry(state, holderTag(holder));
+      const hash = await decide(store, partition, { reads, apply });
+      // People paste "1234 5678", and what mail programs put around it.
+      const { ok } = await hasher.verify(hash ?? dummy, code.normalize("NFKC").replace(/\D+/g, ""));
       if (!ok || hash === null) return false;
-      return await decide(store, partition, {
-        reads,
-        apply: state => consume(state, { hash, reservedAt }),
-      });
+      return await decide(store, partition, { reads, apply: state => consume(state, hash) });
     },
-    /** Revokes all codes of the address, and forgets its wrong tries. */
-    async revokeAll(projectId: string, email: string): Promise<void> {
-      await deleteRecords(projectId, email, { of: purposes, keys: [codeName, wrongName] });
-    },
-    /** Revokes the codes of the address: those of one purpose, or all. Wrong tries still count. */
+    /** Revokes the codes of the address: those of one purpose, or all. */
     async revoke(projectId: string, email: string, purpose?: CodePurpose): Promise<void> {
-      await deleteRecords(projectId, email, {
-        of: purpose === undefined ? purposes : [purpose],
-        keys: [codeName],
-      });
+      const writes = [{ type: "delete", shape: "record", key: codeName }] as const;
+      await Promise.all(
+        (purpose === undefined ? purposes : [purpose]).map(each =>
+          store.commit(partitionOf(projectId, each, email), { writes }),
+        ),
+      );
     },
   };
 }

@@ -152,9 +152,9 @@ function payerOf(by: AttemptSubject, facts: AttemptFacts): readonly string[] {
     case "account":
       return [accountOf(facts)];
     case "address":
-      return [clientOf(facts)];
+      return [networkOf(facts)];
     case "pair":
-      return [accountOf(facts), clientOf(facts)];
+      return [accountOf(facts), networkOf(facts)];
     case "device":
       return [accountOf(facts), required(facts.deviceId, "deviceId")];
     case "user":
@@ -165,7 +165,7 @@ function payerOf(by: AttemptSubject, facts: AttemptFacts): readonly string[] {
 }
 
 /** Returns the network of the client, the address as given if it is none, or "" if it is unknown. */
-function clientOf({ address = "" }: AttemptFacts): string {
+export function networkOf({ address = "" }: { readonly address?: string | undefined }): string {
   return networkTag(address, clientNetworkBits) ?? address.toWellFormed();
 }
 

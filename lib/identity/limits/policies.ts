@@ -75,7 +75,7 @@ export function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction
     register: byAddress(quotas.signUpEmail, "allow"),
     // Every sign-up needs one of each where verification is required, so a network has as many.
     verifyEmail: {
-      counts: [{ by: "address", rules: quotas.signUpEmail }, mailsOfAccount],
+      counts: [{ by: "address", rules: quotas.signUpEmail }, ...mailsOfAccount],
       onLimiterFailure: "reject",
     },
     confirmEmail: byAddress(quotas.signUpEmail, "reject"),
@@ -84,15 +84,21 @@ export function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction
   };
 }
 
-/** Codes that are mailed to one address. */
-const mailsOfAccount: AttemptCount = {
-  by: "account",
-  rules: [
+/**
+ * Codes that are mailed to one address. What one network asks for leaves room for the owner; what all ask for together bounds the
+ * mail, and the codes that somebody can guess at.
+ */
+const mailsOfAccount: readonly AttemptCount[] = [
+  { by: "pair", rules: mailRules(5), isSilent: true },
+  { by: "account", rules: mailRules(20), isSilent: true },
+];
+
+function mailRules(hourly: number): readonly LimitRule[] {
+  return [
     { name: "minute", limit: 1, windowMs: minuteMs },
-    { name: "hour", limit: 5, windowMs: hourMs },
-  ],
-  isSilent: true,
-};
+    { name: "hour", limit: hourly, windowMs: hourMs },
+  ];
+}
 
 const fixedPolicies = {
   // Paid by the device alone, so that strangers' wrong passwords neither lock the owner out nor use up a venue's network.
@@ -109,10 +115,20 @@ const fixedPolicies = {
     onLimiterFailure: "reject",
   },
   forgot: {
-    counts: [{ by: "address", rules: [{ name: "hour", limit: 20, windowMs: hourMs }] }, mailsOfAccount],
+    counts: [
+      {
+        by: "address",
+        // Who asks for many addresses at once slows a network down, and shuts nobody out.
+        rules: [
+          { name: "burst", limit: 20, windowMs: 10 * secondMs },
+          { name: "minute", limit: 60, windowMs: minuteMs },
+        ],
+      },
+      ...mailsOfAccount,
+    ],
     onLimiterFailure: "reject",
   },
-  confirm: byAddress([{ name: "address", limit: 30, windowMs: quarterMs }], "reject"),
+  confirm: byAddress([{ name: "address", limit: 30, windowMs: 5 * minuteMs }], "reject"),
   noLoginLookup: byAddress([{ name: "minute", limit: 30, windowMs: minuteMs }], "allow"),
   refresh: {
     counts: [{ by: "session", rules: [{ name: "minute", limit: 60, windowMs: minuteMs }] }],

@@ -93,7 +93,7 @@ export class Removals {
       await onRemove(projectId, userId);
       await users.remove(projectId, userId);
     } else {
-      if (user.account !== undefined) await codes.revokeAll(projectId, user.account.email);
+      if (user.account !== undefined) await codes.revoke(projectId, user.account.email);
       await removeUser(this.#options, projectId, user);
     }
     const member = memberOf(projectId, userId);

@@ -140,11 +140,15 @@ export class Pool {
     });
   }
 
-  forgot(email: string, token: string | null = this.clientToken): Promise<Answer> {
+  forgot(
+    email: string,
+    token: string | null = this.clientToken,
+    address: string = clientAddress,
+  ): Promise<Answer> {
     return this.world.call("/v1/user/forgot-password", {
       method: "PUT",
       body: { ...pool, data: { email } },
-      address: clientAddress,
+      address,
       ...(token === null ? {} : { token }),
     });
   }
@@ -152,12 +156,12 @@ export class Pool {
   confirm(
     email: string,
     confirmationCode: string,
-    more: { readonly password?: string; readonly token?: string | null } = {},
+    more: { readonly password?: string; readonly token?: string | null; readonly address?: string } = {},
   ): Promise<Answer> {
-    const { token = this.clientToken } = more;
+    const { token = this.clientToken, address = clientAddress } = more;
     return this.world.call("/v1/user/confirm-forgot-password", {
       body: { ...pool, data: { email, confirmationCode, password: more.password ?? newPassword } },
-      address: clientAddress,
+      address,
       ...(token === null ? {} : { token }),
     });
   }

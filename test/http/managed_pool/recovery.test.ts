@@ -85,6 +85,22 @@ describeOnStores("a forgotten password", open => {
     assert.equal((await pool.confirm(email, code)).status, 200);
   });
 
+  it("takes the right code whoever else tried wrong ones, or asked for it", async () => {
+    const stranger = "198.51.100.9";
+    for (let round = 0; round < 4; round++) {
+      await pool.forgot(email, undefined, stranger);
+      for (let attempt = 0; attempt < 5; attempt++) {
+        await pool.confirm(email, "00000000", { address: stranger });
+        await pool.confirm(email, "00000000");
+      }
+    }
+    const code = await pool.code(email);
+    for (let attempt = 0; attempt < 6; attempt++) {
+      assert.equal((await pool.confirm(email, "00000000", { address: stranger })).status, 400);
+    }
+    assert.equal((await pool.confirm(email, ` ${code.slice(0, 4)} ${code.slice(4)} `)).status, 200);
+  });
+
   it("lets a locked account in again", async () => {
     const limited = await Pool.open(open, { isLimited: true });
     try {

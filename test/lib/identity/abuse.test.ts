@@ -190,6 +190,9 @@ describeOnLimiters("abuse controls", open => {
       if ((await abuse.attempt("forgot", fan)) === "go") sent += 1;
     }
     assert.equal(sent, 5);
+    // What one network has asked for is no reason to leave the person on another one without a code.
+    clock.advance(minuteMs);
+    assert.equal(await abuse.attempt("forgot", { ...fan, address: "192.0.2.200" }), "go");
     const error = await refusal(
       Promise.all(
         Array.from({ length: 30 }, (_, index) =>
@@ -198,6 +201,24 @@ describeOnLimiters("abuse controls", open => {
       ),
     );
     assert.equal(error.code, "rate_limited");
+  });
+
+  it("mail at most 20 codes an hour to an address, however many networks ask", async () => {
+    let sent = 0;
+    for (let index = 0; index < 59; index++) {
+      if ((await abuse.attempt("forgot", { ...fan, address: `198.51.100.${index}` })) === "go") sent += 1;
+      clock.advance(minuteMs + 600);
+    }
+    assert.equal(sent, 20);
+  });
+
+  it("slow a network down that asks for the codes of many, and shut nobody out", async () => {
+    const ask = (index: number) => abuse.attempt("forgot", { ...fan, email: `${index}@example.org` });
+    for (let index = 0; index < 20; index++) assert.equal(await ask(index), "go");
+    const error = await refusal(ask(20));
+    assert.ok((error.retryAfterMs ?? 0) <= 10_100, `${error.retryAfterMs}`);
+    clock.advance(10_100);
+    assert.equal(await ask(20), "go");
   });
 
   it("bound every action by the number that its policy names", async () => {

@@ -62,7 +62,10 @@ describe("the hashers of a platform", () => {
 
   it("hash codes with scrypt whatever passwords are hashed with", async () => {
     const kernels = quickKernels();
-    await open({ kernels, algorithm: "argon2id" }).codes.issue(project, "password", "fan@example.org");
+    await open({ kernels, algorithm: "argon2id" }).codes.issue(project, "password", {
+      email: "fan@example.org",
+      holder: "",
+    });
     assert.deepEqual(kernels.asked, [{ algorithm: "scrypt", cost: { logN: 14, r: 8, p: 1 }, length: 32 }]);
   });
 
@@ -77,7 +80,7 @@ describe("the hashers of a platform", () => {
       await Promise.all([
         ...Array.from({ length: 6 }, () => hasher.hash("a password")),
         ...Array.from({ length: 6 }, (_, index) =>
-          codes.issue(project, "password", `fan${index}@example.org`),
+          codes.issue(project, "password", { email: `fan${index}@example.org`, holder: "" }),
         ),
       ]);
       assert.equal(most(), expected);
@@ -93,7 +96,7 @@ describe("the hashers of a platform", () => {
       },
     });
     const issued = ["one@example.org", "two@example.org"].map(email =>
-      codes.issue(project, "password", email),
+      codes.issue(project, "password", { email, holder: "" }),
     );
     await new Promise(resolve => setImmediate(resolve));
     assert.equal(salts, 1);

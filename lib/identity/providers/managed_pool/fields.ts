@@ -30,7 +30,13 @@ export const NewPasswordSchema = v.pipe(
 );
 
 /** A code as a user types it. */
-export const CodeSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(codeCharactersMax), wellFormed);
+export const CodeSchema = v.pipe(
+  v.string(),
+  v.description("The mailed code; whatever is no digit is left out"),
+  v.minLength(1),
+  v.maxLength(codeCharactersMax),
+  wellFormed,
+);
 
 const NicknameSchema = v.pipe(
   v.string(),

@@ -10,6 +10,7 @@ import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope } from "../../../http/mod.ts";
 import { EmptyAnswer } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
+import { networkOf } from "../../limits/limits.ts";
 import { type Operation, operation } from "../../operations.ts";
 import { type User, unixSeconds } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
@@ -33,7 +34,7 @@ export function forgotPoolPassword(context: IdentityContext): Operation {
       await requireClientToken(context, call);
       const facts = { projectId: project.id, address: info.address, email };
       if ((await limiter.attempt("forgot", facts)) === "silent") return identityEnvelope({});
-      const code = await codes.issue(project.id, "password", email);
+      const code = await codes.issue(project.id, "password", { email, holder: networkOf(info) });
       const user = await users.findByKey(project.id, emailKey(email));
       if (user !== null) call.note({ userId: user.userId });
       const { account } = user ?? {};
@@ -67,7 +68,11 @@ export function confirmPoolPassword(context: IdentityContext): Operation {
       await limiter.attempt("confirm", facts);
       // Hashed first: a busy process must not have spent the code by then.
       const passwordHash = await hasher.hash(password);
-      const isRight = await codes.redeem(project.id, "password", email, confirmationCode);
+      const isRight = await codes.redeem(project.id, "password", {
+        email,
+        holder: networkOf(info),
+        code: confirmationCode,
+      });
       const user = isRight ? await setPassword(context, project.id, { email, passwordHash }) : null;
       if (user?.account === undefined) throw invalidCode();
       call.note({ userId: user.userId });

@@ -11,6 +11,7 @@ import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope } from "../../../http/mod.ts";
 import { EmptyAnswer } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
+import { networkOf } from "../../limits/limits.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
 import { identitySetting } from "../../settings.ts";
@@ -37,7 +38,7 @@ export function sendEmailCode(context: IdentityContext): Operation {
       assertOffered(project);
       const facts = { projectId: project.id, address: info.address, email };
       if ((await limiter.attempt("verifyEmail", facts)) === "silent") return identityEnvelope({});
-      const code = await codes.issue(project.id, "email", email);
+      const code = await codes.issue(project.id, "email", { email, holder: networkOf(info) });
       const user = await users.findByKey(project.id, emailKey(email));
       if (user !== null) call.note({ userId: user.userId });
       const { account } = user ?? {};
@@ -84,7 +85,11 @@ export function confirmEmail(context: IdentityContext): Operation {
       const session = await sessionOf(context, call);
       // Hashed first: a busy process must not have spent the code by then.
       const passwordHash = password === undefined ? null : await hasher.hash(password);
-      const isRight = await codes.redeem(project.id, "email", email, confirmationCode);
+      const isRight = await codes.redeem(project.id, "email", {
+        email,
+        holder: networkOf(info),
+        code: confirmationCode,
+      });
       const proof = { email, passwordHash, session };
       const given = isRight ? await giveAccount(context, project.id, proof) : null;
       if (given === null) throw invalidCode();

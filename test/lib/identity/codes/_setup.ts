@@ -9,6 +9,8 @@ import { testSecret } from "../../../support/platform.ts";
 export const project = "0c000000-0000-4000-8000-000000000001";
 export const otherProject = "0c000000-0000-4000-8000-000000000002";
 export const email = "fan@example.org";
+/** Who asks for the codes of a bench, and tries them. */
+export const owner = "the login of the fan";
 
 /** A hasher that remembers what it verified, and does something before each comparison. */
 export class WatchedHasher implements PasswordHasher {
@@ -43,24 +45,25 @@ export class WatchedHasher implements PasswordHasher {
 export interface CodesBench {
   readonly codes: Codes;
   readonly hasher: WatchedHasher;
-  issue(): Promise<string>;
-  redeem(code: string): Promise<boolean>;
-  /** Redeems a wrong code, or another one `times` times in turn. */
-  fail(times?: number): Promise<void>;
+  issue(holder?: string): Promise<string>;
+  redeem(code: string, holder?: string): Promise<boolean>;
+  /** Redeems a wrong code `times` times in turn. */
+  fail(times?: number, holder?: string): Promise<void>;
 }
 
 export function openCodes(store: Store, clock: () => number): CodesBench {
   const hasher = new WatchedHasher();
   const codes = createCodes({ store, secret: testSecret, hasher, clock, random: systemRandom });
-  const redeem = (code: string): Promise<boolean> => codes.redeem(project, "password", email, code);
+  const redeem = (code: string, holder = owner): Promise<boolean> =>
+    codes.redeem(project, "password", { email, holder, code });
   return {
     codes,
     hasher,
     redeem,
-    issue: () => codes.issue(project, "password", email),
-    async fail(times = 1) {
+    issue: (holder = owner) => codes.issue(project, "password", { email, holder }),
+    async fail(times = 1, holder = owner) {
       for (let time = 0; time < times; time++) {
-        if (await redeem("wrong")) throw new Error("A wrong code was taken");
+        if (await redeem("wrong", holder)) throw new Error("A wrong code was taken");
       }
     },
   };
