@@ -37,11 +37,10 @@ export class CallGroups {
   readonly #gatherer: Gatherer<Send, Item, unknown>;
   readonly #readRecords: Send;
   readonly #readAny: Send;
-  #goAlone: boolean;
+  #goAlone = false;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
-    this.#goAlone = connection.isCluster;
     this.#readRecords = async (items, options) => {
       return split(items, await connection.ask("mget", keysOf(items), options));
     };
@@ -87,7 +86,8 @@ export class CallGroups {
   }
 
   #ask(name: string, send: Send, item: Item): Promise<unknown> {
-    return this.#goAlone ? alone(send, item) : this.#gatherer.ask(name, send, item);
+    const goesAlone = this.#goAlone || this.#connection.isCluster;
+    return goesAlone ? alone(send, item) : this.#gatherer.ask(name, send, item);
   }
 
   async #call(send: Send, items: readonly Item[], options: CallOptions): Promise<readonly unknown[]> {

@@ -5,9 +5,9 @@ import { isDisplaced } from "./tracked_command.ts";
 /** Server and key prefix of an adapter. */
 export interface RedisAdapterOptions {
   /**
-   * One URL (`redis://`, `rediss://`, or `unix:///path` for a socket), several of them separated by commas for the
-   * nodes of a Cluster, or an ioredis client. A given client is not used itself: its settings are, for a connection
-   * of the adapter's own, on which a change is never sent twice.
+   * One URL (`redis://`, `rediss://`, or `unix:///path` for a socket) of a server or of a node of a Cluster, several of
+   * them separated by commas, or an ioredis client without `keyPrefix`. A given client is not used itself: its settings
+   * are, for a connection of the adapter's own, on which a change is never sent twice.
    */
   readonly server: string | RedisClient;
   /** Prefix of every key, without braces. @default "gs:" */
@@ -29,6 +29,7 @@ function reconnectDelay(attempt: number): number {
 const settings = {
   lazyConnect: true,
   protocol: 2,
+  replyMapping: "legacy",
   // A commit must never be sent twice, and what cannot be sent soon must not be sent later.
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
@@ -38,6 +39,8 @@ const settings = {
   connectTimeout: answerMsMax,
   socketTimeout: serverSilenceMsMax,
   maxLoadingRetryTime: reconnectMsMax,
+  // Commands wait for it, and so never reach the wrong database or a server that still loads.
+  enableReadyCheck: true,
   // Measured slower than corking the socket for the turn of the event loop: see tracked_command.ts.
   enableAutoPipelining: false,
 } satisfies RedisOptions;
@@ -54,18 +57,26 @@ const clusterSettings = {
   retryDelayOnTryAgain: 50,
 } satisfies ClusterOptions;
 
+/** Keeps the names of nodes: a certificate for names is valid for none of their addresses. */
+const byName: ClusterOptions["dnsLookup"] = (name, found) => found(null, name);
+
 /**
  * Makes a client of the adapter's own from a URL, a comma-separated list of URLs (a Cluster) or another client's settings.
  *
- * @throws {TypeError} A URL has another scheme than `redis:`, `rediss:` or `unix:`.
+ * @throws {TypeError} A URL or a setting of the client cannot be used.
  */
 export function createClient(source: string | RedisClient): RedisClient {
   if (typeof source !== "string") return copyOf(source);
-  const urls = source.split(",").map(url => url.trim());
-  if (urls.length > 1) return clusterOf(urls.map(parse));
-  const [url = ""] = urls;
-  if (url.startsWith("unix:") || url.startsWith("/")) return new Redis(socketPath(url), settings);
-  return new Redis(parse(url).href, settings);
+  const [first = {}, ...others] = source.split(",").map(url => addressOf(url.trim()));
+  if (others.length === 0) return new Redis({ ...first, ...settings });
+  const nodes = [first, ...others];
+  if (nodes.some(({ db = 0 }) => db !== 0)) throw unusable("a Cluster has no database but 0");
+  if (nodes.some(({ path }) => path !== undefined))
+    throw unusable("a Cluster is reached by redis:// or rediss:// alone");
+  return clusterOf(
+    nodes.map(({ host = "127.0.0.1", port = 6379 }) => ({ host, port })),
+    first,
+  );
 }
 
 /** Returns true if the client speaks to a Cluster. */
@@ -73,31 +84,91 @@ export function isCluster(client: RedisClient): client is Cluster {
   return client instanceof Cluster;
 }
 
+/** Makes a client of the Cluster of which a client's server is a node; null where that server is reached by a socket or Sentinel. */
+export function clusterAround({ options }: Redis): Cluster | null {
+  const { host, port, path, sentinels } = options;
+  if (host === undefined || port === undefined || path || sentinels) return null;
+  return clusterOf([{ host, port }], options);
+}
+
+/** Tries a node (`host:port`) of a Cluster alone: the client of the Cluster does not tell why it cannot reach one. */
+export async function whyUnreachable({ options }: Cluster, node: string): Promise<Error | undefined> {
+  const end = node.lastIndexOf(":");
+  const [host, port] = [node.slice(0, end), Number(node.slice(end + 1))];
+  const client = new Redis({ ...options.redisOptions, ...settings, host, port, retryStrategy: () => null });
+  let reason: Error | undefined;
+  client.on("error", (error: Error) => {
+    reason ??= error;
+  });
+  await client.connect().catch(() => undefined);
+  client.disconnect();
+  return reason;
+}
+
 function copyOf(client: RedisClient): RedisClient {
-  if (client instanceof Redis) return client.duplicate({ ...settings, replyMapping: "legacy" });
-  const redisOptions = { ...client.options.redisOptions, ...settings, replyMapping: "legacy" as const };
+  if (client.options.keyPrefix) {
+    throw new TypeError(
+      "Cannot use an ioredis client with a keyPrefix: give the option prefix of the adapter instead",
+    );
+  }
+  if (client instanceof Redis) return client.duplicate(settings);
+  const redisOptions = { ...client.options.redisOptions, ...settings };
   return client.duplicate([], { ...clusterSettings, redisOptions });
 }
 
-function clusterOf(urls: readonly URL[]): Cluster {
-  const [first] = urls;
-  const credentials: Pick<RedisOptions, "username" | "password" | "tls"> = {};
-  if (first?.username) credentials.username = decodeURIComponent(first.username);
-  if (first?.password) credentials.password = decodeURIComponent(first.password);
-  if (first?.protocol === "rediss:") credentials.tls = {};
-  const nodes = urls.map(({ hostname, port }) => ({
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port || 6379),
-  }));
-  return new Cluster(nodes, { ...clusterSettings, redisOptions: { ...settings, ...credentials } });
+function clusterOf(
+  nodes: readonly { readonly host: string; readonly port: number }[],
+  shared: RedisOptions,
+): Cluster {
+  const { host: _host, port: _port, path: _path, db: _db, ...redisOptions } = shared;
+  return new Cluster([...nodes], {
+    ...clusterSettings,
+    dnsLookup: byName,
+    redisOptions: { ...redisOptions, ...settings },
+  });
 }
 
-function parse(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === "redis:" || url?.protocol === "rediss:") return url;
-  throw new TypeError("Cannot connect to Redis: the URL must begin with redis://, rediss:// or unix://");
+/** Reads one URL, or the path of a socket. */
+function addressOf(text: string): RedisOptions {
+  const address = text.startsWith("/") ? `unix://${text}` : text;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !schemes.includes(url.protocol)) {
+    throw unusable("the URL must begin with redis://, rediss:// or unix://");
+  }
+  const isSocket = url.protocol === "unix:";
+  const {
+    db = isSocket ? "0" : url.pathname.slice(1) || "0",
+    family,
+    ...unknown
+  } = Object.fromEntries(url.searchParams);
+  const [name] = Object.keys(unknown);
+  if (name !== undefined)
+    throw unusable(`the URL has the parameter ${name}; db and family are the ones it may have`);
+  if (!/^\d{1,9}$/.test(db)) {
+    throw unusable("the database in the URL must be a number, as in redis://127.0.0.1:6379/1");
+  }
+  if (family !== undefined && !/^[046]$/.test(family))
+    throw unusable("family in the URL must be 4, 6 or 0 for both");
+  const options: RedisOptions = { db: Number(db) };
+  if (url.username) options.username = decoded(url.username);
+  if (url.password) options.password = decoded(url.password);
+  if (family !== undefined) options.family = Number(family);
+  if (isSocket) return { ...options, path: decoded(url.pathname) };
+  if (url.protocol === "rediss:") options.tls = {};
+  const host = url.hostname.replace(/^\[|\]$/g, "") || "127.0.0.1";
+  return { ...options, host, port: Number(url.port || 6379) };
 }
 
-function socketPath(url: string): string {
-  return url.replace(/^unix:(?:\/\/)?/, "");
+const schemes: readonly string[] = ["redis:", "rediss:", "unix:"];
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw unusable("a percent sign in the URL must be written as %25");
+  }
+}
+
+function unusable(reason: string): TypeError {
+  return new TypeError(`Cannot connect to Redis: ${reason}`);
 }

@@ -1,7 +1,8 @@
+import type { Redis } from "ioredis";
 import { AppError } from "../../lib/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
-import { isCluster, type RedisClient } from "./client.ts";
-import { CommandFailure, TrackedCommand } from "./tracked_command.ts";
+import { clusterAround, isCluster, type RedisClient, whyUnreachable } from "./client.ts";
+import { CommandFailure, isRedirection, TrackedCommand } from "./tracked_command.ts";
 
 /** A Lua script and the SHA-1 digest by which Redis knows it. */
 export interface Script {
@@ -30,17 +31,20 @@ interface Call {
 
 /** Commands over one client: bounded in time and number, never sent twice, with errors that say if they had an effect. */
 export class RedisConnection implements AsyncDisposable {
-  readonly #client: RedisClient;
+  #client: RedisClient;
   #pending = 0;
   #lastError: Error | undefined;
+  /** The last node (`host:port`) that the client of a Cluster could not ask. */
+  #lostNode: string | undefined;
   #opening: Promise<boolean> | undefined;
+  /** True until it is known if the server is a node of a Cluster. */
+  #mayBeNode: boolean;
 
-  constructor(client: RedisClient) {
+  /** @param isNode Set if the client speaks to one node of a Cluster on purpose. */
+  constructor(client: RedisClient, { isNode = false }: { readonly isNode?: boolean } = {}) {
+    this.#mayBeNode = !isNode;
     this.#client = client;
-    // Without a listener an error event would end the process; calls report it as the cause of their failure.
-    client.on("error", (error: Error) => {
-      this.#lastError = error;
-    });
+    this.#listen(client);
   }
 
   /** Returns true if the keys of a call must share a slot. */
@@ -50,10 +54,10 @@ export class RedisConnection implements AsyncDisposable {
 
   /** Returns a connection to each server that holds keys of its own. They live as long as this one does. */
   async primaries(): Promise<readonly RedisConnection[]> {
+    await this.ask("ping", []);
     const client = this.#client;
     if (!isCluster(client)) return [this];
-    await this.ask("ping", []);
-    return client.nodes("master").map(node => new RedisConnection(node));
+    return client.nodes("master").map(node => new RedisConnection(node, { isNode: true }));
   }
 
   /** Runs a command that changes nothing; one whose connection was lost is sent once more. */
@@ -107,7 +111,7 @@ export class RedisConnection implements AsyncDisposable {
     let timer: NodeJS.Timeout | undefined;
     let failure: CommandFailure;
     try {
-      if (this.#client.status !== "ready") await this.#open();
+      if (this.#client.status !== "ready" || this.#opening !== undefined) await this.#open();
       // A command that is sent too late to be answered would only leave its outcome unknown.
       if (performance.now() >= deadline) throw unavailable(`there was no answer within ${answerMsMax} ms`);
       command = new TrackedCommand(call.name, call.args, call);
@@ -122,6 +126,8 @@ export class RedisConnection implements AsyncDisposable {
       clearTimeout(timer);
       this.#pending -= 1;
     }
+    // Nothing was executed: the server has become a node of a Cluster, or has not told so before.
+    if (isRedirection(failure) && this.#joinCluster()) return this.#call(call, deadline);
     const next = nextTry(call, failure);
     // A server that lacks a script has answered: a process too busy to read that in time begins anew.
     const isLate = !failure.isUnknownScript && performance.now() >= deadline;
@@ -129,35 +135,91 @@ export class RedisConnection implements AsyncDisposable {
     return this.#call(next, failure.isUnknownScript ? undefined : deadline);
   }
 
-  /** Waits until the client is ready, for at most one attempt to connect and {@linkcode answerMsMax}. */
+  /** Waits until the client is ready and speaks to all of a Cluster, for at most {@linkcode answerMsMax}. */
   async #open(): Promise<void> {
-    this.#opening ??= this.#nextAttempt().finally(() => {
+    this.#opening ??= this.#connectWithin(answerMsMax).finally(() => {
       this.#opening = undefined;
     });
     if (await this.#opening) return;
     throw unavailable(`the server cannot be reached${reasonOf(this.#lastError)}`, this.#lastError);
   }
 
-  #nextAttempt(): Promise<boolean> {
+  async #connectWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>(resolve => {
+      timer = setTimeout(resolve, ms, false);
+    });
+    const isOpen = await Promise.race([late, this.#connect()]);
+    clearTimeout(timer);
+    return isOpen;
+  }
+
+  /** Makes one attempt to connect, and another one where the server is a node of a Cluster. */
+  async #connect(): Promise<boolean> {
     const client = this.#client;
-    if (client.status === "end") return Promise.resolve(false);
-    return new Promise(resolve => {
-      const timer = setTimeout(settle, answerMsMax, false);
-      function settle(isReady: boolean): void {
-        clearTimeout(timer);
-        client.off("ready", succeed).off("close", fail).off("end", fail);
-        resolve(isReady);
+    if (!(await attempt(client))) {
+      if (isCluster(client) && this.#lostNode !== undefined) {
+        this.#lastError = (await whyUnreachable(client, this.#lostNode)) ?? this.#lastError;
       }
-      function succeed(): void {
-        settle(true);
-      }
-      function fail(): void {
-        settle(false);
-      }
-      client.on("ready", succeed).on("close", fail).on("end", fail);
-      if (client.status === "wait") client.connect().catch(() => undefined);
+      return false;
+    }
+    if (!this.#mayBeNode || isCluster(client)) return true;
+    const hasOthers = await isOneOfMany(client);
+    this.#mayBeNode = false;
+    return hasOthers && this.#joinCluster() ? await this.#connect() : true;
+  }
+
+  /** Takes a client of the Cluster in place of that of one node, which answers what it has been asked; false where that cannot be. */
+  #joinCluster(): boolean {
+    const client = this.#client;
+    const cluster = isCluster(client) ? null : clusterAround(client);
+    if (cluster === null) return false;
+    this.#listen(cluster);
+    this.#client = cluster;
+    client.quit().catch(() => client.disconnect());
+    return true;
+  }
+
+  #listen(client: RedisClient): void {
+    // Without a listener an error event would end the process; calls report it as the cause of their failure.
+    client.on("error", (error: Error & { readonly command?: { readonly name: string; args: unknown[] } }) => {
+      this.#lastError = error;
+      if (error.command?.name !== "select") return;
+      const message = `database ${error.command.args[0]} cannot be selected: ${error.message}`;
+      this.#lastError = new Error(message, { cause: error });
+      // The client would go on, and read and write another database.
+      client.disconnect(true);
+    });
+    client.on("node error", (_error: Error, node: string) => {
+      this.#lostNode = node;
     });
   }
+}
+
+/** Resolves with true once the client is ready, with false once an attempt to connect has failed. */
+function attempt(client: RedisClient): Promise<boolean> {
+  if (client.status === "ready") return Promise.resolve(true);
+  if (client.status === "end") return Promise.resolve(false);
+  return new Promise(resolve => {
+    function settle(isReady: boolean): void {
+      client.off("ready", succeed).off("close", fail).off("end", fail);
+      resolve(isReady);
+    }
+    function succeed(): void {
+      settle(true);
+    }
+    function fail(): void {
+      settle(false);
+    }
+    client.on("ready", succeed).on("close", fail).on("end", fail);
+    if (client.status === "wait") client.connect().catch(() => undefined);
+  });
+}
+
+/** Returns true if other nodes have keys too. Servers without a Cluster, or that do not tell, answer with an error. */
+async function isOneOfMany(server: Redis): Promise<boolean> {
+  const info = await server.cluster("INFO").catch(() => "");
+  return Number(/^cluster_size:(\d+)/m.exec(info)?.[1] ?? 0) > 1;
 }
 
 function scriptArguments(head: string, keys: readonly string[], args: readonly Argument[]): Argument[] {

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRedisStore } from "../../../adapters/redis/mod.ts";
+import {
+  createRedisLimiter,
+  createRedisQueue,
+  createRedisStore,
+  inspectRedis,
+} from "../../../adapters/redis/mod.ts";
+import type { Partition } from "../../../lib/storage/mod.ts";
 import type { RedisCluster } from "../../support/redis.ts";
-import { type RedisProcess, redisAvailable, startCluster } from "../../support/redis.ts";
+import { type RedisProcess, redisAvailable, startCluster, startRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 import { Load } from "./load.ts";
+import { MovingAddress } from "./moving_address.ts";
 
 describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
   it("reports every commit truthfully when a master is killed and started again", async () => {
@@ -54,6 +62,46 @@ describe("a Redis store on a Cluster", { skip: redisAvailable() }, () => {
     await load.stop();
     assert.equal(load.count("outcome_unknown"), 0);
     await load.verify();
+    await cluster.stop();
+  });
+
+  it("is found out from the address of one node, and works like a list of them", async () => {
+    const cluster = await startCluster();
+    const server = cluster.nodes[1]?.url ?? "";
+    await using store = createRedisStore({ server });
+    await using queue = createRedisQueue({ server });
+    await using limiter = createRedisLimiter({ server });
+    const partitions = ["a", "b", "c", "d", "e", "f"];
+    const writes = [{ type: "put", key: "k", value: "1" }] as const;
+    // At once, before it is known where the keys are.
+    await Promise.all(partitions.map(partition => store.commit(partition, { writes })));
+    await Promise.all(partitions.map(topic => queue.push(topic, ["body"])));
+    const rules = [{ name: "r", limit: 1, windowMs: 60_000 }];
+    await Promise.all(partitions.map(subject => limiter.take(subject, rules)));
+    await using fresh = createRedisStore({ server });
+    const found: Partition[] = [];
+    for await (const some of fresh.partitions({ prefix: "", record: "k" })) found.push(...some);
+    assert.deepEqual(found.sort(), partitions);
+    assert.equal((await inspectRedis(server)).slotsServed, 16_384);
+    await cluster.stop();
+  });
+
+  it("is found out from a server that becomes a node of one", async () => {
+    const cluster = await startCluster();
+    await using single = await startRedis();
+    await using address = await MovingAddress.to(single.port);
+    await using store = createRedisStore({ server: address.url });
+    const writes = [{ type: "put", key: "k", value: "1" }] as const;
+    await store.commit("a", { writes });
+    address.moveTo(cluster.nodes[0]?.port ?? 0);
+    await single.kill();
+    const partitions = ["a", "b", "c", "d", "e", "f"];
+    await until("the store works again", () =>
+      Promise.all(partitions.map(partition => store.commit(partition, { writes }))).then(
+        () => true,
+        () => false,
+      ),
+    );
     await cluster.stop();
   });
 
