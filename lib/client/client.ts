@@ -6,12 +6,12 @@
 
 import type { Answer, Area, CallOptions, WholeAnswer } from "./area.ts";
 import type { Credentials } from "./credentials.ts";
-import { type ClientEnvironment, environmentOf } from "./environment.ts";
+import { type ClientEnvironment, canStream, environmentOf } from "./environment.ts";
 import { badAnswer, GrandstandError } from "./errors.ts";
-import { watch } from "./live.ts";
+import { poll, watch } from "./live.ts";
 import { type CallInput, entriesOf, nextInput } from "./pages.ts";
 import { jsonLines } from "./streams.ts";
-import { type Outgoing, type ReadContent, readJson, send } from "./transport.ts";
+import { isStream, type Outgoing, type ReadContent, readJson, send } from "./transport.ts";
 
 /** Longest time for an attempt, in ms. */
 const timeoutMsDefault = 15_000;
@@ -135,6 +135,10 @@ class Caller {
   }
 
   #watch(build: () => Outgoing, flags: string, own: CallOptions): AsyncGenerator<unknown> {
+    if (!canStream(this.#options)) {
+      const ask = async () => (await this.#send(build(), flags, readJson)).document;
+      return poll(ask, this.#environment, own);
+    }
     return watch(
       async (headers, connection) => {
         const request = build();
@@ -173,8 +177,7 @@ class Caller {
         return { ...rest, document: content };
       } catch (error) {
         const isRefused = error instanceof GrandstandError && error.status === 401 && !isRenewed;
-        const isSendable = !(request.body instanceof ReadableStream);
-        if (!isRefused || !isSendable || Object.keys(held).length === 0) throw error;
+        if (!isRefused || isStream(request.body) || Object.keys(held).length === 0) throw error;
         if ((await credentials?.renew?.(flags, held)) !== true) throw error;
       }
     }
@@ -199,7 +202,6 @@ class Caller {
     const organisation =
       flags.includes("o") && organisationId !== undefined ? { "x-platform-org-id": organisationId } : {};
     const content = flags.includes("b") ? (body as BodyInit) : JSON.stringify(body);
-    const isStream = content instanceof ReadableStream;
     return {
       method,
       url: this.#base + address + queryText(parameters),
@@ -213,7 +215,7 @@ class Caller {
       ...(content === undefined ? {} : { body: content }),
       signal: own.signal,
       timeoutMs: own.timeoutMs ?? timeoutMs,
-      attemptsMax: isStream ? 1 : (own.attemptsMax ?? attemptsMax),
+      attemptsMax: isStream(content) ? 1 : (own.attemptsMax ?? attemptsMax),
       isRepeatable:
         !flags.includes("1") &&
         (method !== "POST" || /[ird]/.test(flags)) &&
@@ -234,11 +236,11 @@ function withActionId(body: unknown, { uniqueId }: ClientEnvironment): unknown {
 }
 
 function queryText(parameters: CallInput): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined) query.set(name, String(value));
-  }
-  return query.size === 0 ? "" : `?${query}`;
+  // React Native's URLSearchParams lacks most of its methods.
+  const pairs = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
+  );
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
 /** A call resolves to the `data` of the document. */

@@ -10,19 +10,26 @@ export interface ClientEnvironment {
   readonly timer: (task: () => void, ms: number) => () => void;
   /** Returns a number from 0 up to 1, for pauses. @default Math.random */
   readonly random: () => number;
-  /** Returns a new unique id, for idempotency keys, action ids and devices. @default crypto.randomUUID */
+  /** Returns a new unique id, for idempotency keys, action ids and devices. @default a UUID by `crypto`, or by `random` without one */
   readonly uniqueId: () => string;
 }
 
 /** Fills in the environment of the runtime. */
 export function environmentOf(given: Partial<ClientEnvironment>): ClientEnvironment {
+  const { random = Math.random } = given;
   return {
     fetch: given.fetch ?? ((url, init) => fetch(url, init)),
     clock: given.clock ?? Date.now,
     timer: given.timer ?? startTimer,
-    random: given.random ?? Math.random,
-    uniqueId: given.uniqueId ?? randomUuid,
+    random,
+    uniqueId: given.uniqueId ?? (() => newUuid(random)),
   };
+}
+
+/** React Native's own `fetch` answers at the end of a stream, which never comes. */
+export function canStream({ fetch }: Partial<ClientEnvironment>): boolean {
+  const { Response, ReadableStream } = globalThis as Partial<typeof globalThis>;
+  return ReadableStream !== undefined && (fetch !== undefined || "body" in (Response?.prototype ?? {}));
 }
 
 function startTimer(task: () => void, ms: number): () => void {
@@ -30,10 +37,12 @@ function startTimer(task: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Browsers have `crypto.randomUUID` on secure pages alone. */
-function randomUuid(): string {
-  if ("randomUUID" in crypto) return crypto.randomUUID();
-  const bytes = (crypto as Crypto).getRandomValues(new Uint8Array(16));
+/** Browsers have `crypto.randomUUID` on secure pages alone, and React Native has no `crypto`. */
+function newUuid(random: () => number): string {
+  const { crypto } = globalThis as { readonly crypto?: Partial<Crypto> };
+  if (crypto?.randomUUID !== undefined) return crypto.randomUUID();
+  const bytes = new Uint8Array(16).map(() => random() * 256);
+  crypto?.getRandomValues?.(bytes);
   const hex = [...bytes].map(byte => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5");
 }

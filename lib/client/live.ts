@@ -1,4 +1,4 @@
-/** Live lists: an event stream (HTML standard, section 9.2) over `fetch`, which reconnects. */
+/** Live lists: an event stream (HTML standard, section 9.2) over `fetch`, which reconnects; repeated reads where there are no streams. */
 
 import type { CallOptions } from "./area.ts";
 import { type ClientEnvironment, pause } from "./environment.ts";
@@ -11,6 +11,8 @@ const retryMsDefault = 3_000;
 const retryMsMax = 30_000;
 /** Silence after which a connection counts as lost, in ms: three heartbeats of the server. */
 const silenceMsMax = 45_000;
+/** Time between two reads of a list without streams, in ms. */
+const pollMs = 5_000;
 
 /** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
 export type OpenStream = (
@@ -33,14 +35,15 @@ export async function* watch(
   const isAborted = (): boolean => signal?.aborted === true;
   for (let failures = 0; !isAborted(); failures++) {
     const connection = new AbortController();
-    const joined = signal === undefined ? connection.signal : AbortSignal.any([signal, connection.signal]);
+    const close = (): void => connection.abort();
+    signal?.addEventListener("abort", close);
     let cancel = (): void => {};
     const listen = (): void => {
       cancel();
-      cancel = environment.timer(() => connection.abort(), silenceMsMax);
+      cancel = environment.timer(close, silenceMsMax);
     };
     try {
-      const response = await open(lastId === "" ? {} : { "last-event-id": lastId }, joined);
+      const response = await open(lastId === "" ? {} : { "last-event-id": lastId }, connection.signal);
       listen();
       let data = "";
       for await (const line of lines(response)) {
@@ -65,12 +68,37 @@ export async function* watch(
       if (error instanceof GrandstandError) retryMs = Math.max(retryMs, error.retryAfterMs);
     } finally {
       cancel();
-      connection.abort();
+      signal?.removeEventListener("abort", close);
+      close();
     }
     if (isAborted()) return;
     onLost?.();
     const waits = Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
     await pause(environment, waits * (0.5 + environment.random() / 2), signal);
+  }
+}
+
+/** Yields a document now and whenever a later read differs, until the signal aborts. @throws {GrandstandError} A read is refused for good. */
+export async function* poll(
+  read: () => Promise<unknown>,
+  environment: ClientEnvironment,
+  { signal, onLost }: Pick<CallOptions, "signal" | "onLost">,
+): AsyncGenerator<unknown> {
+  const isAborted = (): boolean => signal?.aborted === true;
+  for (let last = ""; !isAborted(); ) {
+    let waits = pollMs;
+    try {
+      const document = await read();
+      const text = JSON.stringify(document);
+      if (text !== last) yield document;
+      last = text;
+    } catch (error) {
+      if (isAborted()) return;
+      if (!(error instanceof GrandstandError && error.retryable)) throw error;
+      waits = Math.max(waits, error.retryAfterMs);
+      onLost?.();
+    }
+    await pause(environment, waits, signal);
   }
 }
 

@@ -42,8 +42,7 @@ function followed(input: CallInput, document: unknown, byOffset: boolean): CallI
   }
   if (links?.next) {
     // The parameters alone are taken, so that a link never leads the credentials to another server.
-    const { searchParams } = new URL(links.next, "http://localhost");
-    return { ...input, ...Object.fromEntries(searchParams) };
+    return { ...input, ...parametersOf(links.next) };
   }
   if (lastEvaluatedKey) {
     const { body } = input;
@@ -52,4 +51,16 @@ function followed(input: CallInput, document: unknown, byOffset: boolean): CallI
   }
   const inner = (data as { readonly cursor?: string | null } | undefined)?.cursor;
   return cursor || inner ? { ...input, cursor: cursor || inner } : null;
+}
+
+function parametersOf(link: string): CallInput {
+  const query = /\?([^#]*)/.exec(link)?.[1] ?? "";
+  const decoded = (text = ""): string => decodeURIComponent(text.replaceAll("+", " "));
+  try {
+    return Object.fromEntries(
+      [...query.matchAll(/([^&=]+)=([^&]*)/g)].map(([, name, value]) => [decoded(name), decoded(value)]),
+    );
+  } catch (cause) {
+    throw new GrandstandError("bad_answer", "A page of the list has a malformed link", { cause });
+  }
 }

@@ -34,7 +34,7 @@ import {
   timed,
   userOf,
 } from "./session_state.ts";
-import { memoryStorage, type SessionStorage, StoredValue } from "./storage.ts";
+import { openStorage, type SessionStorage, StoredValue } from "./storage.ts";
 import { onOtherTab, withLock } from "./tabs.ts";
 
 type ProofMember = "externalId" | "deviceId" | "timeStamp" | "signature";
@@ -52,11 +52,11 @@ export interface SessionOptions extends Omit<ClientOptions<Record<string, never>
   readonly projectId: string;
   /** Space of the tokens. @default that of the project */
   readonly spaceId?: string;
-  /** Keeps the session, for example `localStorage`. @default memory */
-  readonly storage?: SessionStorage;
+  /** Keeps the session: `() => localStorage`, which may throw, as in sandboxed frames; the session is in memory then. @default memory */
+  readonly storage?: SessionStorage | (() => SessionStorage);
   /** Called when a renewal was refused, so that the fan has to sign in again. */
   readonly onEnd?: (reason: GrandstandError, user: FanUser) => void;
-  /** Called when another tab with the same `localStorage` signed a fan in (the user) or out (null). */
+  /** Called when a fan signed in (the user) or out (null), here or in another tab with the same `localStorage`. */
   readonly onChange?: (user: FanUser | null) => void;
 }
 
@@ -76,7 +76,8 @@ export class FanSession implements Credentials {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { projectId, storage = memoryStorage() } = options;
+    const { projectId } = options;
+    const storage = openStorage(options.storage);
     this.#key = `grandstand:${projectId}`;
     this.#environment = environmentOf(options);
     this.#state = { deviceId: this.#environment.uniqueId(), session: null };
@@ -169,7 +170,9 @@ export class FanSession implements Credentials {
   #renew(kind: TokenKind, stale: HeldToken | undefined): Promise<void> {
     const running = this.#renewals.get(kind);
     if (running !== undefined) return running;
-    const renewal = withLock(`${this.#key}:${kind}`, () => this.#renewOnce(kind, stale)).finally(() =>
+    // Tabs that share a storage share the device; servers with many fans have one for each.
+    const name = `${this.#key}:${this.#state.deviceId}:${kind}`;
+    const renewal = withLock(name, () => this.#renewOnce(kind, stale)).finally(() =>
       this.#renewals.delete(kind),
     );
     this.#renewals.set(kind, renewal);
@@ -177,7 +180,7 @@ export class FanSession implements Credentials {
   }
 
   async #renewOnce(kind: TokenKind, stale: HeldToken | undefined): Promise<void> {
-    this.#state = (await this.#stored.read()) ?? this.#state;
+    this.#take((await this.#stored.read()) ?? this.#state);
     const { session } = this.#state;
     // Another tab has renewed it, or the fan has logged out there.
     if (session === null || session[kind]?.token !== stale?.token) return;
@@ -287,15 +290,21 @@ export class FanSession implements Credentials {
     const before = this.#state;
     const state = (await this.#stored.read()) ?? { ...before, session: null };
     // What this tab has done meanwhile is newer.
-    if (this.#state !== before) return;
-    this.#state = state;
-    if (state.session?.userId !== before.session?.userId)
-      this.#options.onChange?.(state.session && userOf(state.session));
+    if (this.#state === before) this.#take(state);
   }
 
   async #keep(session: SignedIn | null): Promise<void> {
-    this.#state = { ...this.#state, session };
-    await this.#stored.write(this.#state);
+    const state = { ...this.#state, session };
+    const written = this.#stored.write(state);
+    this.#take(state);
+    await written;
+  }
+
+  #take(state: DeviceState): void {
+    const before = this.#state.session;
+    this.#state = state;
+    const { session } = state;
+    if (session?.userId !== before?.userId) this.#options.onChange?.(session && userOf(session));
   }
 
   async #end(reason: GrandstandError): Promise<void> {

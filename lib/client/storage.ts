@@ -17,6 +17,16 @@ export function memoryStorage(): SessionStorage {
   };
 }
 
+/** Returns a storage; one in memory where there is none, or the page must not use it. */
+export function openStorage(given: SessionStorage | (() => SessionStorage) = memoryStorage): SessionStorage {
+  if (typeof given !== "function") return given;
+  try {
+    return given() ?? memoryStorage();
+  } catch {
+    return memoryStorage();
+  }
+}
+
 /** One value in a storage that may throw, as in private windows and where the quota is used up: it is kept in memory then. */
 export class StoredValue<T> {
   readonly #storage: SessionStorage;

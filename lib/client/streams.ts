@@ -16,8 +16,11 @@ export async function textOf(response: Response): Promise<string> {
 }
 
 /** Decodes a body as it arrives. The transfer ends when the caller breaks off. */
-async function* texts({ body }: Response): AsyncGenerator<string> {
+async function* texts(response: Response): AsyncGenerator<string> {
+  const { body } = response;
   if (body === null) return;
+  // React Native reads answers as a whole.
+  if (body === undefined) return yield await response.text();
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {

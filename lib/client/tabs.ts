@@ -1,9 +1,19 @@
 /** What tabs of a browser that share a session know of each other. Elsewhere there are none. */
 
-/** Lets one tab at a time renew, where the browser has locks. */
+/** Lets one holder of the name at a time run, where the runtime has locks and gives them. */
 export async function withLock(name: string, run: () => Promise<void>): Promise<void> {
   const { locks } = (globalThis.navigator ?? {}) as Partial<Navigator>;
-  return locks === undefined ? await run() : await locks.request(name, run);
+  let isHeld = false;
+  try {
+    await locks?.request(name, () => {
+      isHeld = true;
+      return run();
+    });
+  } catch (error) {
+    // Sandboxed frames are refused locks.
+    if (isHeld) throw error;
+  }
+  if (!isHeld) await run();
 }
 
 /** Runs a task whenever another tab has written the value or cleared the storage. */

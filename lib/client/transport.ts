@@ -85,24 +85,31 @@ async function attemptOnce<T>(
 ): Promise<Received<T | undefined>> {
   const { method, url, headers, body, signal, timeoutMs } = request;
   const limit = new AbortController();
-  const cancel = timer(() => limit.abort(), timeoutMs);
+  const abort = (): void => limit.abort();
+  const cancel = timer(abort, timeoutMs);
+  // React Native and older browsers have no AbortSignal.any.
+  signal?.addEventListener("abort", abort);
+  if (signal?.aborted === true) abort();
+  let isOpen = false;
   try {
     const response = await fetch(url, {
       method,
       headers,
       ...(body === undefined ? {} : { body }),
-      ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
-      // The caller's signal ends a stream later on, too.
-      signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+      ...(isStream(body) ? { duplex: "half" } : {}),
+      signal: limit.signal,
       // A redirect would send the credentials elsewhere.
       redirect: "manual",
       credentials: "omit",
-      cache: "no-store",
+      ...(hasCache() ? { cache: "no-store" } : {}),
     } as RequestInit);
     const { status } = response;
     // 304 answers a condition of the caller: what it has is still right.
-    if (response.ok || status === 304)
-      return { status, headers: response.headers, content: await read(response) };
+    if (response.ok || status === 304) {
+      const content = await read(response);
+      isOpen = content === response;
+      return { status, headers: response.headers, content };
+    }
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
       throw badAnswer("The server redirects to another address, which is not followed", response);
     }
@@ -118,7 +125,19 @@ async function attemptOnce<T>(
     throw new GrandstandError(isLate ? "timeout" : "network", message, { cause: error, retryable: true });
   } finally {
     cancel();
+    // The caller's signal ends a stream later on, too.
+    if (!isOpen) signal?.removeEventListener("abort", abort);
   }
+}
+
+/** Recognises a body that can be sent only once. */
+export function isStream(body: unknown): boolean {
+  return typeof (body as Partial<ReadableStream> | null | undefined)?.getReader === "function";
+}
+
+/** Workers throw at the option if they do not know it, and React Native adds a parameter to the address. */
+function hasCache(): boolean {
+  return "cache" in ((globalThis as Partial<typeof globalThis>).Request?.prototype ?? {});
 }
 
 /** Reads a document of JSON; undefined for an empty body. @throws {GrandstandError} It is something else, or an error. */

@@ -45,7 +45,10 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
       serve(
         async request => {
           const [type, text] = files[new URL(request.url).pathname] ?? ["text/plain", ""];
-          return new Response(text, { headers: { "content-type": type } });
+          // A sandboxed frame has no origin, so even its own script comes from another one.
+          return new Response(text, {
+            headers: { "content-type": type, "access-control-allow-origin": "*" },
+          });
         },
         { port: 0, graceMsMax: 0 },
       ),
@@ -99,6 +102,25 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     await tab.getByRole("button", { name: "Share the match" }).click();
     await tab.getByText("Pat: 1").waitFor();
     assert.equal(await page.getByRole("alert").textContent(), "");
+    assert.deepEqual(faults, []);
+  });
+
+  it("keeps its session in memory in a sandboxed frame, which has neither storage nor locks", async () => {
+    const [url = "", app = ""] = servers.map(server => server.url);
+    const page = await browser.newPage();
+    page.setDefaultTimeout(10_000);
+    const faults: unknown[] = [];
+    page.on("pageerror", error => faults.push(error));
+    const address = `${app}/?url=${encodeURIComponent(url)}&project=${projectId}`;
+    await page.setContent(`<iframe sandbox="allow-scripts allow-forms" src="${address}"></iframe>`);
+    const frame = page.frameLocator("iframe");
+    await frame.getByLabel("Your name").fill("Alex");
+    await frame.getByRole("button", { name: "Join" }).click();
+    await frame.getByRole("button", { name: "Share the match" }).click();
+    await frame.getByText("Alex: 1").waitFor();
+    assert.equal(await frame.getByRole("alert").textContent(), "");
+    await frame.getByRole("button", { name: "Log out" }).click();
+    await frame.getByLabel("Your name").waitFor();
     assert.deepEqual(faults, []);
   });
 

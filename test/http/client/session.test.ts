@@ -342,6 +342,40 @@ describe("the session of a fan", () => {
     assert.equal(await codeOf(read(other)), "ok");
   });
 
+  it("tells the app of each fan who comes or goes, once", async () => {
+    const seen: (string | null)[] = [];
+    const storage = memoryStorage();
+    const options = { storage, onChange: (user: FanUser | null) => void seen.push(user?.provider ?? null) };
+    const fan = open(options);
+    await fan.session.user();
+    await fan.session.register({ provider: "anonymous" });
+    await fan.session.register(account);
+    await fan.session.logIn(account);
+    network.world.clock.advance(hourMs);
+    await read(fan);
+    assert.deepEqual(seen, ["anonymous", "managedPool"]);
+    const user = await open(options).session.user();
+    assert.deepEqual(seen, ["anonymous", "managedPool"], "a session that is found is no change");
+    await logOutEverywhere(user);
+    network.world.clock.advance(hourMs);
+    assert.equal(await codeOf(read(fan)), "session_revoked");
+    await fan.session.register({ provider: "noLogin", username: "Sam" });
+    await fan.session.logOut();
+    assert.deepEqual(seen, ["anonymous", "managedPool", null, "noLogin", null]);
+    assert.equal(endings.length, 1);
+  });
+
+  it("is in memory where the storage is refused", async () => {
+    const fan = open({
+      storage: () => {
+        throw new DOMException("The document is sandboxed", "SecurityError");
+      },
+    });
+    const user = await fan.session.register({ provider: "noLogin", username: "Sam" });
+    await read(fan);
+    assert.deepEqual(await fan.session.user(), user);
+  });
+
   it("takes along what an anonymous fan has earned", async () => {
     const fan = open();
     await fan.session.register({ provider: "anonymous" });
