@@ -39,9 +39,16 @@ const importCommand: CommandSpec = {
       description: "The format of the file; otherwise by its name, jsonl for stdin",
       check: oneOf(...Object.keys(mediaTypes)),
     },
+    "dry-run": {
+      description: "Check all rows, list and count the users who would be created, and change nothing",
+    },
   },
   changes: "names, preferences, custom fields and metrics of the users in the file",
-  examples: ["users import users.csv", "users import - --format csv < users.csv"],
+  examples: [
+    "users import users.csv",
+    "users import users.csv --dry-run",
+    "users import - --format csv < users.csv",
+  ],
   requests: 1,
   output: rows({
     row: ["ROW", "whole"],
@@ -52,19 +59,20 @@ const importCommand: CommandSpec = {
   exits: { [exits.failed]: "rows were not applied, or the import ended before the file did" },
   async run(input, context) {
     const [path = ""] = input.args;
-    const { format = formatOf(path) } = input.flags;
+    const { format = formatOf(path), "dry-run": dryRun } = input.flags;
     const file = await context.files.open(path);
     if (file === null) throw missingFile(path);
     const server = await createApiClient(input, context);
     let failed: Row[] = [];
     let last: Line | null = null;
     let sent = 0;
-    await server.send(withSpace("/v1/api/audience/internal/users/import?results=failed", server), {
+    const trial = dryRun === undefined ? "" : "&dry_run=true";
+    await server.send(withSpace(`/v1/api/audience/internal/users/import?results=failed${trial}`, server), {
       method: "POST",
       headers: { "content-type": mediaTypes[format as keyof typeof mediaTypes] },
       stream() {
         sent = 0;
-        return counted(file.stream(), bytes => {
+        return watched(file.stream(), bytes => {
           sent += bytes;
           context.progress(progressText(sent, file.bytes));
         });
@@ -92,8 +100,12 @@ function resultOf(failed: readonly Row[], last: Line | null) {
     });
   }
   const { summary, error } = last;
-  const { total, changed, unchanged, failed: failures, unknown } = summary;
-  const hidden = failures + unknown - failed.length;
+  const { total, changed, unchanged, failed: failures, unknown, new: created, known = 0 } = summary;
+  const hidden = failures + unknown + (created ?? 0) - failed.length;
+  const counted =
+    created === undefined
+      ? `${changed} changed, ${unchanged} unchanged`
+      : `${created} of users who would be created, ${known} of known ones`;
   return {
     data: failed.map(({ row, userId = null, status, error: reason = null }) => ({
       row,
@@ -103,8 +115,12 @@ function resultOf(failed: readonly Row[], last: Line | null) {
     })),
     meta: { summary, error: error ?? null, truncated: hidden > 0 },
     notes: [
-      `${total} rows: ${changed} changed, ${unchanged} unchanged, ${failures} failed, ${unknown} unknown`,
-      ...(hidden > 0 ? [`${hidden} more were not applied; mend these and send the file again`] : []),
+      `${total} rows: ${counted}, ${failures} failed, ${unknown} unknown`,
+      ...(hidden > 0
+        ? [
+            `${hidden} more ${created === undefined ? "were not applied" : "are not listed"}; mend these and send the file again`,
+          ]
+        : []),
       ...(error === undefined ? [] : [`The import ended before the file did: ${error.message}`]),
     ],
     exit: error === undefined && failures + unknown === 0 ? exits.ok : exits.failed,
@@ -116,7 +132,7 @@ function formatOf(path: string): string {
   return extension === "" ? "jsonl" : extension.toLowerCase();
 }
 
-function counted(
+function watched(
   stream: ReadableStream<Uint8Array>,
   count: (bytes: number) => void,
 ): ReadableStream<Uint8Array> {

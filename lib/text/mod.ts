@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { type Cell, cellText, parseCsvRow, RecordSplitter } from "./csv.ts";
+export { type Cell, cellText, parseCsvRow, RecordSplitter, recordCharactersMax } from "./csv.ts";
 export { JsonMembers } from "./json_members.ts";
 export { flattenString, shardOf } from "./strings.ts";
 export { bytesPerUnitMax, compareUtf8, utf8Length } from "./utf8.ts";

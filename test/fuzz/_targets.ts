@@ -198,7 +198,7 @@ const documentTargets: readonly Target[] = [
     seeds: ['a,"b ""c""",\r\n1,,"x\ny"\n', "a\n"],
     parse: text => {
       const splitter = new RecordSplitter(true);
-      return [...splitter.push(text), splitter.end()].map(parseCsvRow);
+      return [...splitter.push(text), ...splitter.end()].map(parseCsvRow);
     },
     isExpected: isA(RangeError, AppError, Error),
   },

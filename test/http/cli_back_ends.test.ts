@@ -143,6 +143,18 @@ describe("grandstand users import", () => {
     assert.deepEqual(second.json.meta.summary, { total: 2, changed: 0, unchanged: 2, failed: 0, unknown: 0 });
   });
 
+  it("lists in a dry run who would be created, and changes nothing", async t => {
+    const world = await open(t);
+    const files = new Map([["users.csv", "userId,displayName\n0012,Ann\n"]]);
+    await world.cli("users import users.csv", { files });
+    const changed = new Map([["users.csv", "userId,displayName\n12,Ann\n0012,Ann\n"]]);
+    const dry = await world.cli("users import users.csv --dry-run", { files: changed });
+    assert.deepEqual([dry.code, dry.stdout], [0, "1\t12\tnew\t\n"]);
+    assert.match(dry.stderr, /2 rows: 1 of users who would be created, 1 of known ones, 0 failed/);
+    const after = await world.cli("users import users.csv", { files: changed });
+    assert.match(after.stderr, /2 rows: 1 changed, 1 unchanged/);
+  });
+
   it("lists the rows that were not applied, up to 1,000, and exits with 1", async t => {
     const world = await open(t);
     const wrong = Array.from({ length: 1_001 }, (_, index) => `fan-${index},${"x".repeat(300)}\n`).join("");

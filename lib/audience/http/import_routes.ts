@@ -29,9 +29,20 @@ export function importRoutes(context: AudienceContext): readonly AnyRoute[] {
         results: v.optional(
           v.pipe(
             v.picklist(["all", "failed"]),
-            v.description("Rows that have a line in the answer: all, or those that were not applied"),
+            v.description(
+              "Rows that have a line in the answer: all, or those that were not applied. A dry run has those of new users too",
+            ),
           ),
           "all",
+        ),
+        dry_run: v.optional(
+          v.pipe(
+            v.picklist(["true", "false"]),
+            v.description(
+              "`true` checks the rows, tells users who would be created from known ones, and changes nothing",
+            ),
+          ),
+          "false",
         ),
       }),
       body: streamedBody({
@@ -54,6 +65,7 @@ export function importRoutes(context: AudienceContext): readonly AnyRoute[] {
           rules,
           userOf: userId => userOfSpace(principal, userId),
           onlyFailed: query.results === "failed",
+          isDryRun: query.dry_run === "true",
           stopping: info.stopping,
         });
         return stream(200, lines, { "content-type": "application/x-ndjson" });

@@ -42,9 +42,9 @@ const ImportedRowSchema = named(
     row: v.pipe(v.number(), v.integer(), v.description("Its number in the file, from 1, without the header")),
     userId: v.exactOptional(v.string()),
     status: v.pipe(
-      v.picklist(["changed", "unchanged", "failed", "unknown"]),
+      v.picklist(["changed", "unchanged", "failed", "unknown", "new", "known"]),
       v.description(
-        "A failed row was not applied. One whose status is unknown may have been: the store did not answer for several seconds",
+        "A failed row was not applied. One whose status is unknown may have been: the store did not answer for several seconds. A dry run says `new` of a user who would be created, and `known` of any other",
       ),
     ),
     version: v.exactOptional(v.pipe(count, v.description("The version of the profile"))),
@@ -57,7 +57,11 @@ const ImportedRowSchema = named(
 const ImportSummarySchema = named(
   "ImportSummary",
   v.object({
-    summary: v.object({ total: count, changed: count, unchanged: count, failed: count, unknown: count }),
+    summary: v.object({
+      ...{ total: count, changed: count, unchanged: count, failed: count, unknown: count },
+      new: v.exactOptional(v.pipe(count, v.description("Rows of users whom a dry run does not know"))),
+      known: v.exactOptional(v.pipe(count, v.description("Rows of users whom a dry run knows"))),
+    }),
     error: v.exactOptional(
       v.pipe(
         ItemErrorSchema,
@@ -89,6 +93,8 @@ export interface ImportFile {
   readonly userOf: (userId: string) => SpaceUser;
   /** Leaves out rows that are as they should be. */
   readonly onlyFailed: boolean;
+  /** Checks the rows, and changes nothing. */
+  readonly isDryRun: boolean;
   /** Aborted when the server begins to stop. */
   readonly stopping?: AbortSignal | undefined;
 }
@@ -115,19 +121,14 @@ export async function importUsers(
   }
 }
 
-interface NumberedRow {
-  readonly row: number;
-  readonly read: FileRow;
-}
-type Batch = readonly NumberedRow[];
+type Batch = readonly FileRow[];
 
 async function* batchesOf(rows: AsyncGenerator<FileRow, void>): AsyncGenerator<Batch, void> {
-  let batch: NumberedRow[] = [];
-  let [row, characters] = [0, 0];
+  let batch: FileRow[] = [];
+  let characters = 0;
   for await (const read of rows) {
-    row += 1;
     characters += read.characters;
-    batch.push({ row, read });
+    batch.push(read);
     if (batch.length < batchRowsMax && characters < batchCharacters) continue;
     yield batch;
     [batch, characters] = [[], 0];
@@ -147,7 +148,7 @@ async function* importLines(
   file: ImportFile,
   { first, batches, end }: OpenFile,
 ): AsyncGenerator<string, void> {
-  const counts = { changed: 0, unchanged: 0, failed: 0, unknown: 0 };
+  const counts = { changed: 0, unchanged: 0, failed: 0, unknown: 0, new: 0, known: 0 };
   const errors = new ItemErrors(services.logger);
   let error: ItemError | null = null;
   try {
@@ -161,7 +162,7 @@ async function* importLines(
       const results = await applyRows(services, file, batch);
       for (const { status } of results) counts[status] += 1;
       yield results
-        .filter(({ status }) => !file.onlyFailed || status === "failed" || status === "unknown")
+        .filter(({ status }) => !file.onlyFailed || reported.includes(status))
         .map(result => `${JSON.stringify(result)}\n`)
         .join("");
     }
@@ -171,9 +172,17 @@ async function* importLines(
     end();
   }
   const total = Object.values(counts).reduce((sum, each) => sum + each, 0);
-  const summary: ImportSummary = { summary: { total, ...counts }, ...(error === null ? {} : { error }) };
+  const { new: unknownUsers, known, ...applied } = counts;
+  const tried = file.isDryRun ? { new: unknownUsers, known } : {};
+  const summary: ImportSummary = {
+    summary: { total, ...applied, ...tried },
+    ...(error === null ? {} : { error }),
+  };
   yield `${JSON.stringify(summary)}\n`;
 }
+
+/** What a client hears of that asks for failed rows alone. */
+const reported: readonly ImportedRow["status"][] = ["failed", "unknown", "new"];
 
 /** Waits for rows until the server stops. */
 async function untilStopped<T>(next: Promise<T>, stopping: AbortSignal | undefined): Promise<T> {
@@ -198,7 +207,7 @@ type CheckedRow =
 
 async function applyRows(
   services: ImportServices,
-  { find, rules, userOf }: ImportFile,
+  { find, rules, userOf, isDryRun }: ImportFile,
   batch: Batch,
 ): Promise<readonly ImportedRow[]> {
   const rows = batch.map(row => checkRow(row, find, rules));
@@ -207,11 +216,11 @@ async function applyRows(
     updates,
     ({ userId }) => userId,
     async update => {
+      const user = userOf(update.userId);
+      if (isDryRun)
+        return { status: (await services.profiles.get(user)) === null ? "succeeded" : "duplicate" };
       const change = { ...update, isImport: true };
-      const { version, transactionId, isChanged } = await services.profiles.change(
-        userOf(update.userId),
-        change,
-      );
+      const { version, transactionId, isChanged } = await services.profiles.change(user, change);
       const status = isChanged ? "succeeded" : "duplicate";
       return { status, version, ...(transactionId === null ? {} : { transactionId }) };
     },
@@ -220,7 +229,7 @@ async function applyRows(
   const results = applied.values();
   return rows.map(checked => {
     if (checked.update === null) return checked.failed;
-    return rowResult(checked.row, results.next().value as ItemResult);
+    return rowResult(checked.row, results.next().value as ItemResult, isDryRun ? triedStatuses : statuses);
   });
 }
 
@@ -230,12 +239,18 @@ const statuses = {
   failed: "failed",
   unknown: "unknown",
 } as const;
+const triedStatuses = { ...statuses, succeeded: "new", duplicate: "known" } as const;
 
-function rowResult(row: number, { index: _, id: __, status, ...result }: ItemResult): ImportedRow {
+function rowResult(
+  row: number,
+  { index: _, id: __, status, ...result }: ItemResult,
+  statuses: Readonly<Record<Exclude<ItemResult["status"], "queued">, ImportedRow["status"]>>,
+): ImportedRow {
   return { row, ...result, status: status === "queued" ? "unknown" : statuses[status] };
 }
 
-function checkRow({ row, read }: NumberedRow, find: FindColumn, rules: UpdateRules): CheckedRow {
+function checkRow(read: FileRow, find: FindColumn, rules: UpdateRules): CheckedRow {
+  const { row } = read;
   if (read.values === null) return { row, update: null, failed: failedRow(row, { detail: read.fault }) };
   const { userId, content, errors } = updateOf(read.values, find);
   if (!isValidId(userId)) {

@@ -6,17 +6,18 @@
 
 import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
 import { parseJson } from "../../http/mod.ts";
-import { type Cell, cellText, parseCsvRow, RecordSplitter } from "../../text/mod.ts";
+import { type Cell, cellText, parseCsvRow, RecordSplitter, recordCharactersMax } from "../../text/mod.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import type { Column, FindColumn } from "../search/columns.ts";
 
 /** Formats of a file. JSON is an object on every line, as a list or bare. */
 export type ImportFormat = "csv" | "json";
 
-/** A row of a file: its values by column, or the reason why it cannot be read. */
-export type FileRow =
-  | { readonly values: JsonObject; readonly fault: null; readonly characters: number }
-  | { readonly values: null; readonly fault: string; readonly characters: number };
+/** A row of a file: its number from 1, and its values by column, or the reason why it cannot be read. */
+export type FileRow = { readonly row: number; readonly characters: number } & ReadRow;
+type ReadRow =
+  | { readonly values: JsonObject; readonly fault: null }
+  | { readonly values: null; readonly fault: string };
 
 /** Columns that an import writes; all others of an export follow from something else. */
 const writtenRoots: ReadonlySet<string> = new Set(["displayName", "preferences", "customFields", "metrics"]);
@@ -31,14 +32,28 @@ export async function* readRows(
   { format, find }: { readonly format: ImportFormat; readonly find: FindColumn },
 ): AsyncGenerator<FileRow, void> {
   let header: readonly Column[] | null = null;
+  let row = 0;
   for await (const record of recordsOf(body, format)) {
+    const characters = record.length;
     if (format === "json") {
-      const row = jsonRow(record);
-      if (row !== null) yield row;
-    } else if (header === null) header = readHeader(record, find);
-    else yield csvRow(record, header);
+      const read = jsonRow(record);
+      if (read !== null) yield { row: ++row, characters, ...read };
+      continue;
+    }
+    const cells = parseCsvRow(record);
+    if (header === null) {
+      if (!isBlank(cells)) header = readHeader(cells, find);
+      continue;
+    }
+    row += 1;
+    if (!isBlank(cells)) yield { row, characters, ...csvRow(record, cells, header) };
   }
   if (format === "csv" && header === null) throw unreadable("its header is missing");
+}
+
+/** Spreadsheets leave rows of empty cells at the end of a file. */
+function isBlank(cells: readonly Cell[] | null): boolean {
+  return cells?.every(({ text }) => text.trim() === "") === true;
 }
 
 async function* recordsOf(
@@ -55,8 +70,7 @@ async function* recordsOf(
     yield* splitter.push(text);
     if (!done) continue;
     if (isEmpty) throw unreadable("it is empty");
-    const last = splitter.end();
-    if (last !== "") yield last;
+    yield* splitter.end();
     return;
   }
 }
@@ -73,8 +87,9 @@ function unreadable(reason: string): AppError {
   return new AppError("bad_json", `Cannot read the file: ${reason}`);
 }
 
-function readHeader(record: string, find: FindColumn): readonly Column[] {
-  const names = (parseCsvRow(record) ?? []).map(({ text }) => text);
+function readHeader(cells: readonly Cell[] | null, find: FindColumn): readonly Column[] {
+  if (cells === null) throw unreadable("its header is no row of CSV");
+  const names = cells.map(({ text }) => text);
   const columns = names.map(find);
   const fields = names.flatMap((name, index): FieldError[] => {
     const pointer = jsonPointer(name);
@@ -90,27 +105,28 @@ function readHeader(record: string, find: FindColumn): readonly Column[] {
 
 const unknownColumn = "Is not a column of exports";
 
-function jsonRow(record: string): FileRow | null {
+function jsonRow(record: string): ReadRow | null {
   const text = record.trim().replace(/,$/, "");
-  const characters = text.length;
   if (text === "" || text === "[" || text === "]") return null;
   const values = jsonOrUndefined(text);
-  if (isJsonObject(values)) return { values, fault: null, characters };
-  return { values: null, fault: "Expected a JSON object on a line of its own", characters };
+  if (isJsonObject(values)) return { values, fault: null };
+  return { values: null, fault: "Expected a JSON object on a line of its own" };
 }
 
-function csvRow(record: string, header: readonly Column[]): FileRow {
-  const cells = parseCsvRow(record);
-  const characters = record.length;
-  if (cells === null) return { values: null, fault: "Expected CSV as RFC 4180 describes it", characters };
-  if (cells.length !== header.length) {
-    return { values: null, fault: `Expected ${header.length} cells, as the header has`, characters };
-  }
+const malformed =
+  "Expected CSV: a cell that begins with a quote ends with one, and quotes between them are doubled";
+
+function csvRow(record: string, cells: readonly Cell[] | null, header: readonly Column[]): ReadRow {
+  if (record.length > recordCharactersMax)
+    return { values: null, fault: `Expected at most ${recordCharactersMax} characters` };
+  if (cells === null) return { values: null, fault: malformed };
+  if (cells.length !== header.length)
+    return { values: null, fault: `Expected ${header.length} cells, as the header has` };
   const values = cells.map((cell, index) => {
     const column = header[index];
     return [column?.name ?? "", column === undefined ? null : cellValue(cell, column)] as const;
   });
-  return { values: Object.fromEntries(values), fault: null, characters };
+  return { values: Object.fromEntries(values), fault: null };
 }
 
 /** Returns the value of a cell. Text that is none of the column's type stays text, which the check of the row refuses. */
@@ -120,7 +136,7 @@ function cellValue({ text, isQuoted }: Cell, { kind }: Column): unknown {
     case "number":
       return /^-?\d/.test(text) ? (jsonOrUndefined(text) ?? text) : text;
     case "boolean":
-      return text === "true" || text === "false" ? text === "true" : text;
+      return /^(true|false)$/i.test(text) ? text.toLowerCase() === "true" : text;
     case "json":
       return jsonOrUndefined(text) ?? text;
     default:

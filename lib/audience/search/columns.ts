@@ -105,20 +105,25 @@ function namedColumn(name: string, customFields: CustomFields, space: FactsReade
     return scalar(name, "string", ({ loyalty }) => loyalty.challenge(id));
   }
   if (root === "inventory" && space.inventory.has(id)) {
-    const read = ({ loyalty }: SearchedUser): readonly string[] => loyalty.items(id);
-    return { ...object(name, read), type: "list", read };
+    const show = ({ loyalty }: SearchedUser): readonly string[] => loyalty.items(id);
+    return { ...object(name, show), type: "list", read: user => filled(show(user)) };
   }
   const field = root === "customFields" ? customFields.get(id) : undefined;
   if (field === undefined) return null;
   const read = ({ profile }: SearchedUser): CustomValue | undefined =>
     Object.hasOwn(profile.customFields, id) ? profile.customFields[id] : undefined;
   if (field.type === "list") {
-    return { ...object(name, user => read(user) ?? []), type: "list", read: user => read(user) ?? [] };
+    return { ...object(name, user => read(user) ?? null), type: "list", read: user => filled(read(user)) };
   }
   return scalar(name, field.type, user => {
     const value = read(user) ?? null;
     return typeof value === "object" ? null : value;
   });
+}
+
+/** An empty list is no value. */
+function filled<T>(value: T): T | undefined {
+  return Array.isArray(value) && value.length === 0 ? undefined : value;
 }
 
 function displayName({ profile, account }: SearchedUser): string | null {

@@ -384,6 +384,10 @@ export interface ImportSummary {
     readonly unchanged: number;
     readonly failed: number;
     readonly unknown: number;
+    /** Rows of users whom a dry run does not know */
+    readonly new?: number;
+    /** Rows of users whom a dry run knows */
+    readonly known?: number;
   };
   /** Why the import ended before the file did. `total` rows have a result, none after them was applied */
   readonly error?: {
@@ -401,8 +405,8 @@ export interface ImportedRow {
   /** Its number in the file, from 1, without the header */
   readonly row: number;
   readonly userId?: string;
-  /** A failed row was not applied. One whose status is unknown may have been: the store did not answer for several seconds */
-  readonly status: "changed" | "unchanged" | "failed" | "unknown";
+  /** A failed row was not applied. One whose status is unknown may have been: the store did not answer for several seconds. A dry run says `new` of a user who would be created, and `known` of any other */
+  readonly status: "changed" | "unchanged" | "failed" | "unknown" | "new" | "known";
   /** The version of the profile */
   readonly version?: number;
   /** The transaction of changed metrics */
@@ -1112,8 +1116,10 @@ export interface AudienceOperations {
 
   /** Change or create the users of a file, row by row. Reads a file with the columns of an export, as CSV or as JSON with an object on every line. Sets display names, preferences, custom fields and metrics; other columns of exports are ignored. The same file again changes nothing. The answer streams a line for each row while the file is sent, then a summary: a client that cannot read while it sends asks for `results=failed`. */
   importAudienceUsers(input: {
-    /** Rows that have a line in the answer: all, or those that were not applied */
+    /** Rows that have a line in the answer: all, or those that were not applied. A dry run has those of new users too */
     readonly results?: "all" | "failed";
+    /** `true` checks the rows, tells users who would be created from known ones, and changes nothing */
+    readonly dry_run?: "true" | "false";
     /** Id of the space; by default that of the Host, else the organisation's default or first one */
     readonly space_id?: string;
     readonly body: RawBody;

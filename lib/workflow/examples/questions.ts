@@ -33,7 +33,7 @@ export function readQuestions(bytes: Uint8Array): ReadQuestions {
   let records: readonly string[];
   try {
     const splitter = new RecordSplitter(true);
-    records = [...splitter.push(new TextDecoder("utf-8", { fatal: true }).decode(bytes)), splitter.end()];
+    records = [...splitter.push(new TextDecoder("utf-8", { fatal: true }).decode(bytes)), ...splitter.end()];
   } catch {
     return { questions: [], faults: ["The file is no CSV in UTF-8"] };
   }
@@ -43,7 +43,7 @@ export function readQuestions(bytes: Uint8Array): ReadQuestions {
     return { questions: [], faults: missing.map(name => `The column ${name} is missing`) };
   const read = records
     .slice(1)
-    .flatMap((record, index) => (record.trim() === "" ? [] : [readRow(header, record, index + 2)]));
+    .flatMap((record, index) => (/^[\s,]*$/.test(record) ? [] : [readRow(header, record, index + 2)]));
   const faults = read.flatMap(row => (typeof row === "string" ? [row] : []));
   const questions = read.filter(row => typeof row !== "string");
   if (read.length === 0) faults.push("The file has no questions");

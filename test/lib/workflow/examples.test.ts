@@ -99,6 +99,16 @@ describe("quiz from CSV", () => {
     assert.equal((await elementsOf(dialogue)).length, 2);
   });
 
+  it("takes quotes inside cells as text, and passes over rows of empty cells", async t => {
+    const dialogue = await open(t, quizFromCsv);
+    dialogue.fill(csv(header, 'Which "pipe"?,2.5" wide,None,,1', ",,,,"));
+    await dialogue.press("Import");
+    await dialogue.finish();
+    const [first, another] = await elementsOf(dialogue);
+    assert.match(JSON.stringify(first?.question), /Which \\"pipe\\"\?.*2\.5\\" wide/);
+    assert.equal(another, undefined);
+  });
+
   for (const [title, file, fault] of [
     ["another header", csv("title,option 1,option 2,correct"), "The column question is missing"],
     ["no rows", csv(header, ""), "The file has no questions"],
