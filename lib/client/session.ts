@@ -304,7 +304,8 @@ export class FanSession implements Credentials {
     const before = this.#state.session;
     this.#state = state;
     const { session } = state;
-    if (session?.userId !== before?.userId) this.#options.onChange?.(session && userOf(session));
+    const isSame = session?.userId === before?.userId && session?.provider === before?.provider;
+    if (!isSame) this.#options.onChange?.(session && userOf(session));
   }
 
   async #end(reason: GrandstandError): Promise<void> {
