@@ -112,7 +112,7 @@ export function createIdentity(services: IdentityServices): IdentityContext & { 
       logger.log("warn", "refresh_token_reused", { projectId, userId, sessionId: sid }),
   });
   const fetch = createRemoteFetch(options.remote);
-  const issuers = createRemoteIssuers({ fetch, clock });
+  const issuers = createRemoteIssuers({ fetch, clock, logger });
   const { passwords, codes } = createHashers(services);
   const codesOfUsers = createCodes({ store, secret, clock, random, hasher: codes });
   return {

@@ -170,8 +170,7 @@ describeOnStores("users of a hosted identity provider", open => {
     }
   });
   it("are refused with a token whose expiry no clock reaches", async () => {
-    const now = world.clock.now() / 1_000;
-    for (const exp of [1e300, 8_640_000_000_001, now + 60.5]) {
+    for (const exp of [1e300, 8_640_000_000_001]) {
       for (const answer of [await profile(idToken({ exp })), await check(idToken({ exp }))]) {
         refused(answer, 401, "invalid_token");
       }

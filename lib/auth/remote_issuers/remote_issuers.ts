@@ -8,12 +8,20 @@
  * @module
  */
 
-import type { createRemoteJWKSet, FetchImplementation, JWTPayload } from "jose";
+import type {
+  createRemoteJWKSet,
+  FetchImplementation,
+  JWTPayload,
+  JWTVerifyOptions,
+  JWTVerifyResult,
+  ProtectedHeaderParameters,
+} from "jose";
 import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
+import { type Logger, silentLogger } from "../../http/mod.ts";
 import { CircuitBreaker } from "../../outbound/circuit_breaker.ts";
 import type { Clock } from "../environment.ts";
-import { invalidToken, isTime, tokenCharsMax } from "../tokens/claims.ts";
+import { invalidToken, lastSecond, tokenCharsMax } from "../tokens/claims.ts";
 import { loadJose } from "../tokens/jose.ts";
 import { clockSkewSecondsMax } from "../tokens/key_ring_record.ts";
 import { jsonBody, providerError, type RemoteFetch, remoteUrl } from "./remote_fetch.ts";
@@ -38,6 +46,10 @@ const issuersMax = 1_000;
 const keysAgeMs = 600_000;
 /** Age until which they stay in use while they cannot be fetched: a day. */
 const keysStaleMs = 86_400_000;
+/** Most keys that one token is tried with, where it names none or several share the name. */
+const triedKeysMax = 5;
+/** Longest name of a key in the log. */
+const kidCharsMax = 128;
 /** Least time between two fetches for tokens that name an unknown key. */
 const unknownKeyCooldownMs = 30_000;
 
@@ -85,11 +97,13 @@ export interface RemoteIssuers {
 export interface RemoteIssuersOptions {
   readonly fetch: RemoteFetch;
   readonly clock: Clock;
+  /** Receives why a token is refused, at `info`. @default silentLogger */
+  readonly logger?: Logger;
 }
 
 /** Creates the verification. Create one per process, as it caches keys. */
 export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuers {
-  const { clock } = options;
+  const { clock, logger = silentLogger } = options;
   const circuits = new Cache<CircuitBreaker>({ entriesMax: issuersMax });
   const keySets = new Cache<KeySet>({
     entriesMax: issuersMax,
@@ -106,12 +120,13 @@ export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuer
     async verify(token, { issuer, audience, algorithms = defaultAlgorithms }, { types = idTokenTypes } = {}) {
       if (token.length > tokenCharsMax) throw invalidToken("length");
       const keys = await keySets.getOrLoad(issuer, load);
-      const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
+      const { decodeProtectedHeader, errors } = await loadJose();
       const now = clock();
+      let header: ProtectedHeaderParameters = {};
       try {
-        // A token without the name of a key would be tried with any that fits.
-        if (typeof decodeProtectedHeader(token).kid !== "string") throw invalidToken("kid");
-        const { payload, protectedHeader } = await jwtVerify(token, keys, {
+        header = decodeProtectedHeader(token);
+        if (header.kid !== undefined && typeof header.kid !== "string") throw invalidToken("kid");
+        const { payload, protectedHeader } = await verifySignature(token, keys, header.kid, {
           issuer,
           audience,
           algorithms: [...algorithms],
@@ -121,10 +136,54 @@ export function createRemoteIssuers(options: RemoteIssuersOptions): RemoteIssuer
         });
         return acceptedClaims(payload, { typ: protectedHeader.typ, types, now });
       } catch (error) {
+        const { kid } = header;
+        const key = typeof kid === "string" ? kid.slice(0, kidCharsMax).toWellFormed() : null;
+        logger.log("info", "token_refused", { issuer, audience, kid: key, reason: reasonOf(error, errors) });
         throw refusalOf(error, errors);
       }
     },
   };
+}
+
+/**
+ * Verifies a token with the key that it names, or with each that fits where it names none or several share the name. Keys that
+ * have no name are fetched again where none fits, as those of an unknown name are.
+ */
+async function verifySignature(
+  token: string,
+  keys: KeySet,
+  kid: string | undefined,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  const { errors, jwtVerify } = await loadJose();
+  const attempt = async (): Promise<JWTVerifyResult> => {
+    try {
+      return await jwtVerify(token, keys, options);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      let tried = 0;
+      for await (const key of error) {
+        if (++tried > triedKeysMax) break;
+        try {
+          return await jwtVerify(token, key, options);
+        } catch (failure) {
+          if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+        }
+      }
+      throw new errors.JWSSignatureVerificationFailed();
+    }
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    if (kid !== undefined || !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    try {
+      await keys.reload();
+    } catch {
+      throw error;
+    }
+    return await attempt();
+  }
 }
 
 /** Checks what jose leaves to its caller. */
@@ -136,9 +195,20 @@ function acceptedClaims(
   const { iss, sub, iat, exp } = claims;
   if (typeof iss !== "string" || typeof sub !== "string" || !/^[\x20-\x7e]{1,255}$/.test(sub))
     throw invalidToken("sub");
-  if (!isTime(exp)) throw invalidToken("exp");
+  if (exp === undefined || exp < 0 || exp > lastSecond) throw invalidToken("exp");
   if (iat === undefined || iat > now / 1_000 + clockSkewSecondsMax) throw invalidToken("iat");
   return { ...claims, iss, sub, iat };
+}
+
+/** Says why a token is refused, without anything of the token but names of its members. */
+export function reasonOf(error: unknown, errors: typeof import("jose").errors): string {
+  if (error instanceof errors.JWTExpired) return "the token has expired";
+  if (error instanceof errors.JWTClaimValidationFailed) return `${error.claim}: ${error.reason}`;
+  if (error instanceof errors.JWKSNoMatchingKey) return "the issuer publishes no key of this kid and alg";
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "no published key fits the signature";
+  if (error instanceof errors.JOSEError) return error.code;
+  if (error instanceof AppError) return error.code === "invalid_token" ? String(error.cause) : error.code;
+  return "the token cannot be read";
 }
 
 function refusalOf(error: unknown, errors: typeof import("jose").errors): unknown {

@@ -162,7 +162,8 @@ function isClaims(claims: Readonly<Record<string, unknown>>): claims is Claims {
 }
 
 /** The last second of ECMAScript's clock: a token that claims to live longer was not made by one. */
-const lastSecond = 8_640_000_000_000;
+/** The last second that a clock can reach. */
+export const lastSecond = 8_640_000_000_000;
 
 /** Tests for a time that a clock can reach, in whole Unix seconds. */
 export function isTime(value: unknown): value is number {

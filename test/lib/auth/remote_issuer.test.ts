@@ -11,6 +11,7 @@ import {
 import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring_record.ts";
 import { tokenCharsMax } from "../../../lib/auth/tokens/mod.ts";
 import type { ErrorCode } from "../../../lib/errors/mod.ts";
+import type { LogFields } from "../../../lib/http/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { forge, issuerKey, TestIssuer } from "../../support/issuer.ts";
 import { hasCode } from "./_setup.ts";
@@ -74,9 +75,55 @@ describe("a token of another issuer", () => {
     await refused(forge(stranger, claims(), { jku: "https://evil.example/jwks" }), "jku");
     assert.equal(login.asked.filter(url => url.includes("evil")).length, 0);
   });
-  it("is refused without the name of a key, even if there is only one", async () => {
-    await refused(forge(login.key, claims(), { kid: undefined }), "kid");
+  it("is accepted without the name of a key, also of one that was published a moment ago", async () => {
+    const unnamed = { kid: undefined };
+    await issuers.verify(forge(login.key, claims(), unnamed), from);
+    await refused(forge(issuerKey(), claims(), unnamed), "a key of nobody");
+    clock.advance(30_000);
+    login.keys.push(issuerKey());
+    await issuers.verify(forge(login.key, claims(), unnamed), from);
+    await issuers.verify(forge(login.keys[0] ?? login.key, claims(), unnamed), from);
+    const asked = login.asked.length;
+    for (let count = 0; count < 5; count++) await refused(forge(issuerKey(), claims(), unnamed), "stranger");
+    assert.equal(login.asked.length, asked, "the keys are not fetched for every token");
     await refused(forge(login.key, claims(), { kid: 7 }), "kid");
+  });
+  it("is tried with each of five keys that share a name", async () => {
+    login.keys = Array.from({ length: 6 }, () => issuerKey("shared"));
+    for (const key of login.keys.slice(0, 5)) await issuers.verify(forge(key, claims()), from);
+    await refused(forge(issuerKey("shared"), claims()), "another one");
+  });
+  it("may name its times in fractions of a second", async () => {
+    const now = clock.now() / 1_000;
+    const times = { iat: now - 1.5, nbf: now - 1.5, exp: now + 60.5 };
+    assert.equal((await issuers.verify(forge(login.key, claims(times)), from)).iat, times.iat);
+    await refused(forge(login.key, claims({ exp: now - clockSkewSecondsMax - 0.5 })), "exp", "token_expired");
+  });
+  it("is refused with a reason in the log, which has nothing of the token", async () => {
+    const lines: [level: string, event: string, fields: LogFields][] = [];
+    const log = (level: string, event: string, fields: LogFields) => void lines.push([level, event, fields]);
+    const fetch = createRemoteFetch({ fetch: login.fetch });
+    issuers = createRemoteIssuers({ fetch, clock: clock.now, logger: { enabled: () => true, log } });
+    const stranger = issuerKey("stranger");
+    const { kid } = login.key;
+    const cases: [token: string, kid: string | null, reason: RegExp][] = [
+      [forge(login.key, claims({ aud: "secret-2" })), kid, /^aud: /],
+      [forge(login.key, claims({ iss: "https://secret.example" })), kid, /^iss: /],
+      [forge(login.key, claims({ exp: 1 })), kid, /^the token has expired$/],
+      [forge(stranger, claims()), "stranger", /^the issuer publishes no key of this kid and alg$/],
+      [forge(stranger, claims(), { kid }), kid, /^no published key fits the signature$/],
+      [forge(login.key, claims(), { typ: "secret+jwt" }), kid, /^typ$/],
+      ["secret", null, /./],
+    ];
+    for (const [token, name, reason] of cases) {
+      lines.length = 0;
+      await assert.rejects(issuers.verify(token, from));
+      const [[level, event, fields] = []] = lines;
+      assert.deepEqual([level, event, lines.length], ["info", "token_refused", 1]);
+      assert.deepEqual([fields?.issuer, fields?.audience, fields?.kid], [login.issuer, "app-1", name]);
+      assert.match(String(fields?.reason), reason);
+      assert.doesNotMatch(JSON.stringify(lines), /secret/);
+    }
   });
   it("is refused for another audience or from another issuer", async () => {
     await refused(forge(login.key, claims({ aud: "app-2" })), "aud");
