@@ -44,7 +44,10 @@ const ours: Loaders = {
   exports: async () => (await import("./exports.ts")).exportsCommands,
   workflow: async () => (await import("./workflow/mod.ts")).workflowCommands,
   seed: async () => [(await import("./store.ts")).applySeedCommand],
-  doctor: async () => [(await import("./store.ts")).doctorCommand],
+  doctor: async () => {
+    const { doctorCommand, doctorTokenCommand } = await import("./store.ts");
+    return [doctorCommand, doctorTokenCommand];
+  },
   backup: async () => [(await import("./store.ts")).backupCommand],
   restore: async () => [(await import("./store.ts")).restoreCommand],
 };

@@ -6,7 +6,7 @@
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
 import { envFileFlag } from "./frame/env_file.ts";
-import { exits } from "./frame/errors.ts";
+import { exits, wrongUsage } from "./frame/errors.ts";
 import type { StoreFlags } from "./frame/host.ts";
 import { record, rows } from "./frame/output.ts";
 
@@ -95,6 +95,39 @@ export const doctorCommand: CommandSpec = {
         ...verdicts.flatMap(({ check, examples }) => examples.map(example => `${check}: ${example}`)),
       ],
       exit: hasFailed ? exits.failed : isSound ? exits.ok : exits.differs,
+    };
+  },
+};
+
+/** Longest token that is read, in bytes. */
+const tokenBytesMax = 65_536;
+
+/** `doctor token`. */
+export const doctorTokenCommand: CommandSpec = {
+  words: ["doctor", "token"],
+  summary: "Say why a token is accepted or refused, of this deployment or of a project's OpenID provider",
+  examples: ["doctor token token.txt --project $PROJECT --redis redis://127.0.0.1:6379"],
+  output: rows({
+    check: ["CHECK", "text"],
+    status: ["VERDICT", "text"],
+    seen: ["SEEN", "text"],
+    advice: [null, "text?"],
+  }),
+  exits: { [exits.failed]: "the token is refused" },
+  args: [{ name: "file", description: "The file that has the token; - for standard input" }],
+  flags: {
+    ...storeFlags,
+    project: { value: "id", description: "The project whose provider issued the token" },
+  },
+  usesProfile: false,
+  async run({ args: [file = ""], flags }, { explainToken, files }) {
+    const text = await files.readText(file, tokenBytesMax);
+    if (text === null) throw wrongUsage(`There is no file ${file}`);
+    const findings = await explainToken(flags, text.replace(/^\s*bearer\s/i, "").trim(), flags.project);
+    return {
+      data: findings,
+      notes: findings.flatMap(({ check, advice }) => (advice === null ? [] : [`${check}: ${advice}`])),
+      exit: findings.some(({ status }) => status === "failed") ? exits.failed : exits.ok,
     };
   },
 };

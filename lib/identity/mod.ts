@@ -39,6 +39,6 @@ export { identityRoutes } from "./routes.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";
-export { IdentitySettingsSchema, identityFaults, spaceIssuerFaults } from "./settings.ts";
+export { IdentitySettingsSchema, identityFaults, issuersOf, spaceIssuerFaults } from "./settings.ts";
 export { type ExchangeContext, tokenExchangeRoute } from "./token_exchange.ts";
 export { findStoredUser, type StoredUser, type User, Users } from "./users.ts";

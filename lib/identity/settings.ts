@@ -212,6 +212,21 @@ const parsedIssuer = memoize(({ issuer, defaultProjectId }: Settings) => {
   };
 });
 
+/** Lists the issuers whose tokens a project and its space accept, with the names of their settings; invalid ones are left out. */
+export function issuersOf(
+  { settings }: Project,
+  space: Space | null,
+): readonly { readonly setting: string; readonly issuer: RemoteIssuer }[] {
+  const { identity = {} } = settings as { readonly identity?: Readonly<Record<string, unknown>> };
+  return [
+    ...["hostedIdp", ...socialProviders].map(name => [`identity.${name}`, identity[name]] as const),
+    ["space.issuer", space?.settings.issuer] as const,
+  ].flatMap(([setting, value]) => {
+    const { success, output } = v.safeParse(RemoteIssuerSchema, value);
+    return success ? [{ setting, issuer: output }] : [];
+  });
+}
+
 function sectionOf({ identity = {} }: Settings): Readonly<Record<string, unknown>> {
   if (typeof identity !== "object" || identity === null || Array.isArray(identity))
     throw invalidSetting("identity", "no object");

@@ -56,6 +56,7 @@ export const host: CliHost = {
   indexUsers: async (...indexing) => await (await storeCommands()).indexUsers(...indexing),
   rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
   doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),
+  explainToken: async (...token) => await (await storeCommands()).explainTokenInStore(...token),
   backUp: async (...order) => await (await import("./backup.ts")).backUp(...order),
   restore: async (...order) => await (await import("./backup.ts")).restore(...order),
   decryptExport: async (...file) => await (await import("./export_file.ts")).decryptFile(...file),

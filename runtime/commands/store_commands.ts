@@ -237,6 +237,16 @@ export const runDoctorInStore: CliContext["doctor"] = async (flags, repairs) => 
   }
 };
 
+/** Explains a token with what the store has. @throws {CliError} The settings name no durable store. */
+export const explainTokenInStore: CliContext["explainToken"] = (flags, token, projectId) =>
+  inStore(
+    "doctor token",
+    flags,
+    async ({ store }, { secret }) =>
+      await (await import("../doctor/token_checks.ts")).explainToken({ store, token, projectId, secret }),
+    { needsSecret: false },
+  );
+
 function asCliError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message } = error;

@@ -188,6 +188,7 @@ export function testHost(
     indexUsers: notHere,
     rebuildBoard: notHere,
     doctor: notHere,
+    explainToken: notHere,
     backUp: notHere,
     restore: notHere,
     decryptExport: notHere,

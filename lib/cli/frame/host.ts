@@ -228,6 +228,12 @@ export interface CliHost {
   ) => ReturnType<Platform["rebuildBoard"]>;
   /** Runs the checks of the doctor. @throws {CliError} The settings name no durable store, or the clock of this machine is wrong. */
   readonly doctor: (store: StoreFlags, repairs: boolean) => Promise<Diagnosis>;
+  /** Explains a token. @throws {CliError} The settings name no durable store. */
+  readonly explainToken: (
+    store: StoreFlags,
+    token: string,
+    projectId: string | undefined,
+  ) => Promise<Diagnosis["findings"]>;
   /** Copies the journal of a data folder to a new file. @throws {CliError} The file exists, or the journal is damaged. */
   readonly backUp: (store: StoreFlags, file: string) => Promise<MadeBackup>;
   /** Puts a backup into an empty data folder. @throws {CliError} The folder is not empty, or the file is no whole backup. */
