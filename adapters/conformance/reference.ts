@@ -154,12 +154,19 @@ function applyScore(members: Map<string, StoredEntry>, write: Score): number | u
     set: given,
     min: Math.min(old?.score ?? given, given),
     max: Math.max(old?.score ?? given, given),
-    add: (old?.score ?? 0) + given,
+    add: old === undefined ? given : added(old.score, given),
   }[op];
-  if (!Number.isFinite(wanted)) return undefined;
+  if (old !== undefined && op === "add" && Math.abs(wanted) > Number.MAX_SAFE_INTEGER) return undefined;
   const storedTie = old !== undefined && old.score === wanted ? old.tie : tie;
   members.set(member, { member, score: wanted, tie: storedTie, asOf: asOf ?? old?.asOf ?? -1 });
   return wanted;
+}
+
+/** Adds as on paper: with as many digits behind the point as the larger number has room for. */
+function added(a: number, b: number): number {
+  const whole = Math.trunc(Math.max(Math.abs(a), Math.abs(b)));
+  const digits = Math.min(9, Math.max(0, 15 - String(whole).length));
+  return Number.isInteger(a + b) ? a + b : Number((a + b).toFixed(digits)) + 0;
 }
 
 function boardRange(ordered: readonly StoredEntry[], query: ReadBoard): unknown {

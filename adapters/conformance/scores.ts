@@ -1,5 +1,5 @@
 /** Tests of writing boards: operations, ties and the versions of scores. */
-import { board, drop, home, must, score, standing, unscore } from "./build.ts";
+import { drop, home, must, score, standing, unscore } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
@@ -41,23 +41,31 @@ export const scoreCases: Cases<StoreCase> = {
     );
   },
 
-  async "sums are those of IEEE 754 doubles"({ store }) {
-    const steps = [0.1, 0.2, 1e16, 1, -1e16];
-    let sum = 0;
-    const expected = steps.map(step => (sum += step));
+  async "sums are decimal, to 9 digits behind the point and 15 in all"({ store }) {
+    const steps = [0.1, 0.2, -0.3, -0.1, 0.000000001, 0.099999999, 123456789.1, -123456789, 1e15, 1];
+    const expected = [0.1, 0.3, 0, -0.1, -0.099999999, 0, 123456789.1, 0.1, 1e15, 1e15 + 1];
     equal((await must(store, ...steps.map(step => score("b", "a", step, { op: "add" })))).results, expected);
-    equal(await store.read(home, [standing("b", "a")]), [{ score: sum, tie: 0, below: 0 }]);
+    equal(await store.read(home, [standing("b", "a")]), [{ score: 1e15 + 1, tie: 0, below: 0 }]);
+    for (let times = 1; times <= 10; times++) {
+      equal((await must(store, score("b", "c", 0.1, { op: "add" }))).results, [times / 10]);
+    }
   },
 
-  async "a sum that is not finite refuses the commit"({ store }) {
-    await must(store, score("b", "a", 1.7e308));
-    equal(
-      await store.commit(home, { writes: [score("b", "b", 1), score("b", "a", 1.7e308, { op: "add" })] }),
-      refused,
-    );
-    equal(await store.read(home, [board("b")]), [
-      { entries: [{ member: "a", score: 1.7e308, tie: 0 }], size: 1 },
-    ]);
+  async "a sum beyond the safe integers refuses the commit"({ store }) {
+    const top = Number.MAX_SAFE_INTEGER;
+    await must(store, score("b", "a", top - 1), score("b", "z", -top));
+    for (const [member, by] of [
+      ["a", 2],
+      ["z", -1],
+      ["a", 1.7e308],
+    ] as const) {
+      equal(
+        await store.commit(home, { writes: [score("b", "b", 1), score("b", member, by, { op: "add" })] }),
+        refused,
+      );
+    }
+    equal((await must(store, score("b", "a", 1, { op: "add" }))).results, [top]);
+    equal(await store.read(home, [standing("b", "b")]), [null]);
   },
 
   async "a changed score takes the new tie, an unchanged one keeps the old"({ store }) {

@@ -9,6 +9,7 @@
  */
 import type { Add, Append, Batch, Delete, Put, Score, Unscore, Write } from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
+import { addDecimals } from "../../lib/text/mod.ts";
 import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
 import type { Effect } from "./frames.ts";
@@ -264,10 +265,10 @@ function scored(write: Score, before: BoardRow | undefined): BoardRow | undefine
   if (before === undefined) return { member, score: given, tie: tie + 0, asOf: asOf ?? noAsOf };
   if (asOf !== undefined && asOf <= before.asOf) return before;
   let score = given;
-  if (op === "add") score += before.score;
+  if (op === "add") score = addDecimals(before.score, given);
   else if (op === "min") score = Math.min(before.score, given);
   else if (op === "max") score = Math.max(before.score, given);
-  if (!Number.isFinite(score)) return undefined;
+  if (op === "add" && Math.abs(score) > Number.MAX_SAFE_INTEGER) return undefined;
   if (score !== before.score) return { member, score, tie: tie + 0, asOf: asOf ?? before.asOf };
   return asOf === undefined ? before : { ...before, asOf };
 }

@@ -62,12 +62,23 @@ local function isStale(old, oldAsOf, asOf)
   return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
 end
 
+-- Adds two scores as decimal numbers, in the steps of addDecimals in lib/text.
+local function sumOf(a, b)
+  local sum, abs, floor = a + b, math.abs, math.floor
+  if sum == floor(sum) then return sum end
+  local size, scale, bound = math.max(abs(a), abs(b)), 1e9, 1e6
+  while size >= bound and scale > 1 do bound, scale = bound * 10, scale / 10 end
+  local whole = floor(abs(sum) * scale + 0.5) / scale
+  if sum < 0 and whole > 0 then return -whole end
+  return whole
+end
+
 -- Returns the score after the operation, as a number and as exact text.
 local function combine(op, old, given)
   if not old then return tonumber(given), given end
   local before, value = tonumber(old), tonumber(given)
   if op == '+' then
-    value = before + value
+    value = sumOf(before, value)
     if value == before then return before, old end
     return value, format('%.17g', value)
   end
@@ -164,7 +175,7 @@ if fieldsMax then
     return nil
   end
 
-  -- Tries a score and returns nil, or the reason of its refusal: the sum must stay finite.
+  -- Tries a score and returns nil, or the reason of its refusal: the sum must stay within safeMax.
   local function tryScore(zset, rows, op, member, given, stamp)
     local known = inner(scores, zset)
     local state = known[member]
@@ -179,7 +190,7 @@ if fieldsMax then
     local asOf = stamp == '' and noAsOf or sub(stamp, 14)
     if isStale(state[1], state[2], asOf) then return nil end
     local value, text = combine(op, state[1], given)
-    if value == math.huge or value == -math.huge then return 'guard' end
+    if op == '+' and state[1] and (value > safeMax or value < -safeMax) then return 'guard' end
     state[1] = text
     if asOf ~= noAsOf then state[2] = asOf end
     return nil

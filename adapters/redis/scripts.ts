@@ -37,7 +37,7 @@ return 1`,
 
 /** `commit.lua`: applies all writes of one batch to one partition, or none. */
 export const commitScript: Script = {
-  sha: "f906e83b484d556cfcb68603a7c7566b6df2f237",
+  sha: "e4b6513d8f5972415e0ebbe00ec05e7706b79aa3",
   lua: `local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
 local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
 local safeMax = 9007199254740991
@@ -68,11 +68,20 @@ end
 local function isStale(old, oldAsOf, asOf)
 return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
 end
+local function sumOf(a, b)
+local sum, abs, floor = a + b, math.abs, math.floor
+if sum == floor(sum) then return sum end
+local size, scale, bound = math.max(abs(a), abs(b)), 1e9, 1e6
+while size >= bound and scale > 1 do bound, scale = bound * 10, scale / 10 end
+local whole = floor(abs(sum) * scale + 0.5) / scale
+if sum < 0 and whole > 0 then return -whole end
+return whole
+end
 local function combine(op, old, given)
 if not old then return tonumber(given), given end
 local before, value = tonumber(old), tonumber(given)
 if op == '+' then
-value = before + value
+value = sumOf(before, value)
 if value == before then return before, old end
 return value, format('%.17g', value)
 end
@@ -171,7 +180,7 @@ end
 local asOf = stamp == '' and noAsOf or sub(stamp, 14)
 if isStale(state[1], state[2], asOf) then return nil end
 local value, text = combine(op, state[1], given)
-if value == math.huge or value == -math.huge then return 'guard' end
+if op == '+' and state[1] and (value > safeMax or value < -safeMax) then return 'guard' end
 state[1] = text
 if asOf ~= noAsOf then state[2] = asOf end
 return nil

@@ -1,3 +1,4 @@
+import { addDecimals, roundDecimal } from "../text/mod.ts";
 import { type Application, type Checker, item, nodesMax, only, type Place } from "./_checker.ts";
 import type {
   AggregateKind,
@@ -24,11 +25,11 @@ const unbounded = Number.POSITIVE_INFINITY;
 
 /** The operators of arithmetic by name. */
 export const arithmetic: ReadonlyMap<string, ArithmeticOperator> = new Map([
-  ["add", folding((a, b) => a + b, unbounded)],
-  ["sub", folding((a, b) => a - b, 2)],
-  ["mul", folding((a, b) => a * b, unbounded)],
+  ["add", folding(addDecimals, unbounded)],
+  ["sub", folding((a, b) => addDecimals(a, -b), 2)],
+  ["mul", folding((a, b) => roundDecimal(a * b), unbounded)],
   // No number divided by 0 is still no number.
-  ["div0", folding((a, b) => (b === 0 && !Number.isNaN(a) ? 0 : a / b), 2)],
+  ["div0", folding((a, b) => (b === 0 && !Number.isNaN(a) ? 0 : roundDecimal(a / b)), 2)],
   ["min", folding((a, b) => Math.min(a, b), unbounded)],
   ["max", folding((a, b) => Math.max(a, b), unbounded)],
   ["floor", mapping(Math.floor)],

@@ -218,7 +218,7 @@ export interface Score {
   readonly op: "set" | "min" | "max" | "add";
   readonly key: string;
   readonly member: string;
-  /** A finite number, -0 being 0; the stored sum must be finite too, else the commit is refused as a guard. */
+  /** A finite number, -0 being 0. A sum is rounded to 9 decimal digits; beyond ±(2^53 - 1) a guard refuses it. */
   readonly score: number;
   /** Orders equal scores, lower first: an integer from 0 to `tieMax`. @default 0 */
   readonly tie?: number;

@@ -1,9 +1,10 @@
 /**
- * Functions on text: UTF-8 order and length, shards by name, members of JSON objects, rows of CSV.
+ * Functions on text and numbers: UTF-8 order and length, shards by name, members of JSON objects, rows of CSV, decimal sums.
  *
  * @module
  */
 export { type Cell, cellText, parseCsvRow, RecordSplitter, recordCharactersMax } from "./csv.ts";
+export { addBounded, addDecimals, roundDecimal } from "./decimals.ts";
 export { JsonMembers } from "./json_members.ts";
 export { flattenString, shardOf } from "./strings.ts";
 export { bytesPerUnitMax, compareUtf8, utf8Length } from "./utf8.ts";

@@ -29,7 +29,7 @@ export interface ShardChanges {
   readonly changes: readonly BoardChange[];
 }
 
-/** Creates the error for a sum beyond the finite numbers. */
-export function notFinite(): AppError {
-  return new AppError("conflict", "Cannot add to the score as the sum would not be a finite number");
+/** Creates the error for a sum beyond the numbers that scores can be. */
+export function sumOutOfRange(): AppError {
+  return new AppError("conflict", "Cannot add to the score as the sum would lie beyond ±9007199254740991");
 }

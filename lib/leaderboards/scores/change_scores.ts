@@ -5,7 +5,7 @@
  */
 
 import type { Partition, Store, Write } from "../../storage/mod.ts";
-import { type BoardChange, notFinite, type ShardChanges } from "./board_change.ts";
+import { type BoardChange, type ShardChanges, sumOutOfRange } from "./board_change.ts";
 import {
   type BoardLocation,
   boardKey,
@@ -23,7 +23,7 @@ const changesPerCommitMax = 500;
  * Applies changes in their order, those of one shard in as few commits as possible. Returns for each change the score that the
  * user then has; null for a removal, and for a score outside the bounds, which changes nothing.
  *
- * @throws {AppError} `conflict`: a sum would not be finite; nothing of its commit is written. `busy`: too many requests change
+ * @throws {AppError} `conflict`: a sum would leave ±(2^53 − 1); nothing of its commit is written. `busy`: too many requests change
  *   the same guarded board. `storage_unavailable`, `outcome_unknown`: some changes may have been made.
  */
 export async function changeScores(
@@ -73,7 +73,7 @@ async function changeFreely(
       : changes.filter(change => change.operator === "remove" || isWithinBounds(location, change.score));
   if (ranked.length === 0) return changes.map(() => null);
   const commit = await store.commit(partition, { writes: ranked.map(change => writeOf(location, change)) });
-  if (!commit.ok) throw notFinite();
+  if (!commit.ok) throw sumOutOfRange();
   let next = 0;
   return changes.map(change => {
     if (change !== ranked[next]) return null;

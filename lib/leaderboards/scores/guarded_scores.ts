@@ -20,7 +20,9 @@ import {
   type Store,
   type Write,
 } from "../../storage/mod.ts";
-import { type BoardChange, notFinite, type ScoreChange, type ShardChanges } from "./board_change.ts";
+import { addDecimals } from "../../text/mod.ts";
+import { scoreMax } from "../settings/board_settings.ts";
+import { type BoardChange, type ScoreChange, type ShardChanges, sumOutOfRange } from "./board_change.ts";
 import {
   type BoardLocation,
   boardKey,
@@ -160,7 +162,7 @@ function applyScore(
   if (entry !== null && version !== null && entry.version !== null && version <= entry.version) return entry;
   const given = toStoredScore(location, change.score);
   const score = entry === null ? given : combine(operator, entry.score, given);
-  if (!Number.isFinite(score)) throw notFinite();
+  if (Math.abs(score) > scoreMax) throw sumOutOfRange();
   if (!isWithinBounds(location, fromStoredScore(location, score))) return null;
   const tie = entry?.score === score ? entry.tie : at;
   return { score, tie, version: version ?? entry?.version ?? null };
@@ -171,7 +173,7 @@ function combine(operator: ScoreChange["operator"], stored: number, given: numbe
     case "best":
       return Math.min(stored, given);
     case "sum":
-      return stored + given;
+      return addDecimals(stored, given);
     case "set":
     case "latest":
       return given;

@@ -10,6 +10,7 @@
  */
 
 import type { Store } from "../../storage/mod.ts";
+import { addBounded } from "../../text/mod.ts";
 import type { BoardChange } from "./board_change.ts";
 import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
@@ -177,12 +178,12 @@ export function createReplay(board: ReplayedBoard): BoardReplay {
     if (totalId !== null) {
       if (!Object.hasOwn(user.metrics, totalId)) return null;
       // The value of the metric before the first step that is recorded.
-      value = steps.reduce((start, { by }) => start - by, user.metrics[totalId] ?? 0);
+      value = steps.reduce((start, { by }) => addBounded(start, -by), user.metrics[totalId] ?? 0);
       if (steps.length === 0) steps.push({ at: user.changedAt, by: 0 });
     }
     let last = null as ReplayedScore | null;
     for (const { at, by } of steps) {
-      value += by;
+      value = addBounded(value, by);
       // A score that is reached again right away keeps its time.
       if (isWithinBounds(location, value) && last?.score !== value) {
         last = { score: value, at, asOf: user.revision };
@@ -197,7 +198,7 @@ export function createReplay(board: ReplayedBoard): BoardReplay {
     const target = last === undefined ? null : (targets?.targetAt(last.at) ?? null);
     if (target?.kind !== "sum") return null;
     const { keepUntil } = target;
-    const total = steps.reduce((sum, { by }) => sum + by, 0);
+    const total = steps.reduce((sum, { by }) => addBounded(sum, by), 0);
     return keepUntil === undefined ? { total } : { total, keepUntil };
   }
 

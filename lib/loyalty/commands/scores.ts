@@ -14,6 +14,7 @@ import type {
   TargetQuery,
   UserEarnings,
 } from "../../leaderboards/mod.ts";
+import { addBounded } from "../../text/mod.ts";
 import { ownValue } from "../config/scope.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
@@ -45,7 +46,7 @@ export function changedSums(
     if (added === 0) continue;
     const { id, keepUntil } = target;
     const key = sumKey(target);
-    const total = (ownValue(sums, key)?.[0] ?? 0) + added;
+    const total = addBounded(ownValue(sums, key)?.[0] ?? 0, added);
     totals.push(keepUntil === undefined ? { id, key, total } : { id, key, total, keepUntil });
   }
   return totals;
@@ -108,7 +109,7 @@ export function keptSums(sums: UserState["sums"], now: number): UserState["sums"
 
 /** Adds the user's own sums to those that were added up elsewhere. */
 export function withSumsBefore(sums: UserState["sums"], added: readonly ChangedSum[]): readonly ChangedSum[] {
-  return added.map(sum => ({ ...sum, total: sum.total + (ownValue(sums, sum.key)?.[0] ?? 0) }));
+  return added.map(sum => ({ ...sum, total: addBounded(sum.total, ownValue(sums, sum.key)?.[0] ?? 0) }));
 }
 
 /** Returns the key of a sum in a user's state. */

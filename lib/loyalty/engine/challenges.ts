@@ -5,6 +5,7 @@
  */
 
 import { addDuration, periodOf } from "../../calendar/mod.ts";
+import { addBounded } from "../../text/mod.ts";
 import type { CompiledChallenge } from "../config/compiled.ts";
 import type { Mission } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
@@ -68,10 +69,7 @@ export function advanceMission(
   if (value !== undefined && counted.includes(value)) return;
   const values =
     value === undefined ? {} : { values: { ...progress.values, [mission.id]: [...counted, value] } };
-  const count = Math.min(
-    Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) + amount),
-    Number.MAX_SAFE_INTEGER,
-  );
+  const count = Math.max(0, addBounded(ownValue(progress.counts, mission.id) ?? 0, amount));
   store(draft, of, { ...progress, counts: { ...progress.counts, [mission.id]: count }, ...values });
   draft.advanced.push([missionKey(of.challenge, mission), run, amount]);
   if (count >= needed) completeMission(draft, of, { mission, run });
@@ -90,7 +88,7 @@ export function takeBackProgress(
 ): void {
   const progress = draft.challengeProgress(challenge.id);
   if (progress?.run !== run || progress.status !== "in_progress") return;
-  const count = Math.max(0, (ownValue(progress.counts, mission.id) ?? 0) - amount);
+  const count = Math.max(0, addBounded(ownValue(progress.counts, mission.id) ?? 0, -amount));
   const counted = ownValue(progress.values ?? {}, mission.id) ?? [];
   const left = counted.filter(other => other !== value);
   draft.setChallenge(challenge.id, {

@@ -6,6 +6,7 @@
  */
 
 import { type BucketUnit, bucketOf } from "../../calendar/mod.ts";
+import { addBounded, addDecimals } from "../../text/mod.ts";
 import { type CounterWindow, ownValue } from "../config/scope.ts";
 import type { Counter, CounterBuckets, UserState } from "../user/state.ts";
 
@@ -22,8 +23,6 @@ interface OfValue {
   readonly value?: string | undefined;
 }
 
-/** Larger amounts have no exact JSON, and would change when they are read again. */
-const amountMax: number = Number.MAX_SAFE_INTEGER;
 /** Longer than the longest period of the calendar. */
 const orphanedCountersKeptMs: number = 400 * 24 * 60 * 60 * 1_000;
 const orphanedStepsMax = 1_000;
@@ -48,7 +47,7 @@ export function addToCounter(
   if (window.kind === "streak") return streakAfter(counter, window.unit, bucketOf(window.unit, timeZone, at));
   const step = window.kind === "total" ? null : bucketOf(window.unit, timeZone, at);
   if (value !== undefined) return withValue(valuesOf(counter), window, { value, step, amount });
-  if (window.kind === "total" || step === null) return { total: boundedSum(totalOf(counter), amount) };
+  if (window.kind === "total" || step === null) return { total: addBounded(totalOf(counter), amount) };
   return { buckets: withBucket(bucketsOf(counter), window, { step, amount }) };
 }
 
@@ -65,7 +64,7 @@ export function subtractFromCounter(
     const after = before === undefined ? null : lessened(before, step, amount);
     return { values: after === null ? others : { ...valuesOf(counter), [value]: after } };
   }
-  if (step === null) return { total: Math.max(0, totalOf(counter) - amount) };
+  if (step === null) return { total: Math.max(0, addDecimals(totalOf(counter), -amount)) };
   return { buckets: withoutAmount(bucketsOf(counter), step, amount) };
 }
 
@@ -135,10 +134,6 @@ function stepsIn(counter: Counter): number {
   return "buckets" in counter ? counter.buckets.length : 1;
 }
 
-function boundedSum(value: number, amount: number): number {
-  return Math.min(Math.max(value + amount, -amountMax), amountMax);
-}
-
 function totalOf(counter: Counter | undefined): number {
   return counter !== undefined && "total" in counter ? counter.total : 0;
 }
@@ -165,26 +160,26 @@ function withBucket(
     const first = step - window.last - lateSteps[window.unit] + 1;
     const kept = (buckets[0]?.[0] ?? first) < first ? buckets.filter(([index]) => index >= first) : buckets;
     const current = kept.at(-1);
-    if (current === undefined || current[0] < step) return [...kept, [step, boundedSum(0, amount)]];
-    return kept.with(-1, [step, boundedSum(current[1], amount)]);
+    if (current === undefined || current[0] < step) return [...kept, [step, addBounded(0, amount)]];
+    return kept.with(-1, [step, addBounded(current[1], amount)]);
   }
   const counted = countingStep(buckets, window, step);
   const index = buckets.findIndex(([bucket]) => bucket >= counted);
   const found = buckets[index];
-  if (found?.[0] === counted) return buckets.with(index, [counted, boundedSum(found[1], amount)]);
-  return buckets.toSpliced(index, 0, [counted, boundedSum(0, amount)]);
+  if (found?.[0] === counted) return buckets.with(index, [counted, addBounded(found[1], amount)]);
+  return buckets.toSpliced(index, 0, [counted, addBounded(0, amount)]);
 }
 
 function withoutAmount(buckets: CounterBuckets, step: number, amount: number): CounterBuckets {
   return buckets.flatMap(([bucket, before]): CounterBuckets => {
-    const after = bucket === step ? Math.max(0, before - amount) : before;
+    const after = bucket === step ? Math.max(0, addDecimals(before, -amount)) : before;
     return after === 0 && bucket === step ? [] : [[bucket, after]];
   });
 }
 
 function sumUpTo(buckets: CounterBuckets, end: number, last: number): number {
   return buckets.reduce(
-    (sum, [index, amount]) => (index <= end && index > end - last ? sum + amount : sum),
+    (sum, [index, amount]) => (index <= end && index > end - last ? addDecimals(sum, amount) : sum),
     0,
   );
 }
@@ -220,7 +215,7 @@ function withValue(
   const before = ownValue(values, value);
   const after =
     window.kind === "total" || step === null
-      ? boundedSum(totalIn(before), amount)
+      ? addBounded(totalIn(before), amount)
       : withBucket(bucketsIn(before), window, { step, amount });
   const all = { ...values, [value]: after };
   if (valueSteps(all) <= valueStepsMax) return { values: all };
@@ -256,7 +251,7 @@ function withinSteps(window: CounterWindow, values: CountedValues, step: number 
 /** Returns what remains of a value; null: nothing. */
 function lessened(counted: CountedValue, step: number | null, amount: number): CountedValue | null {
   if (typeof counted === "number" || step === null)
-    return totalIn(counted) > amount ? totalIn(counted) - amount : null;
+    return totalIn(counted) > amount ? addDecimals(totalIn(counted), -amount) : null;
   const left = withoutAmount(counted, step, amount);
   return left.length === 0 ? null : left;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { addDecimals } from "../../text/mod.ts";
 import type { AccountChange, Draw, Lot, MetricAccount } from "./types.ts";
 
 /** First-expiring first, then the oldest; those that never expire last. */
@@ -185,8 +186,8 @@ export function credit(account: MetricAccount, options: CreditOptions): AccountC
 }
 
 function creditPlain(account: MetricAccount, { amount, ceiling }: CreditOptions): AccountChange {
-  const balanceAfter = requireCountable(Math.min(account.balance + amount, ceiling));
-  const given = balanceAfter - account.balance;
+  const balanceAfter = requireCountable(Math.min(addDecimals(account.balance, amount), ceiling));
+  const given = addDecimals(balanceAfter, -account.balance);
   if (given <= 0) return { account, entry: null };
   return {
     account: { balance: balanceAfter, lots: null },
@@ -263,8 +264,8 @@ export function debitFirst(
 ): AccountChange {
   const { balance, lots } = account;
   if (lots === null) {
-    const balanceAfter = requireCountable(Math.max(balance - wanted, floor));
-    const amount = balance - balanceAfter;
+    const balanceAfter = requireCountable(Math.max(addDecimals(balance, -wanted), floor));
+    const amount = addDecimals(balance, -balanceAfter);
     if (amount <= 0) return { account, entry: null };
     return {
       account: { balance: balanceAfter, lots },

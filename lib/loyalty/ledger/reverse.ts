@@ -1,3 +1,4 @@
+import { addDecimals } from "../../text/mod.ts";
 import {
   debitFirst,
   debtPayment,
@@ -80,8 +81,8 @@ function cancelPending({ balance, lots }: MetricAccount, lot: Lot, wanted: numbe
 function restore(account: MetricAccount, entry: LedgerMovement, options: ReverseOptions): AccountChange {
   const { balance, lots } = account;
   if (lots === null) {
-    const balanceAfter = requireCountable(Math.min(balance + entry.amount, options.ceiling));
-    const amount = balanceAfter - balance;
+    const balanceAfter = requireCountable(Math.min(addDecimals(balance, entry.amount), options.ceiling));
+    const amount = addDecimals(balanceAfter, -balance);
     if (amount <= 0) return { account, entry: null };
     return {
       account: { balance: balanceAfter, lots },

@@ -32,13 +32,13 @@ function naiveArithmetic(operator: string, values: readonly number[]): number {
   const [a = 0, b = 0] = values;
   switch (operator) {
     case "add":
-      return values.reduce((sum, value) => sum + value);
+      return values.reduce((sum, value) => decimal(sum + value));
     case "sub":
-      return a - b;
+      return decimal(a - b);
     case "mul":
-      return values.reduce((product, value) => product * value);
+      return values.reduce((product, value) => decimal(product * value));
     case "div0":
-      return b === 0 ? 0 : a / b;
+      return b === 0 ? 0 : decimal(a / b);
     case "min":
       return Math.min(...values);
     case "max":
@@ -50,6 +50,10 @@ function naiveArithmetic(operator: string, values: readonly number[]): number {
     default:
       throw new RangeError(`There is no ${operator}`);
   }
+}
+
+function decimal(value: number): number {
+  return Number.isInteger(value) ? value : Number(value.toFixed(9)) + 0;
 }
 
 /** Returns true if a condition holds when the comparisons at `flipped` have the opposite result. */

@@ -50,6 +50,37 @@ describe("a number", () => {
     }
   });
 
+  it("is decimal: no amount of cents to 1,000.00 loses a part to binary fractions, at any common rate", () => {
+    const rates = [1, 5, 10, 15, 25, 33, 75, 100, 150, 175, 250, 700, 1_000, 1_234, 10_000];
+    const compiled = rates.map(rate =>
+      compileNumber<Scope>({ floor: { mul: [x, rate / 1_000, 100] } }, environment),
+    );
+    for (let cents = 1; cents <= 100_000; cents++) {
+      for (const [index, rate] of rates.entries()) {
+        const points = compiled[index]?.({ x: cents / 100 });
+        const exact = Math.floor((cents * rate) / 1_000);
+        if (points !== exact) assert.fail(`${cents / 100} at ${rate / 1_000}: ${points}, not ${exact}`);
+      }
+    }
+  });
+
+  it("rounds each operation to 9 decimal digits, and to 15 significant ones where it is large", () => {
+    const table: [source: object, value: number][] = [
+      [{ add: [0.1, 0.2] }, 0.3],
+      [{ sub: [0.3, 0.1] }, 0.2],
+      [{ sub: [0.1, 0.3] }, -0.2],
+      [{ mul: [1.005, 1_000] }, 1_005],
+      [{ div0: [4.35, 0.01] }, 435],
+      [{ div0: [1, 3] }, 0.333333333],
+      [{ div0: [-2, 3] }, -0.666666667],
+      [{ mul: [0.00001, 0.00001] }, 0],
+      [{ sub: [123_456_789.1, 123_456_789] }, 0.1],
+      [{ add: [12_345_678.1, 0.2] }, 12_345_678.3],
+      [{ mul: [999_999_999.99, 1.1] }, 1_099_999_999.989],
+    ];
+    for (const [source, value] of table) assert.equal(amount(source), value, JSON.stringify(source));
+  });
+
   it("is 0, never -0, where it has no value or none that is finite", () => {
     const huge = Number.MAX_VALUE;
     const sources = [x, { add: [x, 1] }, { div0: [x, 0] }, { max: [1, x] }, { floor: x }];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { scoreMax } from "../../../lib/leaderboards/mod.ts";
 import { readAround } from "../../../lib/leaderboards/ranking/around.ts";
 import { readRanking, readUserEntry } from "../../../lib/leaderboards/ranking/ranking.ts";
 import type { BoardChange } from "../../../lib/leaderboards/scores/board_change.ts";
@@ -91,14 +92,14 @@ describeOnEveryStore("changes of a board", open => {
     );
   });
 
-  it("refuse sums that are not finite, guarded or not", async t => {
+  it("refuse sums beyond the safe integers, guarded or not", async t => {
     const { store } = await opened(open, t);
     for (const location of [plain, dense]) {
-      const most: BoardChange = { userId: "a", operator: "sum", score: Number.MAX_VALUE, at: 1 };
+      const most: BoardChange = { userId: "a", operator: "sum", score: scoreMax, at: 1 };
       await changeScores(store, location, [most]);
       const refused = changeScores(store, location, [most]);
       await assert.rejects(refused, error => error instanceof AppError && error.code === "conflict");
-      assert.equal((await readUserEntry(store, location, "a"))?.entry.score, Number.MAX_VALUE);
+      assert.equal((await readUserEntry(store, location, "a"))?.entry.score, scoreMax);
     }
   });
 
