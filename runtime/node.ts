@@ -123,7 +123,8 @@ function listener(handler: Handler, gate: Gate): NodeListener {
   }
   return (incoming, outgoing) => {
     if (!isWellAddressed(incoming)) return refuse(misaddressed(), outgoing);
-    if (!gate.enter()) return refuse(overloaded(), outgoing);
+    const { accept, "cache-control": cacheControl } = incoming.headers;
+    if (!gate.enter()) return refuse(overloaded({ accept, cacheControl }), outgoing);
     // Callbacks in place of await: measured 5 % of a request on Node 20.
     call(handler, new NodeRequest(incoming, outgoing), clientOf(incoming))
       .then(response => send(response, incoming, outgoing))

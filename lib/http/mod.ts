@@ -36,6 +36,11 @@ export {
   preconditionCharsMax,
   versionTag,
 } from "./replies/etag.ts";
+export {
+  acceptsEvents,
+  eventStreamHeaders,
+  eventStreamType,
+} from "./replies/event_streams.ts";
 export { ownPageFields, pageFields, pageFileFields } from "./replies/page_fields.ts";
 export {
   empty,

@@ -20,7 +20,7 @@ import {
 } from "../../lib/mod.ts";
 import type { PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
 import { type Config, drainSecondsDefault } from "../config.ts";
-import { type Server, starting } from "../server/gate.ts";
+import { type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 import { demoSecret, reportDemo, requireWritable } from "../services/demo.ts";
 import { openDocs } from "../services/docs.ts";
@@ -117,8 +117,8 @@ export function startWorkers(
 }
 
 /** Answers requests before the platform is created. */
-const answerStarting: Handler = async () => {
-  const { body, ...init } = starting();
+const answerStarting: Handler = async request => {
+  const { body, ...init } = starting(senderOf(request));
   return new Response(body, init);
 };
 

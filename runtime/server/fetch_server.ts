@@ -1,5 +1,5 @@
 import type { ClientInfo, Handler } from "../../lib/http/mod.ts";
-import { type Gate, isHost, misaddressed, overloaded, peerAddress, type Refusal } from "./gate.ts";
+import { type Gate, isHost, misaddressed, overloaded, peerAddress, type Refusal, senderOf } from "./gate.ts";
 
 /**
  * Puts the gate in front of a handler, for runtimes that serve with `Request` and `Response`. The peer is whatever the runtime
@@ -39,7 +39,7 @@ export function fetchServer<Peer>(
   return (request, peer) => {
     const host = request.headers.get("host");
     if (host !== null && !isHost(host)) return refuse(misaddressed());
-    if (!gate.enter()) return refuse(overloaded());
+    if (!gate.enter()) return refuse(overloaded(senderOf(request)));
     try {
       // Callbacks in place of await: each turn of the microtask queue shows on Bun.
       return handler(request, new Client(request, peer)).then(leave, fail);

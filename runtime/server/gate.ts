@@ -6,6 +6,7 @@
 
 import type { ErrorCode } from "../../lib/errors/mod.ts";
 import { errorFacts } from "../../lib/http/errors/status.ts";
+import { emptyEventStream, isEventSource } from "../../lib/http/replies/event_streams.ts";
 
 /** Default for the most requests in flight; the next is answered 503 immediately. */
 const concurrentDefault = 4_096;
@@ -134,17 +135,33 @@ export interface Refusal {
   readonly body: string;
 }
 
+/** The header fields of a request that tell who sent it. */
+export interface Sender {
+  readonly accept: string | null | undefined;
+  readonly cacheControl: string | null | undefined;
+}
+
+/** Returns the header fields that tell who sent a request. */
+export function senderOf({ headers }: Request): Sender {
+  return { accept: headers.get("accept"), cacheControl: headers.get("cache-control") };
+}
+
 /** Creates the answer to a request that is not admitted. */
-export function overloaded(): Refusal {
-  return busy("Cannot take the request: too many are in flight; retry later");
+export function overloaded(sender: Sender): Refusal {
+  return busy("Cannot take the request: too many are in flight; retry later", sender);
 }
 
 /** Creates the answer to a request that comes before the platform is ready. */
-export function starting(): Refusal {
-  return busy("Cannot take the request: the server is starting; retry later");
+export function starting(sender: Sender): Refusal {
+  return busy("Cannot take the request: the server is starting; retry later", sender);
 }
 
-function busy(message: string): Refusal {
+function busy(message: string, { accept, cacheControl }: Sender): Refusal {
+  if (isEventSource(accept, cacheControl)) {
+    const { status, headers, text: body } = emptyEventStream(retrySeconds * 1_000);
+    // Of whatever page: there is nothing in it, and without the field the browser gives up.
+    return { status, headers: { ...headers, "access-control-allow-origin": "*" }, body };
+  }
   const { status, title } = errorFacts.busy;
   return refusal({ status, code: "busy", title, message, headers: { "retry-after": String(retrySeconds) } });
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
+import { AppError } from "../../lib/errors/mod.ts";
 import { liveIntervalMs } from "../../lib/leaderboards/live/watcher.ts";
 import { liveHeartbeatMs, liveListenersMax } from "../../lib/leaderboards/mod.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
@@ -23,6 +24,18 @@ const liveSeed = {
   projects: [{ ...project, settings: { ...project.settings, leaderboards } }, ...seed.projects.slice(1)],
 };
 const board = (id: string): string => `/projects/${ids.project}/leaderboards/${id}`;
+
+/** As every `EventSource` sends beside what it accepts. */
+const eventSource = { headers: { "cache-control": "no-cache", origin: "https://club.example" } };
+
+/** An `EventSource` gives up for good after any status but 200. */
+async function assertComesBack(response: Response, ms: number): Promise<void> {
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.equal(response.headers.get("access-control-allow-origin"), "*");
+  assert.equal(await response.text(), `retry: ${ms}\n\n`);
+}
 
 /** Counts the reads of boards. */
 class CountingStore extends WatchedStore {
@@ -216,6 +229,7 @@ describeOnStores("a live board", open => {
     const refused = await request(board("goals"));
     assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
     assert.equal(((await refused.json()) as { code: string }).code, "busy");
+    await assertComesBack(await request(board("goals"), eventSource), 5_000);
     assert.equal((await world.call(board("goals"))).status, 200, "lists are answered");
     await streams[0]?.body?.cancel();
     assert.equal((await request(board("goals"))).status, 200);
@@ -229,5 +243,15 @@ describeOnStores("a live board", open => {
     await world.platform.close();
     assert.equal(await reader.next(), null);
     assert.equal((await request(board("goals"))).status, 503);
+    await assertComesBack(await request(board("goals"), eventSource), 5_000);
+  });
+
+  it("asks an EventSource to come back while the store cannot be used, and refuses it where that is final", async () => {
+    store.read = () => Promise.reject(new AppError("storage_unavailable", "Cannot use the store"));
+    assert.equal((await request(board("spread"))).status, 503);
+    await assertComesBack(await request(board("spread"), eventSource), 1_000);
+    const list = await request(board("spread"), { headers: { ...eventSource.headers, accept: "*/*" } });
+    assert.equal(list.status, 503);
+    assert.equal((await request(`${board("spread")}?around=ann`, eventSource)).status, 400);
   });
 });

@@ -108,7 +108,12 @@ describe("a server that starts", { skip: redisAvailable() }, () => {
     const port = String(await freePort());
     const program = await serve(t, { GRANDSTAND_REDIS: redis.url, GRANDSTAND_PORT: port });
     let answer: { status: number; message: string } | undefined;
+    let stream: string | undefined;
     await until("the port answers", async () => {
+      const headers = { accept: "text/event-stream", "cache-control": "no-cache" };
+      const opened = await fetch(`http://127.0.0.1:${port}/`, { headers }).catch(() => null);
+      if (opened === null) return false;
+      stream = `${opened.status} ${await opened.text()}`;
       const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
       if (response === null) return false;
       const { message } = (await response.json()) as { message: string };
@@ -119,6 +124,7 @@ describe("a server that starts", { skip: redisAvailable() }, () => {
       status: 503,
       message: "Cannot take the request: the server is starting; retry later",
     });
+    assert.equal(stream, "200 retry: 1000\n\n", "an EventSource comes back");
     program.signal("SIGKILL");
   });
 });

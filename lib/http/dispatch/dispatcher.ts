@@ -6,6 +6,7 @@ import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";
 import type { Meters } from "../meters.ts";
 import type { Cors } from "../replies/cors.ts";
+import { emptyEventStream, isEventSource } from "../replies/event_streams.ts";
 import { platformResponse, respond } from "../replies/replies.ts";
 import type { AnyRoute, ClientInfo, Reply } from "../route.ts";
 import { type FoundRoute, RouteIndex } from "../routing/route_index.ts";
@@ -192,7 +193,7 @@ export class Dispatcher {
     return { status: 204, headers: { allow, ...preflight } };
   }
 
-  #fail(error: unknown, endpoint: Endpoint | null, { requestId, target }: Exchange): Reply {
+  #fail(error: unknown, endpoint: Endpoint | null, { request, requestId, target }: Exchange): Reply {
     const { publicUrl, logger } = this.#options;
     const context = {
       family: endpoint?.family ?? this.#familyOf(target.path),
@@ -204,7 +205,12 @@ export class Dispatcher {
       publicUrl,
     };
     logFailure(error, context, logger);
-    return failureReply(error, context);
+    const reply = failureReply(error, context);
+    const isTemporary = reply.status === 429 || reply.status >= 500;
+    if (!isTemporary || endpoint?.route.responses[200]?.isStreamable !== true) return reply;
+    const { headers } = request;
+    const isFinal = isEventSource(headers.get("accept"), headers.get("cache-control"));
+    return isFinal ? emptyEventStream(Number(reply.headers?.["retry-after"] ?? 1) * 1_000) : reply;
   }
 
   #close(reply: Reply, isFailure: boolean, endpoint: Endpoint | null, exchange: Exchange): Response {

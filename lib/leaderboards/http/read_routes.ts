@@ -5,7 +5,18 @@
  */
 
 import { type AppError, invalidField } from "../../errors/mod.ts";
-import { type AnyRoute, type Call, chain, jsonText, open, route, stream } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  acceptsEvents,
+  type Call,
+  chain,
+  eventStreamHeaders,
+  eventStreamType,
+  jsonText,
+  open,
+  route,
+  stream,
+} from "../../http/mod.ts";
 import {
   createLeaderReader,
   entriesText,
@@ -33,14 +44,6 @@ const unshared = { "cache-control": "no-store" };
 // The same address serves event streams, which a cache must not mix up with lists.
 const sharedList = { ...shared, vary: "accept" };
 
-const eventStreamType = "text/event-stream";
-const streamHeaders = {
-  "content-type": eventStreamType,
-  "cache-control": "no-store",
-  // Keeps proxies from buffering the stream.
-  "x-accel-buffering": "no",
-};
-
 /** Builds the routes that read the boards of a scope. */
 export function readRoutes(
   context: LeaderboardContext,
@@ -66,7 +69,8 @@ export function readRoutes(
       query: ListQuerySchema,
       responses: { 200: { description: "The entries in order", schema: ListSchema, isStreamable: true } },
       handle: ({ request, info, params, query }) => {
-        if (acceptsEvents(request)) return openStream(context, { request, info, params, query });
+        if (acceptsEvents(request.headers.get("accept")))
+          return openStream(context, { request, info, params, query });
         return chain(readableBoard(context, params, { request, season: query.season }), board => {
           const headers = board.declaration.visibility === "public" ? sharedList : unshared;
           const { around, include, limit } = query;
@@ -93,14 +97,6 @@ export function readRoutes(
       },
     }),
   ];
-}
-
-/** Tells whether a request accepts event streams and not JSON. */
-function acceptsEvents(request: Request): boolean {
-  const accepted = request.headers.get("accept")?.toLowerCase();
-  if (accepted?.includes(eventStreamType) !== true) return false;
-  const types = accepted.split(",").map(part => part.split(";", 1)[0]?.trim());
-  return types.includes(eventStreamType) && !types.includes("application/json");
 }
 
 /**
@@ -146,7 +142,7 @@ async function openStream(
         },
       })),
   });
-  return stream(200, body, streamHeaders);
+  return stream(200, body, eventStreamHeaders);
 }
 
 /** Copies the credentials of a request, which must not be used once it was answered. */
