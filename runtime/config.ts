@@ -422,6 +422,12 @@ export function readConfig({ environment, flags, demo }: ConfigSources): ConfigR
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
+/** Returns the address under which clients reach the platform, with the base path at its end. */
+export function baseUrlOf({ publicUrl, basePath = "" }: Config, address: string): string {
+  const url = publicUrl ?? address;
+  return url.endsWith(basePath) ? url : url + basePath;
+}
+
 /** Checks that mail settings which belong together are set together. */
 function mailProblems(
   environment: ConfigSources["environment"],

@@ -30,15 +30,23 @@ const bootstrapOperatorCommand: CommandSpec = {
   async run({ flags }, { bootstrapOperator }) {
     const { email = "", name = "First" } = flags;
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw wrongUsage("--email must be an e-mail address");
-    const made = await bootstrapOperator(flags, { email, name });
+    const { issuer, ...made } = await bootstrapOperator(flags, { email, name });
     const where =
       made.organisationId === null
         ? "The store has organisations already, so none was made"
         : `The organisation is ${made.organisationId}, its space ${made.spaceId}`;
+    const isUrn = issuer.startsWith("urn:");
+    const hint = isUrn
+      ? ": set GRANDSTAND_PUBLIC_URL before the first command to have your address there"
+      : "";
     return {
       data: made,
       shown: `GRANDSTAND_TOKEN=${made.token}\n`,
-      notes: [where, "The token is shown only once: store it where only its owner can read it"],
+      notes: [
+        where,
+        `Tokens of fans name the issuer ${issuer}${hint}`,
+        "The token is shown only once: store it where only its owner can read it",
+      ],
     };
   },
 };

@@ -4,12 +4,12 @@ import type { Field } from "../authoring/schemas.ts";
 
 type ByLocale = Record<string, Record<string, unknown>>;
 
-/** Returns fields by locale and key. `all`, whose values are those of every locale, is always there. */
+/** Returns fields by locale and key, without null. `all`, whose values are those of every locale, is always there. */
 export function byLocale(fields: unknown): ByLocale {
   const found: ByLocale = { all: {} };
   for (const { key, values } of fieldsOf(fields)) {
     for (const [locale, value] of Object.entries(values)) {
-      found[locale] = { ...found[locale], [key]: value };
+      if (value !== null) found[locale] = { ...found[locale], [key]: value };
     }
   }
   return found;
@@ -28,6 +28,11 @@ export function plainValues(fields: unknown): Record<string, unknown> {
 /** Returns an address relative to the scheme of its page; any other value as it is. */
 export function withoutScheme<T>(value: T): T {
   return typeof value === "string" ? (value.replace(/^https?:(?=\/\/)/, "") as T) : value;
+}
+
+/** Leaves out members that are null. */
+export function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as never;
 }
 
 /** Returns a time in Unix seconds as ISO 8601. */

@@ -11,7 +11,7 @@ import {
 } from "../authoring/element_times.ts";
 import { type EventPhase, eventPhase } from "../authoring/event_times.ts";
 import { eventTimesOf } from "../directory/mod.ts";
-import { byLocale, isoOf } from "./content.ts";
+import { byLocale, isoOf, withoutNulls } from "./content.ts";
 import { nextAfter, type Timed } from "./listings.ts";
 import type { History, LatestResults, LiveStats } from "./schemas.ts";
 import type { CountedSource, Counts, ElementRecord, EventSource } from "./sources.ts";
@@ -40,7 +40,7 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
   const timeline = shown.map((each): History["timeline"][number] => {
     const { element, phase, publishedAt } = each;
     const parent = parents.get(element.id);
-    return {
+    return withoutNulls({
       id: element.id,
       content_type: String(element.attributes.content_type),
       state: phase.state,
@@ -50,7 +50,7 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
       updated_at_iso: isoOf(Math.max(element.updated, publishedAt)),
       custom_fields: byLocale(publicFields(each)),
       ...contentOf(each),
-    };
+    });
   });
   const config = byLocale(source.event.authored?.attributes.settings);
   return { value: { timeline, config, version: source.contents.rev }, validUntil };
@@ -68,15 +68,17 @@ export function latestResultsOf(source: CountedSource, now: number): Timed<Lates
     )
     .toReversed()
     .slice(0, resultsMax)
-    .map((each): LatestResults["results"][number] => ({
-      id: each.element.id,
-      content_type: String(each.element.attributes.content_type),
-      published_at_iso: isoOf(each.publishedAt),
-      results_revealed_at_iso: isoOf(each.resultsAt),
-      ...contentOf(each),
-      actions: actionsOf(counts, each.element.id),
-      votes: votesOf(counts, each.element),
-    }));
+    .map((each): LatestResults["results"][number] =>
+      withoutNulls({
+        id: each.element.id,
+        content_type: String(each.element.attributes.content_type),
+        published_at_iso: isoOf(each.publishedAt),
+        results_revealed_at_iso: isoOf(each.resultsAt),
+        ...contentOf(each),
+        actions: actionsOf(counts, each.element.id),
+        votes: votesOf(counts, each.element),
+      }),
+    );
   return { value: { results, version: source.contents.rev }, validUntil };
 }
 
@@ -117,11 +119,7 @@ function publicFields({ element, answerAt, phase }: Shown): unknown {
   return (fields as readonly { readonly key: string }[]).filter(({ key }) => key !== answerField);
 }
 
-function contentOf({
-  element: { attributes },
-  answerAt,
-  phase,
-}: Shown): Pick<History["timeline"][number], "question" | "options" | "correct_option"> {
+function contentOf({ element: { attributes }, answerAt, phase }: Shown) {
   const { fields, options = [] } = questionOf(attributes);
   const answer = typeof attributes.correct_option === "number" ? attributes.correct_option : null;
   return {

@@ -13,6 +13,7 @@ function described<S extends v.GenericSchema>(schema: S, description: string) {
 
 const seconds = (description: string) => described(v.nullable(v.number()), `${description}, in Unix seconds`);
 const iso = (description: string) => described(v.nullable(v.string()), `${description}, as ISO 8601`);
+const knownIso = (description: string) => described(v.string(), `${description}, as ISO 8601`);
 const record = v.record(v.string(), v.unknown());
 const byLocale = v.record(v.string(), record);
 const count = (description: string) => described(v.number(), description);
@@ -59,8 +60,8 @@ export const ListingsSchema = named(
 
 const question = described(byLocale, "Texts of the question by locale and key; `all` for every locale");
 const correctOption = described(
-  v.exactOptional(v.nullable(v.number())),
-  "Number of the right option, counted from 1, once it is revealed",
+  v.exactOptional(v.number()),
+  "Number of the right option, counted from 1, once it is revealed; absent where there is none",
 );
 
 /** Validates the history of an event. */
@@ -74,9 +75,9 @@ export const HistorySchema = named(
           content_type: described(v.string(), "Type of the content"),
           state: described(v.string(), "State"),
           parent: described(v.exactOptional(v.string()), "Id of the wrapper that shows it"),
-          published_at_iso: iso("When it was published"),
-          closes_at_iso: iso("When it closes or closed"),
-          updated_at_iso: iso("When it was changed last"),
+          published_at_iso: knownIso("When it was published"),
+          closes_at_iso: v.exactOptional(knownIso("When it closes or closed; absent while nothing ends it")),
+          updated_at_iso: knownIso("When it was changed last"),
           custom_fields: described(byLocale, "Fields by locale and key; `all` for every locale"),
           question,
           options: described(v.array(byLocale), "Fields of each option"),
@@ -101,8 +102,8 @@ export const LatestResultsSchema = named(
         v.object({
           id,
           content_type: described(v.string(), "Type of the content"),
-          published_at_iso: iso("When it was published"),
-          results_revealed_at_iso: iso("When its results became public"),
+          published_at_iso: knownIso("When it was published"),
+          results_revealed_at_iso: knownIso("When its results became public"),
           question,
           options: described(v.array(byLocale), "Fields of each option"),
           actions: count("Number of actions that named it"),

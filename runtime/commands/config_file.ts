@@ -1,10 +1,10 @@
 /** The file with the profiles of commands. */
 
-import { readFile, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CliError, type ConfigFile, exits, type TokenSource } from "../../lib/cli/mod.ts";
-import { files } from "./files.ts";
+import { files, readTextFile } from "./files.ts";
 
 /** Mode bits of others and the group. */
 const sharedBits = 0o077;
@@ -18,7 +18,7 @@ export const config: ConfigFile = {
   path,
   async read() {
     try {
-      const [text, { mode }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
+      const [text, { mode }] = await Promise.all([readTextFile(path), stat(path)]);
       return { text, isShared: process.platform !== "win32" && (mode & sharedBits) !== 0 };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return { text: null, isShared: false };
@@ -47,7 +47,7 @@ export const config: ConfigFile = {
 };
 
 async function tokenFrom(source: TokenSource): Promise<string> {
-  if ("file" in source) return await readFile(beside(source.file), "utf8");
+  if ("file" in source) return await readTextFile(beside(source.file));
   if ("env" in source) return process.env[source.env] ?? "";
   const [program = "", ...args] = source.command;
   const [{ execFile }, { promisify }] = await Promise.all([

@@ -4,6 +4,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
+import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { CliError, exits } from "../../lib/cli/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { decryptExport } from "../../lib/exports/file/mod.ts";
@@ -92,7 +93,7 @@ function streamOf(source: FileHandle): ReadableStream<Uint8Array> {
 
 /** Reads the password from the environment, stdin or the terminal; never from arguments, which are visible to others. */
 async function passwordOf(file: string): Promise<string> {
-  const given = process.env.GRANDSTAND_EXPORT_PASSWORD;
+  const { GRANDSTAND_EXPORT_PASSWORD: given } = trimmedVariables(process.env);
   if (given !== undefined && given !== "") return given;
   const password = process.stdin.isTTY
     ? await askSecret(`Password of ${file}: `)

@@ -1,7 +1,7 @@
 /** The files of commands. */
 
 import { createReadStream } from "node:fs";
-import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CliError, type CliFiles, exits, invalid, wrongUsage } from "../../lib/cli/mod.ts";
 
@@ -66,6 +66,11 @@ async function readText(path: string, bytesMax: number): Promise<string | null> 
   } catch {
     throw invalid(`${path} must be UTF-8 text`, { code: "wrong_encoding" });
   }
+}
+
+/** Reads settings without a byte-order mark and outer white space. @throws {Error} The file cannot be read, or is not UTF-8. */
+export async function readTextFile(path: string): Promise<string> {
+  return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path)).trim();
 }
 
 async function regularFile(path: string): Promise<{ readonly size: number } | null> {

@@ -1,6 +1,7 @@
 /** What this machine provides to commands. Modules of the store and of documents are loaded when they are needed. */
 
 import { setTimeout } from "node:timers/promises";
+import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { type CliHost, conflict } from "../../lib/cli/mod.ts";
 import { config } from "./config_file.ts";
 import { files } from "./files.ts";
@@ -18,7 +19,7 @@ export const host: CliHost = {
   uniqueId: () => crypto.randomUUID(),
   timeLimit: ms => AbortSignal.timeout(Math.ceil(ms)),
   clock: Date.now,
-  variables: process.env,
+  variables: trimmedVariables(process.env),
   files,
   terminal,
   config,

@@ -19,7 +19,7 @@ import {
   version,
 } from "../../lib/mod.ts";
 import type { PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
-import { type Config, drainSecondsDefault } from "../config.ts";
+import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
 import { type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 import { demoSecret, reportDemo, requireWritable } from "../services/demo.ts";
@@ -82,12 +82,17 @@ export async function runServe(config: Config, options: ServeCommandOptions): Pr
     await files.write(store, systemClock, ids?.spaceId);
     running.workers = startWorkers(platform, config, { logger, metrics });
     handler = platform.fetch;
-    const address = `Grandstand ${version} listens on ${server.url} (${storage.description})`;
+    const lines = [`Grandstand ${version} listens on ${server.url} (${storage.description})`];
+    if (!options.demo && config.redis === undefined && config.data === undefined) {
+      const detail = "Nothing will outlast this process: set GRANDSTAND_REDIS or GRANDSTAND_DATA";
+      logger.log("warn", "store_in_memory", { detail });
+      lines.push(detail);
+    }
     const demo =
       ids &&
       (await reportDemo(platform, { ids, baseUrl, hasOutbox: mail.outbox !== null, file: config.demoFile }));
     return {
-      announcement: demo === null ? address : `${address}\n${demo}`,
+      announcement: [...lines, ...(demo === null ? [] : [demo])].join("\n"),
       stop: () => stopAll(running, secondsOfDrain(config, options) * 1_000),
     };
   } catch (error) {
@@ -135,12 +140,6 @@ export interface ServerResources {
 
 /** Networks in which a demo may call webhooks and read what authors name. */
 const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
-
-/** Returns the address under which clients reach the platform, with the base path at its end. */
-export function baseUrlOf({ publicUrl, basePath = "" }: Config, address: string): string {
-  const url = publicUrl ?? address;
-  return url.endsWith(basePath) ? url : url + basePath;
-}
 
 /** Returns the options of the platform. */
 export async function platformOptions(

@@ -11,6 +11,7 @@ import {
   createKeyRing,
   type KeyRing,
   MasterSecret,
+  openIssuer,
   permissions,
   systemClock,
   systemRandom,
@@ -20,9 +21,17 @@ import { createControl } from "../../lib/control/mod.ts";
 import { createDirectory, findUnlisted } from "../../lib/directory/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
-import { buildUserIndex, createPlatform, runDoctor, type UserIndexProgress } from "../../lib/mod.ts";
+import {
+  buildUserIndex,
+  createPlatform,
+  type Platform,
+  type PlatformOptions,
+  publicUrlDefault,
+  runDoctor,
+  type UserIndexProgress,
+} from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { type Config, readConfig } from "../config.ts";
+import { baseUrlOf, type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
 import { environmentWith } from "./env_file.ts";
@@ -86,14 +95,34 @@ export const inKeyRing: CliContext["inKeyRing"] = (flags, command, work) =>
     }
   });
 
-/** Opens the key ring with the algorithm of the settings, else with the one that it has. */
-async function openRing(
-  store: Store,
-  { secret = "", signatureAlgorithm: algorithm }: Config,
-): Promise<KeyRing> {
+/**
+ * Opens the key ring with the algorithm of the settings, else with the one that it has. The first to open a store makes the public URL
+ * the issuer of its tokens for good.
+ */
+async function openRing(store: Store, config: Config): Promise<KeyRing> {
+  const { secret = "", signatureAlgorithm: algorithm } = config;
+  await openIssuer({
+    ...{ store, random: systemRandom, formerIssuer: publicUrlDefault },
+    publicUrl: config.publicUrl && baseUrlOf(config, config.publicUrl),
+  });
   return await createKeyRing({
     ...{ store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom },
     ...(algorithm === undefined ? {} : { algorithm }),
+  });
+}
+
+/** Opens the platform as a server would. */
+async function openPlatform(
+  store: Store,
+  config: Config,
+  more: Partial<PlatformOptions> = {},
+): Promise<Platform> {
+  const { secret = "", publicUrl } = config;
+  return await createPlatform({
+    ...{ store, secret: new MasterSecret(secret) },
+    signatureAlgorithm: (await openRing(store, config)).algorithm,
+    ...(publicUrl === undefined ? {} : { publicUrl: baseUrlOf(config, publicUrl) }),
+    ...more,
   });
 }
 
@@ -125,14 +154,7 @@ export const indexUsers: CliContext["indexUsers"] = async (flags, onProgress) =>
  */
 export const rebuildBoardInStore: CliContext["rebuildBoard"] = (flags, board) =>
   inStore("leaderboards rebuild", flags, async ({ store }, config) => {
-    const { secret = "", publicUrl, basePath } = config;
-    const platform = await createPlatform({
-      store,
-      signatureAlgorithm: (await openRing(store, config)).algorithm,
-      secret: new MasterSecret(secret),
-      ...(publicUrl === undefined ? {} : { publicUrl }),
-      ...(basePath === undefined ? {} : { basePath }),
-    });
+    const platform = await openPlatform(store, config);
     try {
       return await platform.rebuildBoard(board);
     } catch (error) {
@@ -176,8 +198,7 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
   inStore("operators bootstrap", flags, async ({ store }, config) => {
     const secret = new MasterSecret(config.secret ?? "");
     await requireSecret({ store, secret, clock: systemClock, random: systemRandom });
-    const { algorithm: signatureAlgorithm } = await openRing(store, config);
-    const platform = await createPlatform({ store, secret, signatureAlgorithm, control: createControl });
+    const platform = await openPlatform(store, config, { control: createControl });
     async function send<D = { readonly id: string }>(
       path: string,
       body?: unknown,
@@ -196,7 +217,8 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
     const user = await platform.authors.findOrCreate(email, { operator: true });
     const { token } = await platform.authors.createToken({ userId: user.id, name: "Bootstrap" });
     try {
-      const made = { token, userId: user.id, organisationId: null, spaceId: null };
+      const { issuer } = platform;
+      const made = { token, userId: user.id, organisationId: null, spaceId: null, issuer };
       if (!(await hasOrganisations())) await listUnlisted(store);
       if (await hasOrganisations()) return made;
       const attributes = { name };

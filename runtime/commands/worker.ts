@@ -1,10 +1,10 @@
 import type { Logger } from "../../lib/http/mod.ts";
 import { createPlatform, publicUrlDefault, version } from "../../lib/mod.ts";
-import type { Config } from "../config.ts";
+import { baseUrlOf, type Config } from "../config.ts";
 import { openMail } from "../services/mail.ts";
 import { openMetrics, serveMetrics } from "../services/metrics.ts";
 import { closeStorage, openStorage, tryFolderOfFiles } from "../services/storage.ts";
-import { baseUrlOf, platformOptions, type Running, startWorkers } from "./serve.ts";
+import { platformOptions, type Running, startWorkers } from "./serve.ts";
 
 /** Starts a worker: it applies queued actions and does due work for the servers on the same Redis, without serving requests. */
 export async function runWorker(config: Config, { logger }: { readonly logger: Logger }): Promise<Running> {

@@ -75,7 +75,7 @@ interface ReadFile<T> {
 
 async function readSeed(path: string, configuredElsewhere: string | undefined): Promise<ReadFile<Seed>> {
   return await withPath(path, async () => {
-    const seed = JSON.parse(await readFile(path, "utf8")) as Seed;
+    const seed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path))) as Seed;
     const document = configuredElsewhere === undefined ? seed : without(seed, configuredElsewhere);
     checkPlatformSeed(document);
     return { path, document };

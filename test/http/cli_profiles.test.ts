@@ -78,6 +78,13 @@ describe("grandstand login", () => {
     assert.equal((await run(world, "logout --json", { files })).json.data.was_logged_in, false);
   });
 
+  it("takes a token with a line break at its end from a variable", async () => {
+    const world = await open();
+    const variables = { GRANDSTAND_TOKEN: `\ufeff${await newToken(world)}\r\n` };
+    const whoami = await run(world, "whoami --control-url http://127.0.0.1:8787", { variables });
+    assert.equal(whoami.code, 0, whoami.stderr);
+  });
+
   it("takes a token from stdin, and keeps none that does not work", async () => {
     const world = await open();
     const token = await newToken(world);

@@ -210,6 +210,28 @@ describeOnEveryStore("feeds", open => {
     ]);
   });
 
+  it("has no null in its items", async t => {
+    const { producer } = await opened(t);
+    const id = await producer.event({ name: "Show", duration: 0 });
+    await producer.act("events", id, "start");
+    const fields = [
+      { key: "image", values: { all: null, es: "a" } },
+      { key: "points", values: { all: 0 } },
+    ];
+    const question = { fields, options: [{ fields }] };
+    const shown = { question, custom_fields: fields, include_in_latest_results_feed: true };
+    const poll = await producer.element(id, shown);
+    await producer.act("elements", poll, "publish");
+    const { timeline } = await producer.feed(eventFeed(id, "history"));
+    const [item] = timeline as unknown as Part[];
+    assert.deepEqual(item?.custom_fields, { all: { points: 0 }, es: { image: "a" } });
+    assert.deepEqual(item?.options, [{ all: { points: 0 }, es: { image: "a" } }]);
+    assert.equal(item !== undefined && "closes_at_iso" in item, false);
+    assert.doesNotMatch(JSON.stringify(item), /null/);
+    const { results } = await producer.feed(eventFeed(id, "latest_results"));
+    assert.doesNotMatch(JSON.stringify(results), /null/);
+  });
+
   it("shows results when the mode of the element says so, as a model does", async t => {
     const { world, producer } = await opened(t);
     const random = seeded(7);

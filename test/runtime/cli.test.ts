@@ -102,6 +102,23 @@ describe("the command", { concurrency: true }, () => {
     assert.match(stderr, /Cannot serve: .*EADDRINUSE/);
   });
 
+  it("says that nothing will last where a server has neither Redis nor a folder", async () => {
+    assert.ok(built !== undefined);
+    const serve = [...cliCommand(built), "serve", "--port", "0"] as const;
+    const loud = start([...serve, "--log", "warn"], { GRANDSTAND_SECRET: secret });
+    await loud.match(
+      /listens on .*\nNothing will outlast this process: set GRANDSTAND_REDIS or GRANDSTAND_DATA/,
+    );
+    const kept = start([...serve], { GRANDSTAND_SECRET: secret, GRANDSTAND_DATA: join(folder, "lasting") });
+    await kept.match(/listens on/);
+    for (const program of [loud, kept]) {
+      program.signal("SIGTERM");
+      assert.equal(await program.ended, 0);
+    }
+    assert.match(loud.stderr(), /"store_in_memory"/);
+    assert.doesNotMatch(kept.stdout() + kept.stderr(), /outlast/);
+  });
+
   it("reads variables from a file only with --env-file, and lets the environment win", async () => {
     assert.ok(built !== undefined);
     const envFile = join(folder, "settings");

@@ -1,11 +1,12 @@
 /** `grandstand operators bootstrap`, as a program, and what its token may do at a server. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
+import { storedIssuer } from "../../lib/auth/mod.ts";
 import { directoryPartition } from "../../lib/directory/records.ts";
 import { platformPartition } from "../../lib/storage/mod.ts";
 import { ids } from "../support/platform.ts";
@@ -70,6 +71,33 @@ describe("grandstand operators bootstrap", () => {
     assert.equal(listed.included[0].attributes.role, "admin");
     server.signal("SIGTERM");
     assert.equal(await server.ended, 0);
+  });
+
+  it("makes the public URL of a file of variables the issuer, also where the file begins with a byte-order mark", async () => {
+    assert.ok(built !== undefined);
+    const data = join(folder, "named");
+    const file = join(folder, "variables");
+    writeFileSync(
+      file,
+      `\ufeffGRANDSTAND_DATA=${data}\nGRANDSTAND_SECRET="${base.GRANDSTAND_SECRET} "\nGRANDSTAND_PUBLIC_URL=https://fans.example\nGRANDSTAND_BASE_PATH=/live\n`,
+    );
+    const words = ["operators", "bootstrap", "--env-file", file, "--email", "sam@example.com"];
+    const program = start([...cliCommand(built), ...words]);
+    assert.equal(await program.ended, 0, program.stderr());
+    assert.match(program.stderr(), /Tokens of fans name the issuer https:\/\/fans\.example\/live\n/);
+    const rotated = start([...cliCommand(built), "signing-keys", "list", "--data", data], base);
+    assert.equal(await rotated.ended, 0, rotated.stderr());
+    await using store = await openFileStore(data);
+    assert.equal(await storedIssuer(store), "https://fans.example/live");
+  });
+
+  it("says which issuer an empty store gets without a public URL, whatever opened its keys before", async () => {
+    assert.ok(built !== undefined);
+    const data = join(folder, "unnamed");
+    const opened = start([...cliCommand(built), "signing-keys", "list", "--data", data], base);
+    assert.equal(await opened.ended, 0, opened.stderr());
+    const made = await bootstrap(["--email", "sam@example.com"], { GRANDSTAND_DATA: data });
+    assert.match(made.stderr, /issuer urn:uuid:\S+: set GRANDSTAND_PUBLIC_URL before the first command/);
   });
 
   it("makes no organisation where a former version wrote some, and finds them", async () => {

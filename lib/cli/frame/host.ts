@@ -128,6 +128,8 @@ export interface NewOperator {
   /** Null: there are organisations already. */
   readonly organisationId: string | null;
   readonly spaceId: string | null;
+  /** Of the tokens of the deployment. */
+  readonly issuer: string;
 }
 
 /** A backup of a journal. */

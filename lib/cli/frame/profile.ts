@@ -195,7 +195,8 @@ export async function tokenOf(
   { variables, config }: CliHost,
 ): Promise<string> {
   const direct = given(variables.GRANDSTAND_TOKEN);
-  const token = direct ?? (profile.token === undefined ? "" : (await config.token(profile.token)).trim());
+  const kept = async () => (profile.token === undefined ? "" : await config.token(profile.token));
+  const token = (direct ?? (await kept())).trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new CliError(exits.unauthenticated, `Not logged in (profile ${profileName})`, {
     code: "not_logged_in",

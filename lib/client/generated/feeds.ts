@@ -9,7 +9,7 @@ import type { Answer, Area, CallOptions } from "../area.ts";
 /** `History` of the OpenAPI document. */
 export interface History {
   /** Elements that were published and not revoked, oldest first */
-  readonly timeline: readonly ({
+  readonly timeline: readonly {
     /** Id */
     readonly id: string;
     /** Type of the content */
@@ -19,20 +19,20 @@ export interface History {
     /** Id of the wrapper that shows it */
     readonly parent?: string;
     /** When it was published, as ISO 8601 */
-    readonly published_at_iso: string | null;
-    /** When it closes or closed, as ISO 8601 */
-    readonly closes_at_iso: string | null;
+    readonly published_at_iso: string;
+    /** When it closes or closed; absent while nothing ends it, as ISO 8601 */
+    readonly closes_at_iso?: string;
     /** When it was changed last, as ISO 8601 */
-    readonly updated_at_iso: string | null;
+    readonly updated_at_iso: string;
     /** Fields by locale and key; `all` for every locale */
     readonly custom_fields: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     /** Texts of the question by locale and key; `all` for every locale */
     readonly question: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     /** Fields of each option */
     readonly options: readonly Readonly<Record<string, Readonly<Record<string, unknown>>>>[];
-    /** Number of the right option, counted from 1, once it is revealed */
-    readonly correct_option?: number | null;
-  })[];
+    /** Number of the right option, counted from 1, once it is revealed; absent where there is none */
+    readonly correct_option?: number;
+  }[];
   /** Settings of the event by locale and key */
   readonly config: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Counts the changes of the elements of the event */
@@ -42,15 +42,15 @@ export interface History {
 /** `LatestResults` of the OpenAPI document. */
 export interface LatestResults {
   /** Elements with `include_in_latest_results_feed` whose results are public, latest first */
-  readonly results: readonly ({
+  readonly results: readonly {
     /** Id */
     readonly id: string;
     /** Type of the content */
     readonly content_type: string;
     /** When it was published, as ISO 8601 */
-    readonly published_at_iso: string | null;
+    readonly published_at_iso: string;
     /** When its results became public, as ISO 8601 */
-    readonly results_revealed_at_iso: string | null;
+    readonly results_revealed_at_iso: string;
     /** Texts of the question by locale and key; `all` for every locale */
     readonly question: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     /** Fields of each option */
@@ -59,9 +59,9 @@ export interface LatestResults {
     readonly actions: number;
     /** Number of choices of each option, in order */
     readonly votes: readonly number[];
-    /** Number of the right option, counted from 1, once it is revealed */
-    readonly correct_option?: number | null;
-  })[];
+    /** Number of the right option, counted from 1, once it is revealed; absent where there is none */
+    readonly correct_option?: number;
+  }[];
   /** Counts the changes of the elements of the event */
   readonly version: number;
 }
