@@ -55,9 +55,11 @@ export { jsonApiMediaType, readJson, systemTimer, type Timer } from "./requests/
 export { badJson, canonicalJson, parseJson } from "./requests/json.ts";
 export { integerParameter } from "./requests/query.ts";
 export {
+  arePropertiesSmall,
   fieldErrorsMax,
   issueDetail,
   type Properties,
+  propertiesBytesMax,
   propertiesSchema,
   validate,
 } from "./requests/validate.ts";

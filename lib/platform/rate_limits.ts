@@ -40,10 +40,15 @@ interface Caller extends IdempotencySubject {
 
 /** Limits the routes of the audience API by user and by key, and makes its POSTs repeatable. */
 export function withAudienceLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
+  const keyed = [...quotas.user, ...quotas.userKeys];
   return withIdempotency(routes).map(route => ({
     ...route,
     rateLimit: {
-      rules: call => quotas[callerOf(call).quota],
+      rules: call => {
+        const { quota } = callerOf(call);
+        const storesAnswer = route.idempotent !== undefined && call.request.headers.has("idempotency-key");
+        return quota === "user" && storesAnswer ? keyed : quotas[quota];
+      },
       subject: call => rateLimitSubject(callerOf(call)),
       ...(failingClosed.test(route.path) ? { onLimiterFailure: "reject" } : {}),
       ...(actionReports.test(route.path) ? { content: reportedContent(quotas) } : {}),
@@ -60,20 +65,29 @@ function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown
   };
 }
 
-/** Limits the actions that users report. */
+/** Limits the actions that users report, and their reads. Back ends have no limit on reads here. */
 export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
-  if (quotas.loyaltyAction.length === 0) return routes;
-  return routes.map(route =>
-    route.operation !== "reportAction"
-      ? route
-      : {
-          ...route,
-          rateLimit: {
-            rules: quotas.loyaltyAction,
-            subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
-          },
-        },
-  );
+  const limits: Readonly<Record<string, RateLimit<unknown>>> = {
+    reportAction: {
+      rules: quotas.loyaltyAction,
+      subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
+    },
+    ...Object.fromEntries(userReads.map(operation => [operation, userReadLimit(quotas)])),
+  };
+  return routes.map(route => {
+    const rateLimit = limits[route.operation];
+    return rateLimit === undefined ? route : { ...route, rateLimit };
+  });
+}
+
+/** The reads of a user's own loyalty. */
+const userReads = ["getRewardsProfile", "listLoyaltyNotifications", "listLoyaltyHistory", "getCoupon"];
+
+function userReadLimit({ loyaltyRead }: Quotas): RateLimit<unknown> {
+  return {
+    rules: call => (callerOf(call).quota === "user" ? loyaltyRead : []),
+    subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyRead" }),
+  };
 }
 
 /** Creations whose answers have a secret, which must not be stored. */

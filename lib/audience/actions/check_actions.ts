@@ -5,6 +5,7 @@
  */
 
 import { parseIsoTime } from "../../calendar/mod.ts";
+import { arePropertiesSmall, propertiesBytesMax } from "../../http/mod.ts";
 import {
   type ActionData,
   dataNameCharactersMax,
@@ -158,6 +159,9 @@ function readData({ content, contentPath }: BulkItem, errors: BodyErrors): Actio
   }
   if (count > dataPropertiesMax) {
     errors.add(`Expected at most ${dataPropertiesMax} properties`, ...contentPath, "data");
+  }
+  if (!arePropertiesSmall(data)) {
+    errors.add(`Expected at most ${propertiesBytesMax} bytes of JSON`, ...contentPath, "data");
   }
   return data as ActionData;
 }

@@ -378,7 +378,7 @@ export interface LoyaltyOperations {
     readonly project_id?: string;
   }, options?: CallOptions): Answer<readonly LoyaltyNotification[], LoyaltyNotificationsReply>;
 
-  /** List the user's transactions. In ascending time. `cursor` continues the list where more than `limit` follow. */
+  /** List the user's transactions. In ascending time. `cursor` continues the list where others may follow, even after a short or empty page. */
   listLoyaltyHistory(input?: {
     /** Id of the user whom a service token acts for; required with one */
     readonly user_id?: string;

@@ -30,6 +30,8 @@ export const claimLeaseMs = 45_000;
 export const claimRenewalMs = 5_000;
 /** Lifetime of a stored reply, in ms: a day. */
 export const idempotencyMs = 86_400_000;
+/** Lifetime of a stored refusal, in ms: it changed nothing, and a caller can make many. */
+export const idempotentRefusalMs = 600_000;
 /** Maximum number of attempts to claim a key whose claim expires between write and read. */
 export const claimAttemptsMax = 3;
 /** `Retry-After` of a request whose duplicate is running, in ms. */
@@ -125,7 +127,8 @@ export class Idempotency {
       return await claim.end({ type: "delete", shape: "record", key });
     }
     const value = JSON.stringify({ ...state, reply: { status, json, text, headers } });
-    await claim.end({ type: "put", key, value, expireAt: this.#options.clock() + idempotencyMs });
+    const lifetimeMs = status < 400 ? idempotencyMs : idempotentRefusalMs;
+    await claim.end({ type: "put", key, value, expireAt: this.#options.clock() + lifetimeMs });
   }
 }
 

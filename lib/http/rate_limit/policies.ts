@@ -14,7 +14,9 @@ const hourMs = 60 * minuteMs;
 export type QuotaName =
   | "user"
   | "key"
+  | "userKeys"
   | "loyaltyAction"
+  | "loyaltyRead"
   | "failure"
   | "signUpNoLogin"
   | "signUpAnonymous"
@@ -26,8 +28,9 @@ export type QuotaName =
 /** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
 export interface RatePolicy extends LimitRule {
   /**
-   * `user`: requests of a user to the audience API; `key`: those of an API key; `loyaltyAction`: the actions that a user
-   * reports; `failure`: wrong credentials from the network of a client; `signUp…`: registrations from it; `loginNetwork`:
+   * `user`: requests of a user to the audience API; `key`: those of an API key; `userKeys`: requests of a user with an
+   * `Idempotency-Key`, whose answers are stored; `loyaltyAction`: the actions that a user reports; `loyaltyRead`: a user's reads
+   * of the loyalty API; `failure`: wrong credentials from the network of a client; `signUp…`: registrations from it; `loginNetwork`:
    * logins from it on devices that their accounts do not know; `control`: requests of an access token to the control API;
    * `workflow`: requests of an author to the backends of workflows.
    */
@@ -43,7 +46,9 @@ export type RatePolicyName =
   | "private"
   | "private-hour"
   | "private-burst"
+  | "public-keys"
   | "loyalty-action"
+  | "loyalty-read"
   | "failed-authentication"
   | "sign-up-no-login"
   | "sign-up-anonymous"
@@ -63,6 +68,9 @@ export const ratePolicies: Readonly<Record<RatePolicyName, RatePolicy>> = {
   "private-burst": { quota: "key", name: "second", limit: 200, windowMs: secondMs, isOn: false },
   // Two a second for long, which no person reports, and room for what an app sends after it was offline.
   "loyalty-action": { quota: "loyaltyAction", name: "minute", limit: 120, windowMs: minuteMs, isOn: true },
+  "loyalty-read": { quota: "loyaltyRead", name: "minute", limit: 300, windowMs: minuteMs, isOn: true },
+  // Each leaves an answer in the store for a day.
+  "public-keys": { quota: "userKeys", name: "keys", limit: 5_000, windowMs: 24 * hourMs, isOn: true },
   // A stadium shares few addresses: what is refused beyond this is wrong credentials alone, never right ones.
   "failed-authentication": { quota: "failure", name: "failures", limit: 60, windowMs: minuteMs, isOn: true },
   // A venue is one network: 5,000 people have to get in within ten minutes.
@@ -111,7 +119,9 @@ export function resolveRateLimits(limits: RateLimits = {}): Quotas {
   return {
     user: rulesOf("user"),
     key: rulesOf("key"),
+    userKeys: rulesOf("userKeys"),
     loyaltyAction: rulesOf("loyaltyAction"),
+    loyaltyRead: rulesOf("loyaltyRead"),
     failure: rulesOf("failure"),
     signUpNoLogin: rulesOf("signUpNoLogin"),
     signUpAnonymous: rulesOf("signUpAnonymous"),

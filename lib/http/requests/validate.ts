@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../../text/mod.ts";
 import { named } from "../named.ts";
 
 /** Maximum number of errors in a reply. */
@@ -114,6 +115,15 @@ interface PropertiesBounds {
   readonly textCharactersMax: number;
 }
 
+/** Most bytes of properties as JSON: a user can store many of them. */
+export const propertiesBytesMax = 8_192;
+
+/** Tests if properties take no more than {@linkcode propertiesBytesMax} as JSON. */
+export function arePropertiesSmall(properties: object): boolean {
+  const text = JSON.stringify(properties);
+  return text.length * bytesPerUnitMax <= propertiesBytesMax || (utf8Length(text) ?? 0) <= propertiesBytesMax;
+}
+
 /** Creates the schema of properties. */
 export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Properties> {
   const { name, entriesMax, nameCharactersMax, textCharactersMax } = bounds;
@@ -126,6 +136,10 @@ export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Prop
         v.union([text, v.pipe(v.number(), v.finite()), v.boolean()]),
       ),
       v.maxEntries(entriesMax),
+      v.check(
+        (input: Properties) => arePropertiesSmall(input),
+        `Expected at most ${propertiesBytesMax} bytes of JSON`,
+      ),
     ),
   );
   const refused: v.GenericSchema<never> = v.never("Expected an object of named properties");

@@ -12,12 +12,12 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { hasEntries } from "../config/scope.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
+import { appendRecords } from "../user/history_log.ts";
 import { notificationsMax } from "../user/inbox.ts";
 import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
 import type { ProfileFields, ProfileFieldsCache } from "../user/profile_fields.ts";
 import type { CachedUser, SpaceUser } from "../user/space_user.ts";
 import { copyState, type Redemption, type UserState } from "../user/state.ts";
-import { printRecord } from "../user/stored_state.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
 import {
@@ -28,9 +28,6 @@ import {
   withChangedSums,
   withSumsBefore,
 } from "./scores.ts";
-
-/** Most records that a user's history keeps; the oldest is dropped first. */
-export const historyMax = 10_000;
 
 /** A change of a user's loyalty, and what it reads and writes beside the user's state. */
 export interface Command {
@@ -263,7 +260,9 @@ function changed(
   state.sums = withChangedSums(before.sums, sums, now);
   if (once !== undefined) state.onceMarks = nextOnceMarks(before, now);
   const record = result === null ? [] : withEvent(result.record, targets);
-  const records = passed.records.concat(record).map(recordWrite);
+  const history = appendRecords(before.historyParts, passed.records.concat(record));
+  const records: readonly Write[] = history.writes;
+  state.historyParts = history.parts;
   const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);
   const diagnostics = result?.diagnostics ?? passed.diagnostics;
   return {
@@ -320,11 +319,6 @@ function notificationWrites(
 function notificationWrite(notification: Notification, at: number): Write {
   const value = JSON.stringify(notification);
   return { type: "append", key: "notifications", value, at, maxLength: notificationsMax };
-}
-
-function recordWrite(record: HistoryRecord): Write {
-  const value = printRecord(record);
-  return { type: "append", key: "history", value, at: record.at, maxLength: historyMax };
 }
 
 /** Leaves out updates that a later one of the same board replaces. */

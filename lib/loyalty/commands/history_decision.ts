@@ -5,10 +5,11 @@
  */
 
 import type { Earning } from "../../leaderboards/mod.ts";
-import { type Decision, decide, type Stored, storageLimits, type Write } from "../../storage/mod.ts";
+import { type Decision, decide, type Stored, type Write } from "../../storage/mod.ts";
 import { readAccountNote } from "../../users/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
+import { historyReadMax, readNextRecords } from "../user/history_log.ts";
 import { earningOf, earningsOf, parseEntry } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
@@ -21,8 +22,6 @@ export interface UserRecords {
   /** The record of the sign-up. */
   readonly account: Stored | null;
 }
-
-const pageMax = storageLimits.rangeLimitMax;
 
 /**
  * Decides about a user from the whole history, so that no gain is missed or counted twice, whatever the user does meanwhile.
@@ -39,16 +38,16 @@ export async function decideWithEarnings<A>(
   let earnings: readonly Earning[] = [];
   await prepare(earnings);
   for (let cursor: string | undefined; ; ) {
-    const page = { type: "log", key: "history", limit: pageMax } as const;
     const outcome = await decide(store, partition, {
-      reads: [states.query, readAccountNote, cursor === undefined ? page : { ...page, cursor }],
+      reads: [states.query, readAccountNote, readNextRecords(cursor)] as const,
       idempotent: true,
       apply([stored, account, entries]): Decision<
         { readonly more: readonly HistoryEntry[] } | { readonly answer: A }
       > {
         const state = stored === null ? null : states.valueOf(partition, stored);
         const more = entries.map(parseEntry);
-        const isWhole = more.length < pageMax && !more.some(({ grant }) => grant?.inheritance !== undefined);
+        const isWhole =
+          more.length < historyReadMax && !more.some(({ grant }) => grant?.inheritance !== undefined);
         const all = more.length === 0 ? earnings : [...earnings, ...more.map(earningOf)];
         const decided = isWhole ? decideUser({ state, account, earnings: all }) : null;
         if (decided === null) return { writes: [], answer: { more } };
@@ -58,6 +57,6 @@ export async function decideWithEarnings<A>(
     if ("answer" in outcome) return outcome.answer;
     earnings = [...earnings, ...(await earningsOf(store, states, user, outcome.more))];
     cursor = outcome.more.at(-1)?.id ?? cursor;
-    if (outcome.more.length < pageMax) await prepare(earnings);
+    if (outcome.more.length < historyReadMax) await prepare(earnings);
   }
 }

@@ -91,7 +91,8 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
       path: "/api/loyalty/history",
       operation: "listLoyaltyHistory",
       summary: "List the user's transactions",
-      description: "In ascending time. `cursor` continues the list where more than `limit` follow.",
+      description:
+        "In ascending time. `cursor` continues the list where others may follow, even after a short or empty page.",
       auth,
       query: HistoryQuerySchema,
       responses: { 200: { description: "The transactions", schema: HistoryResponse } },

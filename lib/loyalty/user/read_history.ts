@@ -5,14 +5,9 @@
  */
 
 import type { Earning } from "../../leaderboards/mod.ts";
-import {
-  type LogEntry,
-  type Partition,
-  type RecordCache,
-  type Store,
-  storageLimits,
-} from "../../storage/mod.ts";
+import type { LogEntry, Partition, RecordCache, Store } from "../../storage/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "./history.ts";
+import { historyReadMax, readNextRecords } from "./history_log.ts";
 import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
 import type { UserState } from "./state.ts";
 import { parseRecord } from "./stored_state.ts";
@@ -40,32 +35,47 @@ export interface HistoryQuery {
 /** A page of transactions, oldest first. */
 export interface HistoryPage<T> {
   readonly transactions: readonly T[];
-  /** Id of the last transaction where others follow; else null. */
+  /** Id of the last transaction, or of the last record without any, where others may follow; else null. */
   readonly end: string | null;
 }
 
-/** Reads a page of transactions. Records without any do not count. */
+/** Most records that a page reads, as many may have no transactions, and most bytes of their texts. */
+const pageRecordsMax = 2_500;
+const pageBytesMax = 1_048_576;
+
+/** Reads a page of transactions. It may be short, or empty, and still have an end from which the next one continues. */
 export async function readTransactions(
   store: Store,
   partition: Partition,
-  { from = 0, to, limit = historyPageMax, after }: HistoryQuery,
+  { from = 0, to, limit: limitWanted = historyPageMax, after }: HistoryQuery,
 ): Promise<HistoryPage<HistoryTransaction>> {
   const position = after === undefined ? null : orderOf(after);
   const range = { from: Math.max(from, position?.[0] ?? 0), ...(to === undefined ? {} : { to }) };
   const found: HistoryTransaction[] = [];
-  const readMax = Math.min(limit + 1, storageLimits.rangeLimitMax);
-  for (let cursor: string | undefined; ; ) {
-    const query = { type: "log", key: "history", limit: readMax, ...range } as const;
-    const [entries] = await store.read(partition, [cursor === undefined ? query : { ...query, cursor }]);
-    for (const transaction of entries.flatMap(entry => transactionsOf(parseEntry(entry)))) {
-      if (position === null || isAfter(transaction.id, position)) found.push(transaction);
+  // The record of the position is read once more, as some of its transactions may follow.
+  let cursor = position === null ? undefined : `${position[0]}-${Math.max(0, position[1] - 1)}`;
+  let end: string | null = after ?? null;
+  let bytes = 0;
+  for (let records = 0; records < pageRecordsMax; ) {
+    const read = readNextRecords(cursor, range);
+    const limit = records === 0 ? Math.min(read.limit, limitWanted + 1) : read.limit;
+    const [entries] = await store.read(partition, [{ ...read, limit }]);
+    for (const entry of entries) {
+      bytes += entry.value.length;
+      if (records > 0 && bytes > pageBytesMax) return { transactions: found, end };
+      records += 1;
+      end = entry.id;
+      for (const transaction of transactionsOf(parseEntry(entry))) {
+        if (position !== null && !isAfter(transaction.id, position)) continue;
+        if (found.length === limitWanted) return { transactions: found, end: found.at(-1)?.id ?? null };
+        found.push(transaction);
+        end = transaction.id;
+      }
     }
     cursor = entries.at(-1)?.id;
-    if (entries.length < readMax || found.length > limit) {
-      const transactions = found.slice(0, limit);
-      return { transactions, end: found.length > limit ? (transactions.at(-1)?.id ?? null) : null };
-    }
+    if (entries.length < limit) return { transactions: found, end: null };
   }
+  return { transactions: found, end };
 }
 
 /** Ids of transactions are ordered by the time and number of their record, and then by their own number. */
@@ -109,16 +119,11 @@ export async function readWholeHistory(
   take: (record: HistoryEntry) => void,
 ): Promise<UserState | null> {
   for (let cursor: string | undefined; ; ) {
-    const query = { type: "log", key: "history", limit: storageLimits.rangeLimitMax } as const;
     // The last page is read at one instant with the state that all records led to.
-    const [stored, entries] = await store.read(partition, [
-      states.query,
-      cursor === undefined ? query : { ...query, cursor },
-    ]);
+    const [stored, entries] = await store.read(partition, [states.query, readNextRecords(cursor)]);
     for (const entry of entries) take(parseEntry(entry));
     cursor = entries.at(-1)?.id ?? cursor;
-    if (entries.length < storageLimits.rangeLimitMax)
-      return stored === null ? null : states.valueOf(partition, stored);
+    if (entries.length < historyReadMax) return stored === null ? null : states.valueOf(partition, stored);
   }
 }
 

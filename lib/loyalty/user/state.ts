@@ -140,6 +140,9 @@ export interface Gift {
   readonly rewards: readonly SingleReward[];
 }
 
+/** Successive records of a history and the bytes of their texts. */
+export type HistoryPart = readonly [records: number, bytes: number];
+
 /** The loyalty of a user: one record, changed only through `decide`. */
 export interface UserState {
   /** Number of changes so far. */
@@ -171,6 +174,8 @@ export interface UserState {
   readonly chainedExpiries: number;
   /** Number of history records ever written. */
   readonly records: number;
+  /** The parts of the stored history, oldest first, by which it is bounded in bytes. */
+  readonly historyParts: readonly HistoryPart[];
   /** Redemptions with steps to do: stock or a code is to be taken or given back. */
   readonly redemptions: readonly Redemption[];
   /** Gifts that are not known to have arrived. */
@@ -204,6 +209,7 @@ export function emptyState(projectId: string | null): UserState {
     dueAt: null,
     chainedExpiries: 0,
     records: 0,
+    historyParts: [],
     redemptions: [],
     gifts: [],
     undelivered: [],
@@ -261,6 +267,7 @@ export function copyState(state: UserState): MutableState {
     dueAt: state.dueAt,
     chainedExpiries: state.chainedExpiries,
     records: state.records,
+    historyParts: state.historyParts,
     redemptions: state.redemptions,
     gifts: state.gifts,
     undelivered: state.undelivered,

@@ -26,12 +26,13 @@ type StoredUpdate =
   | readonly [target: string, score: number, at: number, asOf: number];
 
 /** Members that are stored under a shorter or an older name. */
-type RenamedMember = "undelivered" | "orphanedCounters" | "chainedExpiries" | "onceMarks";
+type RenamedMember = "undelivered" | "orphanedCounters" | "chainedExpiries" | "onceMarks" | "historyParts";
 
 type StoredState = Partial<Omit<UserState, RenamedMember>> & {
   readonly unnamed?: UserState["orphanedCounters"];
   readonly lapses?: UserState["chainedExpiries"];
   readonly seen?: UserState["onceMarks"];
+  readonly kept?: UserState["historyParts"];
   /** An update whose target contains the mark is stored whole. */
   readonly undelivered?: readonly (StoredUpdate | ScoreUpdate)[];
 };
@@ -56,6 +57,7 @@ export function printState(state: UserState): string {
     unnamed: filled(state.orphanedCounters),
     lapses: state.chainedExpiries === 0 ? undefined : state.chainedExpiries,
     records: state.records,
+    kept: filled(state.historyParts),
     redemptions: filled(state.redemptions),
     gifts: filled(state.gifts),
     undelivered:
@@ -75,7 +77,7 @@ function filled(member: object): object | undefined {
 
 /** Parses the text of a state. */
 export function parseState(text: string): UserState {
-  const { undelivered, unnamed, lapses, seen, ...stored } = JSON.parse(text) as StoredState;
+  const { undelivered, unnamed, lapses, seen, kept, ...stored } = JSON.parse(text) as StoredState;
   const empty = emptyState(stored.projectId ?? null);
   const state: UserState = {
     ...empty,
@@ -83,6 +85,7 @@ export function parseState(text: string): UserState {
     orphanedCounters: unnamed ?? empty.orphanedCounters,
     chainedExpiries: lapses ?? empty.chainedExpiries,
     onceMarks: seen ?? empty.onceMarks,
+    historyParts: kept ?? empty.historyParts,
   };
   if (undelivered === undefined) return state;
   return { ...state, undelivered: undelivered.map(update => updateOf(update, state)) };

@@ -10,13 +10,12 @@
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
+import { historyReadMax } from "../user/history_log.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
 /** Most records that a page reads. */
 const recordsMax = 1_000;
-/** Most records of one read. */
-const readMax = 250;
 
 /** The end of a page: after some entries of a record, newest first, or after all of them. */
 export interface LedgerCursor {
@@ -64,7 +63,7 @@ export async function readLedger(
   const page = new Page(query);
   let cursor = query.after === undefined ? undefined : cursorOf(query.after);
   for (let records = 0; records < recordsMax; ) {
-    const limit = records === 0 ? query.limit : Math.min(readMax, recordsMax - records);
+    const limit = records === 0 ? Math.min(query.limit, historyReadMax) : historyReadMax;
     const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
     const [entries, generations] = await store.read(partition, [
       cursor === undefined ? read : { ...read, cursor },
