@@ -146,6 +146,8 @@ export interface Kind {
   readonly homeOf?: (id: string) => Home;
   /** Returns the place whose role counts for a record, where that is not its home. */
   readonly accessIn?: (id: string, home: Home) => Promise<Home>;
+  /** Returns the event that an entity is or belongs to. @default it belongs to none */
+  readonly eventOf?: (entity: Entity) => string;
   /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
   readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
   readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;

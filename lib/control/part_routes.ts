@@ -7,7 +7,8 @@
 import * as v from "valibot";
 import { type Relationship, uuidText } from "../authoring/mod.ts";
 import { AppError, jsonPointer } from "../errors/mod.ts";
-import { type AnyRoute, jsonApiMediaType, named, route } from "../http/mod.ts";
+import { type AnyRoute, json, jsonApiMediaType, named, route } from "../http/mod.ts";
+import { RoleSchema } from "./access/routes.ts";
 import { article, idOf, idParams, nameOf, parameterOf, words } from "./jsonapi/calls.ts";
 import { dryRun, type Query } from "./jsonapi/queries.ts";
 import { pascal, type ResourceBody } from "./jsonapi/schemas.ts";
@@ -61,6 +62,33 @@ export function annotationRoutes({ resource }: Kind, read: AnyRoute, change: Any
       },
     },
   ] as readonly AnyRoute[];
+}
+
+/** Builds the route that answers the caller's role for a record. */
+export function roleRoute({ resource }: Kind, { reader, author }: ResourceRoutesContext): AnyRoute {
+  const { type, noun } = resource;
+  return route({
+    method: "GET",
+    path: `/api/v2/${type}/:${parameterOf(type)}/my_role`,
+    operation: `readMyRoleIn${nameOf(type)}`,
+    summary: `Read the caller's role in the ${noun}`,
+    description: `Answers \`none\` where the caller has no role, and for an unknown id as well. The role is that in the project of the ${noun}.`,
+    auth: author,
+    params: idParams(type),
+    responses: { 200: { description: "The role", schema: RoleSchema } },
+    handle: async call => {
+      const id = idOf(call, type);
+      const view = { include: ["my_role"], fields: new Map([[type, new Set(["my_role"])]]) };
+      const found = await reader.one(call.principal, type, id, view).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === "not_found") return null;
+        throw error;
+      });
+      const role = found?.included?.find(({ id: of }) => of === id);
+      const { role: own = "none" } = (role?.attributes ?? {}) as { readonly role?: never };
+      const meta = (role?.meta ?? { inherited_from: null, parents: [] }) as never;
+      return json(200, { data: { type: "scope_roles", id, attributes: { role: own } }, meta });
+    },
+  });
 }
 
 /** The routes of a relationship to many: it is replaced as a whole, or records are linked one by one. */

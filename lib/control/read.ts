@@ -22,7 +22,14 @@ import {
 } from "./jsonapi/documents.ts";
 import type { ListView, View } from "./jsonapi/queries.ts";
 import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
-import { type Access, type ControlServices, homeOf, type Kinds, requireAccess } from "./services.ts";
+import {
+  type Access,
+  type ControlServices,
+  homeOf,
+  isReached,
+  type Kinds,
+  requireAccess,
+} from "./services.ts";
 import { arranged, isWanted, keysOf, pageOf, show } from "./shown.ts";
 
 /** Reads resources for callers. */
@@ -51,6 +58,7 @@ export class Reader {
     const { home } = await requireAccess(this.#services, author, await homeOf(this.#services, kind, id), {
       needed: read,
       noun,
+      eventId: null,
     });
     const circumstances = this.circumstances(author);
     const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: false };
@@ -58,7 +66,7 @@ export class Reader {
       keys: keysOf(kind, id),
       steps: [draft => show(kind, id, draft, circumstances, shown)],
     });
-    if (data === null) throw notFound(noun);
+    if (data === null || !isReached(author, kind, data.entity, "read")) throw notFound(noun);
     return await this.#withIncluded({ data: data.object }, author, view, shown);
   }
 
@@ -246,10 +254,13 @@ export class Reader {
     found: Map<string, ResourceObject>,
   ): Promise<void> {
     const { roles } = this.#services;
-    for (const { type, id, relationships } of objects) {
+    for (const object of objects) {
+      const { type, id, relationships } = object;
       const home = await homeOf(this.#services, this.#kindOf(type), id);
       if (home === null || relationships?.my_role === undefined) continue;
-      found.set(`scope_roles/${id}`, { type: "scope_roles", id, ...(await roles.shown(author, home, id)) });
+      const eventId = type === "events" ? id : (relatedTo(object, "event")[0]?.id ?? null);
+      const role = await roles.shown(author, home, id, eventId);
+      found.set(`scope_roles/${id}`, { type: "scope_roles", id, ...role });
     }
   }
 
@@ -276,12 +287,14 @@ export class Reader {
       [...groups.values()].map(async ({ kind, home, ids }) => {
         const { read: needed, noun, type } = kind.resource;
         // What the caller may not see is left out.
-        const access = await requireAccess(this.#services, author, home, { needed, noun }).catch(
-          ignoreRefusal,
-        );
+        const wanted = { needed, noun, eventId: null };
+        const access = await requireAccess(this.#services, author, home, wanted).catch(ignoreRefusal);
         if (access === null) return;
-        for (const { object } of await this.#load({ kind, home, circumstances, shown }, ids))
-          found.set(`${type}/${object.id}`, object);
+        for (const { entity, object } of await this.#load({ kind, home, circumstances, shown }, ids)) {
+          // Statistics have the id of a record that the caller sees.
+          if (type === "stats" || isReached(author, kind, entity, "read"))
+            found.set(`${type}/${object.id}`, object);
+        }
       }),
     );
   }

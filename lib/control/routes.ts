@@ -32,7 +32,7 @@ import {
 import { documentSchema, listSchema, pascal } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
 import { chanceOf, onceOf } from "./once.ts";
-import { annotationRoutes, relationshipRoutes } from "./part_routes.ts";
+import { annotationRoutes, relationshipRoutes, roleRoute } from "./part_routes.ts";
 import { homeFor, homeOf, requireAccess } from "./services.ts";
 import {
   bodyOf,
@@ -70,6 +70,7 @@ function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute
     ...(has("change") && kind.resource.attributes.annotations !== undefined
       ? annotationRoutes(kind, readRoute(kind, context), changeRoute(kind, context))
       : []),
+    ...(kind.eventOf === undefined ? [] : [roleRoute(kind, context)]),
     ...Object.keys(kind.resource.relationships).flatMap(name => relationshipRoutes(kind, name, context)),
   ];
 }
@@ -97,7 +98,11 @@ function listRoute(
     handle: async call => {
       const id = under === null ? "" : idOf(call, under);
       const above = parent === null ? platformHome : await homeOf(services, parent, id);
-      const access = await requireAccess(services, call.principal, above, { needed: resource.read, noun });
+      const eventId = under === "events" ? id : undefined;
+      const access = await requireAccess(services, call.principal, above, {
+        ...{ needed: resource.read, noun },
+        ...(eventId === undefined ? {} : { eventId }),
+      });
       const document = await reader.list(
         call.principal,
         {

@@ -14,7 +14,7 @@ import type { Author } from "./access/author.ts";
 import type { Authors } from "./access/authors.ts";
 import type { Chain, Roles } from "./access/roles.ts";
 import type { Apps } from "./apps/apps.ts";
-import type { Home } from "./entity.ts";
+import type { Entity, Home } from "./entity.ts";
 import { type Kind, notFound } from "./kind.ts";
 import type { ControlWork } from "./work.ts";
 
@@ -70,23 +70,50 @@ export interface Access {
   readonly role: Role;
 }
 
+/** What a request needs of a home. */
+interface NeededAccess {
+  readonly needed: Role;
+  readonly noun: string;
+  /** The event that the request is about; null: the caller checks its records. @default what belongs to no event */
+  readonly eventId?: string | null;
+}
+
 /**
  * Returns the caller's access to a home.
  *
- * @throws {AppError} `not_found`: it does not exist or the caller has no role there; `forbidden`: the role is less than `needed`.
+ * @throws {AppError} `not_found`: it does not exist, the caller has no role there, or the token is for another event; `forbidden`: the role
+ * is less than `needed`.
  */
 export async function requireAccess(
   { roles }: ControlServices,
   author: Author,
   home: Home | null,
-  { needed, noun }: { readonly needed: Role; readonly noun: string },
+  { needed, noun, eventId }: NeededAccess,
 ): Promise<Access> {
   const chain = home === null ? null : await roles.chain(home);
   if (home === null || chain === null) throw notFound(noun);
+  const { token } = author;
+  const isOfEvent = token.eventId === undefined || eventId === null || eventId === token.eventId;
+  if (!isOfEvent && home.kind !== "platform") throw notFound(noun);
   const { role } = await roles.roleIn(author, chain);
   if (role === "none") throw notFound(noun);
   if (!isRoleAtLeast(role, needed)) {
     throw new AppError("forbidden", `Cannot do this as it needs the role ${needed}, and yours is ${role}`);
   }
   return { home, chain, role };
+}
+
+/** Types of which the token of an event may read the records above it, to work with the event. */
+const readableAbove: ReadonlySet<string> = new Set(["projects", "apps", "workflows"]);
+
+/** Checks whether a token reaches a record. That of a dialogue in an event reaches the event and its elements, and reads what is above. */
+export function isReached(
+  { token }: Author,
+  { resource, eventOf }: Kind,
+  entity: Entity,
+  access: "read" | "write",
+): boolean {
+  if (token.eventId === undefined) return true;
+  if (eventOf !== undefined) return eventOf(entity) === token.eventId;
+  return access === "read" && readableAbove.has(resource.type);
 }

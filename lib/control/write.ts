@@ -27,7 +27,15 @@ import {
   unprocessable,
 } from "./kind.ts";
 import { notedIds, type Once, onceWrite } from "./once.ts";
-import { type Access, type ControlServices, homeFor, homeOf, type Kinds, requireAccess } from "./services.ts";
+import {
+  type Access,
+  type ControlServices,
+  homeFor,
+  homeOf,
+  isReached,
+  type Kinds,
+  requireAccess,
+} from "./services.ts";
 import { keysOf, show } from "./shown.ts";
 
 /** An operation of a request. */
@@ -219,7 +227,12 @@ export class Writer {
   async #access(author: Author, { kind }: WriteOperation, home: Home): Promise<Access> {
     const { noun, write } = kind.resource;
     const needed = write === "operator" ? "admin" : write;
-    return await requireAccess(this.#services, author, home, { needed, noun });
+    // Which event a record belongs to is known once the rule has read it.
+    const isOfEvents = kind.eventOf !== undefined;
+    return await requireAccess(this.#services, author, home, {
+      ...{ needed, noun },
+      ...(isOfEvents ? { eventId: null } : {}),
+    });
   }
 
   /** The owner of a creation is in the path, or a relationship of the body. */
@@ -314,7 +327,9 @@ type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults
 function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): void {
   const { op, kind, id } = operation;
   const previous = kind.records.get(draft, id);
-  if (op !== "add" && previous === null) throw notFound(kind.resource.noun);
+  const { author } = circumstances;
+  const isFound = previous !== null && isReached(author, kind, previous, "write");
+  if (op !== "add" && !isFound) throw notFound(kind.resource.noun);
   if (op === "add" && previous !== null)
     throw new AppError("conflict", `Cannot create the ${kind.resource.noun} as its id is taken`);
   requireMatch(operation, previous, draft, circumstances);
@@ -324,6 +339,7 @@ function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumsta
     return;
   }
   const next = changedEntity(operation, previous, draft, circumstances);
+  if (!isReached(author, kind, next, "write")) throw notFound("event");
   if (next !== previous) kind.records.set(draft, id, next);
 }
 

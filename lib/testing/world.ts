@@ -63,8 +63,17 @@ export interface World {
   readonly operator: Call;
   /** Gives a person a role. */
   grant(email: string, role: string, home: Home): Promise<void>;
-  /** Creates a token of a person; for one home, such as backends of workflows get it, where one is named. */
-  tokenOf(email: string, limits?: { readonly home: Home; readonly expires: number }): Promise<string>;
+  /** Creates a token of a person; for one dialogue, such as backends of workflows get it, where limits are named. */
+  tokenOf(email: string, limits?: DialogueLimits): Promise<string>;
+}
+
+/** Limits of the token of a dialogue. */
+export interface DialogueLimits {
+  readonly home: Home;
+  /** Unix seconds. */
+  readonly expires: number;
+  readonly eventId?: string;
+  readonly audience?: string;
 }
 
 /** An organisation, space or project. */
@@ -117,8 +126,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       const { id: userId } = await authors.findOrCreate(email);
       const { id: parentId, token } = await authors.createToken({ userId, name });
       if (limits === undefined) return token;
-      const { home, expires } = limits;
-      return (await authors.createToken({ userId, name, scopes: [home], expires, parentId })).token;
+      const { home, ...more } = limits;
+      return (await authors.createToken({ userId, name, scopes: [home], parentId, ...more })).token;
     },
   };
 }

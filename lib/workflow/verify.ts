@@ -66,6 +66,8 @@ const MeSchema = v.object({
     id: v.pipe(v.string(), v.minLength(1)),
     attributes: v.object({ name: v.nullish(v.string(), ""), email: v.nullish(v.string(), "") }),
   }),
+  // A platform that says nothing of tokens issues them for no backend.
+  meta: v.optional(v.object({ token: v.optional(v.object({ audience: v.nullish(v.string(), null) })) })),
 });
 
 const MyRoleSchema = v.object({
@@ -83,8 +85,16 @@ const EventSchema = v.pipe(
   MyRoleSchema,
 );
 
+/** Options of {@linkcode Verifier}, as a workflow has them. */
+interface VerifierOptions {
+  readonly control: readonly string[];
+  readonly endpoint: readonly string[];
+  readonly require: Requirement;
+}
+
 /** Verifies callers. Answers count for 10 s, so that polls cost no request; refusals are not kept. */
 export class Verifier {
+  readonly #endpoints: ReadonlySet<string>;
   readonly #control: ReadonlyMap<string, string>;
   readonly #first: string;
   readonly #require: Requirement;
@@ -93,7 +103,9 @@ export class Verifier {
   readonly #callers: Cache<Caller>;
 
   /** @throws {TypeError} An address is none of http or https, or there is none. */
-  constructor(control: readonly string[], require: Requirement, { clock, fetch }: WorkflowPorts) {
+  constructor({ control, endpoint, require }: VerifierOptions, { clock, fetch }: WorkflowPorts) {
+    if (endpoint.length === 0) throw new TypeError("Cannot create the workflow: `endpoint` names no address");
+    this.#endpoints = new Set(endpoint.map(normalised));
     this.#control = new Map(control.map(address => [normalised(address), address.replace(/\/+$/, "")]));
     const [first] = this.#control.values();
     if (first === undefined) throw new TypeError("Cannot create the workflow: `control` names no address");
@@ -118,8 +130,8 @@ export class Verifier {
   /**
    * Returns the caller with the verified context.
    *
-   * @throws {AppError} `invalid_token`: the platform does not know the token. `forbidden`: the address, the scope or the role is not
-   *   the required one, or an id of the context is not above the others. `provider_unavailable`, `provider_error`: no usable answer.
+   * @throws {AppError} `invalid_token`: the platform does not know the token. `forbidden`: the token is for another backend, the address,
+   *   the scope or the role is not the required one, or an id of the context is not above the others. `provider_unavailable`, `provider_error`: no usable answer.
    */
   async verify(token: string, context: DialogueContext): Promise<Caller> {
     const base = context.baseURL === undefined ? this.#first : this.#configured(context.baseURL);
@@ -179,7 +191,11 @@ export class Verifier {
 
   async #user(baseURL: string, token: string): Promise<DialogueUser> {
     return await this.#users.getOrLoad(JSON.stringify([baseURL, token]), async () => {
-      const { data } = await this.#read(`${baseURL}/api/v2/me`, token, MeSchema);
+      const { data, meta } = await this.#read(`${baseURL}/api/v2/me`, token, MeSchema);
+      const audience = meta?.token?.audience ?? null;
+      // Another backend that got the token would act here in the user's name.
+      if (audience !== null && !(URL.canParse(audience) && this.#endpoints.has(normalised(audience))))
+        throw forbidden("the token is for another backend; `endpoint` must name the address of this one");
       const { name, email } = data.attributes;
       return { value: { id: data.id, name, email } };
     });
@@ -206,7 +222,7 @@ export function contextIds(context: VerifiedContext): readonly string[] {
 function normalised(address: string): string {
   const { origin, pathname, protocol } = new URL(address);
   if (protocol !== "https:" && protocol !== "http:")
-    throw new TypeError("Cannot use a control address that is not http");
+    throw new TypeError("Cannot use an address that is not http");
   return origin + pathname.replace(/\/+$/, "");
 }
 

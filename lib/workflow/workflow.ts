@@ -2,7 +2,7 @@
  * The builder of backends for the workflow protocol.
  *
  * ```ts
- * const wf = workflow({ name: "greet", secret, store, control: "https://studio.example", require: { scope: ["event"], role: "creator" } })
+ * const wf = workflow({ name: "greet", secret, store, control: "https://studio.example", endpoint: "https://greet.example", require: { scope: ["event"], role: "creator" } })
  *   .start(c => c.view(text`Hello ${c.user.name}`, input.text("name", "Name")).button("go", "Go"))
  *   .on("go", { inputs: { name: textInput() } }, (c, { name }) => c.view(alert("success", `Done, ${name}`)).end());
  * export default { fetch: wf.fetch };
@@ -39,6 +39,11 @@ export interface WorkflowOptions<S> extends Partial<WorkflowPorts> {
   readonly secret: string | MasterSecret | readonly (string | MasterSecret)[];
   /** Address of the platform whose control API answers for callers; a request that names another is refused. */
   readonly control: string | readonly string[];
+  /**
+   * Addresses under which producers reach this backend: the `endpoint_url` of the workflow, and what `workflow run` is given. Tokens of
+   * dialogues are issued for one backend; one for another address is refused.
+   */
+  readonly endpoint: string | readonly string[];
   readonly require: Requirement;
   /** State of a dialogue. It must accept `{}`, with which a dialogue begins. @default any object */
   readonly state?: v.GenericSchema<unknown, S>;
@@ -49,7 +54,7 @@ export interface WorkflowOptions<S> extends Partial<WorkflowPorts> {
 /**
  * Creates a workflow.
  *
- * @throws {TypeError} A control address is unusable, or the state does not accept `{}`.
+ * @throws {TypeError} A control address or endpoint is unusable, or the state does not accept `{}`.
  * @throws {RangeError} A secret is too weak.
  */
 export function workflow<S extends object = Record<string, never>>(options: WorkflowOptions<S>): Workflow<S> {
@@ -69,7 +74,7 @@ export class Workflow<S extends object> {
   readonly fetch: (request: Request) => Promise<Response>;
 
   constructor(options: WorkflowOptions<S>) {
-    const { origins = [], secret, control, require, state, ...given } = options;
+    const { origins = [], secret, control, endpoint, require, state, ...given } = options;
     const ports: WorkflowPorts = {
       clock: systemClock,
       random: systemRandom,
@@ -87,7 +92,7 @@ export class Workflow<S extends object> {
       ...ports,
       handlers: this.#handlers,
       parseState: stateParser(state),
-      verifier: new Verifier([control].flat(), require, ports),
+      verifier: new Verifier({ control: [control].flat(), endpoint: [endpoint].flat(), require }, ports),
       views: new Views(ports, seals),
       tasks,
       runs: new TaskRuns(ports, tasks, seals),

@@ -59,6 +59,7 @@ async function runServer(): Promise<void> {
     secret: "a secret for benchmarks, which is long enough",
     store: counting(store),
     control: "https://studio.example",
+    endpoint: "https://backend.example",
     require: { scope: ["event"], role: "creator" },
     logger: silentLogger,
     async fetch(url, { headers }) {

@@ -19,6 +19,7 @@ const wf = workflow<{ name?: string }>({
   secret: "a secret for benchmarks, which is long enough",
   store: createMemoryStore(),
   control: "https://studio.example",
+  endpoint: "https://backend.example",
   require: { scope: ["event"], role: "creator" },
   logger: silentLogger,
   fetch: async url => Response.json(url.endsWith("/me") ? me : { included: [role] }),

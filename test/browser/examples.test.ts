@@ -19,22 +19,23 @@ describe("the example workflows in a browser", { skip: browserAvailable() }, () 
   let server: Awaited<ReturnType<typeof serve>>;
 
   before(async () => {
-    const options = {
-      secret: "a long text that only the examples of the tests know",
-      store: createMemoryStore(),
-      control,
-      fetch: async (input: string | URL | Request, init?: RequestInit) =>
-        world.platform.fetch(new Request(input, init)),
-    };
-    const backends = new Map(
-      [quizFromCsv(options), leaderboardWinners(options)].map((each, index) => [`/${index}`, each]),
-    );
+    const backends = new Map<string, { fetch(request: Request): Promise<Response> }>();
     server = await serve(
       async request =>
         (await backends.get(new URL(request.url).pathname)?.fetch(request)) ??
         new Response(null, { status: 404 }),
       { port: 0 },
     );
+    const options = {
+      endpoint: [`${server.url}/0`, `${server.url}/1`],
+      secret: "a long text that only the examples of the tests know",
+      store: createMemoryStore(),
+      control,
+      fetch: async (input: string | URL | Request, init?: RequestInit) =>
+        world.platform.fetch(new Request(input, init)),
+    };
+    for (const [index, backend] of [quizFromCsv(options), leaderboardWinners(options)].entries())
+      backends.set(`/${index}`, backend);
     world = await openStudioWorld({
       publicUrl: control,
       outbound: createOutbound({ networks: ["127.0.0.1"] }),

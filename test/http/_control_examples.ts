@@ -152,6 +152,7 @@ export async function controlExamples(
       "changeEventTemplateAnnotations",
       [{ params: { eventTemplateId }, body: resource("event_templates", noted) }],
     ],
+    ["readMyRoleInElement", [{ params: { elementId } }]],
     ["readElementAnnotations", [{ params: { elementId } }]],
     ["changeElementAnnotations", [{ params: { elementId }, body: resource("elements", noted) }]],
     ["removeEvent", [{ params: { eventId } }]],

@@ -43,6 +43,7 @@ describe("workflow run with the example workflows", () => {
       secret: "a long text that only the examples of the tests know",
       store: world.store,
       control,
+      endpoint: ["/quiz", "/winners"].map(path => backends + path),
       clock: world.clock.now,
       logger: silentLogger,
       fetch: async (input: string | URL | Request, init?: RequestInit) =>

@@ -20,6 +20,7 @@ describe("workflows of a platform", () => {
     secret: new MasterSecret("a secret of a backend, long enough to be accepted"),
     store: createMemoryStore(),
     control: "https://api.example",
+    endpoint,
     require: { scope: ["event"], role: "creator" },
     fetch: async (url, init) => {
       asked.push(new URL(url).pathname);

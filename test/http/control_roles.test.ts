@@ -21,6 +21,8 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
   readMyRoleInOrganisation: "anybody",
   readMyRoleInSpace: "anybody",
   readMyRoleInProject: "anybody",
+  readMyRoleInEvent: "anybody",
+  readMyRoleInElement: "anybody",
   listAccessTokens: "anybody",
   createAccessToken: "anybody",
   revokeAccessToken: "anybody",

@@ -17,6 +17,8 @@ const specialRows = [
   "GET /organisations/{}/my_role",
   "GET /spaces/{}/my_role",
   "GET /projects/{}/my_role",
+  "GET /events/{}/my_role",
+  "GET /elements/{}/my_role",
   "POST /sessions",
   "POST /sessions/{}/verify",
   "POST /operations",

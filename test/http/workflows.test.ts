@@ -170,8 +170,16 @@ describeOnStores("the relay of workflows", open => {
     await dispatch(id, sam.token);
     const token = bearer();
     const call = (path: string, options: object = {}) => world.call(`/api/v2${path}`, { token, ...options });
-    assert.equal((await call(`/projects/${ids.project}/my_role`)).json.data.attributes.role, "creator");
+    assert.equal((await call(`/projects/${ids.project}/my_role`)).json.data.attributes.role, "none");
+    assert.equal((await call(`/events/${ids.event}/my_role`)).json.data.attributes.role, "creator");
     assert.equal((await call(`/events/${ids.event}`)).status, 200);
+    const { meta } = (await call("/me")).json;
+    assert.deepEqual(meta.token, {
+      kind: "dialogue",
+      audience: `${base}/line-up`,
+      scopes: [{ type: "events", id: ids.event }],
+      role_cap: "creator",
+    });
     for (const path of [`/spaces/${ids.space}`, `/organisations/${ids.organisation}`])
       assert.equal((await call(path)).status, 404, path);
     assert.equal((await call(`/projects/${ids.otherProject}`)).status, 404);

@@ -98,7 +98,7 @@ describe("the guides", () => {
     });
     const world = await openTestWorld();
     const platform = await serve(world.platform.fetch, { port: 0 });
-    const env = { ...process.env, PORT: "0", CONTROL: platform.url };
+    const env = { ...process.env, PORT: "0", CONTROL: platform.url, ENDPOINT: world.environment.endpoint };
     const backend = spawn(process.execPath, [outfile], {
       cwd: root,
       env,

@@ -80,6 +80,15 @@ export const accessTokens = resource({
       "`dialogue`: for the backend of a workflow, for ten minutes at most",
       { write: "create", default: "access" },
     ),
+    audience: attribute(
+      v.pipe(
+        v.string(),
+        v.maxLength(2_048),
+        v.regex(/^https?:\/\/\S+$/, "Expected an http or https address"),
+      ),
+      "Address of the backend that a token of the kind `dialogue` is for: others refuse it",
+      { write: "create", nullable: true },
+    ),
     role_cap: attribute(grantedRole, "The most that it may do, whatever its owner may", {
       write: "create",
       nullable: true,
@@ -87,12 +96,15 @@ export const accessTokens = resource({
     scopes: attribute(
       v.pipe(
         v.array(
-          v.strictObject({ type: v.picklist(scopes), id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) }),
+          v.strictObject({
+            type: v.picklist([...scopes, "events"]),
+            id: v.pipe(v.string(), v.uuid(), v.toLowerCase()),
+          }),
         ),
         v.minLength(1),
         v.maxLength(50),
       ),
-      "Where it works, with everything below; null: everywhere",
+      "Where it works, with everything below; null: everywhere. An event is for tokens of the kind `dialogue`",
       { write: "create", nullable: true },
     ),
     expires_at: attribute(unixSeconds, "When it ends, in Unix seconds; null: a year after its creation", {

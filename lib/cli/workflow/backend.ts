@@ -36,9 +36,9 @@ async function directBackend(
   api: ControlApi,
   context: CliContext,
 ): Promise<Backend> {
-  const { context: ids, home } = await readDialogueScope(api, target);
+  const { context: ids, place } = await readDialogueScope(api, target);
   const createToken = async (): Promise<string> =>
-    String((await createDialogueToken(api, home)).attributes.token);
+    String((await createDialogueToken(api, place, url)).attributes.token);
   let token = await createToken();
   return {
     context: { baseURL: api.url, ...ids },

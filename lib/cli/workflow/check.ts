@@ -64,7 +64,7 @@ export const checkCommand: CommandSpec = {
     const only = lists.check ?? ids;
     const unknown = only.find(id => !ids.includes(id));
     if (unknown !== undefined) throw wrongUsage(`There is no check ${unknown}.${suggestion(unknown, ids)}`);
-    const world = await openFixtures(context, Number(port), scope);
+    const world = await openFixtures(context, { port: Number(port), scope, url });
     const { clock, pause, timeLimit } = context;
     let isReached = false;
     async function send(request: Request): Promise<Response> {

@@ -28,12 +28,15 @@ interface OpenFixtures {
 }
 
 /** Opens the fixtures for a scope. @throws {CliError} Another program has the port, or the platform refuses. */
-export async function openFixtures(context: CliContext, port: number, scope: string): Promise<OpenFixtures> {
+export async function openFixtures(
+  context: CliContext,
+  { port, scope, url }: { readonly port: number; readonly scope: string; readonly url: string },
+): Promise<OpenFixtures> {
   const [word = "", id] = scope.split(":");
   const kind = kindOf(word) ?? "event";
   return id === undefined
     ? await openOwnPlatform(context, port, kind as Level)
-    : await openPlatformOfProfile(context, { kind, id });
+    : await openPlatformOfProfile(context, { kind, id }, url);
 }
 
 /** Serves a platform in memory, and the address that must never be asked. */
@@ -57,15 +60,16 @@ async function openOwnPlatform(context: CliContext, port: number, scope: Level):
 async function openPlatformOfProfile(
   context: CliContext,
   target: { readonly kind: Kind; readonly id: string },
+  url: string,
 ): Promise<OpenFixtures> {
   const other = given(context.variables.GRANDSTAND_OTHER_TOKEN);
   const api = await context.api();
   await api.requireAllowed(target);
-  const { context: ids, home } = await readDialogueScope(api, target);
+  const { context: ids, place } = await readDialogueScope(api, target);
   await context.confirm(`Press the action of the backend dozens of times in the ${target.kind} ${target.id}`);
   const { ControlApi } = await import("../frame/control_api.ts");
   const apis = [api, ...(other === undefined ? [] : [ControlApi.with(other, context)])];
-  const tokens = await Promise.all(apis.map(each => createDialogueToken(each, home)));
+  const tokens = await Promise.all(apis.map(each => createDialogueToken(each, place, url)));
   const [own = "", colleague] = tokens.map(({ attributes }) => String(attributes.token));
   let requests = 0;
   const foreign = await context.serve(0, async () => {

@@ -10,8 +10,8 @@ import { documentOf, type Identifier, pathOf, type ResourceObject } from "../fra
 export interface DialogueScope {
   /** The ids, from the organisation down. */
   readonly context: Omit<DialogueContext, "baseURL">;
-  /** What the token is limited to: the place itself, or the project of an event. */
-  readonly home: Identifier;
+  /** What the token is limited to. */
+  readonly place: Identifier;
 }
 
 /** Finds out where an organisation, space, project or event belongs. @throws {CliError} The caller has no role there. */
@@ -30,11 +30,16 @@ export async function readDialogueScope(api: ControlApi, target: Target): Promis
   const own: Identifier = { type: kinds[target.kind].path, id: target.id };
   const chain = [own, ...((role.meta?.parents ?? []) as readonly Identifier[])];
   const ids = chain.toReversed().map(({ type, id }) => [`${type.slice(0, -1)}Id`, id]);
-  return { context: Object.fromEntries(ids), home: chain[isEvent ? 1 : 0] ?? own };
+  return { context: Object.fromEntries(ids), place: own };
 }
 
-/** Creates the token that a backend gets: it works in one place for ten minutes. @throws {CliError} The server refused. */
-export async function createDialogueToken(api: ControlApi, home: Identifier): Promise<ResourceObject> {
-  const document = documentOf("access_tokens", { name: "Dialogue", kind: "dialogue", scopes: [home] });
+/** Creates the token that the backend at an address gets: it works in one place for ten minutes. @throws {CliError} The server refused. */
+export async function createDialogueToken(
+  api: ControlApi,
+  place: Identifier,
+  audience: string,
+): Promise<ResourceObject> {
+  const limits = { kind: "dialogue", scopes: [place], audience };
+  const document = documentOf("access_tokens", { name: "Dialogue", ...limits });
   return (await api.write("POST", "/access_tokens", { within: null, document })).data;
 }

@@ -27,13 +27,15 @@ export const exampleCommand: CommandSpec = {
     const { generateMasterSecret, systemRandom } = await import("../../workflow/mod.ts");
     const { leaderboardWinners, quizFromCsv } = await import("../../workflow/examples/mod.ts");
     const create = name === "quiz-from-csv" ? quizFromCsv : leaderboardWinners;
-    const backend = create({
+    const given = {
       control: platformUrl(settings),
       secret: generateMasterSecret(systemRandom),
       store: await memoryStore(),
-      fetch: (url, init) => fetch(new Request(url, init)),
-    });
-    const { url, stop } = await serve(Number(flags.port), backend.fetch);
+      fetch: (address: string, init: RequestInit) => fetch(new Request(address, init)),
+    };
+    const served = await serve(Number(flags.port), async request => await backend.fetch(request));
+    const { url, stop } = served;
+    const backend = create({ ...given, endpoint: [url, url.replace("127.0.0.1", "localhost")] });
     note(`${name} is at ${url}: grandstand workflow run ${url} --event $EVENT`);
     const stopped = interruption();
     await new Promise<void>(resolve => {

@@ -16,11 +16,13 @@ export interface AccessTokens {
     readonly name?: string;
     /** `dialogue`: for the backend of a workflow, for ten minutes at most */
     readonly kind?: "access" | "dialogue";
+    /** Address of the backend that a token of the kind `dialogue` is for: others refuse it */
+    readonly audience?: string | null;
     /** The most that it may do, whatever its owner may */
     readonly role_cap?: "viewer" | "creator" | "admin" | null;
-    /** Where it works, with everything below; null: everywhere */
+    /** Where it works, with everything below; null: everywhere. An event is for tokens of the kind `dialogue` */
     readonly scopes?: readonly ({
-      readonly type: "organisations" | "spaces" | "projects";
+      readonly type: "organisations" | "spaces" | "projects" | "events";
       readonly id: string;
     })[] | null;
     /** When it ends, in Unix seconds; null: a year after its creation */
@@ -1527,7 +1529,7 @@ export type MissionRule = {
 export interface MyRole {
   readonly data: {
     readonly type: "scope_roles";
-    /** Id of the organisation, space or project */
+    /** Id of the organisation, space, project, event or element */
     readonly id: string;
     readonly attributes: {
       /** The caller's role */
@@ -1557,11 +1559,13 @@ export interface NewAccessTokens {
       readonly name: string;
       /** `dialogue`: for the backend of a workflow, for ten minutes at most */
       readonly kind?: "access" | "dialogue";
+      /** Address of the backend that a token of the kind `dialogue` is for: others refuse it */
+      readonly audience?: string | null;
       /** The most that it may do, whatever its owner may */
       readonly role_cap?: "viewer" | "creator" | "admin" | null;
-      /** Where it works, with everything below; null: everywhere */
+      /** Where it works, with everything below; null: everywhere. An event is for tokens of the kind `dialogue` */
       readonly scopes?: readonly ({
-        readonly type: "organisations" | "spaces" | "projects";
+        readonly type: "organisations" | "spaces" | "projects" | "events";
         readonly id: string;
       })[] | null;
       /** When it ends, in Unix seconds; null: a year after its creation */
@@ -2662,7 +2666,7 @@ export interface WebhookTransactionMessage {
 
 /** Operations of the area control. */
 export interface ControlOperations {
-  /** Read the current user. Answers the person whose token the request has. */
+  /** Read the current user. Answers the person whose token the request has. `meta.token` says what the token is for: its `kind`, the address of the backend that the token of a dialogue is for (`audience`; null: no particular one), its `scopes` (null: everywhere) and its `role_cap`. A backend refuses the token of a dialogue whose `audience` is another address. */
   readMe(input?: NoInput, options?: CallOptions): Answer<Users, UsersDocument>;
 
   /** Read the caller's role in the organisation. Answers `none` where the caller has no role, and for an unknown id as well. */
@@ -2686,7 +2690,7 @@ export interface ControlOperations {
   /** List your access tokens. Lists the live tokens of the caller, oldest first, without their secrets. */
   listAccessTokens(input?: NoInput, options?: CallOptions): Answer<readonly AccessTokens[], AccessTokensList>;
 
-  /** Create an access token. Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request. A token of the kind `dialogue` is for the backend of a workflow: it has one scope and the caller's role there at most, ends after ten minutes or with the token of the request, is in no list, and cannot create, list or revoke tokens, grant roles, dispatch, or serve in place of an API key. */
+  /** Create an access token. Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request. A token of the kind `dialogue` is for the backend of a workflow: it has one scope, which may be an event, and the caller's role there at most, names the backend as its `audience`, ends after ten minutes or with the token of the request, is in no list, and cannot create, list or revoke tokens, grant roles, dispatch, or serve in place of an API key. */
   createAccessToken(input: {
     readonly body: NewAccessTokens;
   }, options?: CallOptions): Answer<AccessTokens, AccessTokensDocument>;
@@ -3180,6 +3184,12 @@ export interface ControlOperations {
     readonly body: ChangedEvents;
   }, options?: CallOptions): Answer<Events | undefined, EventsDocument>;
 
+  /** Read the caller's role in the event. Answers `none` where the caller has no role, and for an unknown id as well. The role is that in the project of the event. */
+  readMyRoleInEvent(input: {
+    /** Id of the event */
+    readonly eventId: string;
+  }, options?: CallOptions): Answer<MyRole["data"], MyRole>;
+
   /** Change the elements of an event. Takes all of them, in order. Needs the role creator. */
   changeEventElements(input: {
     /** Id of the event */
@@ -3424,6 +3434,12 @@ export interface ControlOperations {
     readonly dry_run?: "true" | "false";
     readonly body: ChangedElements;
   }, options?: CallOptions): Answer<Elements | undefined, ElementsDocument>;
+
+  /** Read the caller's role in the element. Answers `none` where the caller has no role, and for an unknown id as well. The role is that in the project of the element. */
+  readMyRoleInElement(input: {
+    /** Id of the element */
+    readonly elementId: string;
+  }, options?: CallOptions): Answer<MyRole["data"], MyRole>;
 
   /** List the assets of a space. A file of a space with a public address. Needs the role viewer. */
   listSpaceAssets(input: {
@@ -3877,6 +3893,7 @@ export const control: Area<ControlOperations> = {
     createEvent: "POST /api/v2/events ai",
     readEventAnnotations: "GET /api/v2/events/{eventId}/annotations a",
     changeEventAnnotations: "PATCH /api/v2/events/{eventId}/annotations ai",
+    readMyRoleInEvent: "GET /api/v2/events/{eventId}/my_role a",
     changeEventElements: "PATCH /api/v2/events/{eventId}/relationships/elements ai",
     listProjectEventTemplates: "GET /api/v2/projects/{projectId}/event_templates a",
     readEventTemplate: "GET /api/v2/event_templates/{eventTemplateId} a",
@@ -3892,6 +3909,7 @@ export const control: Area<ControlOperations> = {
     createElement: "POST /api/v2/elements ai",
     readElementAnnotations: "GET /api/v2/elements/{elementId}/annotations a",
     changeElementAnnotations: "PATCH /api/v2/elements/{elementId}/annotations ai",
+    readMyRoleInElement: "GET /api/v2/elements/{elementId}/my_role a",
     listSpaceAssets: "GET /api/v2/spaces/{spaceId}/assets a",
     uploadAsset: "POST /api/v2/spaces/{spaceId}/assets ab",
     readAsset: "GET /api/v2/assets/{assetId} a",

@@ -167,7 +167,7 @@ export interface WorkflowOperations {
     readonly dry_run?: "true" | "false";
   }, options?: CallOptions): Answer<undefined>;
 
-  /** Send a request to the backend of a workflow. Fills in the context from the scope, and sends the request to the backend with a token of its own: for ten minutes at most, for that scope alone, and for the caller's role there. The caller's token is never sent. The answer of the backend is answered as it is. An `Idempotency-Key` is sent on: the backend recognises repetitions, and nothing is sent twice by itself. Needs a role in the scope. */
+  /** Send a request to the backend of a workflow. Fills in the context from the scope, and sends the request to the backend with a token of its own: for ten minutes at most, for that scope and backend alone, and for the caller's role there. The caller's token is never sent. The answer of the backend is answered as it is. An `Idempotency-Key` is sent on: the backend recognises repetitions, and nothing is sent twice by itself. Needs a role in the scope. */
   dispatchWorkflow(input: {
     /** Id of the workflow */
     readonly workflowId: string;

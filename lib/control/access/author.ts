@@ -38,6 +38,10 @@ export interface TokenInfo {
   readonly isLogin?: boolean;
   /** Id of the token that the token of a dialogue was made with, and ends with. @default none: it is the token of a person */
   readonly parentId?: string | undefined;
+  /** The one event that the token of a dialogue reaches, in the project of its scope. @default all of the scope */
+  readonly eventId?: string | undefined;
+  /** Address of the backend that the token of a dialogue is for. @default any */
+  readonly audience?: string | undefined;
 }
 
 /** A token to create. */
@@ -51,12 +55,20 @@ export interface NewToken {
   readonly isLogin?: boolean;
   /** Id of the token that makes one for a dialogue, which no list has. */
   readonly parentId?: string | undefined;
+  readonly eventId?: string | undefined;
+  readonly audience?: string | undefined;
 }
 
 /** The caller of a request: a person by one of their tokens. */
 export interface Author {
   readonly user: AuthorUser;
   readonly token: TokenInfo;
+}
+
+/** Returns where a token works, as the API shows it; null: everywhere. */
+export function scopesOf({ scopes, eventId }: TokenInfo) {
+  if (eventId !== undefined) return [{ type: "events", id: eventId }];
+  return scopes?.map(({ kind, id }) => ({ type: `${kind}s`, id })) ?? null;
 }
 
 /** The kinds of tokens: those of persons, and those that backends of workflows get for one dialogue. */

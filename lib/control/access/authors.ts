@@ -132,7 +132,8 @@ export class Authors {
     const now = Math.floor(clock() / 1_000);
     const id = bytesToHex(random(16));
     const secret = base64url(random(32));
-    const { userId, name, roleCap = null, scopes = null, isLogin = false, parentId } = wanted;
+    const { userId, name, roleCap = null, scopes = null, isLogin = false } = wanted;
+    const { parentId, eventId, audience } = wanted;
     const prefix = `gst_${id.slice(0, 8)}`;
     const expires = wanted.expires ?? now + tokenSeconds;
     const info: TokenInfo = {
@@ -146,6 +147,8 @@ export class Authors {
       expires,
       isLogin,
       parentId,
+      eventId,
+      audience,
     };
     // The list first: a crash leaves an entry without a token, and never a token that no list shows. Those of dialogues are many,
     // and end with the token that made them.

@@ -16,6 +16,10 @@ export const dialogueSecondsMax = 600;
 interface DialogueTokenRequest {
   readonly name: string;
   readonly scope: TokenScope;
+  /** The event of the dialogue, in the project of the scope. @default all of the scope */
+  readonly eventId?: string | undefined;
+  /** Address of the backend that gets the token: another one refuses it. @default any backend */
+  readonly audience?: string | undefined;
   /** The most that it may do. @default what the caller may do there */
   readonly roleCap?: Role | null;
   /** Unix seconds. @default ten minutes from now */
@@ -31,7 +35,7 @@ interface DialogueTokenRequest {
 export async function createDialogueToken(
   { authors, roles, clock }: Pick<ControlServices, "authors" | "roles" | "clock">,
   author: Author,
-  { name, scope, roleCap = null, expires = null }: DialogueTokenRequest,
+  { name, scope, eventId, audience, roleCap = null, expires = null }: DialogueTokenRequest,
 ): Promise<TokenInfo & { readonly token: string }> {
   requirePerson(author, "create a token");
   const chain = await roles.chain(scope);
@@ -43,6 +47,8 @@ export async function createDialogueToken(
     name,
     roleCap: roleCap !== null && isRoleAtLeast(role, roleCap) ? roleCap : role,
     scopes: [scope],
+    eventId,
+    audience,
     expires: Math.min(
       expires ?? Number.POSITIVE_INFINITY,
       Math.floor(clock() / 1_000) + dialogueSecondsMax,

@@ -108,10 +108,12 @@ export class Roles {
 
   /**
    * Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. Who has a
-   * role learns what is above, also where the role ends below it.
+   * role learns what is above, also where the role ends below it. The token of an event has a role in the event alone.
    */
-  async shown(author: Author, home: Home, id: string) {
-    const chain = await this.chain(home);
+  async shown(author: Author, home: Home, id: string, eventId: string | null = null) {
+    const { token } = author;
+    const isReached = token.eventId === undefined || token.eventId === eventId;
+    const chain = isReached ? await this.chain(home) : null;
     const { role, from } = chain === null ? noRole : await this.roleIn(author, chain);
     const above = role === "none" ? [] : (chain?.homes ?? []).filter(one => one.id !== id);
     return {

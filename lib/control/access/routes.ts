@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
+import type { Attributes } from "../entity.ts";
 import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/calls.ts";
 import { readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
@@ -15,14 +16,7 @@ import { badAttribute, type Identifier, notFound } from "../kind.ts";
 import { homeNamed } from "../kinds/people.ts";
 import type { ControlServices } from "../services.ts";
 import { newObjectOf } from "../write_calls.ts";
-import {
-  type Author,
-  type AuthorUser,
-  kindOf,
-  requirePerson,
-  type TokenInfo,
-  type TokenScope,
-} from "./author.ts";
+import { type Author, type AuthorUser, kindOf, requirePerson, scopesOf, type TokenInfo } from "./author.ts";
 import { createDialogueToken, dialogueSecondsMax } from "./dialogue_tokens.ts";
 
 /** Dependencies of these routes. */
@@ -43,10 +37,15 @@ function meRoute({ author }: AccessRoutesContext): AnyRoute {
     path: "/api/v2/me",
     operation: "readMe",
     summary: "Read the current user",
-    description: "Answers the person whose token the request has.",
+    description:
+      "Answers the person whose token the request has. `meta.token` says what the token is for: its `kind`, the address of the backend that the token of a dialogue is for (`audience`; null: no particular one), its `scopes` (null: everywhere) and its `role_cap`. A backend refuses the token of a dialogue whose `audience` is another address.",
     auth: author,
     responses: { 200: { description: "The user", schema: documentSchema(resources.users) } },
-    handle: ({ principal: { user } }) => json(200, { data: userObject(user) }) as never,
+    handle: ({ principal: { user, token } }) => {
+      const { audience = null } = token;
+      const about = { kind: kindOf(token), audience, scopes: scopesOf(token), role_cap: token.roleCap };
+      return json(200, { data: userObject(user), meta: { token: about } }) as never;
+    },
   });
 }
 
@@ -55,12 +54,13 @@ function userObject({ id, name, email, systemRole }: AuthorUser) {
   return { type: "users", id, attributes: { name, email, system_role: systemRole } };
 }
 
-const RoleSchema = named(
+/** The role of the caller in a place. */
+export const RoleSchema = named(
   "MyRole",
   v.object({
     data: v.object({
       type: v.literal("scope_roles"),
-      id: v.pipe(v.string(), v.description("Id of the organisation, space or project")),
+      id: v.pipe(v.string(), v.description("Id of the organisation, space, project, event or element")),
       attributes: v.object({
         role: v.pipe(v.picklist(["none", "viewer", "creator", "admin"]), v.description("The caller's role")),
       }),
@@ -137,7 +137,7 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
     operation: "createAccessToken",
     summary: "Create an access token",
     description:
-      "Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request. A token of the kind `dialogue` is for the backend of a workflow: it has one scope and the caller's role there at most, ends after ten minutes or with the token of the request, is in no list, and cannot create, list or revoke tokens, grant roles, dispatch, or serve in place of an API key.",
+      "Creates a token of the caller. Only this answer has the token itself. It can do no more than the token of the request. A token of the kind `dialogue` is for the backend of a workflow: it has one scope, which may be an event, and the caller's role there at most, names the backend as its `audience`, ends after ten minutes or with the token of the request, is in no list, and cannot create, list or revoke tokens, grant roles, dispatch, or serve in place of an API key.",
     auth: author,
     body: {
       schema: ResourceBody,
@@ -156,18 +156,40 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
         role: "admin",
         pointer: "/data",
       });
+      const scopes = (attributes.scopes ?? null) as readonly Identifier[] | null;
       const wanted = {
         name: String(attributes.name),
         roleCap: (attributes.role_cap ?? null) as TokenInfo["roleCap"],
-        scopes: ((attributes.scopes ?? null) as readonly Identifier[] | null)?.map(homeNamed) ?? null,
         expires: (attributes.expires_at ?? null) as number | null,
       };
-      const created = await (attributes.kind === "dialogue"
-        ? createDialogueToken(services, principal, { ...wanted, scope: oneScopeOf(wanted, services.clock()) })
-        : services.authors.createToken({ ...wanted, userId: lastingOf(principal).id }));
+      if (attributes.kind !== "dialogue") {
+        requireOfPerson(attributes, scopes);
+        const { id: userId } = lastingOf(principal);
+        const created = await services.authors.createToken({
+          ...{ ...wanted, userId, scopes: scopes?.map(homeNamed) ?? null },
+        });
+        return json(201, { data: tokenObject(created) }) as never;
+      }
+      const one = oneScopeOf(scopes, wanted.expires, services.clock());
+      const isEvent = one.type === "events";
+      const scope = isEvent ? await services.places.homeOf(one.id) : homeNamed(one);
+      if (scope === null) throw notFound("event");
+      const created = await createDialogueToken(services, principal, {
+        ...{ ...wanted, scope, eventId: isEvent ? one.id : undefined },
+        audience: (attributes.audience ?? undefined) as string | undefined,
+      });
       return json(201, { data: tokenObject(created) }) as never;
     },
   });
+}
+
+/** Refuses what only the token of a dialogue can have. */
+function requireOfPerson(attributes: Attributes, scopes: readonly Identifier[] | null): void {
+  const input = { pointer: "/data" };
+  if (typeof attributes.audience === "string")
+    throw badAttribute(input, "audience", "Expected null, as the kind is access");
+  if (scopes?.some(({ type }) => type === "events"))
+    throw badAttribute(input, "scopes", "Expected organisations, spaces and projects, as the kind is access");
 }
 
 /** Returns the user of a token that may make one as lasting as itself. */
@@ -177,10 +199,7 @@ function lastingOf({ user, token }: Author): AuthorUser {
 }
 
 /** Returns the scope of a dialogue. */
-function oneScopeOf(
-  { scopes, expires }: { readonly scopes: readonly TokenScope[] | null; readonly expires: number | null },
-  now: number,
-): TokenScope {
+function oneScopeOf(scopes: readonly Identifier[] | null, expires: number | null, now: number): Identifier {
   const [scope, ...others] = scopes ?? [];
   const input = { pointer: "/data" };
   if (scope === undefined || others.length > 0)
@@ -214,7 +233,7 @@ function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
 
 /** Returns a token as a resource object. */
 export function tokenObject(info: TokenInfo & { readonly token?: string }) {
-  const { id, name, prefix, roleCap, scopes, created, expires, token } = info;
+  const { id, name, prefix, roleCap, audience = null, created, expires, token } = info;
   const kind = kindOf(info);
   return {
     type: "access_tokens",
@@ -224,7 +243,8 @@ export function tokenObject(info: TokenInfo & { readonly token?: string }) {
       kind,
       prefix,
       role_cap: roleCap,
-      scopes: scopes?.map(scope => ({ type: `${scope.kind}s`, id: scope.id })) ?? null,
+      audience,
+      scopes: scopesOf(info),
       expires_at: expires,
       created_at: created,
       created_at_iso: new Date(created * 1_000).toISOString(),

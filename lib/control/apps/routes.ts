@@ -111,7 +111,10 @@ async function typesOf(
   const { apps, base } = services;
   const id = idOf(call, "projects");
   const home = { kind: "project", id } as const;
-  await requireAccess(services, call.principal, home, { needed: types.read, noun: "project" });
+  await requireAccess(services, call.principal, home, {
+    ...{ needed: types.read, noun: "project" },
+    eventId: null,
+  });
   const project = await apps.project(id);
   if (project === null) throw notFound("project");
   return ((await apps.typesOf(project)) ?? []).map(({ definition, isEnabled: enabled }) => {

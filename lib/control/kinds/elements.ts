@@ -54,6 +54,7 @@ export function elementKind({ apps }: ControlServices): Kind {
   return {
     resource: resources.elements,
     records,
+    eventOf,
     wants: (_, written) => (written === undefined ? [] : [projectKey, ...eventKeysOf(written.event)]),
     list(draft, eventId) {
       draft.want(eventKey(eventId));

@@ -45,6 +45,7 @@ const deletesMax = 100;
 export function eventKind(services: ControlServices): Kind {
   return {
     resource: resources.events,
+    eventOf: ({ id }) => id,
     records: ownRecords(eventKey, eventCodec),
     wants: (id, written) => [
       contentsKey(id),

@@ -77,7 +77,7 @@ export function dispatchRoute(context: ResourceRoutesContext): AnyRoute {
     operation: "dispatchWorkflow",
     summary: "Send a request to the backend of a workflow",
     description:
-      "Fills in the context from the scope, and sends the request to the backend with a token of its own: for ten minutes at most, for that scope alone, and for the caller's role there. The caller's token is never sent. The answer of the backend is answered as it is. An `Idempotency-Key` is sent on: the backend recognises repetitions, and nothing is sent twice by itself. Needs a role in the scope.",
+      "Fills in the context from the scope, and sends the request to the backend with a token of its own: for ten minutes at most, for that scope and backend alone, and for the caller's role there. The caller's token is never sent. The answer of the backend is answered as it is. An `Idempotency-Key` is sent on: the backend recognises repetitions, and nothing is sent twice by itself. Needs a role in the scope.",
     auth: author,
     params: idParams("workflows"),
     body: {
@@ -109,10 +109,12 @@ export function dispatchRoute(context: ResourceRoutesContext): AnyRoute {
           "Cannot run workflows, as this deployment calls no other servers",
         );
       const [home = platformHome] = chain.homes;
+      const { eventId } = where;
       // The same token for a while, so that a backend which remembers whom it verified asks no more.
-      const key = [principal.token.id, id, home.id, role].join(" ");
+      const key = [principal.token.id, id, url, eventId ?? home.id, role].join(" ");
       const token = await tokens.getOrLoad(key, async () => {
-        const created = await createDialogueToken(services, principal, { name, scope: home });
+        const limits = { scope: home, eventId, audience: url };
+        const created = await createDialogueToken(services, principal, { name, ...limits });
         return { value: created.token };
       });
       try {
@@ -160,7 +162,8 @@ async function contextOf(
   if (type === "events") await reader.one(author, type, id, { include: [], fields: new Map() });
   const above = Object.fromEntries(chain.homes.map(each => [`${each.kind}Id`, each.id]));
   const own = type === "events" ? { eventId: id } : {};
-  return { chain, role, context: { baseURL: services.publicUrl, ...above, ...own } };
+  const context: DialogueContext = { baseURL: services.publicUrl, ...above, ...own };
+  return { chain, role, context };
 }
 
 /** @throws {AppError} `validation_failed`, with pointers into the body. */

@@ -16,6 +16,8 @@ import { contextOf, homeOf, type Level, openWorld, type TenantIds, type World } 
 
 /** Address of the platform of a test. */
 const url = "https://platform.test";
+/** Address of the backend under test. */
+const endpoint = "https://backend.test";
 /** Life of the tokens that backends get, in ms. */
 const tokenMs = 600_000;
 
@@ -36,6 +38,8 @@ export interface TestWorldOptions {
 export interface TestEnvironment {
   /** Address of the control API. */
   readonly control: string;
+  /** Address of the backend, for which the tokens of the test are issued. */
+  readonly endpoint: string;
   /** Reaches the platform of the test and nothing else. */
   readonly fetch: typeof fetch;
   /** Master secret of the backend. */
@@ -81,7 +85,7 @@ export async function openTestWorld(options: TestWorldOptions = {}): Promise<Tes
   const background = new Set<Promise<unknown>>();
   return {
     environment: {
-      ...{ control: url, secret, store, clock, timer, logger: silentLogger },
+      ...{ control: url, endpoint, secret, store, clock, timer, logger: silentLogger },
       fetch: async (input, init) => await platform.fetch(new Request(input, init)),
       waitUntil(work) {
         const done = work.catch(() => {}).finally(() => background.delete(done));
@@ -94,6 +98,8 @@ export async function openTestWorld(options: TestWorldOptions = {}): Promise<Tes
     tokenOf: user =>
       world.tokenOf(emailOf(user), {
         home: homeOf(tenant, scope),
+        ...(scope === "event" ? { eventId: tenant.eventId } : {}),
+        audience: endpoint,
         expires: Math.floor((clock() + tokenMs) / 1_000),
       }),
     async settled() {

@@ -48,6 +48,7 @@ export async function openWorld(
       secret,
       store: world.store,
       control: controlUrl,
+      endpoint: "https://backend.example",
       require: { scope: ["project", "event"], role: "creator" },
       clock: world.clock.now,
       timer: timer.timer,

@@ -52,7 +52,9 @@ describe("workflow check", () => {
     assert.ok(lines <= 30, `${lines}`);
     let handler: Handler = async () => new Response(null, { status: 503 });
     const own = await host.serve(0, (...call) => handler(...call));
-    const settled = code.replace("process.env.CONTROL", `"${own.url}"`).replace("process.env.PORT", "0");
+    const settled = code
+      .replace("= process.env;", `= { CONTROL: "${own.url}" };`)
+      .replace("process.env.PORT", "0");
     const module = settled.replace("\ncreateServer(", "\nexport const server = createServer(");
     const { server } = (await import(`data:text/javascript,${encodeURIComponent(module)}`)) as {
       server: Server;

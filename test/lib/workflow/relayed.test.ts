@@ -87,6 +87,23 @@ describe("a dialogue through the relay", () => {
     assert.equal((await send(wf, { context }, { token })).status, 401);
   });
 
+  it("gives the backend a token that no other backend takes", async () => {
+    bearers.length = 0;
+    await dispatch(mia, {});
+    const [token = ""] = bearers;
+    const context = { baseURL: controlUrl, eventId: ids.event };
+    const other = workflow({ ...world.options, endpoint: "https://other.example" }).start(() =>
+      assert.fail(),
+    );
+    const refused = await send(other, { context }, { token });
+    assert.equal(refused.status, 403, refused.text);
+    assert.match(refused.text, /for another backend/);
+    assert.equal((await send(wf, { context }, { token })).status, 200);
+    const both = ["https://other.example/", endpoint];
+    const moved = workflow({ ...world.options, endpoint: both }).start(c => c.view(text`Hello`));
+    assert.equal((await send(moved, { context }, { token })).status, 200);
+  });
+
   it("costs the platform no question while it polls", async () => {
     await dispatch(mia, {});
     world.asked.length = 0;

@@ -44,6 +44,7 @@ function backendOptions(world: CheckPlatform, store: Store) {
     secret: "a secret of the backend, long enough to be accepted",
     store,
     control: url,
+    endpoint: "http://backend.example",
     logger: silentLogger,
     async fetch(address: string | URL | Request, init?: RequestInit) {
       const request = new Request(address, init);

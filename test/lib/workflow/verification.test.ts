@@ -270,6 +270,8 @@ describe("verification of workflow callers", () => {
     assert.throws(made({ control: [] }), TypeError);
     assert.throws(made({ control: "ftp://studio.example" }), TypeError);
     assert.throws(made({ control: "studio" }), TypeError);
+    for (const endpoint of [[], "ftp://backend.example", "backend"])
+      assert.throws(made({ endpoint }), TypeError);
     assert.throws(made({ secret: "short" }), RangeError);
     assert.throws(made({ secret: [] }), TypeError);
     assert.throws(
