@@ -12,7 +12,9 @@ import {
   bodyOf,
   type DialogueProblem,
   type DialogueState,
+  everythingTyped,
   failed,
+  inputKey,
   inputsOf,
   ownText,
   type Step,
@@ -118,7 +120,8 @@ function read(state: DialogueState, { text, at, key }: Answer): Step {
     seq: state.seq + 1,
     blocks: shown(view, task),
     actions: view.actions,
-    values: keptValues(state, view.blocks),
+    values: valuesOf(state, view.blocks),
+    kept: keptOf(state, task),
     faults: {},
     task,
     busy: null,
@@ -171,20 +174,27 @@ function shown({ blocks, actions, autoAction }: DialogueView, task: ShownTask | 
   return isEnd && list.length === 0 ? [{ type: "text", key: "end", text: "Done" }] : list;
 }
 
-/** Returns what was typed into inputs that are still there with the same type. */
-function keptValues(state: DialogueState, blocks: readonly ShownBlock[]): Readonly<Record<string, string>> {
-  const types = new Map(
-    state.blocks.flatMap(each => (each.type === "input" ? [[each.name, each.input_type]] : [])),
-  );
+/**
+ * Returns the values of inputs: what was typed while name and type stay, what was typed before a task that failed, and what the backend
+ * suggests for an input that is new.
+ */
+function valuesOf(state: DialogueState, blocks: readonly ShownBlock[]): Readonly<Record<string, string>> {
+  const before = new Set(state.blocks.flatMap(each => (each.type === "input" ? [inputKey(each)] : [])));
   const values: Record<string, string> = {};
   for (const block of blocks) {
-    const value =
-      block.type === "input" && types.get(block.name) === block.input_type
-        ? ownText(state.values, block.name)
-        : undefined;
-    if (block.type === "input" && value !== undefined) values[block.name] = value;
+    if (block.type !== "input") continue;
+    const value = before.has(inputKey(block))
+      ? ownText(state.values, block.name)
+      : (ownText(state.kept, inputKey(block)) ?? block.value);
+    if (value !== undefined) values[block.name] = value;
   }
   return values;
+}
+
+/** Keeps what was typed until a task has done its work with it. A view after the failure may still be without the inputs. */
+function keptOf(state: DialogueState, task: ShownTask | null): Readonly<Record<string, string>> {
+  const isWorking = task !== null && task.state !== "completed";
+  return isWorking || state.task?.state === "failed" ? everythingTyped(state) : {};
 }
 
 function merged(before: readonly string[], more: readonly string[]): readonly string[] {

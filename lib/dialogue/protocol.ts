@@ -84,6 +84,7 @@ const BlockSchema = v.variant("type", [
     label: v.pipe(text, v.minLength(1)),
     // Objects cannot have a field of this name.
     name: v.pipe(name, v.notValue("__proto__")),
+    value: v.exactOptional(text),
   }),
 ]);
 

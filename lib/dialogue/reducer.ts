@@ -15,6 +15,7 @@ import {
   type DialogueEffect,
   type DialogueState,
   delay,
+  everythingTyped,
   failed,
   idleDialogue,
   inputsOf,
@@ -86,7 +87,9 @@ function start(state: DialogueState, context: DialogueContext, { key }: Stamp): 
 
 function restart(state: DialogueState, stamp: Stamp): Step {
   const { state: next, effects } = start(state, state.context, stamp);
-  return { state: { ...next, seq: state.seq }, effects: [...stopAll(state), ...effects] };
+  const hasFailed = state.problem !== null || state.task?.state === "failed";
+  const kept = hasFailed ? everythingTyped(state) : {};
+  return { state: { ...next, seq: state.seq, kept }, effects: [...stopAll(state), ...effects] };
 }
 
 function press(

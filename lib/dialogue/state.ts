@@ -45,6 +45,8 @@ export interface DialogueState {
   readonly actions: readonly DialogueAction[];
   /** What the user typed or chose, by input. Files and images are Base64. */
   readonly values: Readonly<Record<string, string>>;
+  /** What was entered before a task, by type and name of the input, for its return if the task fails. */
+  readonly kept: Readonly<Record<string, string>>;
   /** Why the last value of an input was not taken, by input. */
   readonly faults: Readonly<Record<string, string>>;
   readonly task: ShownTask | null;
@@ -79,6 +81,7 @@ export const idleDialogue: DialogueState = {
   blocks: [],
   actions: [],
   values: {},
+  kept: {},
   faults: {},
   task: null,
   busy: null,
@@ -140,6 +143,24 @@ export function inputsOf({ blocks, values }: DialogueState): { readonly inputs?:
     if (value !== undefined) inputs[block.name] = value;
   }
   return Object.keys(inputs).length === 0 ? {} : { inputs };
+}
+
+/** Names an input with its type: another one of the same name has other values. */
+export function inputKey({
+  input_type: type,
+  name,
+}: Extract<ShownBlock, { readonly type: "input" }>): string {
+  return `${type} ${name}`;
+}
+
+/** Returns what was typed in this view and, if it is kept, before it. */
+export function everythingTyped({ kept, blocks, values }: DialogueState): Readonly<Record<string, string>> {
+  const typed: Record<string, string> = { ...kept };
+  for (const block of blocks) {
+    const value = block.type === "input" ? ownText(values, block.name) : undefined;
+    if (block.type === "input" && value !== undefined) typed[inputKey(block)] = value;
+  }
+  return typed;
 }
 
 /** Stops with a problem. The request is kept, and so is all that was typed. */

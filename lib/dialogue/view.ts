@@ -219,7 +219,17 @@ const readers: Readonly<Record<Block["type"], ReadBlock>> = {
     const { input_type: type, name } = fields;
     if (!isInputType(type) || !isName(name) || name === "__proto__") return undefined;
     const { label = "" } = reader.optional(fields, "label", pointer);
-    return { type: "input", input_type: type, name, label: label.trim() === "" ? plainText(name) : label };
+    const { value: given } = reader.optional(fields, "value", pointer);
+    const hasValue = given !== undefined && isSuggestion(type, given);
+    if (given !== undefined && !hasValue)
+      reader.report(`${pointer}/value`, "It is no text in bounds, and no colour such as #1a2b3c");
+    return {
+      type: "input",
+      input_type: type,
+      name,
+      label: label.trim() === "" ? plainText(name) : label,
+      ...(hasValue ? { value: type === "colour" ? given.toLowerCase() : given } : {}),
+    };
   },
 };
 
@@ -229,6 +239,12 @@ function isBlockType(value: unknown): value is Block["type"] {
 
 function isInputType(value: unknown): value is "text" | "file" | "image" | "colour" {
   return value === "text" || value === "file" || value === "image" || value === "colour";
+}
+
+/** Files have no suggestion: an answer is too small for them. */
+function isSuggestion(type: "text" | "file" | "image" | "colour", value: string): boolean {
+  if (type === "text") return value.length <= dialogueLimits.textCharactersMax;
+  return type === "colour" && isColour(value) && value.length === 7;
 }
 
 function isState(value: unknown): value is DialogueTask["state"] {

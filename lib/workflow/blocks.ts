@@ -56,16 +56,24 @@ export function alert(severity: Severity, message: string, title?: string): Bloc
   return { type: "alert", severity, text: message, ...(title === undefined ? {} : { title }) };
 }
 
-/** Inputs by their type. The name identifies the input in a view and in the values of a handler. */
+/**
+ * Inputs by their type. The name identifies the input in a view and in the values of a handler. A value is what the input has before
+ * somebody types.
+ */
 export const input = {
-  text: (name: string, label: string) => inputBlock("text", name, label),
+  text: (name: string, label: string, value?: string) => inputBlock("text", name, label, value),
   file: (name: string, label: string) => inputBlock("file", name, label),
   image: (name: string, label: string) => inputBlock("image", name, label),
-  colour: (name: string, label: string) => inputBlock("colour", name, label),
+  colour: (name: string, label: string, value?: string) => inputBlock("colour", name, label, value),
 } as const;
 
-function inputBlock(type: BlockOf<"input">["input_type"], name: string, label: string): BlockOf<"input"> {
-  return { type: "input", input_type: type, name, label };
+function inputBlock(
+  type: BlockOf<"input">["input_type"],
+  name: string,
+  label: string,
+  value?: string,
+): BlockOf<"input"> {
+  return { type: "input", input_type: type, name, label, ...(value === undefined ? {} : { value }) };
 }
 
 /** A task that a handler asks for. */

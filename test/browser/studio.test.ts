@@ -63,6 +63,14 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
       .evaluate(fill => (fill as SVGElement).style.transform);
     assert.equal(width, "scaleX(0.667)");
     assert.equal(await page.locator(".figures strong").first().textContent(), "3");
+    // The list of elements is read every 5 s, with its own counts.
+    const listed = page.waitForResponse(response => response.url().includes("/elements?"));
+    await page.clock.runFor(5_000);
+    await listed;
+    await page.clock.runFor(100);
+    await rows.locator(".bars li").first().getByText("2 · 67%").waitFor();
+    await page.reload();
+    await rows.locator(".bars li").first().getByText("2 · 67%").waitFor();
     await page.clock.runFor(5_000);
     await page.locator('.figures .line[d^="M"]').waitFor({ state: "attached" });
 
@@ -101,7 +109,38 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Club app" }).waitFor();
     assert.equal(await page.getByRole("dialog").count(), 0);
+    assert.equal(await page.evaluate(() => document.activeElement?.localName), "main");
     assert.equal(await page.evaluate(() => localStorage.length + document.cookie.length), 0);
+    assert.deepEqual(faults, []);
+  });
+
+  it("signs in where the browser refuses storage, and fits a telephone", async () => {
+    const { page, faults } = await world.open("", { token: null, viewport: { width: 390, height: 844 } });
+    await page.addInitScript(() => {
+      Object.defineProperty(window, "sessionStorage", {
+        get() {
+          throw new DOMException("Storage is blocked", "SecurityError");
+        },
+      });
+    });
+    await page.reload();
+    await page.getByRole("button", { name: "Use an access token" }).click();
+    await page.getByLabel("Access token").fill(world.token);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Organisations" }).waitFor();
+    for (const name of ["Club", "Club space", "Club app"]) {
+      await page
+        .locator("a.card")
+        .filter({ hasText: new RegExp(`^${name}$`) })
+        .click();
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+    }
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await assertFits(page);
+    const [brand, account] = await Promise.all(
+      [".brand", ".account"].map(part => page.locator(part).boundingBox()),
+    );
+    assert.ok(Math.abs((brand?.y ?? 0) - (account?.y ?? 99)) < 20, "brand and account share a line");
     assert.deepEqual(faults, []);
   });
 

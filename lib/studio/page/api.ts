@@ -39,10 +39,12 @@ export class Api {
   readonly feeds: Client<typeof areas>["feeds"];
   readonly leaderboards: Client<typeof areas>["leaderboards"];
   readonly workflow: Client<typeof areas>["workflow"];
+  #token: string;
 
   /** @param signIn Called when there is no valid token; resolves when there is another one. */
   constructor(base: string, signIn: () => Promise<void>) {
     this.base = base;
+    this.#token = withStorage(storage => storage.getItem(`token of ${base}`)) ?? "";
     const credentials: Credentials = {
       headers: async kinds => {
         if (!kinds.includes("a")) return {};
@@ -64,13 +66,14 @@ export class Api {
     } = createClient({ url: base, areas, credentials, timeoutMs, attemptsMax: 1 }));
   }
 
-  /** The access token, for as long as the tab is open. */
+  /** The access token, for as long as the tab is open; where storage is blocked, until the page is left. */
   get token(): string {
-    return sessionStorage.getItem(`token of ${this.base}`) ?? "";
+    return this.#token;
   }
 
   set token(token: string) {
-    sessionStorage.setItem(`token of ${this.base}`, token);
+    this.#token = token;
+    withStorage(storage => storage.setItem(`token of ${this.base}`, token));
   }
 
   /** Reads a scope, with the resources that `include` names. */
@@ -96,6 +99,15 @@ export class Api {
     }[type];
     const { data, links } = (await list().whole()).document;
     return { data: data as readonly Resource[], next: cursorOf(links) };
+  }
+}
+
+/** Uses the storage of the tab, which browsers refuse where cookies are blocked. */
+function withStorage<T>(use: (storage: Storage) => T): T | null {
+  try {
+    return use(sessionStorage);
+  } catch {
+    return null;
   }
 }
 

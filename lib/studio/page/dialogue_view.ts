@@ -19,6 +19,8 @@ export interface DialogueViewOptions extends Pick<DialogueOptions, "send"> {
   readonly back: string;
   /** Closes the dialogue. */
   readonly signal: AbortSignal;
+  /** Gets the question whether leaving would lose what was entered. */
+  readonly guard: (isUnsaved: () => boolean) => void;
 }
 
 /** A part of the view of a dialogue. */
@@ -28,7 +30,7 @@ interface Part {
 }
 
 /** Opens a dialogue in an element. */
-export function openDialogue(root: HTMLElement, { send, back, signal }: DialogueViewOptions): void {
+export function openDialogue(root: HTMLElement, { send, back, signal, guard }: DialogueViewOptions): void {
   let shown: DialogueState = idleDialogue;
   const dialogue = new Dialogue({
     context: {},
@@ -45,9 +47,21 @@ export function openDialogue(root: HTMLElement, { send, back, signal }: Dialogue
   const hide = (): void => dialogue.setHidden(document.hidden);
   document.addEventListener("visibilitychange", hide, { signal });
   for (const type of ["dragover", "drop"]) document.addEventListener(type, keepPage, { signal });
+  for (const type of ["online", "offline"]) addEventListener(type, () => end.show(shown, shown), { signal });
+  guard(() => hasEntries(shown));
   signal.addEventListener("abort", () => dialogue.close(), { once: true });
   hide();
   dialogue.open();
+}
+
+/** Returns true if there is something that the user entered. */
+function hasEntries({ status, values, kept, blocks }: DialogueState): boolean {
+  if (status === "closed" || status === "ended") return false;
+  const isTyped = blocks.some(block => {
+    const value = block.type === "input" ? ownText(values, block.name) : undefined;
+    return block.type === "input" && value !== undefined && value !== (block.value ?? "");
+  });
+  return isTyped || Object.keys(kept).length > 0;
 }
 
 /** Creates the blocks and buttons. The first new block of an answer gets the focus, but not of a poll, so that one can type meanwhile. */
@@ -129,7 +143,9 @@ function createEnd(dialogue: Dialogue, back: string, form: HTMLElement): Part {
     elements: [status, problem, el("div", { class: "row" }, retry, restart, leave), details],
     show(state, before) {
       setText(status, statusOf(state));
-      setAttribute(status, "class", state.task?.state === "running" ? "unseen" : "quiet");
+      // The loader shows how a task gets on; a lost connection it does not show.
+      const isSeen = state.task?.state !== "running" || isDisconnected(state);
+      setAttribute(status, "class", isSeen ? "quiet" : "unseen");
       setText(problem, state.problem?.message ?? "");
       retry.hidden = state.problem?.canRetry !== true;
       restart.hidden = state.status !== "ended" && state.problem === null;
@@ -150,9 +166,12 @@ function itemOf({ values, faults }: DialogueState, block: BlockItem["block"], an
 }
 
 /** Returns the words for what goes on. The progress of a task is said in steps of ten. */
-function statusOf({ status, pending, task, problem }: DialogueState): string {
+function statusOf(state: DialogueState): string {
+  const { status, pending, task, problem } = state;
   if (problem !== null) return "";
-  if (status === "waiting" && pending !== null) return "No answer yet. Trying again…";
+  if (!navigator.onLine && status !== "ended")
+    return "You are offline. The dialogue goes on when you are back.";
+  if (isDisconnected(state)) return "No answer yet. Trying again…";
   if (status === "sending" && pending?.kind !== "poll") return "Working…";
   if (task?.state === "running") {
     return task.progress === undefined
@@ -160,6 +179,11 @@ function statusOf({ status, pending, task, problem }: DialogueState): string {
       : `In progress, ${Math.floor(task.progress / 10) * 10} %`;
   }
   return status === "ended" ? "This is the end of the dialogue." : "";
+}
+
+/** Returns true while a request is sent again, or cannot be sent. */
+function isDisconnected({ pending }: DialogueState): boolean {
+  return !navigator.onLine || (pending !== null && pending.tries > 1);
 }
 
 function prevent(event: Event): void {

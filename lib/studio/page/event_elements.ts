@@ -61,7 +61,11 @@ export function createElements(): EventElements {
       for (const resource of data) {
         const { actions = 0, options } = stats.get(resource.id) ?? {};
         const votes = optionsOf(resource).map((_, index) => Number(Object(options)[index + 1] ?? 0));
-        all.set(resource.id, { id: resource.id, resource, actions: Number(actions), votes, round });
+        const known = all.get(resource.id);
+        // The feed is read more often, and counts only grow.
+        const isOlder = known?.votes !== undefined && known.actions > Number(actions);
+        const counts = isOlder ? known : { actions: Number(actions), votes };
+        all.set(resource.id, { ...counts, id: resource.id, resource, round });
       }
       show();
     },

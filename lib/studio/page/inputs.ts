@@ -68,17 +68,20 @@ function createText(set: SetValue): Control {
   };
 }
 
-/** An untouched colour has no value. Opening the picker takes the colour that it shows. */
+/** The colour that a picker begins with: a choice of any other, black and white too, is a change. */
+const untouchedColour = "#7f7f7f";
+
+/** An untouched colour has no value. Escape leaves it so. */
 function createColour(set: SetValue): Control {
   const take = (): void => set(control.value);
-  const control = el("input", { type: "color", on: { input: take, click: take } });
+  const control = el("input", { type: "color", value: untouchedColour, on: { input: take, change: take } });
   const text = el("span", { class: "count" });
   const clear = createClear("Clear", set, control);
   return {
     control,
     parts: [el("div", { class: "row" }, control, text, clear)],
     show(value) {
-      if (value !== undefined) control.value = value;
+      control.value = value ?? untouchedColour;
       setText(text, value ?? "No colour chosen");
       clear.hidden = value === undefined;
     },
@@ -115,7 +118,7 @@ function createFile(set: SetValue, showFault: (text: string) => void, isImage: b
     control,
     parts: [el("div", { class: "drop" }, preview, text, control, clear)],
     show(value) {
-      setText(text, value === undefined ? prompt : name);
+      setText(text, value === undefined ? prompt : name || "The file that you chose");
       clear.hidden = value === undefined;
       if (!isImage || value === picture) return;
       picture = value;

@@ -24,12 +24,15 @@ const main = el("main", { tabindex: -1 });
 const api = new Api(new URL("..", import.meta.url).href.replace(/\/$/, ""), signIn);
 let leave = new AbortController();
 let signingIn: Promise<void> | null = null;
+const nothing = (): boolean => false;
+let isUnsaved = nothing;
 
 /** Asks once, however many requests wait for it. */
 function signIn(): Promise<void> {
   signingIn ??= askToSignIn(api).finally(() => {
     signingIn = null;
     account.replaceChildren();
+    if (document.activeElement === document.body) main.focus();
   });
   return signingIn;
 }
@@ -38,7 +41,11 @@ function signIn(): Promise<void> {
 async function show(): Promise<void> {
   leave.abort();
   leave = new AbortController();
+  isUnsaved = nothing;
   const { signal } = leave;
+  const guard = (question: () => boolean): void => {
+    if (!signal.aborted) isUnsaved = question;
+  };
   const root = el("div", { class: "view" }, el("p", { class: "quiet", role: "status" }, "Loading…"));
   main.replaceChildren(root);
   const place = placeOf(location.hash);
@@ -53,7 +60,7 @@ async function show(): Promise<void> {
       chain.push(...[...included, data].sort((a, b) => rank(a) - rank(b)));
     }
     nameView(chain, place);
-    await viewOf(place)({ api, place, chain, root, signal });
+    await viewOf(place)({ api, place, chain, root, signal, guard });
   } catch (error) {
     if (!signal.aborted) root.replaceChildren(problemOf(error, show));
   }
@@ -98,7 +105,15 @@ document.body.append(
   el("header", {}, el("a", { class: "brand", href: "#/" }, "Grandstand"), trail, account),
   main,
 );
-addEventListener("hashchange", () => {
+addEventListener("beforeunload", event => {
+  if (isUnsaved()) event.preventDefault();
+});
+addEventListener("hashchange", ({ oldURL }) => {
+  // Back and links inside the page: the browser asks only where the page itself is left.
+  if (isUnsaved() && !confirm("Leave this workflow? What you entered is lost.")) {
+    history.pushState(null, "", oldURL);
+    return;
+  }
   main.focus();
   show();
 });

@@ -23,6 +23,8 @@ export interface ViewContext {
   readonly root: HTMLElement;
   /** Aborted when the user leaves the view. */
   readonly signal: AbortSignal;
+  /** Sets the question whether leaving the view would lose something; the user is asked then. */
+  readonly guard: (isUnsaved: () => boolean) => void;
 }
 
 const shape = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([\\w-]{1,100}))?$`);

@@ -15,7 +15,7 @@ import { detailOf } from "./problem.ts";
 const answerMsMax = dialogueLimits.answerMsMax + 5_000;
 
 /** Runs the workflow of the place in its scope, through the relay of the platform. */
-export async function showRun({ api, place, root, signal }: ViewContext): Promise<void> {
+export async function showRun({ api, place, root, signal, guard }: ViewContext): Promise<void> {
   const { scope, workflowId } = place;
   if (scope === null || workflowId === null) return;
   const { attributes } = await api.workflow.readWorkflow({ workflowId }, { signal });
@@ -23,6 +23,7 @@ export async function showRun({ api, place, root, signal }: ViewContext): Promis
   root.replaceChildren(el("h1", {}, attributes.name ?? ""), body);
   openDialogue(body, {
     signal,
+    guard,
     back: hrefOf(scope),
     async send({ context: _, ...request }, key, aborted) {
       const options = { headers: { "idempotency-key": key }, signal: aborted, timeoutMs: answerMsMax };

@@ -70,6 +70,8 @@ export function askToSignIn(api: Api): Promise<void> {
         showStep(step);
         return;
       }
+      // Closing gives the focus back to where it was.
+      dialog.close();
       dialog.remove();
       resolve();
     }

@@ -23,7 +23,7 @@ const firstPage = {
   include: "stats",
   sort: "position",
   "page[count]": 100,
-  "fields[elements]": "name,content_type,state,question,position",
+  "fields[elements]": "name,content_type,state,question,position,stats",
 };
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 

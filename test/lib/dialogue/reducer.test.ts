@@ -299,6 +299,48 @@ describe("an input", () => {
     );
   });
 
+  it("has again what was typed before a task that failed, also after a view without it and a new start", () => {
+    const form = { blocks: [name, colour], actions: [go] };
+    const typed = { name: "Sam", colour: "#00ff00" };
+    const failed = { id: "t1", state: "failed", error: "No luck" } as const;
+    const run = (): Play => {
+      const play = showing(form);
+      for (const [input, value] of Object.entries(typed)) play.on({ type: "input", name: input, value });
+      return play
+        .press()
+        .view({ blocks: [text], task: running })
+        .on({ type: "timer" });
+    };
+    assert.deepEqual(run().view({ ...form, task: failed }).state.values, typed);
+    const later = run()
+      .view({ blocks: [], actions: [go], task: failed })
+      .press();
+    assert.deepEqual(later.view(form).state.values, typed);
+    const anew = run().view({ blocks: [], task: failed }).on({ type: "restart" });
+    assert.deepEqual(anew.view(form).state.values, typed);
+    const done = run()
+      .view({ blocks: [], actions: [go], task: { id: "t1", state: "completed" } })
+      .press();
+    assert.deepEqual(done.view(form).state.values, {});
+  });
+
+  it("begins with the value that the backend suggests, where it suits the input", () => {
+    const suggested = [
+      { ...name, value: "Final" },
+      { ...colour, value: "#00FF00" },
+    ];
+    const play = showing({ blocks: suggested, actions: [go] });
+    assert.deepEqual(play.state.values, { name: "Final", colour: "#00ff00" });
+    play.on({ type: "input", name: "name", value: "" }).on({ type: "input", name: "colour", value: null });
+    assert.deepEqual(play.press().view({ blocks: suggested, actions: [go] }).state.values, { name: "" });
+    const wrong = [
+      { ...file, value: "AAAA" },
+      { ...colour, value: "red" },
+    ];
+    const refused = showing({ blocks: wrong, actions: [go] }).state;
+    assert.deepEqual([refused.values, refused.reports.length], [{}, 2]);
+  });
+
   it("may have the name of what every object has", () => {
     const blocks = [
       { ...name, name: "constructor" },
