@@ -62,6 +62,8 @@ type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
 export interface DeadLetterQueue {
   /** Adds or replaces a dead letter. Returns whether an unexpired one was dropped to make room. */
   add(dead: DeadAction): Promise<boolean>;
+  /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
+  noteTry(message: Pick<DeadAction, "id" | "action">, worker: string): Promise<number>;
   /** Lists dead letters of an organisation, newest first, with the number of all of them. */
   list(
     organisationId: string,
@@ -83,6 +85,24 @@ export interface DeadLetterQueue {
 type StoredDeadAction = Omit<DeadAction, "id" | "action"> & { readonly action: string };
 
 const boardKey = "letters";
+
+async function noteTry(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { id, action }: Pick<DeadAction, "id" | "action">,
+  worker: string,
+): Promise<number> {
+  const key = `tries:${id}`;
+  return await decide(store, partitionOf(action.organisationId), {
+    reads: [{ type: "record", key }],
+    idempotent: true,
+    apply([stored]) {
+      const workers: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
+      const others = workers.filter(name => name !== worker);
+      const value = JSON.stringify([...others, worker]);
+      return { writes: [{ type: "put", key, value, expireAt: clock() + keptMs }], answer: others.length };
+    },
+  });
+}
 
 /** Creates the dead letters of all organisations. */
 export function createDeadLetterQueue({ store, clock }: { store: Store; clock: Clock }): DeadLetterQueue {
@@ -127,6 +147,7 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
         },
       });
     },
+    noteTry: (message, worker) => noteTry({ store, clock }, message, worker),
     list,
     count: () => countAll(store, list),
     get,

@@ -12,8 +12,15 @@ import { sleep } from "./alarm.ts";
 import type { DeadAction, DeadLetterQueue } from "./dead_letter_queue.ts";
 import type { QueuedAction } from "./queued_action.ts";
 
-/** Most attempts to apply an action, and most deliveries to workers that died, before it becomes a dead letter. */
+/** Most attempts to apply an action before it becomes a dead letter. */
 const attemptsMax = 5;
+/**
+ * Most deliveries of an action before it is tried alone, with a note of the worker. The queue counts a delivery also where its
+ * answer was lost, or the worker was slow, so that their number alone does not tell that workers died over the action.
+ */
+const deliveriesMax = 5;
+/** Workers that have noted a try and not finished it before the action becomes a dead letter. */
+const unfinishedTriesMax = 5;
 /** Pause after the first failure of an action, in ms; it doubles with each further one. */
 const retryPauseMs = 50;
 /** Pause between two attempts while the store is unavailable, in ms. */
@@ -36,7 +43,9 @@ export interface TakenAction {
 /** The dependencies of a processor. */
 export interface ActionProcessorOptions {
   readonly sink: ActionSink;
-  readonly deadLetters: Pick<DeadLetterQueue, "add">;
+  readonly deadLetters: Pick<DeadLetterQueue, "add" | "noteTry">;
+  /** Names this worker uniquely among all that ever ran. */
+  readonly name: string;
   readonly clock: Clock;
   readonly timer: Timer;
   readonly logger: Logger;
@@ -80,16 +89,20 @@ export function createActionProcessor(options: ActionProcessorOptions): ActionPr
     let failures = 0;
     for (let done = 0; done < taken.length; ) {
       const rest = taken.slice(done);
-      const unsafe = rest.findIndex(({ deliveries }) => deliveries > attemptsMax);
+      const unsafe = rest.findIndex(({ deliveries }) => deliveries > deliveriesMax);
       const [first] = rest;
       if (first === undefined) return done;
       if (unsafe === 0) {
-        const message = "The workers that took the action stopped before it was applied";
-        if (!(await discard(first, first.deliveries - 1, { code: "internal_error", message }))) return done;
-        done += 1;
-        continue;
+        const tries = await noteTry(options, first, canProceed);
+        if (tries === null) return done;
+        if (tries >= unfinishedTriesMax) {
+          const message = "The workers that took the action stopped before it was applied";
+          if (!(await discard(first, tries, { code: "internal_error", message }))) return done;
+          done += 1;
+          continue;
+        }
       }
-      const run = unsafe === -1 ? rest : rest.slice(0, unsafe);
+      const run = unsafe === -1 ? rest : rest.slice(0, Math.max(1, unsafe));
       const result = await semaphore.run(run.length, async () =>
         (await canProceed())
           ? await applyActions(
@@ -140,6 +153,24 @@ async function addDeadLetter(
   return false;
 }
 
+/** Notes a try, however long the store is unavailable; null once the shard belongs to another worker. */
+async function noteTry(
+  { deadLetters, name, timer, logger }: ActionProcessorOptions,
+  taken: TakenAction,
+  canProceed: () => Promise<boolean>,
+): Promise<number | null> {
+  while (await canProceed()) {
+    try {
+      return await deadLetters.noteTry(taken, name);
+    } catch (error) {
+      const { organisationId } = taken.action;
+      logger.log("warn", "action_try_deferred", { organisationId, error: String(error) });
+      await sleep(timer, outagePauseMs);
+    }
+  }
+  return null;
+}
+
 /** Errors that no retry cures: the space does not accept what was reported. */
 const permanent: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "validation_failed",
@@ -148,10 +179,13 @@ const permanent: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "rate_limited",
 ]);
 
-/** Returns what to do after an error. `wait` retries without counting the attempt, as the store is unavailable. */
+/**
+ * Returns what to do after an error. `wait` retries without counting the attempt, as the store is unavailable or answers late: an
+ * action that took effect meanwhile does so once.
+ */
 function failurePolicyOf(error: unknown): "discard" | "wait" | "retry" {
   if (!(error instanceof AppError)) return "retry";
-  if (error.code === "storage_unavailable") return "wait";
+  if (error.code === "storage_unavailable" || error.code === "outcome_unknown") return "wait";
   return permanent.has(error.code) ? "discard" : "retry";
 }
 

@@ -32,8 +32,6 @@ const marginShare = 1 / 5;
 export interface ActionWorkerOptions extends ActionProcessorOptions {
   readonly queue: Queue;
   readonly store: Store;
-  /** Names this worker uniquely among all that ever ran. */
-  readonly name: string;
   /** The same for all processes. */
   readonly shards: number;
   /** For how long the worker counts as alive after a heartbeat, in ms. @default 10 s */

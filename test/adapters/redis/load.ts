@@ -13,6 +13,8 @@ export type Outcome = "ok" | "storage_unavailable" | "outcome_unknown";
 /** Commits without pause until stopped. */
 export class Load {
   readonly outcomes: Outcome[] = [];
+  /** Commits of unknown outcome that the server did not answer in time, as on a busy machine. */
+  late = 0;
   /** The slowest answer, ms. */
   slowestMs = 0;
   readonly #store: Store;
@@ -113,6 +115,8 @@ export class Load {
         error instanceof AppError &&
         (error.code === "storage_unavailable" || error.code === "outcome_unknown")
       ) {
+        if (error.code === "outcome_unknown" && error.message.includes("has not answered within"))
+          this.late += 1;
         return error.code;
       }
       throw error;

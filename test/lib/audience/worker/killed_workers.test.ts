@@ -54,8 +54,11 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
       const report = { userId, action: "step", data: { n: turn }, actionId: `${turn}`, at: Date.now() };
       return { ...space, ...report };
     });
-    const refusals = await intake.accept(some);
-    assert.ok(refusals.every(refusal => refusal === null));
+    // A busy machine may answer a push too late. All actions of a shard, and so of a user, are pushed again then, in order.
+    for (let left = some; left.length > 0; ) {
+      const refusals = await intake.accept(left);
+      left = left.filter((_, index) => refusals[index] !== null);
+    }
   }
   for (let left = await waiting(); left > 0; left = await waiting()) {
     const next = killedAt[0];

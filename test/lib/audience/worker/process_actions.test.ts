@@ -66,6 +66,7 @@ function openWorld(): World {
           applied.push(actionId);
         }),
         deadLetters,
+        name: "worker",
         clock: clock.now,
         timer(callback, delayMs) {
           pauses.push(delayMs);
@@ -89,7 +90,7 @@ const first = { offset: 0, limit: 10 };
 describe("a queued action", () => {
   it("is retried after growing pauses and has no dead letter once it takes effect", async () => {
     const world = openWorld();
-    const failures = [failure("busy"), failure("outcome_unknown"), new Error("odd"), failure("conflict")];
+    const failures = [failure("busy"), failure("internal_error"), new Error("odd"), failure("conflict")];
     assert.deepEqual(await world.process([taken("1")], { 1: failures }), { attempts: 5, finished: 1 });
     assert.deepEqual(world.pauses, [50, 100, 200, 400]);
     assert.equal((await world.deadLetters.list("club", first)).size, 0);
@@ -118,12 +119,15 @@ describe("a queued action", () => {
     });
   }
 
-  it("waits for an unavailable store, however long, without using up its attempts", async () => {
-    const world = openWorld();
-    const failures = { 1: times(50, "storage_unavailable") };
-    assert.deepEqual(await world.process([taken("1")], failures), { attempts: 51, finished: 1 });
-    assert.equal((await world.deadLetters.list("club", first)).size, 0);
-  });
+  for (const code of ["storage_unavailable", "outcome_unknown"] as const) {
+    it(`waits for a store that fails as ${code}, however long, without using up its attempts`, async () => {
+      const world = openWorld();
+      const failures = { 1: times(50, code) };
+      assert.deepEqual(await world.process([taken("1")], failures), { attempts: 51, finished: 1 });
+      assert.deepEqual(new Set(world.pauses), new Set([250]));
+      assert.equal((await world.deadLetters.list("club", first)).size, 0);
+    });
+  }
 
   it("is left to another worker once this one has lost the shard", async () => {
     const world = openWorld();
@@ -131,10 +135,28 @@ describe("a queued action", () => {
     assert.equal(finished, 0);
   });
 
+  it("is applied however often it was handed out, as answers of the queue may have been lost", async () => {
+    const world = openWorld();
+    assert.deepEqual(await world.process([taken("1", 6)]), { attempts: 1, finished: 1 });
+    assert.deepEqual(await world.process([taken("2", 60)]), { attempts: 1, finished: 1 });
+    assert.equal((await world.deadLetters.list("club", first)).size, 0);
+  });
+
   it("is not tried again after 5 workers died over it", async () => {
     const world = openWorld();
-    assert.deepEqual(await world.process([taken("1", 6)]), { attempts: 0, finished: 1 });
-    assert.equal((await world.deadLetters.list("club", first)).size, 1);
+    for (let n = 0; n < 5; n++) await world.deadLetters.noteTry(taken("1"), `dead-${n}`);
+    assert.deepEqual(await world.process([taken("1", 11)]), { attempts: 0, finished: 1 });
+    const { dead } = await world.deadLetters.list("club", first);
+    assert.deepEqual(
+      dead.map(({ id, attempts, reason }) => [id, attempts, reason.code]),
+      [["1-0", 5, "internal_error"]],
+    );
+  });
+
+  it("is tried again by a worker that noted its own try before", async () => {
+    const world = openWorld();
+    for (let n = 0; n < 5; n++) await world.deadLetters.noteTry(taken("1"), "worker");
+    assert.deepEqual(await world.process([taken("1", 11)]), { attempts: 1, finished: 1 });
   });
 });
 
@@ -151,6 +173,7 @@ describe("the queued actions of one user", () => {
   it("continue behind one that becomes a dead letter", async () => {
     const world = openWorld();
     const actions = [taken("1"), taken("2"), taken("3", 6), taken("4"), taken("5")];
+    for (let n = 0; n < 5; n++) await world.deadLetters.noteTry(taken("3"), `dead-${n}`);
     const failures = { 2: [failure("forbidden")], 5: times(5, "conflict") };
     assert.equal((await world.process(actions, failures)).finished, 5);
     assert.deepEqual(world.applied, ["1", "4"]);
@@ -202,6 +225,7 @@ describe("the actions of many users", () => {
           }),
       ),
       deadLetters: createDeadLetterQueue({ store: createMemoryStore(), clock: clock.now }),
+      name: "worker",
       clock: clock.now,
       timer(callback) {
         pauses.push(callback);
