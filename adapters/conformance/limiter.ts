@@ -56,6 +56,22 @@ const rateCases: Cases<LimiterFixture> = {
     equal(await one(limiter, "s", tenPerSecond), allowed);
   },
 
+  async "a clock that was ahead for one request refuses nobody for longer than the window"({
+    limiter,
+    clock,
+  }) {
+    await limiter.take("s", [tenPerSecond], 4);
+    clock.advance(86_400_000);
+    await limiter.take("s", [tenPerSecond], 10);
+    clock.advance(-86_400_000);
+    const refused = await one(limiter, "s", tenPerSecond);
+    equal([refused.allowed, refused.retryAfterMs], [false, 1_010]);
+    clock.advance(1_009);
+    equal((await one(limiter, "s", tenPerSecond)).retryAfterMs, 1);
+    clock.advance(1);
+    equal((await one(limiter, "s", tenPerSecond)).remaining, 9);
+  },
+
   async "everything is back after the window, and never more than the limit"({ limiter, clock }) {
     await limiter.take("s", [tenPerSecond], 10);
     clock.advance(1_000_000);

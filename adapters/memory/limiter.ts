@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bucketAt, windowBuckets, windowVerdict } from "../../lib/storage/limit_window.ts";
+import { bucketAt, useAheadMsMax, windowBuckets, windowVerdict } from "../../lib/storage/limit_window.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
 
@@ -79,7 +79,7 @@ class MemoryLimiter implements Limiter {
 
   #takeOne(slot: number, rule: LimitRule, now: number): LimitVerdict {
     const window = this.#windowOf(slot);
-    const bucket = window.advance(bucketAt(now, rule));
+    const bucket = window.advance(bucketAt(now, rule), rule);
     const awaited = window.total < rule.limit ? null : window.awaited(1);
     if (awaited === null) window.add(bucket, 1);
     this.#lists.move(slot, window.total >= rule.limit ? blockedList : openList);
@@ -91,7 +91,7 @@ class MemoryLimiter implements Limiter {
       const slot = this.#slotOf(rule, subject);
       if (slot === undefined) return null;
       const window = this.#windowOf(slot);
-      window.advance(bucketAt(now, rule));
+      window.advance(bucketAt(now, rule), rule);
       const excess = window.total + cost - rule.limit;
       return excess <= 0 ? null : window.awaited(excess);
     });
@@ -102,7 +102,7 @@ class MemoryLimiter implements Limiter {
       if (spends) {
         slot ??= this.#add(rule, subject, now);
         const window = this.#windowOf(slot);
-        window.add(window.advance(bucketAt(now, rule)), cost);
+        window.add(window.advance(bucketAt(now, rule), rule), cost);
       }
       const { total, newest } = slot === undefined ? unused : this.#windowOf(slot);
       if (slot !== undefined) this.#lists.move(slot, total >= rule.limit ? blockedList : openList);
@@ -148,7 +148,7 @@ class MemoryLimiter implements Limiter {
     const rule = this.#tableOf[slot];
     if (rule === undefined) return 0;
     const window = this.#windowOf(slot);
-    window.advance(bucketAt(now, rule));
+    window.advance(bucketAt(now, rule), rule);
     return window.total;
   }
 
@@ -210,10 +210,19 @@ class Window {
   #older: { readonly bucket: number; readonly units: number }[] = [];
 
   /** Drops what does not count any more, and returns the current bucket. A clock that goes back gives nothing back. */
-  advance(bucket: number): number {
+  advance(bucket: number, { windowMs }: Pick<LimitRule, "windowMs">): number {
+    const ahead = this.total === 0 ? 0 : this.newest - bucket;
+    // Otherwise uses of a clock that was far ahead for a moment would count until that time.
+    if ((ahead * windowMs) / windowBuckets > useAheadMsMax) this.#moveBack(ahead);
     const current = Math.max(bucket, this.newest);
     if (this.total > 0 && this.#oldest < current - windowBuckets) this.#dropBefore(current - windowBuckets);
     return current;
+  }
+
+  #moveBack(ahead: number): void {
+    this.newest -= ahead;
+    this.#oldest -= ahead;
+    this.#older = this.#older.map(older => ({ ...older, bucket: older.bucket - ahead }));
   }
 
   add(bucket: number, units: number): void {

@@ -23,12 +23,21 @@ for n = 1, #KEYS do
   local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
   local bucket = math.floor(now * buckets / window)
   local state = { total = 0, oldest = bucket, newest = bucket, units = 0, rest = '' }
+  local isRedated = false
   local kept = call('GET', KEYS[n])
   if kept then
     local total, oldest, newest, units, rest = match(kept, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
     total, oldest, newest, units = tonumber(total), tonumber(oldest), tonumber(newest), tonumber(units)
-    -- A clock that goes back gives nothing back.
-    if newest > bucket then bucket = newest end
+    -- A clock that goes back gives nothing back. Uses of one that was over a minute ahead are dated now, or they would count
+    -- until that time.
+    local ahead = newest - bucket
+    isRedated = ahead * window / buckets > 60000
+    if isRedated then
+      oldest, newest = oldest - ahead, bucket
+      rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count) return format(' %.0f ', at - ahead) .. count end)
+    elseif ahead > 0 then
+      bucket = newest
+    end
     local first = bucket - buckets
     if newest < first then
       total = 0
@@ -47,6 +56,7 @@ for n = 1, #KEYS do
     if total > 0 then state = { total = total, oldest = oldest, newest = newest, units = units, rest = rest } end
   end
   state.bucket = bucket
+  state.isRedated = isRedated and state.total > 0
   local awaited = '-'
   local excess = state.total + cost - limit
   if excess > 0 then
@@ -62,18 +72,19 @@ for n = 1, #KEYS do
   answer[n + 1] = format('%.0f %.0f ', state.total, state.newest) .. awaited
 end
 
-if spends then
-  for n = 1, #KEYS do
-    local window, state = tonumber(ARGV[2 * n + 3]), states[n]
-    local oldest, units, rest = state.oldest, state.units + cost, state.rest
+local spent = spends and cost or 0
+for n = 1, #KEYS do
+  local window, state = tonumber(ARGV[2 * n + 3]), states[n]
+  if spends or state.isRedated then
+    local oldest, newest, units, rest = state.oldest, state.bucket, state.units + spent, state.rest
     if state.total == 0 then
       oldest, rest = state.bucket, ''
     elseif state.newest < state.bucket then
       rest = rest .. format(' %.0f %.0f', state.newest, state.units)
-      units = cost
+      units = spent
     end
-    local ttl = math.ceil((state.bucket + buckets + 1) * window / buckets) - now + slack
-    local kept = format('%.0f %.0f %.0f %.0f', state.total + cost, oldest, state.bucket, units) .. rest
+    local ttl = math.ceil((newest + buckets + 1) * window / buckets) - now + slack
+    local kept = format('%.0f %.0f %.0f %.0f', state.total + spent, oldest, newest, units) .. rest
     call('SET', KEYS[n], kept, 'PX', format('%.0f', ttl))
   end
 end

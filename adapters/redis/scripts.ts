@@ -264,7 +264,7 @@ export const forgetScript: Script = {
 
 /** `limit.lua`: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a */
 export const limitScript: Script = {
-  sha: "8b260369fb5baf6df89edea1a5c9ec7a984310dd",
+  sha: "c904144f7d61091f89c3034ab49e8ec935862583",
   lua: `local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch
 local cost, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = tonumber(ARGV[1])
@@ -278,11 +278,19 @@ for n = 1, #KEYS do
 local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
 local bucket = math.floor(now * buckets / window)
 local state = { total = 0, oldest = bucket, newest = bucket, units = 0, rest = '' }
+local isRedated = false
 local kept = call('GET', KEYS[n])
 if kept then
 local total, oldest, newest, units, rest = match(kept, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
 total, oldest, newest, units = tonumber(total), tonumber(oldest), tonumber(newest), tonumber(units)
-if newest > bucket then bucket = newest end
+local ahead = newest - bucket
+isRedated = ahead * window / buckets > 60000
+if isRedated then
+oldest, newest = oldest - ahead, bucket
+rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count) return format(' %.0f ', at - ahead) .. count end)
+elseif ahead > 0 then
+bucket = newest
+end
 local first = bucket - buckets
 if newest < first then
 total = 0
@@ -301,6 +309,7 @@ end
 if total > 0 then state = { total = total, oldest = oldest, newest = newest, units = units, rest = rest } end
 end
 state.bucket = bucket
+state.isRedated = isRedated and state.total > 0
 local awaited = '-'
 local excess = state.total + cost - limit
 if excess > 0 then
@@ -315,18 +324,19 @@ end
 states[n] = state
 answer[n + 1] = format('%.0f %.0f ', state.total, state.newest) .. awaited
 end
-if spends then
+local spent = spends and cost or 0
 for n = 1, #KEYS do
 local window, state = tonumber(ARGV[2 * n + 3]), states[n]
-local oldest, units, rest = state.oldest, state.units + cost, state.rest
+if spends or state.isRedated then
+local oldest, newest, units, rest = state.oldest, state.bucket, state.units + spent, state.rest
 if state.total == 0 then
 oldest, rest = state.bucket, ''
 elseif state.newest < state.bucket then
 rest = rest .. format(' %.0f %.0f', state.newest, state.units)
-units = cost
+units = spent
 end
-local ttl = math.ceil((state.bucket + buckets + 1) * window / buckets) - now + slack
-local kept = format('%.0f %.0f %.0f %.0f', state.total + cost, oldest, state.bucket, units) .. rest
+local ttl = math.ceil((newest + buckets + 1) * window / buckets) - now + slack
+local kept = format('%.0f %.0f %.0f %.0f', state.total + spent, oldest, newest, units) .. rest
 call('SET', KEYS[n], kept, 'PX', format('%.0f', ttl))
 end
 end

@@ -67,16 +67,15 @@ function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown
 
 /** Limits the actions that users report, and their reads. Back ends have no limit on reads here. */
 export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): readonly AnyRoute[] {
-  const limits: Readonly<Record<string, RateLimit<unknown>>> = {
-    reportAction: {
-      rules: quotas.loyaltyAction,
-      subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
-    },
-    ...Object.fromEntries(userReads.map(operation => [operation, userReadLimit(quotas)])),
-  };
+  const { loyaltyAction, loyaltyRead } = quotas;
   return routes.map(route => {
-    const rateLimit = limits[route.operation];
-    return rateLimit === undefined ? route : { ...route, rateLimit };
+    if (route.operation === "reportAction" && loyaltyAction.length > 0) {
+      const subject: RateLimit<unknown>["subject"] = call =>
+        rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" });
+      return { ...route, rateLimit: { rules: loyaltyAction, subject } };
+    }
+    const isRead = userReads.includes(route.operation) && loyaltyRead.length > 0;
+    return isRead ? { ...route, rateLimit: userReadLimit(quotas) } : route;
   });
 }
 

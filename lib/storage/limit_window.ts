@@ -12,6 +12,9 @@ import type { LimitRule, LimitVerdict } from "./ports.ts";
 /** Buckets of a window. */
 export const windowBuckets = 100;
 
+/** Longest time for which a use may be ahead of the clock, in ms, before the clock counts as put back. */
+export const useAheadMsMax = 60_000;
+
 /** Returns the bucket of a time in Unix ms. */
 export function bucketAt(at: number, { windowMs }: Pick<LimitRule, "windowMs">): number {
   return Math.floor((at * windowBuckets) / windowMs);

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { idempotentRefusalMs } from "../../lib/http/idempotency/idempotency.ts";
 import { propertiesBytesMax } from "../../lib/http/mod.ts";
-import { historyBytesMax } from "../../lib/loyalty/user/history_log.ts";
+import { historyBytesMax } from "../../lib/loyalty/user/stored_state.ts";
 import type { Partition, Store, Write } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";

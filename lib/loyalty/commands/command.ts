@@ -12,12 +12,12 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { hasEntries } from "../config/scope.ts";
 import { advanceTime, type Diagnostic, type Outcome, type TimeOutcome } from "../engine/mod.ts";
 import type { HistoryRecord, Notification } from "../user/history.ts";
-import { appendRecords } from "../user/history_log.ts";
 import { notificationsMax } from "../user/inbox.ts";
 import { nextOnceMarks, type OnceId, onceMarkWrites } from "../user/once_marks.ts";
 import type { ProfileFields, ProfileFieldsCache } from "../user/profile_fields.ts";
 import type { CachedUser, SpaceUser } from "../user/space_user.ts";
 import { copyState, type Redemption, type UserState } from "../user/state.ts";
+import { appendRecords } from "../user/stored_state.ts";
 import type { ProgressCache } from "../webhooks/progress.ts";
 import type { LimitUses } from "./limit_uses.ts";
 import {

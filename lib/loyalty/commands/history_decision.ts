@@ -9,8 +9,7 @@ import { type Decision, decide, type Stored, type Write } from "../../storage/mo
 import { readAccountNote } from "../../users/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
-import { historyReadMax, readNextRecords } from "../user/history_log.ts";
-import { earningOf, earningsOf, parseEntry } from "../user/read_history.ts";
+import { earningOf, earningsOf, historyReadMax, parseEntry, readNextRecords } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserState } from "../user/state.ts";
 

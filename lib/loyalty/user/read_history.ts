@@ -5,15 +5,26 @@
  */
 
 import type { Earning } from "../../leaderboards/mod.ts";
-import type { LogEntry, Partition, RecordCache, Store } from "../../storage/mod.ts";
+import type { LogEntry, Partition, ReadLog, RecordCache, Store } from "../../storage/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "./history.ts";
-import { historyReadMax, readNextRecords } from "./history_log.ts";
 import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
 import type { UserState } from "./state.ts";
 import { parseRecord } from "./stored_state.ts";
 
 /** A history request returns this many transactions at most. */
 export const historyPageMax = 1_000;
+
+/** Most records of one read, so that the reply stays small beside those of others. */
+export const historyReadMax = 250;
+
+/** Returns the read of the next records, oldest first. */
+export function readNextRecords(
+  cursor: string | undefined,
+  range: Pick<ReadLog, "from" | "to"> = {},
+): ReadLog {
+  const read: ReadLog = { type: "log", key: "history", limit: historyReadMax, ...range };
+  return cursor === undefined ? read : { ...read, cursor };
+}
 
 /** Parses an entry of the history. */
 export function parseEntry({ id, value }: LogEntry): HistoryEntry {

@@ -6,13 +6,13 @@
  */
 
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
-import type { ReadRecord } from "../../storage/mod.ts";
-import { flattenString, JsonMembers } from "../../text/mod.ts";
+import type { Append, ReadRecord } from "../../storage/mod.ts";
+import { flattenString, JsonMembers, utf8Length } from "../../text/mod.ts";
 import { hasEntries } from "../config/scope.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, ItemId } from "./change_payload.ts";
 import type { HistoryRecord, Transaction } from "./history.ts";
-import { emptyState, type UserState } from "./state.ts";
+import { emptyState, type HistoryPart, type UserState } from "./state.ts";
 
 /** The read of the record. */
 export const readState: ReadRecord = { type: "record", key: "loyalty" };
@@ -250,4 +250,53 @@ function entryOf(short: StoredEntry | LedgerEntry): LedgerEntry {
   const [metricId, amount, balanceAfter] = short;
   const type = amount < 0 ? "debit" : "credit";
   return { metricId, type, amount: Math.abs(amount), balanceAfter, status: "completed" };
+}
+
+/** Most records that a user's history keeps; the oldest is dropped first. */
+export const historyMax = 10_000;
+/**
+ * Most bytes that a user's history keeps, as texts of records. A log knows no bytes, so the state counts them by parts of the log,
+ * and the oldest part leaves it as a whole.
+ */
+export const historyBytesMax: number = 8 * 1_024 * 1_024;
+
+/** Most records are, and need no count of their bytes. */
+const isAscii = /^[\0-\x7f]*$/;
+const partBytesMax = historyBytesMax / 16;
+const partRecordsMax = historyMax / 16;
+
+/** Returns the writes that append records, and the parts of the log after them. */
+export function appendRecords(
+  before: readonly HistoryPart[],
+  records: readonly HistoryRecord[],
+): { readonly parts: readonly HistoryPart[]; readonly writes: readonly Append[] } {
+  let parts = before;
+  const writes = records.map((record): Append => {
+    const value = printRecord(record);
+    parts = boundedParts(parts, isAscii.test(value) ? value.length : (utf8Length(value) ?? value.length));
+    const kept = parts.reduce((sum, [count]) => sum + count, 0);
+    return { type: "append", key: "history", value, at: record.at, maxLength: Math.min(historyMax, kept) };
+  });
+  return { parts, writes };
+}
+
+/** Adds a record to the newest part, and drops old parts while the others alone fill the log. */
+function boundedParts(parts: readonly HistoryPart[], bytes: number): readonly HistoryPart[] {
+  const [records, partBytes] = parts.at(-1) ?? [0, 0];
+  const isFull = records >= partRecordsMax || (records > 0 && partBytes + bytes > partBytesMax);
+  const next: HistoryPart[] = isFull
+    ? [...parts, [1, bytes]]
+    : [...parts.slice(0, -1), [records + 1, partBytes + bytes]];
+  if (!isFull) return next;
+  let [allRecords, allBytes] = next.reduce<HistoryPart>(([a, b], [c, d]) => [a + c, b + d], [0, 0]);
+  // A part that is begun may grow to its bound before the next one is dropped.
+  while (next.length > 1 && allBytes > historyBytesMax - partBytesMax) {
+    const [oldRecords, oldBytes] = next.shift() ?? [0, 0];
+    allRecords -= oldRecords;
+    allBytes -= oldBytes;
+  }
+  while (next.length > 1 && allRecords - (next[0]?.[0] ?? 0) >= historyMax) {
+    allRecords -= next.shift()?.[0] ?? 0;
+  }
+  return next;
 }

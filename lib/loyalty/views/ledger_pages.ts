@@ -10,8 +10,7 @@
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
-import { historyReadMax } from "../user/history_log.ts";
-import { parseEntry } from "../user/read_history.ts";
+import { historyReadMax, parseEntry } from "../user/read_history.ts";
 import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
 /** Most records that a page reads. */
