@@ -29,10 +29,7 @@ export function checkPlatformSeed(document: Seed): void {
   // The checks below rely on the shape of the document.
   checkSeed(document);
   for (const [spaceId, loyalty] of Object.entries(document.loyalty ?? {})) checkLoyalty(spaceId, loyalty);
-  checkBoards(document);
-  checkCustomFields(document);
-  checkExports(document);
-  checkIdentity(document);
+  checkSettings(document);
 }
 
 /** Returns the faults of the settings of areas in a record of the directory, with their pointers. */
@@ -57,42 +54,20 @@ export function settingsFaults(
   }
 }
 
-function checkBoards({ projects, events }: Seed): void {
-  const lists = { projects, events };
-  const fields = Object.entries(lists).flatMap(([list, owners]) =>
-    owners.flatMap(({ settings = {} }, index) => boardFaults(settings, `/${list}/${index}/settings`)),
-  );
-  if (fields.length === 0) return;
-  throw new AppError("validation_failed", "Cannot seed the leaderboards as they are not valid", { fields });
-}
-
-function checkCustomFields({ organisations }: Seed): void {
-  const fields = organisations.flatMap(({ settings = {} }, index) =>
-    audienceSettingsErrors(settings, `/organisations/${index}/settings`),
-  );
-  if (fields.length === 0) return;
-  throw new AppError("validation_failed", "Cannot seed the custom fields as they are not valid", { fields });
-}
-
-function checkExports({ organisations }: Seed): void {
-  const fields = organisations.flatMap(({ settings }, index) =>
-    exportFaults(settings, `/organisations/${index}/settings`),
-  );
-  if (fields.length === 0) return;
-  throw new AppError("validation_failed", "Cannot seed the settings of exports as they are not valid", {
-    fields,
-  });
-}
-
-function checkIdentity({ projects, spaces }: Seed): void {
-  const fields = [
-    ...projects.flatMap(({ settings = {} }, index) =>
-      identityFaults(settings, `/projects/${index}/settings`),
+function checkSettings({ organisations, spaces, projects, events }: Seed): void {
+  const lists = [
+    ["organisations", "organisation", organisations],
+    ["spaces", "space", spaces],
+    ["projects", "project", projects],
+    ["events", "event", events],
+  ] as const;
+  const fields = lists.flatMap(([list, kind, owners]) =>
+    owners.flatMap(({ settings = {} }, index) =>
+      settingsFaults(kind, settings, `/${list}/${index}/settings`),
     ),
-    ...spaces.flatMap(({ settings = {} }, index) => spaceIssuerFaults(settings, `/spaces/${index}/settings`)),
-  ];
+  );
   if (fields.length === 0) return;
-  throw new AppError("validation_failed", "Cannot seed the identity settings as they are not valid", {
+  throw new AppError("validation_failed", "Cannot seed the directory as its settings are not valid", {
     fields,
   });
 }

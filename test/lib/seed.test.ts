@@ -48,6 +48,35 @@ describe("the seed of a platform", () => {
     assert.deepEqual(await refusedAt(shapeless), ["/projects/0", "/loyalty"]);
   });
 
+  it("is refused with the place of every fault in the settings of all areas, at once", async () => {
+    const location = { alow: ["DE"] };
+    const faulty = {
+      ...withBoards({
+        location,
+        leaderboards: [{ id: "daily", order: "up" }],
+        identity: { registration: 1 },
+      }),
+      events: [{ ...event, settings: { location: { allow: ["Germany"] } } }],
+      spaces: seed.spaces.map(space => ({ ...space, settings: { defaultProjectId: "x" } })),
+      organisations: seed.organisations.map(one => ({
+        ...one,
+        settings: { audience: { customFields: { shirt: { type: "text" } } }, exports: { webhook: {} } },
+      })),
+    };
+    const places = await refusedAt(faulty);
+    for (const place of [
+      "/projects/0/settings/location/alow",
+      "/projects/0/settings/leaderboards/0/order",
+      "/projects/0/settings/identity/registration",
+      "/events/0/settings/location/allow/0",
+      "/spaces/0/settings/defaultProjectId",
+      "/organisations/1/settings/exports/webhook/url",
+    ]) {
+      assert.ok(places.includes(place), `${place} of ${places.join(" ")}`);
+    }
+    assert.ok(places.some(place => place.startsWith("/organisations/0/settings/audience/customFields")));
+  });
+
   it("is refused with the place of every fault in identity settings", async () => {
     const faultsOf = (identity: unknown): Promise<string[]> => refusedAt(withBoards({ identity }));
     const at = "/projects/0/settings/identity";
