@@ -67,5 +67,5 @@ export {
   type Role,
   roles,
 } from "./resource.ts";
-export { type Field, fileName, jsonObject, plainObject, uuidText } from "./schemas.ts";
+export { authorEmail, type Field, fileName, jsonObject, plainObject, uuidText } from "./schemas.ts";
 export { definitionOf, resources } from "./table.ts";

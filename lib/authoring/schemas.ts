@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { canonicalEmail } from "../text/mod.ts";
 
 /** Characters that would change the text around a name: controls and directional formatting. */
 const unsafeCharacters = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
@@ -109,4 +110,16 @@ export const annotations = v.pipe(
     value => Object.entries(value).flat().join("").length <= annotationsCharactersMax,
     `Expected at most ${annotationsCharactersMax} characters in all annotations together`,
   ),
+);
+
+/** `v.email` knows no domain in its ASCII form, such as xn--bcher-kva.example. */
+const plainEmail = v.pipe(v.string(), v.rfcEmail(), v.regex(/\.[a-z0-9-]{2,}$/i));
+
+/** The address of an author, in its canonical form. */
+export const authorEmail = v.pipe(
+  v.string(),
+  v.trim(),
+  v.maxLength(254),
+  v.check(email => v.is(plainEmail, canonicalEmail(email)), "Expected an e-mail address"),
+  v.transform(canonicalEmail),
 );

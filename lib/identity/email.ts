@@ -8,15 +8,16 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { deriveKey, type MasterSecret } from "../auth/mod.ts";
+import { canonicalEmail } from "../text/mod.ts";
 
 /**
- * Normalises an address for look-ups: ASCII letters in lower case, all else unchanged.
+ * Normalises an address for look-ups: ASCII letters in lower case, then its canonical form.
  *
  * Unicode's case folding makes one of texts that mail servers distinguish (`K`, the Kelvin sign, becomes `k`), and then
  * a code for one person's account would reach another person's mailbox.
  */
 export function normaliseEmail(email: string): string {
-  return email.replace(/[A-Z]+/g, letters => letters.toLowerCase());
+  return canonicalEmail(email.replace(/[A-Z]+/g, letters => letters.toLowerCase()));
 }
 
 /** Derives the 32-byte key under which a project's addresses are hashed. */

@@ -26,6 +26,28 @@ function hashOf(bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
+/** Characters whose composed form is another one of ASCII, which mail servers distinguish. */
+const lookAlikes = /[^\u212a\u037e\u1fef]+/g;
+
+/**
+ * Writes an e-mail address in its one form: the local part composed (NFC, RFC 6532), an internationalised domain in ASCII (UTS 46).
+ * The case of letters stays.
+ */
+export function canonicalEmail(email: string): string {
+  const at = email.lastIndexOf("@") + 1;
+  const domain = email.slice(at);
+  const local = email.slice(0, at).replace(lookAlikes, part => part.normalize("NFC"));
+  return local + (/[\u0080-\uffff]/.test(domain) ? asciiDomain(domain) : domain);
+}
+
+/** Returns the ASCII form of a domain; the text as it is if it is none. */
+function asciiDomain(domain: string): string {
+  const url = `http://${domain}`;
+  if (/[\s/\\?#:%[\]]/.test(domain) || !URL.canParse(url)) return domain;
+  const { hostname } = new URL(url);
+  return /^[a-z0-9.-]+$/.test(hostname) && !/\d$/.test(hostname) ? hostname : domain;
+}
+
 /**
  * Returns the same text as a flat string. V8 keeps concatenated strings as a tree until a character is read, which takes half
  * as much memory again and slows garbage collection.

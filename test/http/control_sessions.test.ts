@@ -101,6 +101,20 @@ describeOnStores("login of authors", open => {
     assert.equal((await verify(own, mails[5]?.code ?? "")).status, 201);
   });
 
+  it("knows a person by every spelling of the address", async t => {
+    const { world, mails, begin, verify } = await opened(t);
+    await world.platform.authors.findOrCreate(" ann@b\u00fccher.example ");
+    const session = await begin("ANN@xn--bcher-kva.example\n");
+    assert.equal(session.status, 201, session.text);
+    assert.deepEqual(
+      mails.map(({ to }) => to),
+      ["ann@xn--bcher-kva.example"],
+    );
+    assert.equal((await verify(session, mails[0]?.code ?? "")).status, 201);
+    assert.equal((await begin("ann@b\u00fccher.example")).status, 201);
+    assert.equal(mails.length, 2);
+  });
+
   it("takes a code as it was pasted", async t => {
     const { mails, begin, verify } = await opened(t);
     const session = await begin("sam@example.com");

@@ -40,6 +40,7 @@ const entries = {
   email: v.exactOptional(
     v.pipe(
       v.string(),
+      v.trim(),
       v.minLength(1),
       v.maxLength(320),
       v.description("The address of an account, in any case of its letters"),

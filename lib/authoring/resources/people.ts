@@ -2,9 +2,8 @@
 
 import * as v from "valibot";
 import { attribute, readOnly, resource, timestamps, withDefault } from "../attributes.ts";
-import { jsonObject, line, unixSeconds } from "../schemas.ts";
+import { authorEmail, jsonObject, line, unixSeconds } from "../schemas.ts";
 
-const email = v.pipe(v.string(), v.maxLength(254), v.email("Expected an e-mail address"));
 const grantedRole = v.picklist(["viewer", "creator", "admin"]);
 
 /** People who author. */
@@ -42,7 +41,7 @@ export const scopeRoles = resource({
   write: "admin",
   attributes: {
     role: attribute(grantedRole, "The role", { required: true }),
-    email: attribute(email, "Address of the person, who need not have logged in before", {
+    email: attribute(authorEmail, "Address of the person, who need not have logged in before", {
       write: "create",
       required: true,
     }),

@@ -1853,7 +1853,6 @@ export interface NewScopeRoles {
     readonly attributes?: {
       /** The role */
       readonly role: "viewer" | "creator" | "admin";
-      /** Address of the person, who need not have logged in before */
       readonly email: string;
     };
   };
@@ -1864,7 +1863,6 @@ export interface NewSession {
   readonly data: {
     readonly type: "sessions";
     readonly attributes: {
-      /** Address of the person */
       readonly email: string;
     };
   };

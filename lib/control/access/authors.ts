@@ -14,6 +14,7 @@ import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { normaliseEmail } from "../../identity/mod.ts";
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
+import { canonicalEmail } from "../../text/mod.ts";
 import type { Author, AuthorUser, NewToken, TokenInfo } from "./author.ts";
 
 /** Age in ms from which a token is read again. */
@@ -79,8 +80,9 @@ export class Authors {
   }
 
   /** Finds the user of an address, or creates one. */
-  async findOrCreate(email: string, { name = "", operator = false } = {}): Promise<AuthorUser> {
+  async findOrCreate(address: string, { name = "", operator = false } = {}): Promise<AuthorUser> {
     const { store, clock, random } = this.#options;
+    const email = canonicalEmail(address.trim());
     const partition = this.#emailPartition(email);
     const userId = await decide(store, partition, {
       reads: [{ type: "record", key: userKey }],
@@ -279,7 +281,7 @@ export class Authors {
   }
 
   #emailPartition(email: string): string {
-    return platformPartition("author_email", keyedTag(this.#emailKey, [normaliseEmail(email)]));
+    return platformPartition("author_email", keyedTag(this.#emailKey, [normaliseEmail(email.trim())]));
   }
 }
 

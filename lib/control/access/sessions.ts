@@ -10,7 +10,7 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
-import { resources } from "../../authoring/mod.ts";
+import { authorEmail, resources } from "../../authoring/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, json, jsonApiMediaType, named, open, route } from "../../http/mod.ts";
 import { codeAgeMsMax, type IdentityContext } from "../../identity/mod.ts";
@@ -36,7 +36,6 @@ interface SessionRoutesContext {
   readonly random: RandomBytes;
 }
 
-const email = v.pipe(v.string(), v.maxLength(254), v.email("Expected an e-mail address"));
 const SessionSchema = named(
   "Session",
   v.object({
@@ -67,7 +66,7 @@ function createRoute({ services, login, random }: SessionRoutesContext): AnyRout
       "Mails a code to an authoring user, for 10 minutes. The answer is the same for unknown addresses.",
     auth: open,
     body: {
-      ...bodyOf("NewSession", { email: v.pipe(email, v.description("Address of the person")) }),
+      ...bodyOf("NewSession", { email: v.pipe(authorEmail, v.description("Address of the person")) }),
       mediaTypes: [jsonApiMediaType],
       example: { data: { type: "sessions", attributes: { email: "sam@example.com" } } },
     },

@@ -46,7 +46,7 @@ export const ClientTokenBodySchema = named(
 
 /** The address of a user to find. */
 export const EmailQuerySchema = v.object({
-  email: v.pipe(EmailSchema, v.description("E-mail address of the user")),
+  email: v.pipe(v.string(), v.description("E-mail address of the user"), EmailSchema),
 });
 
 /** The page of a trail. */

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../errors/mod.ts";
-import { utf8Length } from "../../text/mod.ts";
+import { canonicalEmail, utf8Length } from "../../text/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import { appProfile } from "../answers.ts";
 
@@ -35,11 +35,13 @@ export const UsernameSchema = v.pipe(
   v.check(name => name === "" || isPublicName(name), "Expected visible text without control characters"),
 );
 
-/** An e-mail address as its owner writes it (RFC 5321, section 4.5.3.1.3). Only its form is checked. */
+/** An e-mail address (RFC 5321, section 4.5.3.1.3) in its canonical form. Only its form is checked. */
 export const EmailSchema = v.pipe(
   v.string(),
+  v.trim(),
   v.maxLength(emailBytesMax),
-  v.check(isEmail, "Expected an e-mail address"),
+  v.check(email => isEmail(canonicalEmail(email)), "Expected an e-mail address"),
+  v.transform(canonicalEmail),
 );
 
 /**

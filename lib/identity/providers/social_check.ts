@@ -154,7 +154,8 @@ async function updateProfile(
   projectId: string,
   { user, identity }: { readonly user: User; readonly identity: SocialIdentity },
 ): Promise<User> {
-  const email = v.is(EmailSchema, identity.email) ? identity.email : "";
+  const { success, output } = v.safeParse(EmailSchema, identity.email);
+  const email = success ? output : "";
   const isEmailVerified = email !== "" && identity.emailVerified;
   const nickname = usernameFrom(identity.nickname);
   const old = user.social;

@@ -44,6 +44,21 @@ describeOnStores("login with a password", open => {
       cost: { algorithm: "scrypt", logN, r: 8, p: 3 },
     }).hash(text);
 
+  it("takes every spelling of one mailbox for one account", async () => {
+    const [composed, decomposed] = ["jos\u00e9@b\u00fccher.example", "jose\u0301@bu\u0308cher.example"];
+    await pool.register(` ${composed}\n`);
+    for (const spelling of [decomposed, "jos\u00e9@XN--bcher-kva.example", `\u00a0${composed} `]) {
+      const { status, json } = await pool.login(spelling);
+      assert.deepEqual([status, json.result], [200, 1], spelling);
+    }
+    const { accessToken } = (await pool.login(composed)).json.data;
+    assert.equal((await pool.profile(accessToken)).json.data.email, "jos\u00e9@xn--bcher-kva.example");
+    await pool.register(decomposed, { password: "another password" });
+    assert.equal((await pool.login(composed, { password: "another password" })).status, 401);
+    assert.match(await pool.code(` ${decomposed}`), /^\d{8}$/);
+    assert.equal((await pool.login("a b@example.org")).json.data.code, "validation_failed");
+  });
+
   it("answers exactly the session record with tokens, which the project's back ends can verify", async () => {
     const { status, json, headers } = await pool.login(email, { deviceId });
     assert.equal(status, 200);

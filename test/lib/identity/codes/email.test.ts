@@ -30,6 +30,22 @@ describe("e-mail addresses", () => {
     assert.equal(new Set(distinct.map(address => emailTag(key, address))).size, distinct.length);
   });
 
+  it("are one in every spelling of one mailbox", () => {
+    for (const [one, other] of [
+      ["fan@b\u00fccher.example", "fan@xn--bcher-kva.example"],
+      ["fan@B\u00dcCHER.Example", "FAN@bu\u0308cher.example"],
+      ["jos\u00e9@example.org", "jose\u0301@example.org"],
+    ] as const) {
+      assert.equal(normaliseEmail(one), normaliseEmail(other));
+    }
+  });
+
+  it("keep a domain that has no ASCII form", () => {
+    for (const domain of ["\u00fc/x", "\u00fc:80", "\uff11.2.3.4", "\u00fc@x", "\ud800"]) {
+      assert.equal(normaliseEmail(`fan@${domain}`), `fan@${domain}`);
+    }
+  });
+
   it("have a key of 64 hexadecimal digits that differs by project and secret", () => {
     const other = new MasterSecret("some other secret that is long enough to be taken");
     const keys = [
