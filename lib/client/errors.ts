@@ -2,6 +2,8 @@
 
 import type { ErrorCode, FieldError } from "../errors/mod.ts";
 
+export type { ErrorCode, FieldError };
+
 /**
  * Codes of failures. Servers send those of `ErrorCode`. The client adds: `network`, no answer arrived or it broke off; `timeout`,
  * none arrived in time; `aborted`, the signal of the call; `bad_answer`, the answer is none of this API, such as a page of a proxy,

@@ -8,7 +8,13 @@ export type { Answer, Area, CallOptions, List, NoInput, RawBody, WholeAnswer } f
 export { type Areas, type Client, type ClientOptions, createClient } from "./client.ts";
 export { accessToken, apiKey, type CredentialKinds, type Credentials, spaceToken } from "./credentials.ts";
 export type { ClientEnvironment } from "./environment.ts";
-export { type ClientErrorCode, GrandstandError, type GrandstandErrorOptions } from "./errors.ts";
+export {
+  type ClientErrorCode,
+  type ErrorCode,
+  type FieldError,
+  GrandstandError,
+  type GrandstandErrorOptions,
+} from "./errors.ts";
 export { createFanClient, type FanClient, type FanClientOptions } from "./fan_client.ts";
 export * from "./generated/audience.ts";
 export * from "./generated/control.ts";

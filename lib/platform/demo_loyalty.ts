@@ -65,6 +65,7 @@ export const demoLoyalty: unknown = {
     },
     { name: "outcome", data: { eventId: "string", matchId: "string", outcome: "string" } },
     { name: "share", clientReportable: true },
+    { name: "vote", clientReportable: true, data: { elementId: "string", option: "string" } },
   ],
   rules: [
     {

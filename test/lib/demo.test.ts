@@ -99,6 +99,15 @@ describeOnStores("the demo", open => {
     assert.equal((await platform.loyalty.profile(member)).metrics.points, 5 + 3 + 10);
   });
 
+  it("takes votes of fans on its polls", async t => {
+    const { demo, platform } = await opened(t);
+    const { organisationId, spaceId, projectId } = demo;
+    const member = { organisationId, spaceId, projectId, userId: "voter" };
+    const data = { elementId: "00000000-0000-4000-8000-000000000009", option: "1" };
+    const report = { action: "vote", data, isClientReport: true };
+    await platform.loyalty.report(member, report).catch(({ code }) => assert.notEqual(code, "forbidden"));
+  });
+
   it("limits what sharing earns in a day", async t => {
     const { demo, platform, clock } = await opened(t);
     const { organisationId, spaceId, projectId } = demo;

@@ -5,7 +5,8 @@ import { createMemoryStore } from "grandstand/memory";
 import { nativeKernels } from "grandstand/native";
 import { Hono } from "hono";
 
-const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? "");
+// A random secret is enough for a store in memory. With any other, set one and keep it.
+const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? crypto.randomUUID());
 const passwordKernels = nativeKernels();
 const platform = await createPlatform({ store: createMemoryStore(), secret, passwordKernels });
 const app = new Hono();

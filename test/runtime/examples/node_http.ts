@@ -15,7 +15,8 @@ await seedPlatform(store, {
   projects: [{ id: "00000000-0000-4000-8000-000000000003", organisationId, spaceId, name: "League" }],
   events: [],
 });
-const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? "");
+// A random secret is enough for a store in memory. With any other, set one and keep it.
+const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? crypto.randomUUID());
 const passwordKernels = nativeKernels();
 const platform = await createPlatform({ store, secret, passwordKernels, defaultSpaceId: spaceId });
 const server = createServer(toNodeListener(platform.fetch));
