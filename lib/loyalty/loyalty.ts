@@ -93,7 +93,7 @@ export interface Loyalty extends UserCommands, UserVerification {
   sweep(): ReturnType<typeof sweepDueUsers>;
   /**
    * Merges a user into another of the same project, once: points, items, progress, coupons and scores. Commands about the merged
-   * user are refused from then on. It may be repeated after an interruption.
+   * user act on the account from then on. It may be repeated after an interruption.
    */
   merge(from: SpaceUser, into: SpaceUser): Promise<void>;
   /**

@@ -86,6 +86,27 @@ describeOnStores("the deletion of an account", open => {
     assert.notEqual(next.userId, member.userId);
   });
 
+  it("is not brought back as a nameless user by an action that was queued before", async t => {
+    const { desk, member, remove, entry } = await openUser();
+    t.after(() => desk.dispose());
+    const { clock, platform } = desk.world;
+    const late = { action: "prediction", data: { outcome: "exact" }, at: clock.now(), isClientReport: false };
+    clock.advance(1_000);
+    assert.equal((await remove()).status, 200);
+    await platform.idle();
+    const of = {
+      organisationId: ids.organisation,
+      spaceId: ids.space,
+      userId: member.userId,
+      projectId: null,
+    };
+    const { applied, error } = await platform.loyalty.reportAll(of, [late]);
+    assert.deepEqual([applied, (error as { code?: string }).code], [0, "forbidden"]);
+    await platform.idle();
+    assert.deepEqual(await remainsOf(desk.world.store, member.userId), []);
+    assert.equal((await entry()).status, 404);
+  });
+
   it("ends what a merged guest brought to it", async t => {
     const desk = await Pool.open(open);
     t.after(() => desk.dispose());

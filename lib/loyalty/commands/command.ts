@@ -133,6 +133,8 @@ export interface CommandReads {
   readonly isNew: boolean;
   /** True where the command's id is marked already. */
   readonly isRepeated: boolean;
+  /** When the account was removed, Unix ms; negative infinity where it was not, or that was not read. */
+  readonly removedAt: number;
   /** The project in which the user signed up; null where none is known. */
   readonly signUpProject: string | null;
   /** The custom fields that the configuration reads; undefined where it reads none. */
@@ -157,9 +159,12 @@ const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 export function applyCommand(
   context: CommandContext,
   command: Command,
-  { before, isNew, isRepeated, signUpProject, profile, results }: CommandReads,
+  { before, isNew, isRepeated, removedAt, signUpProject, profile, results }: CommandReads,
 ): AppliedCommand {
   const { config, user, now, uses, cachedUser } = context;
+  if (isNew && (command.at ?? now) < removedAt) {
+    throw new AppError("forbidden", "Cannot apply the action as its user was removed since");
+  }
   if (isNew && cachedUser.hasRecord) return unchanged(before, context.projectId, { mustRegister: true });
   // A caller may repeat a command because the answer was lost, and with it the delivery.
   if (isRepeated)

@@ -5,7 +5,7 @@
  */
 
 import type { Decision, Read, Rule, Stored, Write } from "../../storage/mod.ts";
-import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
+import { parseAccountNote, readAccountNote, signUpProjectOf } from "../../users/mod.ts";
 import { onceMarkReads } from "../user/once_marks.ts";
 import { type ProfileFields, pickFields } from "../user/profile_fields.ts";
 import { emptyState, type UserState, withoutFutureTime } from "../user/state.ts";
@@ -37,6 +37,7 @@ export interface BatchDecision {
 const batchWritesMax = 500;
 const noReads: readonly Read[] = [];
 const noWrites: readonly Write[] = [];
+const notRemoved = Number.NEGATIVE_INFINITY;
 const accountReads: readonly Read[] = [readAccountNote];
 
 /** Makes the rule that decides one command. */
@@ -62,12 +63,16 @@ export function commandRule(
       const signUpProject = context.readsAccount
         ? signUpProjectOf(found[accountAt] as Stored | null)
         : context.foundProject;
+      const removedAt = context.readsAccount
+        ? (parseAccountNote(found[accountAt] as Stored | null)?.removedAt ?? notRemoved)
+        : notRemoved;
       const results =
         extraReads.length === 0 ? extraReads : found.slice(extraFrom, extraFrom + extraReads.length);
       const { decision, isChanged, writes, recordCount } = applyCommand(context, command, {
         before,
         isNew: found[0] === null,
         isRepeated,
+        removedAt,
         signUpProject,
         profile: profileIn(context, found),
         results,
@@ -120,6 +125,7 @@ export function batchRule(
             before: state,
             isNew: last === null && found[0] === null,
             isRepeated,
+            removedAt: notRemoved,
             signUpProject: null,
             profile,
             results: [],

@@ -205,7 +205,9 @@ function noteDecision(cachedUser: CachedUser, { projectId, state }: CommandDecis
 
 /** Tells whether it is unknown in which project the user signed up. User ids are made at sign-up, so it hardly changes. */
 function needsProject(user: SpaceUser, cachedUser: CachedUser, now: number): boolean {
-  return user.projectId === null && cachedUser.projectId === null && cachedUser.hasNoProjectUntil <= now;
+  if (user.projectId !== null) return false;
+  // The account of a user without a record may be one that was removed.
+  return !cachedUser.hasRecord || (cachedUser.projectId === null && cachedUser.hasNoProjectUntil <= now);
 }
 
 /** Decides what time alone does at an instant, or all that it does until now where none is given. */

@@ -5,7 +5,15 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import type { LogEntry, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
+import {
+  keyName,
+  type LogEntry,
+  type ReadLog,
+  type ReadRecord,
+  type Store,
+  type Stored,
+  type Write,
+} from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { applyAdjustment, applyReversal, type ReversedAction, reversedAction } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
@@ -123,6 +131,8 @@ export function reversalCommand(
     decide: (state, [entries, _, __, marks]) => {
       const transaction = findTransaction(entries as readonly LogEntry[], transactionId);
       requireReversible(transaction);
+      if ((marks as ReadonlyMap<string, number>).has(transactionId)) throw reversedBefore();
+      requireUnmerged(state);
       const action = actionOf(
         entries as readonly LogEntry[],
         transactionId,
@@ -131,9 +141,42 @@ export function reversalCommand(
       return applyReversal(config, state, { transaction, action, at: now });
     },
     refused: () => {
-      throw new AppError("conflict", "Cannot take the transaction back as that was done already");
+      throw reversedBefore();
     },
   };
+}
+
+/** Creates the error for a transaction that was taken back before. */
+export function reversedBefore(): AppError {
+  return new AppError("conflict", "Cannot take the transaction back as that was done already");
+}
+
+/**
+ * Makes the adjustment of an account that takes back, once, the points of a transaction of a user who was merged into it. Lots, counts
+ * and items of the two users have nothing in common, so points alone go back.
+ */
+export async function mergedReversal(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  transactionId: string,
+): Promise<(config: CompiledConfig) => AdjustmentOrder> {
+  const [entries] = await store.read(spaceUserPartition(user), [readInstant(recordTimeOf(transactionId))]);
+  const transaction = findTransaction(entries, transactionId);
+  const key = keyName("reversal", user.userId, transactionId);
+  return ({ metrics }) => ({
+    changes: transaction.entries
+      .filter(entry => isReversible(entry) && metrics.has(entry.metricId))
+      .map(({ metricId, type, amount }) => ({
+        ...{ metricId, op: "incr" as const },
+        value: type === "credit" ? -amount : amount,
+      })),
+    reason: `Reversal of ${transactionId} of the merged user ${user.userId}`,
+    extra: {
+      reads: [{ type: "record", key }],
+      wasApplied: ([stored]) => stored !== null,
+      writes: () => [{ type: "put", key, value: "" }],
+    },
+  });
 }
 
 function requireMetrics({ metrics }: CompiledConfig, changes: readonly MetricChange[]): void {

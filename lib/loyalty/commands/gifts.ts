@@ -14,7 +14,7 @@ import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { applyRefusals, type Refusal } from "../engine/mod.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
-import type { Gift, UserState } from "../user/state.ts";
+import { type Gift, onAccount, type UserState } from "../user/state.ts";
 import { readState } from "../user/stored_state.ts";
 import type { Command, CommandDecision } from "./command.ts";
 import { grantCommand } from "./grants.ts";
@@ -35,7 +35,6 @@ const userIdMax = 128;
 const reasons = {
   self: "Cannot give the reward as the action names its own user",
   unknown: "Cannot give the reward as the action names nobody who is known",
-  merged: "Cannot give the reward as the action names a user who was merged",
 } as const;
 
 /** Sends the gifts of a user and returns how many are left because of failures. It may be repeated. */
@@ -73,7 +72,6 @@ async function sendGift(
   from: SpaceUser,
   { id, userId, ruleId, rewards }: Gift,
 ): Promise<keyof typeof reasons | null> {
-  if (userId === from.userId) return "self";
   const to: SpaceUser = { ...from, userId, projectId: null };
   if (!(await isKnown(services.store, to))) return "unknown";
   const order = {
@@ -83,10 +81,14 @@ async function sendGift(
     id: `referral:${from.userId}:${id}`,
   };
   try {
-    await services.run(to, (config, now) => grantCommand(config, order, now));
-    return null;
+    return await onAccount(to, async of => {
+      if (of.userId === from.userId) return "self";
+      await services.run(of, (config, now) => grantCommand(config, order, now));
+      return null;
+    });
   } catch (error) {
-    if (error instanceof AppError && error.code === "forbidden") return "merged";
+    // The user was removed since.
+    if (error instanceof AppError && error.code === "forbidden") return "unknown";
     throw error;
   }
 }

@@ -25,7 +25,7 @@ import { type ChangedSum, sumKey, targetQueryOf } from "./scores.ts";
 type MergeServices = Pick<LoyaltyServices, "store" | "clock" | "states" | "feed">;
 
 /**
- * Merges a user into another of the same project, once. Commands about the merged user are refused from then on. It may be
+ * Merges a user into another of the same project, once. Commands about the merged user act on the account from then on. It may be
  * repeated after an interruption. The caller takes the merged user off boards.
  */
 export async function mergeUsers(
@@ -41,7 +41,12 @@ export async function mergeUsers(
   const { commands, dueUsers, dueWork } = services;
   await dueUsers.register(from);
   if ((await closeUser(services, from, into.userId)) !== into.userId) return;
-  const { state, sums } = await readClosed(services, from);
+  let { state, sums } = await readClosed(services, from);
+  if (state.redemptions.length > 0) {
+    // A product that is paid for and not given yet goes over too.
+    await dueWork(from);
+    ({ state, sums } = await readClosed(services, from));
+  }
   await commands.run(into, (config, now) =>
     receiveCommand(
       { rewards: rewardsOf(config, state, now), inheritance: inheritanceOf(from, state), sums },

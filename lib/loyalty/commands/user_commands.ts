@@ -11,7 +11,7 @@ import { ownValue } from "../config/scope.ts";
 import { type Action, applyAction, type ReversedAction } from "../engine/mod.ts";
 import { type TransactionView, transactionView } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
-import { requireUnmerged } from "../user/state.ts";
+import { MergedUserError, onAccount, requireUnmerged } from "../user/state.ts";
 import type { Command, CommandDecision } from "./command.ts";
 import type { BatchOutcome, CommandRunner, CommandServices, MakeCommand } from "./command_runner.ts";
 import {
@@ -19,7 +19,9 @@ import {
   adjustmentCommand,
   findAdjustment,
   findReversedAction,
+  mergedReversal,
   reversalCommand,
+  reversedBefore,
 } from "./corrections.ts";
 import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
 
@@ -40,20 +42,27 @@ export function createUserCommands(services: UserCommandServices, { run, runAll 
      *   declared.
      */
     report: (user: SpaceUser, report: ActionReport): Promise<boolean> =>
-      run(user, reporting(report)).then(hasTakenEffect),
+      onAccount(user, of => run(of, reporting(report))).then(hasTakenEffect),
     /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
-    reportAll: (user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome> =>
-      runAll(user, reports.map(reporting)),
+    async reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome> {
+      const outcome = await runAll(user, reports.map(reporting));
+      if (!(outcome.error instanceof MergedUserError)) return outcome;
+      const account = { ...user, userId: outcome.error.account };
+      const rest = await runAll(account, reports.slice(outcome.applied).map(reporting));
+      return { ...rest, applied: outcome.applied + rest.applied };
+    },
     /**
      * Gives rewards; null where a grant with the same id took effect before.
      *
      * @throws {AppError} `validation_failed` where the configuration does not name one of them.
      */
     async grant(user: SpaceUser, order: GrantOrder): Promise<TransactionView | null> {
-      const decision = await run(user, (config, now) => {
-        requireRewards(config, order.rewards, now);
-        return grantCommand(config, order, now);
-      });
+      const decision = await onAccount(user, of =>
+        run(of, (config, now) => {
+          requireRewards(config, order.rewards, now);
+          return grantCommand(config, order, now);
+        }),
+      );
       return firstTransaction(decision);
     },
     /**
@@ -63,26 +72,44 @@ export function createUserCommands(services: UserCommandServices, { run, runAll 
      * @throws {AppError} `validation_failed` where the configuration does not name one of them.
      */
     async adjust(user: SpaceUser, order: AdjustmentOrder): Promise<string | null> {
-      const decision = await run(user, (config, now) => adjustmentCommand(config, order, now));
+      const decision = await onAccount(user, of =>
+        run(of, (config, now) => adjustmentCommand(config, order, now)),
+      );
       return decision.result === null ? null : decision.recordId;
     },
     /** Finds the transaction of an adjustment with an id, recorded at a time (Unix ms) or soon after. */
     findAdjustment: (user: SpaceUser, adjustment: { readonly id: string; readonly from: number }) =>
       findAdjustment(store, user, adjustment),
     /**
-     * Takes back what a transaction gave and took.
+     * Takes back what a transaction gave and took. Of a user who was merged, the account gives and gets the points.
      *
      * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
      */
-    async reverse(user: SpaceUser, transactionId: string): Promise<TransactionView> {
-      const of = await findReversedAction(store, user, transactionId);
-      const decision = await run(user, (config, now) => reversalCommand(config, { transactionId, of }, now));
-      const transaction = firstTransaction(decision);
-      if (transaction === null) throw new TypeError("Expected a reversal to have a transaction");
-      if (of !== undefined) await giveBackUse(services, user, of);
-      return transaction;
-    },
+    reverse: (user: SpaceUser, transactionId: string): Promise<TransactionView> =>
+      reverse(services, run, { user, transactionId }),
   };
+}
+
+async function reverse(
+  services: UserCommandServices,
+  run: CommandRunner["run"],
+  { user, transactionId }: { readonly user: SpaceUser; readonly transactionId: string },
+): Promise<TransactionView> {
+  const { store } = services;
+  const of = await findReversedAction(store, user, transactionId);
+  let decision: CommandDecision;
+  try {
+    decision = await run(user, (config, now) => reversalCommand(config, { transactionId, of }, now));
+  } catch (error) {
+    if (!(error instanceof MergedUserError)) throw error;
+    const order = await mergedReversal(store, user, transactionId);
+    const account = { ...user, userId: error.account };
+    decision = await run(account, (config, now) => adjustmentCommand(config, order(config), now));
+  }
+  const transaction = firstTransaction(decision);
+  if (transaction === null) throw reversedBefore();
+  if (of !== undefined) await giveBackUse(services, user, of);
+  return transaction;
 }
 
 /** Gives back the use of a limit for all users. One that cannot be given back now stays counted until its window ends. */

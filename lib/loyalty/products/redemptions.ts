@@ -18,11 +18,12 @@ import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
-import { emptyState, type Redemption, type UserState } from "../user/state.ts";
+import { emptyState, MergedUserError, onAccount, type Redemption, type UserState } from "../user/state.ts";
 import { type RedemptionOrder, redemptionError, stockTotal } from "./orders.ts";
 import {
   beginCommand,
   completeCommand,
+  mergedRefundCommand,
   openRedemption,
   parseRedemption,
   type Reservation,
@@ -63,20 +64,21 @@ export function createRedemptions(services: RedemptionServices) {
      * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
      *   `not_available`; `conflict` where the key names a redemption of something else.
      */
-    async redeem(user: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult> {
-      const id = redemptionId(user, order.key);
-      const sold = stocks.cachedSold({ ...user, productId: order.productId });
-      const decision = await commands.run(user, (config, now) =>
-        beginCommand({ id, config, now, sold }, order),
-      );
-      const begun = await resultOf(services, user, id, decision);
-      requireSameOrder(begun.redemption, order);
-      const isOpen = begun.redemption.status === "reserved";
-      const { redemption, state } = isOpen ? await settle(services, user, begun.redemption) : begun;
-      if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
-      const transactionId = begun.transactionId ?? (await findPayment(services, user, redemption));
-      return { redemption, state, transactionId };
-    },
+    redeem: (of: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult> =>
+      onAccount(of, async user => {
+        const id = redemptionId(user, order.key);
+        const sold = stocks.cachedSold({ ...user, productId: order.productId });
+        const decision = await commands.run(user, (config, now) =>
+          beginCommand({ id, config, now, sold }, order),
+        );
+        const begun = await resultOf(services, user, id, decision);
+        requireSameOrder(begun.redemption, order);
+        const isOpen = begun.redemption.status === "reserved";
+        const { redemption, state } = isOpen ? await settle(services, user, begun.redemption) : begun;
+        if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
+        const transactionId = begun.transactionId ?? (await findPayment(services, user, redemption));
+        return { redemption, state, transactionId };
+      }),
     /** Returns a redemption by its id, after finishing it where it was interrupted. Throws `not_found`. */
     async find(user: SpaceUser, id: string): Promise<RedemptionResult> {
       return await withPayment(services, user, await findDecided(services, user, id));
@@ -93,11 +95,19 @@ export function createRedemptions(services: RedemptionServices) {
       id: string,
       { restocks }: { readonly restocks: boolean },
     ): Promise<RedemptionResult> {
-      await findDecided(services, user, id);
-      const decision = await commands.run(user, (config, now) =>
-        refundCommand({ id, config, now }, restocks),
-      );
-      return await afterOperator(services, user, id, decision);
+      const { redemption } = await findDecided(services, user, id);
+      try {
+        const decision = await commands.run(user, (config, now) =>
+          refundCommand({ id, config, now }, restocks),
+        );
+        return await afterOperator(services, user, id, decision);
+      } catch (error) {
+        if (!(error instanceof MergedUserError)) throw error;
+        const account = { ...user, userId: error.account };
+        await commands.run(account, (config, now) => mergedRefundCommand({ id, config, now }, redemption));
+        if (restocks) await stocks.giveBack({ ...user, productId: redemption.productId }, id);
+        return await withPayment(services, user, await findRedemption(services, user, id));
+      }
     },
     /** Continues interrupted redemptions and returns how many of them failed. */
     async finish(user: SpaceUser, { redemptions }: UserState): Promise<number> {
@@ -195,18 +205,37 @@ async function resultOf(
 }
 
 async function findRedemption(
-  { store, states }: RedemptionServices,
+  services: RedemptionServices,
   user: SpaceUser,
   id: string,
 ): Promise<RedemptionResult> {
+  const { store, states } = services;
   const partition = spaceUserPartition(user);
   const [stored, closed] = await store.read(partition, [states.query, readRedemption(id)]);
   const state = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
+  const { mergedInto } = state;
   const redemption = openRedemption(state, id) ?? (closed === null ? null : parseRedemption(closed));
+  if (redemption !== null && mergedInto !== null)
+    return await inAccount(services, { ...user, userId: mergedInto }, redemption);
   if (redemption === null) {
     throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
   }
   return { redemption, state, transactionId: null };
+}
+
+/** Returns a redemption of a merged user: the account's record of it, where it was refunded there, with the account's balances. */
+async function inAccount(
+  { store, states }: RedemptionServices,
+  account: SpaceUser,
+  redemption: Redemption,
+): Promise<RedemptionResult> {
+  const partition = spaceUserPartition(account);
+  const [stored, refunded] = await store.read(partition, [states.query, readRedemption(redemption.id)]);
+  return {
+    redemption: refunded === null ? redemption : parseRedemption(refunded),
+    state: stored === null ? emptyState(account.projectId) : states.valueOf(partition, stored),
+    transactionId: null,
+  };
 }
 
 /**

@@ -7,6 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import { keyName, onceMark, type ReadRecord, type Stored, type Write } from "../../storage/mod.ts";
 import type { Command, CommandResult, DecisionInput } from "../commands/command.ts";
+import { adjustmentCommand } from "../commands/corrections.ts";
 
 import type { Reward } from "../config/document.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
@@ -143,10 +144,30 @@ export function refundCommand(context: StepContext, restocks: boolean): Command 
           "Cannot refund the redemption as it was rejected, and the price given back",
         );
       }
+      requireUnmerged(settled);
       const mustReturn = restocks && redemption.takesStock;
       return takeStep(context, settled, { redemption, step: "refunded", uses, mustReturn });
     },
   };
+}
+
+/** Makes the command that gives the price of a merged user's redemption to the account, once. */
+export function mergedRefundCommand({ id, config, now }: StepContext, redemption: Redemption): Command {
+  const { currency, amount } = redemption.cost;
+  const refunded = { ...redemption, status: "refunded", changedAt: now } as const;
+  return adjustmentCommand(
+    config,
+    {
+      changes: [{ metricId: currency, op: "incr", value: amount }],
+      reason: `Refund of the redemption ${id} of a merged user`,
+      extra: {
+        reads: [readRedemption(id)],
+        wasApplied: ([stored]) => stored !== null,
+        writes: () => [recordOf(refunded, now)],
+      },
+    },
+    now,
+  );
 }
 
 function decidedRedemption({ id }: StepContext, state: UserState, stored: Stored | null): Redemption {

@@ -10,6 +10,7 @@ import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { SingleReward } from "../config/rewards.ts";
 import type { LedgerEntry, Lot } from "../ledger/mod.ts";
 import type { ItemId } from "./change_payload.ts";
+import type { SpaceUser } from "./space_user.ts";
 
 /** Progress of the latest run of a challenge. */
 export interface ChallengeProgress {
@@ -235,14 +236,36 @@ export function withoutFutureTime(state: UserState, now: number): UserState {
   return isAhead(state.changedAt, now) ? { ...state, changedAt: now } : state;
 }
 
+/** The error of a command about a user who was merged; `onAccount` runs it for the account. */
+export class MergedUserError extends AppError {
+  readonly account: string;
+
+  constructor(account: string) {
+    super("forbidden", `Cannot change a user who was merged: use the user ${account} instead`);
+    this.account = account;
+  }
+}
+
 /**
- * Refuses commands about a user who was merged: nothing would bring their effects to the other user.
+ * Refuses commands about a user who was merged: nothing would bring their effects to the account.
  *
- * @throws {AppError} `forbidden`.
+ * @throws {MergedUserError}
  */
 export function requireUnmerged({ mergedInto }: UserState): void {
-  if (mergedInto === null) return;
-  throw new AppError("forbidden", `Cannot change a user who was merged: use the user ${mergedInto} instead`);
+  if (mergedInto !== null) throw new MergedUserError(mergedInto);
+}
+
+/**
+ * Runs commands about a user, and those of back ends about a user who was merged for the account instead. A token of the merged user
+ * opens no account.
+ */
+export async function onAccount<T>(user: SpaceUser, work: (user: SpaceUser) => Promise<T>): Promise<T> {
+  try {
+    return await work(user);
+  } catch (error) {
+    if (!(error instanceof MergedUserError) || user.projectId !== null) throw error;
+    return await work({ ...user, userId: error.account });
+  }
 }
 
 /** A state whose members can be replaced. */
