@@ -22,7 +22,7 @@ export { type CursorScope, Cursors } from "./cursors.ts";
 export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
 export { formatAddress, networkTag, parseAddress, parseNetwork } from "./ip_address.ts";
 export { bearerToken, hasAccessToken, invalidToken } from "./tokens/claims.ts";
-export { openIssuer, storedIssuer } from "./tokens/issuer.ts";
+export { openIssuer, storedIssuer, storeFormat } from "./tokens/issuer.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
 export { jwksArea } from "./tokens/jwks_routes.ts";
 export { checkMasterSecret, createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
