@@ -55,7 +55,12 @@ class RedisBlobs implements Blobs {
   async put(name: string, body: ReadableStream<Uint8Array>): Promise<BlobInfo> {
     validateBlobName(name);
     const upload = randomUUID();
-    const { count, size } = await this.#send(this.#chunkKey(name, upload), body);
+    const key = this.#chunkKey(name, upload);
+    const { count, size } = await this.#send(key, body).catch(async (error: unknown) => {
+      // What cannot be removed now expires.
+      await this.#connection.ask("unlink", [key]).catch(() => undefined);
+      throw error;
+    });
     const text = `${upload} ${size}`;
     for (let attempt = 0; attempt < blobAttemptsMax; attempt++) {
       const before = await this.#head(name);
@@ -92,7 +97,7 @@ class RedisBlobs implements Blobs {
     await this.#connection[Symbol.asyncDispose]();
   }
 
-  /** Stores the chunks of an upload, several at a time; after a failure the stored chunks expire. */
+  /** Stores the chunks of an upload, several at a time. */
   async #send(key: string, body: ReadableStream<Uint8Array>): Promise<{ count: number; size: number }> {
     const inFlight = new Set<Promise<unknown>>();
     let [count, size] = [0, 0];
@@ -100,7 +105,11 @@ class RedisBlobs implements Blobs {
       for await (const chunk of chunksOf(body, blobChunkBytes)) {
         if (inFlight.size >= blobChunksInFlightMax) await Promise.race(inFlight);
         const args = [String(count), chunk, String(blobUploadMsMax)];
-        const sending = this.#connection.run(blobChunkScript, [[key], args], { binary: true });
+        const sending = this.#connection
+          .run(blobChunkScript, [[key], args], { binary: true })
+          .then(stored => {
+            if (Number(stored) === 0) throw full();
+          });
         inFlight.add(sending);
         sending.then(() => inFlight.delete(sending)).catch(() => undefined);
         count += 1;
@@ -152,6 +161,11 @@ class RedisBlobs implements Blobs {
 
 function failed(state: string): AppError {
   return new AppError("storage_unavailable", `Cannot use Redis: ${state}`, { retryAfterMs: redisRetryMs });
+}
+
+function full(): AppError {
+  const message = "Cannot store the file as Redis keeps the rest of its memory for other data: give it more";
+  return new AppError("busy", message, { retryAfterMs: redisRetryMs });
 }
 
 function contended(name: string): AppError {

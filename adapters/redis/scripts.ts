@@ -9,10 +9,18 @@ redis.call('ZREM', KEYS[2], unpack(ARGV))
 return redis.call('XDEL', KEYS[1], unpack(ARGV))`,
 };
 
-/** `blob_chunk.lua`: keeps one chunk of a blob that is arriving. */
+/** `blob_chunk.lua`: keeps one chunk of a blob that is arriving, unless that would leave too little memory for everything else. */
 export const blobChunkScript: Script = {
-  sha: "9fd8b161d0937c2a0f57be6bcd2ac20b82370630",
-  lua: `redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+  sha: "64aa96e23dac2ff330f7e279d526d466eb075f04",
+  lua: `if tonumber(ARGV[1]) % 16 == 0 then
+local info = redis.pcall('INFO', 'memory')
+if type(info) == 'string' then
+local most = tonumber(string.match(info, 'maxmemory:(%d+)')) or 0
+local used = tonumber(string.match(info, 'used_memory:(%d+)')) or 0
+if most > 0 and used > most * 0.9 then return 0 end
+end
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])`,
 };
 

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { fileName } from "../../authoring/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
+import { AppError, type ErrorCode, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, route, streamedBody } from "../../http/mod.ts";
 import { OutboundError } from "../../outbound/outbound.ts";
 import { runDraft } from "../draft.ts";
@@ -76,17 +76,21 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
       const tags = tag?.toLowerCase().split(",") ?? [];
       const home: Home = { kind: "space", id: idOf(call, "spaces") };
       await requireAccess(services, call.principal, home, { needed: "creator", noun: "space" });
-      await Promise.all([requireTags(context, home, tags), requireRoom(services, home, 1)]);
+      const declared = url === undefined ? Number(call.request.headers.get("content-length") ?? 1) : 1;
+      await Promise.all([requireTags(context, home, tags), requireRoom(services, home, declared)]);
       const id = await services.places.newId(home);
       const name = given ?? nameIn(url);
       const file = url === undefined ? { name, body: call.body } : await fetched(context, name, url);
-      const facts = await files.put(home, id, file);
-      const more = {
-        attributes: { name, ...facts },
-        refs: { space: home.id, uploader: call.principal.user.id },
-        links: { tags: { add: tags } },
-      };
-      const { data, isNew } = await createAsset(call, context, { id, home, more });
+      const { data, isNew } = await removingAfterFailure(context, { id, home }, async begin => {
+        const facts = await files.put(home, id, file);
+        begin();
+        const more = {
+          attributes: { name, ...facts },
+          refs: { space: home.id, uploader: call.principal.user.id },
+          links: { tags: { add: tags } },
+        };
+        return await createAsset(call, context, { id, home, more });
+      });
       const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
       return answer(call, { data }, headers, isNew ? 201 : 200) as never;
     },
@@ -138,6 +142,27 @@ async function requireTags({ services }: AssetRoutesContext, home: Home, tags: r
   if (unknown.length > 0) throw unknownRelated({ pointer: "/data" }, "tags");
 }
 
+/** Failures that say nothing of whether the asset was created. */
+const unclear: ReadonlySet<ErrorCode> = new Set(["storage_unavailable", "outcome_unknown"]);
+
+/** Removes the file of an asset that was not created. Where that is unclear, or fails, background work does later. */
+async function removingAfterFailure<T>(
+  { files }: AssetRoutesContext,
+  { id, home }: Pick<NewAsset, "id" | "home">,
+  create: (begin: () => void) => Promise<T>,
+): Promise<T> {
+  let isBegun = false;
+  try {
+    return await create(() => {
+      isBegun = true;
+    });
+  } catch (error) {
+    const isUnclear = !(error instanceof AppError) || unclear.has(error.code);
+    if (!isBegun || !isUnclear) await files.remove(home, id).catch(() => {});
+    throw error;
+  }
+}
+
 interface NewAsset {
   readonly id: string;
   readonly home: Home;
@@ -169,10 +194,7 @@ async function createAsset(
         await files.remove(home, id);
         return { data: found.data, isNew: false };
       }
-      await requireRoom(services, home, more.attributes.bytes).catch(async (full: unknown) => {
-        await files.remove(home, id);
-        throw full;
-      });
+      await requireRoom(services, home, more.attributes.bytes);
     }
   }
 }

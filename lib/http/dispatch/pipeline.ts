@@ -28,12 +28,17 @@ export interface PipelineServices {
   /** Null: `Idempotency-Key` is ignored. */
   readonly idempotency: Idempotency | null;
   readonly logger: Logger;
+  /** Milliseconds from any origin. */
+  readonly clock: () => number;
   readonly timer: Timer;
   /** Longest time that a body may take, in ms. */
   readonly bodyMsMax: number;
   /** Writes the reply of an error. */
   readonly fail: (error: unknown, endpoint: Endpoint, exchange: Exchange) => Reply;
 }
+
+/** Age in ms up to which a check of credentials counts while a body arrives. */
+const checkAgeMsMax = 1_000;
 
 /**
  * Runs one request through its route; without a promise where neither guard nor handler return one.
@@ -73,18 +78,31 @@ async function runAllSteps(
   const { request, info, requestId } = exchange;
   const counter = limit === null ? null : services.counter;
   let principal: unknown = null;
-  if (route.auth !== open) {
+  let checkedAt = services.clock();
+  async function check(): Promise<void> {
+    if (route.auth === open) return;
     const authorised = authorise(endpoint, exchange, services);
     principal = isPromise(authorised) ? await authorised : authorised;
+    checkedAt = services.clock();
   }
+  /** Checks credentials again that may have ended while the body arrived. */
+  async function recheck(isEnd: boolean): Promise<void> {
+    if (isEnd || services.clock() - checkedAt > checkAgeMsMax) await check();
+  }
+  await check();
   if (limit !== null && counter !== null) {
     await countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
   }
   exchange.parsed ??= checkParameters(endpoint, exchange);
   const { params, query } = exchange.parsed;
   const call: MutableCall = { request, info, requestId, principal, params, query, body: undefined };
-  const sent = endpoint.body === null ? null : await readBody(endpoint.body, exchange, services);
-  if (sent !== null) call.body = sent.value;
+  const sent =
+    endpoint.body === null ? null : await readBody(endpoint.body, exchange, { ...services, recheck });
+  if (sent !== null) {
+    await recheck(false);
+    call.principal = principal;
+    call.body = sent.value;
+  }
   if (limit?.content !== undefined && counter !== null) {
     await countContent(limit.content, call, { exchange, counter });
   }
@@ -96,6 +114,7 @@ async function runAllSteps(
 }
 
 interface MutableCall extends Call<unknown, unknown, unknown, unknown> {
+  principal: unknown;
   body: unknown;
 }
 
@@ -140,15 +159,15 @@ interface SentBody {
 async function readBody(
   body: PreparedBody,
   exchange: Exchange,
-  services: PipelineServices,
+  services: PipelineServices & { readonly recheck: (isEnd: boolean) => Promise<void> },
 ): Promise<SentBody> {
   const { request, info } = exchange;
   const { bytesMax, mediaTypes } = body;
-  const { timer, bodyMsMax } = services;
+  const { timer, bodyMsMax, recheck } = services;
   const { msMax = bodyMsMax } = body;
   if (body.isStreamed || msMax > bodyMsMax) info.expectStream?.(request);
   if (body.isStreamed) {
-    const value = openBody(request, { bytesMax, mediaTypes, timer, idleMsMax: idleMsMaxDefault });
+    const value = openBody(request, { bytesMax, mediaTypes, timer, idleMsMax: idleMsMaxDefault, recheck });
     return { json: undefined, value };
   }
   const framed = info.framed === true;

@@ -15,12 +15,14 @@ export const idleMsMaxDefault = 30_000;
 interface StreamLimits extends BodyLimits {
   /** Longest time for which nothing may arrive while a chunk is awaited, in ms. */
   readonly idleMsMax: number;
+  /** Rejects if the client may send no more. Called for every chunk and at the end, before the reader gets to know of it. */
+  readonly recheck: (isEnd: boolean) => Promise<void>;
 }
 
 /**
  * Opens a body as a stream, which reads ahead nothing: who reads slowly makes the client wait. An absent body is an empty stream.
  *
- * Reading fails with `payload_too_large`, or `bad_json` for a body that breaks off or a client that is silent for too long.
+ * Reading fails with the error of credentials that ended meanwhile, with `payload_too_large`, or `bad_json` for a body that breaks off or a client that is silent for too long.
  *
  * @throws `unsupported_media_type` or `payload_too_large` by the header fields.
  */
@@ -32,6 +34,10 @@ export function openBody(request: Request, limits: StreamLimits): ReadableStream
     {
       async pull(controller) {
         const chunk = reader === undefined ? undefined : await nextChunk(reader, limits);
+        await limits.recheck(chunk === undefined).catch((error: unknown) => {
+          if (reader !== undefined) abandon(reader);
+          throw error;
+        });
         if (chunk === undefined) return controller.close();
         length += chunk.byteLength;
         if (length > limits.bytesMax) {

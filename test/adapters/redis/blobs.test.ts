@@ -40,23 +40,35 @@ describe("Redis blobs", { skip: redisAvailable() }, () => {
     assert.deepEqual(await keysOf(server, prefix), []);
   });
 
-  it("let the chunks of an incomplete blob expire", async () => {
+  it("remove the chunks of an upload that fails, and let those of a process that died expire", async () => {
     const [server, prefix] = [await sharedRedis(), freshPrefix()];
     await using blobs = createRedisBlobs({ server: server.url, prefix });
     let sent = 0;
+    let left = 0;
     const breaking = new ReadableStream<Uint8Array>({
-      pull(controller) {
+      async pull(controller) {
         sent += 1;
-        if (sent <= 3) controller.enqueue(new Uint8Array(blobChunkBytes));
-        else controller.error(new Error("the source broke"));
+        if (sent <= 8) return controller.enqueue(new Uint8Array(blobChunkBytes));
+        const [chunks = ""] = await keysOf(server, prefix);
+        left = Number(await server.command("PTTL", chunks));
+        controller.error(new Error("the source broke"));
       },
     });
     await assert.rejects(blobs.put("a", breaking), /the source broke/);
-    assert.equal(await blobs.get("a"), null);
-    const [chunks = "", ...others] = await keysOf(server, prefix);
-    assert.deepEqual(others, []);
-    const left = Number(await server.command("PTTL", chunks));
     assert.ok(left > 0 && left <= blobUploadMsMax, `${left}`);
+    assert.equal(await blobs.get("a"), null);
+    assert.deepEqual(await keysOf(server, prefix), []);
+  });
+
+  it("leave a tenth of the memory to everything else, and remove what did not fit", async t => {
+    const server = await startRedis({ args: ["--maxmemory", "64mb"] });
+    t.after(() => server.stop());
+    await using blobs = createRedisBlobs({ server: server.url });
+    const file = (chunks: number) => streamOf(...Array(chunks).fill(new Uint8Array(blobChunkBytes)));
+    await assert.rejects(blobs.put("large", file(400)), { code: "busy" });
+    assert.deepEqual(await server.command("KEYS", "*"), []);
+    await blobs.put("small", file(20));
+    assert.equal((await blobs.get("small"))?.size, 20 * blobChunkBytes);
   });
 
   it("keep replaced bytes for their readers, and for a bounded time", async () => {

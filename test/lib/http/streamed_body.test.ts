@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { optional, string } from "valibot";
+import { any, optional, string } from "valibot";
+import { AppError } from "../../../lib/errors/mod.ts";
 import { type Handler, stream, streamedBody, type Timer } from "../../../lib/http/mod.ts";
 import { idleMsMaxDefault } from "../../../lib/http/requests/body_stream.ts";
 import { bodyOf, call, handlerOf, type Sketch } from "./kit.ts";
@@ -72,6 +73,61 @@ async function refusal(answer: Promise<Response>): Promise<[number, unknown, unk
   const { code, detail } = await bodyOf(answer);
   return [status, code, detail];
 }
+
+describe("credentials that end while a body arrives", () => {
+  /** A handler whose clock goes on by so much with every chunk, and whose caller is known `times` times. */
+  function revoking(times: number, route: Sketch) {
+    let [now, checks] = [0, 0];
+    const auth = {
+      security: [],
+      authenticate: () => {
+        if (checks++ >= times) throw new AppError("invalid_token", "The token has ended");
+        return "somebody";
+      },
+    };
+    const taken: string[] = [];
+    const handle: Sketch["handle"] = async ({ body: sent }) => {
+      const decoder = new TextDecoder();
+      for await (const chunk of sent as ReadableStream<Uint8Array>) taken.push(decoder.decode(chunk));
+      return { status: 200, json: {} };
+    };
+    const handler = handlerOf([{ ...route, auth, handle }], { clock: () => now });
+    const send = (stepMs: number, chunks: readonly string[], headers = csv): Promise<Response> => {
+      const iterator = chunks.values();
+      const stream = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            now += stepMs;
+            const { done, value } = iterator.next();
+            if (done) controller.close();
+            else controller.enqueue(new TextEncoder().encode(value));
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      return handler(request("/file", stream, headers));
+    };
+    return { send, taken };
+  }
+
+  it("end a slow stream before its next chunk", async () => {
+    const { send, taken } = revoking(2, reading);
+    assert.equal((await send(1_001, ["a", "b", "c"])).status, 401);
+    assert.deepEqual(taken, ["a"]);
+  });
+
+  it("end a quick stream before its end", async () => {
+    const { send, taken } = revoking(1, reading);
+    assert.equal((await send(10, ["a", "b", "c"])).status, 401);
+    assert.deepEqual(taken, ["a", "b", "c"]);
+  });
+
+  it("refuse a body of JSON that took long to arrive", async () => {
+    const json = { "content-type": "application/json" };
+    const route: Sketch = { method: "POST", path: "/file", body: { schema: any() } };
+    assert.equal((await revoking(1, route).send(1_001, ["{}"], json)).status, 401);
+  });
+});
 
 describe("a streamed body", () => {
   const handler = handlerOf([reading, echoing]);
