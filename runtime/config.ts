@@ -210,6 +210,18 @@ const definitions = {
       v.transform(origins => (origins.includes("*") ? "*" : origins.filter(one => one !== "none"))),
     ),
   }),
+  corsHeaders: variable({
+    name: "GRANDSTAND_CORS_HEADERS",
+    flag: "cors-headers",
+    value: "names",
+    description: "Request header fields that browsers may send beside the usual ones, separated by commas",
+    otherwise: "none",
+    schema: v.pipe(
+      commaList,
+      v.check(names => names.every(name => /^[\w!#$%&'*+.^`|~-]+$/.test(name)), "names of header fields"),
+      v.transform(names => names.map(name => name.toLowerCase())),
+    ),
+  }),
   geoip: variable({
     name: "GRANDSTAND_GEOIP",
     flag: "geoip",

@@ -105,8 +105,16 @@ function listener(handler: Handler, gate: Gate): NodeListener {
     return { address, target, waitUntil, stopping, framed, expectStream, createResponse };
   }
   function send(response: Response, incoming: IncomingMessage, outgoing: ServerResponse): void {
-    if (!incoming.complete) linger(incoming, outgoing);
     if (gate.draining) outgoing.shouldKeepAlive = false;
+    if (!incoming.complete) {
+      const isRefusal = response.status >= 400;
+      if (isRefusal && !outgoing.shouldKeepAlive)
+        return void discarded(incoming).then(() => write(response, outgoing));
+      linger(incoming, outgoing);
+    }
+    write(response, outgoing);
+  }
+  function write(response: Response, outgoing: ServerResponse): void {
     const sent = writeResponse(response, outgoing);
     if (sent === undefined) gate.leave();
     else sent.catch(() => outgoing.destroy()).finally(() => gate.leave());
@@ -151,6 +159,21 @@ function call(handler: Handler, request: Request, info: ClientInfo): Promise<Res
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+/**
+ * Discards the rest of a body for a moment before a refusal that closes the connection: Node closes it as soon as the refusal is
+ * sent, and a client that is still sending would see a broken pipe in its place.
+ */
+function discarded(incoming: IncomingMessage): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, lingerMsMax);
+    incoming
+      .once("close", resolve)
+      .once("end", resolve)
+      .once("end", () => clearTimeout(timer));
+    incoming.resume();
+  });
 }
 
 /** Discards the rest of a body for a moment, because closing at once would reset the connection and lose the answer. */

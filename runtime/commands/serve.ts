@@ -154,11 +154,18 @@ export async function platformOptions(
     ids,
   }: ServerResources,
 ): Promise<PlatformOptions> {
-  const { basePath, signatureAlgorithm, corsOrigins, rateLimits, metrics = false } = config;
+  const {
+    basePath,
+    signatureAlgorithm,
+    corsOrigins = "*",
+    corsHeaders = [],
+    rateLimits,
+    metrics = false,
+  } = config;
   const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
   const http: PlatformHttpOptions = {
     servesMetrics: metrics,
-    ...(corsOrigins === undefined ? {} : { cors: corsOrigins.length > 0 && { origins: corsOrigins } }),
+    cors: corsOrigins.length > 0 && { origins: corsOrigins, requestHeaders: corsHeaders },
   };
   return {
     store,

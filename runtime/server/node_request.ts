@@ -7,7 +7,7 @@ import { NodeRequest as LazyRequest } from "srvx/node";
  */
 export class NodeRequest extends LazyRequest {
   // The only field, because each costs time in every request.
-  #streamed = false;
+  #stream: ReadableStream<Uint8Array<ArrayBuffer>> | null | undefined;
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
     super({ req: incoming, res: outgoing });
@@ -15,8 +15,11 @@ export class NodeRequest extends LazyRequest {
   }
 
   override get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
-    this.#streamed = true;
-    return super.body;
+    if (this.#stream === undefined) {
+      const stream = super.body;
+      this.#stream = stream === null ? null : keepingConnection(stream);
+    }
+    return this.#stream;
   }
 
   override get bodyUsed(): boolean {
@@ -27,7 +30,7 @@ export class NodeRequest extends LazyRequest {
   override bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const incoming = this.runtime?.node?.req as IncomingMessage;
     const { method } = incoming;
-    const isDirect = method !== "GET" && method !== "HEAD" && !this.#streamed && !this.bodyUsed;
+    const isDirect = method !== "GET" && method !== "HEAD" && this.#stream === undefined && !this.bodyUsed;
     if (!isDirect) return this.#bytesOfStream();
     const raw = rawBodyOf(incoming);
     return raw === null ? drain(incoming) : Promise.resolve(new Uint8Array(raw));
@@ -36,6 +39,30 @@ export class NodeRequest extends LazyRequest {
   async #bytesOfStream(): Promise<Uint8Array<ArrayBuffer>> {
     return new Uint8Array(await super.arrayBuffer());
   }
+}
+
+/**
+ * Passes a body on. Where its reader wants no more, the rest is discarded: cancelling the stream of Node would destroy the connection
+ * before the answer.
+ */
+function keepingConnection(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = stream.getReader();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel() {
+        const discard = (): Promise<void> => reader.read().then(({ done }) => (done ? undefined : discard()));
+        discard().catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** Returns the bytes of a body that was read before, in the place where srvx looks for them too; null: there are none. */

@@ -12,22 +12,55 @@ import { operatorHeaders } from "./_control_examples.ts";
 const bytesMax = 1_099_511_627_776;
 const assetsMax = 100_000;
 
+/** Blobs that know the names of those that they keep. */
+function countedBlobs(): { readonly kept: Set<string>; readonly blobs: Blobs } {
+  const kept = new Set<string>();
+  const memory = createMemoryBlobs();
+  const blobs: Blobs = {
+    put(name, body) {
+      kept.add(name);
+      return memory.put(name, body);
+    },
+    get: memory.get.bind(memory),
+    async remove(name) {
+      kept.delete(name);
+      await memory.remove(name);
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+  return { kept, blobs };
+}
+
 describeOnStores("a space", open => {
+  it("keeps nothing of an upload whose token is revoked while it arrives", async t => {
+    const { kept, blobs } = countedBlobs();
+    const world = await openPlatform(open, { blobs });
+    t.after(() => world.dispose());
+    const headers = await operatorHeaders(world);
+    const user = await world.platform.authors.findOrCreate("op@example.com", { operator: true });
+    const made = await world.platform.authors.createToken({ userId: user.id, name: "Laptop" });
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (sent++ < 3) return controller.enqueue(new Uint8Array(1_000));
+          const path = `/api/v2/access_tokens/${made.id}`;
+          assert.equal((await world.call(path, { method: "DELETE", headers })).status, 204);
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const target = `http://localhost/api/v2/spaces/${ids.space}/assets`;
+    const init = { method: "POST", body, duplex: "half", headers: { authorization: `Bearer ${made.token}` } };
+    const answer = await world.platform.fetch(new Request(`${target}?name=a.png`, init));
+    assert.deepEqual([answer.status, [...kept]], [401, []]);
+    const list = await world.call(`/api/v2/spaces/${ids.space}/assets`, { headers });
+    assert.equal(list.json.data.length, 0);
+  });
+
   it("has room for so many files and bytes, and keeps no file beyond", async t => {
-    const kept = new Set<string>();
-    const memory = createMemoryBlobs();
-    const blobs: Blobs = {
-      put(name, body) {
-        kept.add(name);
-        return memory.put(name, body);
-      },
-      get: memory.get.bind(memory),
-      async remove(name) {
-        kept.delete(name);
-        await memory.remove(name);
-      },
-      [Symbol.asyncDispose]: async () => {},
-    };
+    const { kept, blobs } = countedBlobs();
     const world = await openPlatform(open, { blobs });
     t.after(() => world.dispose());
     const headers = await operatorHeaders(world);

@@ -192,6 +192,13 @@ describe("the settings", () => {
     }
   });
 
+  it("name header fields that browsers may send", () => {
+    const result = read({ GRANDSTAND_CORS_HEADERS: "X-App-Version, x-b" });
+    assert.ok(result.ok);
+    assert.deepEqual(result.config.corsHeaders, ["x-app-version", "x-b"]);
+    assert.equal(read({ GRANDSTAND_CORS_HEADERS: "a b" }).ok, false);
+  });
+
   it("understand * and none as origins", () => {
     for (const [text, origins] of [
       ["*", "*"],

@@ -3,6 +3,8 @@
  */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
@@ -69,6 +71,17 @@ function addTransportTests(target: () => Target): void {
     assert.equal(await post("application/json", "{"), 400);
   });
 
+  for (const connection of ["close", "keep-alive"]) {
+    it(`refuses long bodies on Connection: ${connection} so that who sends them to the end reads why`, async () => {
+      const body = JSON.stringify("x".repeat(5_200_000));
+      for (const isChunked of [false, true]) {
+        const answer = await sentToTheEnd(target().demo.baseUrl, { connection, isChunked, body });
+        assert.match(answer, /^HTTP\/1.1 413 /);
+        assert.match(answer, /payload_too_large/);
+      }
+    });
+  }
+
   it("answers preflights", async () => {
     const response = await get("/api/loyalty/profile", {
       method: "OPTIONS",
@@ -78,6 +91,36 @@ function addTransportTests(target: () => Target): void {
     assert.equal(response.headers.get("access-control-allow-origin"), "*");
     assert.equal(await response.text(), "");
   });
+}
+
+/** Sends a request as simple clients do: all of it, and only then is the answer read. */
+async function sentToTheEnd(
+  baseUrl: string,
+  { connection, isChunked, body }: { connection: string; isChunked: boolean; body: string },
+): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  socket.pause();
+  const fields = [
+    "POST /v1/user HTTP/1.1",
+    `Host: ${hostname}`,
+    "Content-Type: application/json",
+    isChunked ? "Transfer-Encoding: chunked" : `Content-Length: ${body.length}`,
+    `Connection: ${connection}`,
+  ];
+  const sent = isChunked ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body;
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.write(`${fields.join("\r\n")}\r\n\r\n${sent}`, error => (error ? reject(error) : resolve()));
+  });
+  let answer = "";
+  socket.setEncoding("utf8");
+  for await (const part of socket) {
+    answer += part;
+    if (answer.includes("payload_too_large")) break;
+  }
+  return answer;
 }
 
 function addMainPathTests(target: () => Target): void {

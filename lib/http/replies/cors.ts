@@ -9,8 +9,8 @@
 export interface CorsOptions {
   /** Exact origins, or `*` for all. @default "*" */
   readonly origins?: "*" | readonly string[];
-  /** Request header fields. @default corsRequestHeaders */
-  readonly allowedHeaders?: readonly string[];
+  /** Request header fields beside those of the platform and of common tracers. @default [] */
+  readonly requestHeaders?: readonly string[];
   /** Response header fields that scripts may read. @default corsResponseHeaders */
   readonly exposedHeaders?: readonly string[];
   /** Time for which a browser may cache a preflight, in seconds. @default 7200 */
@@ -20,15 +20,18 @@ export interface CorsOptions {
 /** Request header fields that browsers may send. API keys are absent on purpose: they belong on servers. */
 export const corsRequestHeaders: readonly string[] = [
   "authorization",
+  "baggage",
   "content-type",
   "idempotency-key",
   "if-match",
   "if-none-match",
   "last-event-id",
+  "sentry-trace",
   "traceparent",
   "tracestate",
   "x-platform-org-id",
   "x-request-id",
+  "x-requested-with",
 ];
 
 /** Response header fields that scripts may read. */
@@ -47,8 +50,8 @@ const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/;
 
 /** Prepared header fields. */
 export interface Cors {
-  /** Returns the fields of a reply to `origin`; null if the request needs none. */
-  readonly answer: (origin: string | null) => Readonly<Record<string, string>> | null;
+  /** Returns the fields of a reply to `origin`. */
+  readonly answer: (origin: string | null) => Readonly<Record<string, string>>;
   /** Returns further fields of the reply to a preflight from an allowed origin; `methods` as in `Allow`. */
   readonly preflight: (methods: string) => Readonly<Record<string, string>>;
 }
@@ -60,7 +63,7 @@ export interface Cors {
  */
 export function prepareCors(options: CorsOptions): Cors {
   const { origins = "*", maxAgeSeconds = 7_200 } = options;
-  const allowedHeaders = (options.allowedHeaders ?? corsRequestHeaders).join(", ");
+  const allowedHeaders = [...corsRequestHeaders, ...(options.requestHeaders ?? [])].join(", ");
   const exposedHeaders = (options.exposedHeaders ?? corsResponseHeaders).join(", ");
   const anyOrigin = {
     "access-control-allow-origin": "*",
@@ -77,8 +80,9 @@ export function prepareCors(options: CorsOptions): Cors {
       { ...anyOrigin, "access-control-allow-origin": origin, vary: "origin" },
     ]),
   );
-  function answer(origin: string | null): Readonly<Record<string, string>> | null {
-    if (origins === "*") return origin === null ? null : anyOrigin;
+  function answer(origin: string | null): Readonly<Record<string, string>> {
+    // Without an origin too, as a cache may hand the reply to a script of another origin later.
+    if (origins === "*") return anyOrigin;
     return origin === null ? noOrigin : (listed.get(origin) ?? noOrigin);
   }
   function preflight(methods: string): Readonly<Record<string, string>> {

@@ -12,7 +12,8 @@ export const eventStreamType = "text/event-stream";
 /** Header fields of a stream of events. */
 export const eventStreamHeaders = {
   "content-type": eventStreamType,
-  "cache-control": "no-store",
+  // A proxy or middleware that compresses would keep events until it has enough of them.
+  "cache-control": "no-store, no-transform",
   // Keeps proxies from buffering the stream.
   "x-accel-buffering": "no",
 } as const;
