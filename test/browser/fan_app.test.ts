@@ -124,6 +124,27 @@ describe("the fan's app in a browser", { skip: browserAvailable() }, () => {
     assert.deepEqual(faults, []);
   });
 
+  it("lets go of the stream while nobody sees the page, and shows the board when somebody does", async () => {
+    const [url = "", app = ""] = servers.map(server => server.url);
+    const page = await browser.newPage();
+    page.setDefaultTimeout(10_000);
+    const turn = (isHidden: boolean): Promise<void> =>
+      page.evaluate(value => {
+        Object.defineProperty(document, "hidden", { configurable: true, value });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, isHidden);
+    await page.goto(`${app}/?url=${encodeURIComponent(url)}&project=${projectId}`);
+    await page.locator("#board li").first().waitFor({ state: "attached" });
+    const left = page.waitForEvent("requestfailed");
+    await turn(true);
+    await left;
+    const rival = createFanClient({ url, projectId, areas: { loyalty } });
+    await rival.session.register({ provider: "noLogin", username: "Toni" });
+    await rival.loyalty.reportAction({ body: { action: "share" } });
+    await turn(false);
+    await page.getByText("Toni: 1").waitFor({ state: "attached" });
+  });
+
   it("shows the board again as soon as the device is online", async t => {
     const serveApi = (port: number) => serve(platform.fetch, { port, graceMsMax: 0 });
     let api = await serveApi(0);
