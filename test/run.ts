@@ -29,6 +29,8 @@ const bundles = `${root}node_modules/.cache/grandstand-tests-${process.pid}`;
 
 /** Longest time that a process may take, in ms: a test that hangs fails. */
 const processMsMax = 600_000;
+/** Time after which a test or suite that has not ended is named, in ms. */
+const namedAfterMs = 300_000;
 /** Most files that share a process. */
 const sharingMax = 10;
 /** The longest files, longest first: each has a process of its own, and they start before the others. */
@@ -147,6 +149,8 @@ if (files.some(file => file.startsWith("test/runtime/"))) {
   await bundlePackage(process.env.GRANDSTAND_TEST_DIST);
 }
 const skips = new Map<string, number>();
+/** Names those that take too long, as a process that hangs tells no more than its first file. */
+const underWay = new Map<string, NodeJS.Timeout>();
 const reporter = new spec();
 let counted = false;
 
@@ -161,6 +165,14 @@ const options = {
 };
 for await (const event of run(options)) {
   if (event.type === "test:fail") process.exitCode = 1;
+  if (event.type === "test:dequeue" || event.type === "test:complete") {
+    const { name, file = "", line } = event.data;
+    const place = `${file.replace(root, "")}:${line} ${name}`;
+    clearTimeout(underWay.get(place));
+    const tell = (): void => void process.stdout.write(`has not ended after ${namedAfterMs} ms: ${place}\n`);
+    if (event.type === "test:dequeue") underWay.set(place, setTimeout(tell, namedAfterMs).unref());
+    else underWay.delete(place);
+  }
   if (event.type === "test:fail" && mutant !== undefined && !stop.signal.aborted) {
     process.stdout.write(`found by: ${event.data.name}\n`);
     stop.abort();
