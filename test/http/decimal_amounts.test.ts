@@ -77,6 +77,12 @@ describeOnStores("amounts", open => {
     assert.deepEqual([status, progress.current], ["completed", 1]);
   });
 
+  it("are refused beyond 2^53, where doubles would make one number of two ids", async () => {
+    assert.equal((await fan.act("buy", { amount: 2 ** 53 })).status, 400);
+    assert.equal((await fan.act("buy", { amount: -(2 ** 53) })).status, 400);
+    assert.equal((await fan.profile()).metrics.points ?? 0, 0);
+  });
+
   it("add up on boards, which refuse a sum beyond 2^53", async () => {
     const writer = await BoardWriter.create(world);
     const board = `/projects/${ids.project}/leaderboards/goals`;

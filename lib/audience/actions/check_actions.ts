@@ -174,8 +174,12 @@ function propertyError(name: string, value: unknown): string | null {
     const isAllowed = isText(value, dataTextCharactersMax);
     return isAllowed ? null : `Expected at most ${dataTextCharactersMax} characters`;
   }
-  const isAllowed = typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
-  return isAllowed ? null : "Expected a text, a finite number or a boolean";
+  if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    return "Expected a number within ±(2^53 - 1); send a longer id as a string";
+  }
+  return typeof value === "boolean" || typeof value === "number"
+    ? null
+    : "Expected a text, a finite number or a boolean";
 }
 
 function readMetadata(

@@ -133,7 +133,11 @@ export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Prop
     v.pipe(
       v.record(
         v.pipe(v.string(), v.maxLength(nameCharactersMax)),
-        v.union([text, v.pipe(v.number(), v.finite()), v.boolean()]),
+        v.union([
+          text,
+          v.pipe(v.number(), v.minValue(Number.MIN_SAFE_INTEGER), v.maxValue(Number.MAX_SAFE_INTEGER)),
+          v.boolean(),
+        ]),
       ),
       v.maxEntries(entriesMax),
       v.check(

@@ -15,6 +15,7 @@ import {
   durationField,
   hasMember,
   idField,
+  instantField,
   integerBetween,
   listOf,
   metricValue,
@@ -62,8 +63,6 @@ const mission = v.strictObject({
 /** A step of a challenge. */
 export type Mission = Immutable<v.InferOutput<typeof mission>>;
 
-const unixSeconds = v.optional(integerBetween(0, Number.MAX_SAFE_INTEGER / 1_000), 0);
-
 /** Schema of a challenge. */
 export const ChallengeSchema = v.pipe(
   v.strictObject({
@@ -77,7 +76,7 @@ export const ChallengeSchema = v.pipe(
     showInRail: v.optional(v.boolean(), false),
     /** `from` and `to` in Unix seconds. `to` is exclusive, and 0 means without end. */
     time: v.optional(
-      v.strictObject({ showInUI: v.optional(v.boolean(), false), from: unixSeconds, to: unixSeconds }),
+      v.strictObject({ showInUI: v.optional(v.boolean(), false), from: instantField, to: instantField }),
       { showInUI: false, from: 0, to: 0 },
     ),
     /** `members`: shown to signed-in callers only. */
@@ -96,6 +95,7 @@ export const ChallengeSchema = v.pipe(
     missions: nonEmptyListOf("ChallengeMissions", mission),
     rewards: listOf("ChallengeRewards", RewardSchema, partItemsMax),
   }),
+  v.check(({ time: { from, to } }) => to === 0 || from < to, "Expected time.from before time.to"),
   v.check(
     ({ recurrence, period }) => period === undefined || recurrence === "onExpiration",
     "Expected a period only where recurrence is onExpiration",

@@ -62,6 +62,17 @@ export function integerBetween(least: number, most: number): Schema<number> {
   return v.pipe(v.number(), v.safeInteger(), v.minValue(least), v.maxValue(most));
 }
 
+/** An instant in Unix seconds up to the year 5138, so that milliseconds are refused; 0 by default, where it means no bound. */
+export const instantField = v.optional(
+  v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.minValue(0),
+    v.maxValue(100_000_000_000, "Expected Unix seconds, not milliseconds"),
+  ),
+  0,
+);
+
 /** Returns the schema of a list that is empty by default, with its name in the OpenAPI document. */
 export function listOf<T>(name: string, item: Schema<T>, max: number = listItemsMax): Schema<T[]> {
   return v.optional(atMost(max, named(name, v.pipe(v.array(item), v.maxLength(max)))), []);

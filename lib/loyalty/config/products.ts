@@ -9,6 +9,7 @@ import type { Immutable } from "../../http/mod.ts";
 import {
   calendarUnitField,
   idField,
+  instantField,
   integerBetween,
   optionalText,
   quantityMax,
@@ -17,8 +18,6 @@ import {
 
 const pricesMax = 10;
 const stockMax = 1_000_000_000;
-
-const instantField = v.optional(integerBetween(0, 100_000_000_000), 0);
 
 const stockField = v.variant("type", [
   v.strictObject({ type: v.literal("unlimited") }),

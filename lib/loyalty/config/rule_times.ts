@@ -7,10 +7,9 @@
 import * as v from "valibot";
 import { dayMinutes, isTimeZone, minuteOfWeek, weekMinutes } from "../../calendar/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
-import { integerBetween, nonEmptyListOf } from "./fields.ts";
+import { instantField, nonEmptyListOf } from "./fields.ts";
 
 const weekDays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
-const unixSeconds = v.optional(integerBetween(0, Number.MAX_SAFE_INTEGER / 1_000), 0);
 
 function clockTime(pattern: RegExp, expectation: string) {
   return v.pipe(v.string(), v.regex(pattern, expectation));
@@ -34,7 +33,7 @@ export const ruleTimeFields = {
   /** `from` and `to` in Unix seconds. `to` is exclusive, and 0 means without end. */
   time: v.exactOptional(
     v.pipe(
-      v.strictObject({ from: unixSeconds, to: unixSeconds }),
+      v.strictObject({ from: instantField, to: instantField }),
       v.check(({ from, to }) => to === 0 || from < to, "Expected from before to"),
     ),
   ),
