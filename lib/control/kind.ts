@@ -148,6 +148,13 @@ export interface Kind {
   readonly accessIn?: (id: string, home: Home) => Promise<Home>;
   /** Returns the event that an entity is or belongs to. @default it belongs to none */
   readonly eventOf?: (entity: Entity) => string;
+  /** What a caller sees who has a role in something below alone. @default nothing */
+  readonly outline?: {
+    /** Names of attributes and relationships. */
+    readonly fields: ReadonlySet<string>;
+    /** Tests if what the caller reaches needs the record. @default it is one of the homes above */
+    readonly isNeeded?: (entity: Entity, reached: ReadonlyMap<string, unknown>) => boolean;
+  };
   /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
   readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
   readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ResourceType, resources } from "../authoring/mod.ts";
+import { type ResourceType, type Role, resources } from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
 import type { Author } from "./access/author.ts";
@@ -29,6 +29,7 @@ import {
   isReached,
   type Kinds,
   requireAccess,
+  requireReach,
 } from "./services.ts";
 import { arranged, isWanted, keysOf, pageOf, show } from "./shown.ts";
 
@@ -54,20 +55,25 @@ export class Reader {
     view: View,
   ): Promise<Document & { readonly data: ResourceObject }> {
     const kind = this.#kindOf(type);
-    const { noun, read } = kind.resource;
-    const { home } = await requireAccess(this.#services, author, await homeOf(this.#services, kind, id), {
-      needed: read,
-      noun,
-      eventId: null,
-    });
+    const { noun } = kind.resource;
+    const { home, reached } = await this.#sight(author, kind, await homeOf(this.#services, kind, id));
     const circumstances = this.circumstances(author);
     const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: false };
     const [data = null] = await runDraft(this.#services.store, homePartition(home), {
       keys: keysOf(kind, id),
-      steps: [draft => show(kind, id, draft, circumstances, shown)],
+      steps: [draft => seen(kind, show(kind, id, draft, circumstances, shown), reached)],
     });
     if (data === null || !isReached(author, kind, data.entity, "read")) throw notFound(noun);
     return await this.#withIncluded({ data: data.object }, author, view, shown);
+  }
+
+  /** Returns where the caller finds records of a kind, and what the caller reaches there if they lie above. */
+  async #sight(author: Author, kind: Kind, home: Home | null) {
+    const { noun, read: needed } = kind.resource;
+    const wanted = { needed, noun, eventId: null };
+    return kind.outline === undefined
+      ? { ...(await requireAccess(this.#services, author, home, wanted)), reached: null }
+      : await requireReach(this.#services, author, home, wanted);
   }
 
   /** Returns a page of the resources of a type under a parent; of a list without one `parent` has no id. */
@@ -77,7 +83,7 @@ export class Reader {
       type,
       parent,
       access,
-    }: { readonly type: ResourceType; readonly parent: Identifier; readonly access: Access },
+    }: { readonly type: ResourceType; readonly parent: Identifier; readonly access: ListAccess },
     view: ListView,
     self: string,
   ): Promise<Document> {
@@ -93,7 +99,8 @@ export class Reader {
     };
     const { cursors } = this.#services;
     const after = cursors.open(scope, view.cursor, "page[cursor]");
-    const listing = { kind, parent, home: access.home, circumstances, shown, view };
+    const { reached = null } = access;
+    const listing = { kind, parent, home: access.home, circumstances, shown, view, reached };
     const narrowed = (await kind.narrow?.(parent, view, circumstances.now)) ?? null;
     const page = await (kind.board === undefined || narrowed !== null
       ? this.#sortedPage(listing, after, narrowed)
@@ -115,10 +122,12 @@ export class Reader {
 
   /** A page of a bounded list, of which all records are read if they have to be filtered or ordered. */
   async #sortedPage(listing: Listing, after: string | undefined, narrowed: Narrowed | null): Promise<Page> {
-    const { kind, parent, home, circumstances, shown } = listing;
+    const { kind, parent, home, circumstances, shown, reached } = listing;
     const view =
       narrowed === null ? listing.view : { ...listing.view, sort: null, filters: narrowed.filters };
-    const { list = () => [] } = kind;
+    const { list: listed = () => [] } = kind;
+    const list = (draft: Draft, parentId: string): readonly string[] =>
+      listed(draft, parentId).filter(id => reached === null || kind.homeOf === undefined || reached.has(id));
     const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
     const needed = (all: readonly string[]) => (isPlain ? pageOf(all, view, after).ids : all);
     const paged = (all: readonly string[], found: readonly Shown[]): Page => {
@@ -131,8 +140,8 @@ export class Reader {
       return answer as T;
     };
     if (narrowed !== null || kind.listFor !== undefined || kind.homeOf !== undefined) {
-      const listed = () => kind.listFor?.(circumstances.author) ?? read(draft => list(draft, parent.id));
-      const all = narrowed?.ids ?? (await listed());
+      const ids = () => kind.listFor?.(circumstances.author) ?? read(draft => list(draft, parent.id));
+      const all = narrowed?.ids ?? (await ids());
       return paged(all, await this.#load(listing, needed(all)));
     }
     // List and records are of one instant, so that nobody sees a part of a change.
@@ -142,7 +151,7 @@ export class Reader {
       for (const id of ids) for (const key of keysOf(kind, id)) draft.want(key);
       return paged(
         all,
-        ids.flatMap(id => show(kind, id, draft, circumstances, shown) ?? []),
+        ids.flatMap(id => seen(kind, show(kind, id, draft, circumstances, shown), reached) ?? []),
       );
     });
   }
@@ -186,7 +195,7 @@ export class Reader {
 
   /** Reads records, in the order of the ids. */
   async #load(
-    { kind, home, circumstances, shown }: Omit<Listing, "parent" | "view">,
+    { kind, home, circumstances, shown, reached }: Omit<Listing, "parent" | "view">,
     ids: readonly string[],
   ): Promise<readonly Shown[]> {
     const groups = new Map<string, { readonly home: Home; readonly ids: string[] }>();
@@ -198,12 +207,17 @@ export class Reader {
     }
     const parts = await Promise.all(
       [...groups.values()].map(async group => {
+        // A list that has no parent mixes what is the caller's with what lies above.
+        const sight =
+          kind.listFor === undefined ? reached : await this.#reachIn(circumstances.author, group.home);
         const entities = await kind.load?.(group.home, group.ids);
         if (entities !== undefined)
           return entities.map(entity => shownOf(kind.resource, entity, { attributes: {} }, shown));
         return await runDraft(this.#services.store, homePartition(group.home), {
           keys: group.ids.flatMap(id => keysOf(kind, id)),
-          steps: group.ids.map(id => (draft: Draft) => show(kind, id, draft, circumstances, shown)),
+          steps: group.ids.map(
+            id => (draft: Draft) => seen(kind, show(kind, id, draft, circumstances, shown), sight),
+          ),
         });
       }),
     );
@@ -285,18 +299,26 @@ export class Reader {
     }
     await Promise.all(
       [...groups.values()].map(async ({ kind, home, ids }) => {
-        const { read: needed, noun, type } = kind.resource;
+        const { type } = kind.resource;
         // What the caller may not see is left out.
-        const wanted = { needed, noun, eventId: null };
-        const access = await requireAccess(this.#services, author, home, wanted).catch(ignoreRefusal);
+        const access = await this.#sight(author, kind, home).catch(ignoreRefusal);
         if (access === null) return;
-        for (const { entity, object } of await this.#load({ kind, home, circumstances, shown }, ids)) {
+        const listing = { kind, home, circumstances, shown, reached: access.reached };
+        for (const { entity, object } of await this.#load(listing, ids)) {
           // Statistics have the id of a record that the caller sees.
           if (type === "stats" || isReached(author, kind, entity, "read"))
             found.set(`${type}/${object.id}`, object);
         }
       }),
     );
+  }
+
+  /** Returns what a caller reaches in a home without a role in it; null: the caller has one. */
+  async #reachIn(author: Author, home: Home): Promise<ReadonlyMap<string, Role> | null> {
+    const { roles } = this.#services;
+    const chain = await roles.chain(home);
+    if (chain === null || (await roles.roleIn(author, chain)).role !== "none") return null;
+    return await roles.reach(author, chain.organisationId);
   }
 
   /** Addresses of people are for admins, who list roles. */
@@ -320,7 +342,12 @@ interface Listing {
   readonly circumstances: Circumstances;
   readonly shown: ShownAs;
   readonly view: ListView;
+  /** Roles by home where the caller has none in the home of the list; null: everything may be shown. */
+  readonly reached: ReadonlyMap<string, Role> | null;
 }
+
+/** The caller's access to a list. */
+type ListAccess = Access & { readonly reached?: Listing["reached"] };
 
 interface Page {
   readonly objects: readonly ResourceObject[];
@@ -331,6 +358,24 @@ interface Page {
 
 /** Most reads of a page whose filter leaves entries out; the page may be shorter then, and `next` goes on. */
 const filteredReadsMax = 20;
+
+/** Returns what a caller sees of a record that lies above what the caller reaches: its outline, or null. */
+function seen(kind: Kind, shown: Shown | null, reached: Listing["reached"]): Shown | null {
+  if (shown === null || reached === null || kind.outline === undefined) return shown;
+  const { fields, isNeeded } = kind.outline;
+  const { id, attributes, relationships = {}, ...object } = shown.object;
+  const role = reached.get(id);
+  if (role !== undefined && role !== "none") return shown;
+  if (isNeeded === undefined ? role === undefined : !isNeeded(shown.entity, reached)) return null;
+  const within = (members: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(members).filter(([name]) => fields.has(name)));
+  // Tag and digests of `meta` tell of what stays hidden.
+  const { meta: _, ...rest } = object;
+  return {
+    ...shown,
+    object: { ...rest, id, attributes: within(attributes), relationships: within(relationships) },
+  };
+}
 
 function ignoreRefusal(error: unknown): null {
   if (error instanceof AppError && (error.code === "not_found" || error.code === "forbidden")) return null;

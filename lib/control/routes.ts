@@ -33,7 +33,7 @@ import { documentSchema, listSchema, pascal } from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
 import { chanceOf, onceOf } from "./once.ts";
 import { annotationRoutes, relationshipRoutes, roleRoute } from "./part_routes.ts";
-import { homeFor, homeOf, requireAccess } from "./services.ts";
+import { homeFor, homeOf, requireAccess, requireReach } from "./services.ts";
 import {
   bodyOf,
   created,
@@ -99,7 +99,8 @@ function listRoute(
       const id = under === null ? "" : idOf(call, under);
       const above = parent === null ? platformHome : await homeOf(services, parent, id);
       const eventId = under === "events" ? id : undefined;
-      const access = await requireAccess(services, call.principal, above, {
+      const find = kind.outline === undefined ? requireAccess : requireReach;
+      const access = await find(services, call.principal, above, {
         ...{ needed: resource.read, noun },
         ...(eventId === undefined ? {} : { eventId }),
       });

@@ -103,6 +103,29 @@ export async function requireAccess(
   return { home, chain, role };
 }
 
+/**
+ * Returns the caller's access to a home in which the caller has a role, or in something below it: the role is `none` then.
+ *
+ * @throws {AppError} `not_found`
+ */
+export async function requireReach(
+  services: ControlServices,
+  author: Author,
+  home: Home | null,
+  wanted: NeededAccess,
+): Promise<Access & { readonly reached: ReadonlyMap<string, Role> | null }> {
+  try {
+    return { ...(await requireAccess(services, author, home, wanted)), reached: null };
+  } catch (error) {
+    const chain = home === null ? null : await services.roles.chain(home);
+    const isRefused = error instanceof AppError && error.code === "not_found";
+    if (!isRefused || home === null || chain === null || author.token.eventId !== undefined) throw error;
+    const reached = await services.roles.reach(author, chain.organisationId);
+    if (!reached.has(home.id)) throw error;
+    return { home, chain, role: "none", reached };
+  }
+}
+
 /** Types of which the token of an event may read the records above it, to work with the event. */
 const readableAbove: ReadonlySet<string> = new Set(["projects", "apps", "workflows"]);
 

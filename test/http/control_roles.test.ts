@@ -46,6 +46,12 @@ const elsewhereOperations: ReadonlySet<string> = new Set([
   "listProjectContentTypes",
   "readProjectContentType",
 ]);
+/** Operations that show the names of homes to those who have a role below. */
+const outlineOperations: ReadonlySet<string> = new Set([
+  "readOrganisation",
+  "readOrganisationAnnotations",
+  "listOrganisationSpaces",
+]);
 const done = [200, 201, 202, 204, 304, 409, 422];
 
 const table = Object.values(resources) as readonly Resource[];
@@ -177,7 +183,8 @@ function expectedOf(caller: Caller, operation: Operation): readonly number[] {
   if (caller.isExpired) return [401];
   const homes = homesOf(operation, needed);
   const role = roleOf(caller, homes);
-  if (role === "none") return [404];
+  const isBelow = roleOf(caller, [ids.project, ids.space, ids.organisation]) !== "none";
+  if (role === "none") return outlineOperations.has(operation.id) && isBelow ? done : [404];
   // What operators alone may read does not depend on a cap.
   const isRead = operation.method === "GET";
   const isOperator = caller.isOperator === true && caller.scope === undefined;

@@ -107,6 +107,28 @@ export class Roles {
   }
 
   /**
+   * Returns the homes of an organisation in or below which a caller has a role, with the role in each: `none` for those above.
+   * Whoever works in a place reads the names of what is above it.
+   */
+  async reach(author: Author, organisationId: string): Promise<ReadonlyMap<string, Role>> {
+    const { list } = await this.grants(organisationId);
+    const granted = list.flatMap(({ userId, scope }) => (userId === author.user.id ? scope : []));
+    const chains = await Promise.all(
+      [...granted, ...(author.token.scopes ?? [])].map(home => this.chain(home)),
+    );
+    const reached = new Map<string, Role>();
+    for (const chain of chains) {
+      if (chain?.organisationId !== organisationId) continue;
+      if ((await this.roleIn(author, chain)).role === "none") continue;
+      for (const [index, { id }] of chain.homes.entries()) {
+        const { role } = await this.roleIn(author, { organisationId, homes: chain.homes.slice(index) });
+        reached.set(id, role);
+      }
+    }
+    return reached;
+  }
+
+  /**
    * Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. Who has a
    * role learns what is above, also where the role ends below it. The token of an event has a role in the event alone.
    */

@@ -19,6 +19,10 @@ export function appKind(services: ControlServices): Kind {
   return {
     resource: resources.apps,
     records,
+    outline: {
+      fields: new Set(Object.keys(resources.apps.attributes).filter(name => name !== "project_count")),
+      isNeeded: (app, reached) => Object.keys(usesOf(app)).some(projectId => reached.has(projectId)),
+    },
     list: draft =>
       records
         .list(draft)

@@ -51,6 +51,7 @@ function organisationKind(services: ControlServices): Kind {
     resource: resources.organisations,
     records: ownRecords(() => "organisation", organisationCodec),
     homeOf: id => ({ kind: "organisation", id }),
+    outline: { fields: new Set(["name", "my_role"]) },
     listFor: author => organisationsOf(services, author),
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
     changed(_, draft, { previous, author: { user }, now, home, input }) {
@@ -82,21 +83,19 @@ function organisationKind(services: ControlServices): Kind {
   };
 }
 
-/** Returns the organisations in which a caller has a role: all of them for operators, oldest first. */
+/** Returns the organisations in or below which a caller has a role: all of them for operators, oldest first. */
 async function organisationsOf(
   { store, authors, roles }: ControlServices,
   author: Author,
 ): Promise<readonly string[]> {
   const { user, token } = author;
   if (user.systemRole === "operator" && token.scopes === null) return await allOrganisations(store);
-  const hinted = await authors.organisations(user.id);
-  const granted = await Promise.all(
-    hinted.map(async id => {
-      const chain = await roles.chain({ kind: "organisation", id });
-      return chain !== null && (await roles.roleIn(author, chain)).role !== "none";
-    }),
-  );
-  return hinted.filter((_, index) => granted[index]);
+  if (token.eventId !== undefined) return [];
+  const chains = await Promise.all((token.scopes ?? []).map(scope => roles.chain(scope)));
+  const scoped = chains.flatMap(chain => (chain === null ? [] : chain.organisationId));
+  const hinted = token.scopes === null ? await authors.organisations(user.id) : [...new Set(scoped)];
+  const reached = await Promise.all(hinted.map(id => roles.reach(author, id)));
+  return hinted.filter((id, index) => reached[index]?.has(id));
 }
 
 async function allOrganisations(store: Store): Promise<readonly string[]> {
@@ -121,6 +120,7 @@ function spaceKind(services: ControlServices): Kind {
     resource: resources.spaces,
     records: ownRecords(() => "space", spaceCodec),
     homeOf: id => ({ kind: "space", id }),
+    outline: { fields: new Set(["name", "organisation", "projects", "my_role"]) },
     list: draft => draft.get<readonly string[]>(listKeys.organisation) ?? [],
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/spaces/${id}` } } }),
     async before(change) {
@@ -137,6 +137,7 @@ function projectKind(services: ControlServices): Kind {
     resource: resources.projects,
     records: ownRecords(() => "project", projectCodec),
     homeOf: id => ({ kind: "project", id }),
+    outline: { fields: new Set(["name", "space", "my_role"]) },
     list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
     present: (project, draft) => ({
       attributes: {
