@@ -11,6 +11,8 @@ const retryMsDefault = 3_000;
 const retryMsMax = 30_000;
 /** Silence after which a connection counts as lost, in ms: three heartbeats of the server. */
 const silenceMsMax = 45_000;
+/** Time between two looks whether somebody sees the page, in ms. */
+const hiddenMs = 1_000;
 /** Time between two reads of a list without streams, in ms. */
 const pollMs = 5_000;
 
@@ -35,14 +37,14 @@ export async function* watch(
   const isAborted = (): boolean => signal?.aborted === true;
   const { document } = globalThis as Partial<typeof globalThis>;
   for (let failures = 0; !isAborted(); failures++) {
-    await seen(signal);
+    while (document?.hidden === true && !isAborted()) await pause(environment, hiddenMs, signal);
     if (isAborted()) return;
     const connection = new AbortController();
     const close = (): void => connection.abort();
     const leave = (): void => void (document?.hidden === true && close());
     signal?.addEventListener("abort", close);
     // A browser has six connections of HTTP/1.1 to a server, for all of its tabs.
-    document?.addEventListener?.("visibilitychange", leave);
+    document?.addEventListener("visibilitychange", leave);
     let cancel = (): void => {};
     const listen = (): void => {
       cancel();
@@ -75,7 +77,7 @@ export async function* watch(
     } finally {
       cancel();
       signal?.removeEventListener("abort", close);
-      document?.removeEventListener?.("visibilitychange", leave);
+      document?.removeEventListener("visibilitychange", leave);
       close();
     }
     if (isAborted()) return;
@@ -84,22 +86,6 @@ export async function* watch(
     const waits = Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
     await pause(environment, waits * (0.5 + environment.random() / 2), signal);
   }
-}
-
-/** Resolves as soon as somebody sees the page, or the signal aborts. Outside of browsers there is no page. */
-function seen(signal: AbortSignal | undefined): Promise<void> {
-  const { document } = globalThis as Partial<typeof globalThis>;
-  return new Promise(resolve => {
-    const check = (): void => {
-      if (document?.hidden === true && signal?.aborted !== true) return;
-      document?.removeEventListener?.("visibilitychange", check);
-      signal?.removeEventListener("abort", check);
-      resolve();
-    };
-    document?.addEventListener?.("visibilitychange", check);
-    signal?.addEventListener("abort", check);
-    check();
-  });
 }
 
 /** Yields a document now and whenever a later read differs, until the signal aborts. @throws {GrandstandError} A read is refused for good. */

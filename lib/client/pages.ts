@@ -61,6 +61,6 @@ function parametersOf(link: string): CallInput {
       [...query.matchAll(/([^&=]+)=([^&]*)/g)].map(([, name, value]) => [decoded(name), decoded(value)]),
     );
   } catch (cause) {
-    throw new GrandstandError("bad_answer", "A page of the list has a malformed link", { cause });
+    throw new GrandstandError("bad_answer", "A page of the list links wrongly", { cause });
   }
 }

@@ -21,7 +21,7 @@ export function memoryStorage(): SessionStorage {
 export function openStorage(given: SessionStorage | (() => SessionStorage) = memoryStorage): SessionStorage {
   if (typeof given !== "function") return given;
   try {
-    return given() ?? memoryStorage();
+    return given();
   } catch {
     return memoryStorage();
   }
