@@ -388,14 +388,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: "bodies are read before the caller is known",
     file: "lib/http/dispatch/pipeline.ts",
-    text: "  let principal: unknown = null;\n  if (route.auth !== open) {",
+    text: "  let principal: unknown = null;\n  let checkedAt",
     replacement:
-      "  let principal: unknown = null;\n  if (endpoint.body !== null) await request.clone().text();\n  if (route.auth !== open) {",
+      "  let principal: unknown = null;\n  if (endpoint.body !== null) await request.clone().text();\n  let checkedAt",
     tests: ["test/lib/http", "test/http/body_bounds", "test/http/answer_headers"],
   },
   {
     name: "a number beyond doubles is accepted",
-    file: "lib/http/requests/body.ts",
+    file: "lib/http/requests/json.ts",
     text: "} else if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {",
     replacement: "} else if (value === Number.NEGATIVE_INFINITY) {",
     tests: ["test/lib/http"],

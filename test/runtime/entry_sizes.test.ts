@@ -46,8 +46,8 @@ const budgets: Readonly<Record<string, number>> = {
   "./workflow/testing": 390_000,
   "./testing": 394_000,
   "./node": 9_100,
-  "./bun": 2_400,
-  "./deno": 2_400,
+  "./bun": 2_600,
+  "./deno": 2_600,
 };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

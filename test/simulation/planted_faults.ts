@@ -169,8 +169,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a rebuild counts twice",
     file: "lib/leaderboards/scores/rebuild.ts",
-    text: "const total = steps.reduce((sum, { by }) => sum + by, 0);",
-    replacement: "const total = steps.reduce((sum, { by }) => sum + 2 * by, 0);",
+    text: "const total = steps.reduce((sum, { by }) => addBounded(sum, by), 0);",
+    replacement: "const total = steps.reduce((sum, { by }) => addBounded(sum, 2 * by), 0);",
   },
 ];
 

@@ -26,7 +26,7 @@ export async function playAdmin(world: World, model: TenantModel, staff: Staff):
   for (let step = 1; world.isOpen; step++) {
     await scheduler.sleep(scheduler.random.integer(12_000));
     await pick(scheduler.random, [
-      [0.3, () => ban(world, model, guestsFrom + step)],
+      [0.6, () => ban(world, model, guestsFrom + step)],
       [1, () => lendRole(world, model, staff, step)],
       [1, () => lendToken(world, model, staff, step)],
       [1, () => putConfiguration(world, model, staff, step)],
