@@ -87,6 +87,21 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
     }
   });
 
+  it("keeps words whole and cells readable, on a phone and on a desktop", async () => {
+    for (const width of [390, 1_280]) {
+      const context = await browser.newContext({ viewport: { width, height: 800 } });
+      const page = await context.newPage();
+      for (const path of ["/docs", "/docs/guides/loyalty", "/docs/api/loyalty", "/docs/api/control"]) {
+        await page.goto(server.url + path);
+        const { content, screen, narrow, broken } = await page.evaluate(readable);
+        assert.equal(content, screen, `${path} scrolls sideways at ${width} pixels`);
+        assert.deepEqual(narrow, [], `${path} has narrow cells at ${width} pixels`);
+        assert.deepEqual(broken, [], `${path} breaks words at ${width} pixels`);
+      }
+      await context.close();
+    }
+  });
+
   it("can be read without script", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
@@ -99,3 +114,29 @@ describe("the documentation in a browser", { skip: browserAvailable() }, () => {
     await context.close();
   });
 });
+
+/** Measures the page: its widths, cells under four ems of width, and short words of tables on two lines. */
+function readable(): {
+  readonly content: number;
+  readonly screen: number;
+  readonly narrow: readonly string[];
+  readonly broken: readonly string[];
+} {
+  const broken: string[] = [];
+  const narrow: string[] = [];
+  for (const cell of document.querySelectorAll("th, td")) {
+    if (!cell.checkVisibility()) continue;
+    const em = Number.parseFloat(getComputedStyle(cell).fontSize);
+    if (cell.getBoundingClientRect().width < 4 * em) narrow.push(cell.textContent);
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      for (const { index, 0: word } of (text.textContent ?? "").matchAll(/[a-z]{2,20}/gi)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word);
+      }
+    }
+  }
+  return { content: document.documentElement.scrollWidth, screen: innerWidth, narrow, broken };
+}
