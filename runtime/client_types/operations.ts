@@ -47,15 +47,11 @@ const repeatable: ReadonlySet<string> = new Set([
   "refreshUser",
   "logOutUser",
   "unlockUser",
+  "addProjectLeaderboardScore",
+  "addEventLeaderboardScore",
 ]);
 /** Operations with a repeatable method that a second request makes fail, or that may count twice. */
-const once: ReadonlySet<string> = new Set([
-  "changePassword",
-  "putProjectLeaderboardEntry",
-  "putEventLeaderboardEntry",
-  "putAudienceActions",
-  "putAudienceRewards",
-]);
+const once: ReadonlySet<string> = new Set(["changePassword", "putAudienceActions", "putAudienceRewards"]);
 
 function successes({ responses }: Operation): readonly Content[] {
   return Object.entries(responses)

@@ -38,6 +38,12 @@ export class BoardWriter {
     return json.data;
   }
 
+  /** Sends a POST that adds to a score, and answers whatever came of it. */
+  async add(board: string, userId: string, body: unknown): Promise<Answer> {
+    const path = `${entryPath(board, userId)}/scores`;
+    return await this.#world.call(path, { method: "POST", body, headers: this.headers });
+  }
+
   async remove(board: string, userId: string): Promise<Answer> {
     return await this.#world.call(entryPath(board, userId), { method: "DELETE", headers: this.headers });
   }

@@ -166,12 +166,14 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
   await writer.put(`/projects/${ids.project}/events/${ids.event}/leaderboards/round_2`, "kept", { score: 1 });
   const fed = { leaderboardId: "goals" };
   const round = { leaderboardId: "round_2" };
+  const laps = { leaderboardId: "laps" };
   const list = { limit: "5", include: "somebody,nobody" };
   const deleted = await world.fan("Dana");
   const clientToken = await commonClientToken(world);
   const operated = await operatedSession(world);
   const granted = await grantedTo(world, "somebody");
   const score = { score: 5, operator: "set", achievedAt: "2025-06-01T00:00:00Z" };
+  const addition = { id: "lap-1", by: 5, achievedAt: "2025-06-01T00:00:00Z" };
   const entries: (readonly [string, readonly Partial<Example>[]])[] = [
     [
       "registerUser",
@@ -286,6 +288,8 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["getEventLeaderboardEntry", [{ params: { ...round, userId: "kept" } }]],
     ["putProjectLeaderboardEntry", [{ params: fed, body: score }]],
     ["putEventLeaderboardEntry", [{ params: round, body: score }]],
+    ["addProjectLeaderboardScore", [{ params: laps, body: addition }]],
+    ["addEventLeaderboardScore", [{ params: laps, body: addition }]],
     ["deleteProjectLeaderboardEntry", [{ params: fed }]],
     ["deleteEventLeaderboardEntry", [{ params: round }]],
     ["listHiddenUsers", [{}]],

@@ -104,7 +104,8 @@ describeOnStores("further features of boards", open => {
 
   it("refuse scores out of bounds, also resulting sums", async () => {
     const path = board("bounded");
-    const put = (score: number, operator: string) => writer.try(path, "u", { score, operator });
+    const put = (score: number, operator: string) =>
+      writer.try(path, "u", { score, operator, ...(operator === "sum" ? { id: `by-${score}` } : {}) });
     assert.equal((await put(10, "set")).status, 200);
     for (const [score, operator] of [
       [11, "set"],
@@ -120,12 +121,13 @@ describeOnStores("further features of boards", open => {
     assert.equal((await put(-10, "sum")).json.data.score, 0);
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        writer.try(path, `v${index % 2}`, { score: 1, operator: "sum" }),
+        writer.try(path, `v${index % 2}`, { score: 1, operator: "sum", id: `by-${index}` }),
       ),
     );
     assert.deepEqual(users(await world.call(path)).sort(), ["u", "v0", "v1"]);
     assert.equal((await world.call(entryPath(path, "v0"))).json.data.score, 10);
-    assertProblem(await writer.try(path, "v0", { score: 1, operator: "sum" }), 400, "validation_failed");
+    const beyond = { score: 1, operator: "sum", id: "beyond" };
+    assertProblem(await writer.try(path, "v0", beyond), 400, "validation_failed");
   });
 
   it("serve a hidden board only to keys of its organisation", async () => {

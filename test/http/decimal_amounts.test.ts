@@ -88,12 +88,12 @@ describeOnStores("amounts", open => {
     const board = `/projects/${ids.project}/leaderboards/goals`;
     let sum = 0;
     for (let times = 1; times <= 10; times++) {
-      const body = { score: 0.1, operator: "sum" };
+      const body = { score: 0.1, operator: "sum", id: `tenth-${times}` };
       sum = (await writer.put(board, "u", body)).score;
     }
     assert.equal(sum, 1);
     await writer.put(board, "u", { score: scoreMax });
-    const { status } = await writer.try(board, "u", { score: 1, operator: "sum" });
+    const { status } = await writer.try(board, "u", { score: 1, operator: "sum", id: "beyond" });
     assert.equal(status, 409);
   });
 });

@@ -41,7 +41,8 @@ describeOnEveryStore("writing a score", open => {
   });
 
   it("applies each operator, in either order of the board", async () => {
-    const writes = (operator: string): object[] => [5, 7, 3].map(score => ({ score, operator }));
+    const writes = (operator: string): object[] =>
+      [5, 7, 3].map(score => ({ score, operator, ...(operator === "sum" ? { id: `by-${score}` } : {}) }));
     assert.deepEqual(await scores(goals, writes("set")), [5, 7, 3]);
     assert.deepEqual(await scores(round(2), writes("best")), [5, 7, 7]);
     assert.deepEqual(await scores(speed, writes("best")), [5, 5, 3]);
@@ -67,7 +68,9 @@ describeOnEveryStore("writing a score", open => {
 
   it("loses no part of a sum under 64 concurrent writes", async () => {
     const sums = await Promise.all(
-      Array.from({ length: 64 }, () => writer.put(goals, "u", { score: 2, operator: "sum" })),
+      Array.from({ length: 64 }, (_, index) =>
+        writer.put(goals, "u", { score: 2, operator: "sum", id: `goal-${index}` }),
+      ),
     );
     assert.equal(Math.max(...sums.map(({ score }) => score)), 128);
     assert.equal((await world.call(entryPath(goals, "u"))).json.data.score, 128);

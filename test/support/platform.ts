@@ -199,12 +199,16 @@ export const seed: Seed = {
           { id: "overall", source: metricSource },
           { id: "speed", order: "asc", operator: "best" },
           { id: "goals" },
+          { id: "laps", operator: "sum" },
           {
             id: "exacts",
             source: { type: "action", action: "prediction", when: { eq: [outcome, "exact"] } },
           },
         ],
-        eventLeaderboards: [{ id: "round_1", source: metricSource }],
+        eventLeaderboards: [
+          { id: "round_1", source: metricSource },
+          { id: "laps", operator: "sum" },
+        ],
         location: { unknownLocation: "allow" },
         identity: {
           emailVerification: "optional",

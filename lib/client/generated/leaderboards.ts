@@ -34,6 +34,16 @@ export interface Leaderboard {
   };
 }
 
+/** `LeaderboardAddition` of the OpenAPI document. */
+export interface LeaderboardAddition {
+  /** Id of the addition; a repeated one adds nothing */
+  readonly id: string;
+  /** What to add to the score */
+  readonly by: number;
+  /** When the score was reached (RFC 3339); by default now */
+  readonly achievedAt?: string;
+}
+
 /** `LeaderboardEntry` of the OpenAPI document. */
 export interface LeaderboardEntry {
   /** Rank of the user, from 1 */
@@ -53,6 +63,8 @@ export interface LeaderboardScore {
   readonly operator?: "set" | "best" | "sum" | "latest";
   /** When the score was reached (RFC 3339); by default now */
   readonly achievedAt?: string;
+  /** Only for `sum`, which needs it: the score is added once for an id */
+  readonly id?: string;
 }
 
 /** `LeaderboardSeason` of the OpenAPI document. */
@@ -122,7 +134,7 @@ export interface LeaderboardsOperations {
     readonly season?: string;
   }, options?: CallOptions): Answer<LeaderboardEntry, LeaderboardUser>;
 
-  /** Write a user's score on a leaderboard of the project. Writes to a leaderboard that is declared for direct scores. With seasons, the score counts in the season that contains its time. */
+  /** Write a user's score on a leaderboard of the project. Writes to a leaderboard that is declared for direct scores. With seasons, the score counts in the season that contains its time. A repeated request changes nothing more: the operator `sum` needs an `id`, which adds once. */
   putProjectLeaderboardEntry(input: {
     /** Id of the project */
     readonly projectId: string;
@@ -144,6 +156,17 @@ export interface LeaderboardsOperations {
     /** Id of a season, `current` or `previous`; by default the running season, else the one that ended last */
     readonly season?: string;
   }, options?: CallOptions): Answer<undefined>;
+
+  /** Add to a user's score on a leaderboard of the project. Adds once for an `id`, also if the request is repeated or reaches two servers. Needs a leaderboard for direct scores whose operator is `sum`. It remembers the newest 100 ids of a user. With seasons, it adds to the season that contains `achievedAt`: send the same one again. */
+  addProjectLeaderboardScore(input: {
+    /** Id of the project */
+    readonly projectId: string;
+    /** Id of the leaderboard, as settings declare it */
+    readonly leaderboardId: string;
+    /** Id of the user */
+    readonly userId: string;
+    readonly body: LeaderboardAddition;
+  }, options?: CallOptions): Answer<LeaderboardEntry, LeaderboardUser>;
 
   /** List the leaders of a leaderboard of the event. Lists the leading users and those of `include`, or the users around one. A hidden leaderboard requires an API key of its organisation. With `Accept: text/event-stream` the list is sent as an event whenever it changes. */
   listEventLeaderboard(input: {
@@ -194,7 +217,7 @@ export interface LeaderboardsOperations {
     readonly season?: string;
   }, options?: CallOptions): Answer<LeaderboardEntry, LeaderboardUser>;
 
-  /** Write a user's score on a leaderboard of the event. Writes to a leaderboard that is declared for direct scores. With seasons, the score counts in the season that contains its time. */
+  /** Write a user's score on a leaderboard of the event. Writes to a leaderboard that is declared for direct scores. With seasons, the score counts in the season that contains its time. A repeated request changes nothing more: the operator `sum` needs an `id`, which adds once. */
   putEventLeaderboardEntry(input: {
     /** Id of the project */
     readonly projectId: string;
@@ -220,6 +243,19 @@ export interface LeaderboardsOperations {
     /** Id of a season, `current` or `previous`; by default the running season, else the one that ended last */
     readonly season?: string;
   }, options?: CallOptions): Answer<undefined>;
+
+  /** Add to a user's score on a leaderboard of the event. Adds once for an `id`, also if the request is repeated or reaches two servers. Needs a leaderboard for direct scores whose operator is `sum`. It remembers the newest 100 ids of a user. With seasons, it adds to the season that contains `achievedAt`: send the same one again. */
+  addEventLeaderboardScore(input: {
+    /** Id of the project */
+    readonly projectId: string;
+    /** Id of the event, `current` for the running event or `latest` for the newest finished one */
+    readonly eventId: string | "current" | "latest";
+    /** Id of the leaderboard, as settings declare it */
+    readonly leaderboardId: string;
+    /** Id of the user */
+    readonly userId: string;
+    readonly body: LeaderboardAddition;
+  }, options?: CallOptions): Answer<LeaderboardEntry, LeaderboardUser>;
 
   /** List hidden users. Lists the users whom the leaderboards of the project leave out, in the order in which they were hidden. */
   listHiddenUsers(input: {
@@ -250,13 +286,15 @@ export const leaderboards: Area<LeaderboardsOperations> = {
     listProjectLeaderboard: "GET /projects/{projectId}/leaderboards/{leaderboardId}",
     watchProjectLeaderboard: "GET /projects/{projectId}/leaderboards/{leaderboardId} e",
     getProjectLeaderboardEntry: "GET /projects/{projectId}/leaderboards/{leaderboardId}/users/{userId}",
-    putProjectLeaderboardEntry: "PUT /projects/{projectId}/leaderboards/{leaderboardId}/users/{userId} ka1",
+    putProjectLeaderboardEntry: "PUT /projects/{projectId}/leaderboards/{leaderboardId}/users/{userId} ka",
     deleteProjectLeaderboardEntry: "DELETE /projects/{projectId}/leaderboards/{leaderboardId}/users/{userId} ka",
+    addProjectLeaderboardScore: "POST /projects/{projectId}/leaderboards/{leaderboardId}/users/{userId}/scores kar",
     listEventLeaderboard: "GET /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId}",
     watchEventLeaderboard: "GET /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId} e",
     getEventLeaderboardEntry: "GET /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId}/users/{userId}",
-    putEventLeaderboardEntry: "PUT /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId}/users/{userId} ka1",
+    putEventLeaderboardEntry: "PUT /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId}/users/{userId} ka",
     deleteEventLeaderboardEntry: "DELETE /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId}/users/{userId} ka",
+    addEventLeaderboardScore: "POST /projects/{projectId}/events/{eventId}/leaderboards/{leaderboardId}/users/{userId}/scores kar",
     listHiddenUsers: "GET /projects/{projectId}/hidden-users ka",
     hideUser: "PUT /projects/{projectId}/hidden-users/{userId} ka",
     showUser: "DELETE /projects/{projectId}/hidden-users/{userId} ka",

@@ -97,25 +97,47 @@ export const ListQuerySchema = v.object({
 /** The query of a list. */
 export type ListQuery = v.InferOutput<typeof ListQuerySchema>;
 
+/** Longest id of an addition, in characters. */
+const additionIdCharactersMax = 128;
+const AdditionIdSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(additionIdCharactersMax));
+const amount = v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax));
+const achievedAt = v.exactOptional(
+  v.pipe(
+    v.string(),
+    v.description("When the score was reached (RFC 3339); by default now"),
+    v.check(text => parseIsoTime(text) !== null, "Expected a time as in RFC 3339"),
+  ),
+);
+
 /** Validates a directly written score. */
 export const ScoreBodySchema = named(
   "LeaderboardScore",
   v.object({
-    score: v.pipe(v.number(), v.minValue(-scoreMax), v.maxValue(scoreMax)),
+    score: amount,
     operator: v.exactOptional(
       v.pipe(BoardOperatorSchema, v.description("How the score combines with the stored one")),
     ),
-    achievedAt: v.exactOptional(
+    achievedAt,
+    id: v.exactOptional(
       v.pipe(
-        v.string(),
-        v.description("When the score was reached (RFC 3339); by default now"),
-        v.check(text => parseIsoTime(text) !== null, "Expected a time as in RFC 3339"),
+        AdditionIdSchema,
+        v.description("Only for `sum`, which needs it: the score is added once for an id"),
       ),
     ),
   }),
 );
 /** A directly written score. */
 export type ScoreBody = v.InferOutput<typeof ScoreBodySchema>;
+
+/** Validates an amount to add to a score. */
+export const AdditionBodySchema = named(
+  "LeaderboardAddition",
+  v.object({
+    id: v.pipe(AdditionIdSchema, v.description("Id of the addition; a repeated one adds nothing")),
+    by: v.pipe(amount, v.description("What to add to the score")),
+    achievedAt,
+  }),
+);
 
 const count = v.pipe(v.number(), v.integer());
 

@@ -4,7 +4,10 @@
  * @module
  */
 
-import type { Partition, Store, Write } from "../../storage/mod.ts";
+import { type Decision, decide, type Partition, type Store, type Write } from "../../storage/mod.ts";
+import { addDecimals } from "../../text/mod.ts";
+import { scoreMax } from "../settings/board_settings.ts";
+import { type Addition, additionIdsDelete, additionIdsRead, additionIdsWrites } from "./addition_ids.ts";
 import { type BoardChange, type ShardChanges, sumOutOfRange } from "./board_change.ts";
 import {
   type BoardLocation,
@@ -14,7 +17,7 @@ import {
   isWithinBounds,
   toStoredScore,
 } from "./board_location.ts";
-import { changeGuarded } from "./guarded_scores.ts";
+import { addGuarded, changeGuarded } from "./guarded_scores.ts";
 
 /** Most changes in one commit. */
 const changesPerCommitMax = 500;
@@ -55,6 +58,41 @@ export async function changeScores(
   return results;
 }
 
+/**
+ * Adds to a user's score, once for an id. Returns the score that the user then has; null for a sum outside the bounds, which
+ * changes nothing.
+ *
+ * @throws {AppError} as `changeScores` does. Repeating the addition after an unknown outcome is safe.
+ */
+export async function addScore(
+  store: Store,
+  location: BoardLocation,
+  addition: Addition,
+): Promise<number | null> {
+  const { userId, at: tie } = addition;
+  const partition = entryPartition(location, userId);
+  if (location.isGuarded) return await addGuarded(store, { location, partition, addition });
+  const by = toStoredScore(location, addition.score);
+  return await decide(store, partition, {
+    reads: [additionIdsRead(userId), { type: "standing", key: boardKey, member: userId }],
+    idempotent: true,
+    apply: ([ids, standing]): Decision<number | null> => {
+      const remember = additionIdsWrites(addition, ids);
+      const score = standing?.score ?? 0;
+      if (remember === null) return { writes: [], answer: fromStoredScore(location, score) };
+      const sum = addDecimals(score, by);
+      if (Math.abs(sum) > scoreMax) throw sumOutOfRange();
+      return {
+        writes: [{ type: "score", op: "add", key: boardKey, member: userId, score: by, tie }, ...remember],
+        answer: fromStoredScore(location, sum),
+        refused: () => {
+          throw sumOutOfRange();
+        },
+      };
+    },
+  });
+}
+
 /** Returns the partition of all the entries; null where there are several. */
 function sharedPartition(location: BoardLocation, changes: readonly BoardChange[]): Partition | null {
   const [only] = location.shards;
@@ -72,7 +110,10 @@ async function changeFreely(
       ? changes
       : changes.filter(change => change.operator === "remove" || isWithinBounds(location, change.score));
   if (ranked.length === 0) return changes.map(() => null);
-  const commit = await store.commit(partition, { writes: ranked.map(change => writeOf(location, change)) });
+  const commit = await store.commit(partition, {
+    // The results of the changes come first.
+    writes: [...ranked.map(change => writeOf(location, change)), ...forgottenIds(ranked)],
+  });
   if (!commit.ok) throw sumOutOfRange();
   let next = 0;
   return changes.map(change => {
@@ -80,6 +121,12 @@ async function changeFreely(
     const result = commit.results[next++];
     return typeof result === "number" ? fromStoredScore(location, result) : null;
   });
+}
+
+function forgottenIds(changes: readonly BoardChange[]): Write[] {
+  return changes.flatMap(({ userId, operator }) =>
+    operator === "remove" ? [additionIdsDelete(userId)] : [],
+  );
 }
 
 const operations = { set: "set", best: "min", sum: "add", latest: "set" } as const;

@@ -18,10 +18,12 @@ import {
   type Result,
   type Standing,
   type Store,
+  type Stored,
   type Write,
 } from "../../storage/mod.ts";
 import { addDecimals } from "../../text/mod.ts";
 import { scoreMax } from "../settings/board_settings.ts";
+import { type Addition, additionIdsDelete, additionIdsRead, additionIdsWrites } from "./addition_ids.ts";
 import { type BoardChange, type ScoreChange, type ShardChanges, sumOutOfRange } from "./board_change.ts";
 import {
   type BoardLocation,
@@ -69,9 +71,19 @@ export async function changeGuarded(
   return changes.map(change => results.get(change) ?? null);
 }
 
+/** Adds to a user's score on a guarded board, once for an id; see `addScore`. */
+export async function addGuarded(
+  store: Store,
+  { location, partition, addition }: Omit<ShardChanges, "changes"> & { readonly addition: Addition },
+): Promise<number | null> {
+  const changes: readonly BoardChange[] = [{ ...addition, operator: "sum" }];
+  const [score] = await changeUsers(store, { location, partition, changes, addition }, [addition.userId]);
+  return score ?? null;
+}
+
 async function changeUsers(
   store: Store,
-  { location, partition, changes }: ShardChanges,
+  { location, partition, changes, addition }: ShardChanges & { readonly addition?: Addition },
   users: readonly string[],
 ): Promise<readonly (number | null)[]> {
   const entryReads = users.flatMap((member): Read[] => [
@@ -86,12 +98,19 @@ async function changeUsers(
         { type: "record", key: guardKey },
         ...entryReads,
         ...readScores.map(score => holdersOf(score, users.length)),
+        ...(addition === undefined ? [] : [additionIdsRead(addition.userId)]),
       ],
-      idempotent: changes.every(({ operator }) => operator !== "sum"),
+      idempotent: addition !== undefined || changes.every(({ operator }) => operator !== "sum"),
       apply: ([, ...state]): Decision<Decided> => {
         const before = entriesOf(users, state);
         const left = distinctScores(before);
         if (left.some(score => !readScores.includes(score))) return { writes: [], answer: { missing: left } };
+        const remember =
+          addition === undefined ? [] : additionIdsWrites(addition, state.at(-1) as Stored | null);
+        if (remember === null) {
+          const results = left.map(score => fromStoredScore(location, score));
+          return { writes: [], answer: { results } };
+        }
         const { after, results } = applyChanges(location, before, changes);
         const ranges = state.slice(entryReads.length) as readonly Result<ReadBoard>[];
         const heldByOthers = readScores.filter((_, index) =>
@@ -102,6 +121,7 @@ async function changeUsers(
           ...distinctWrites(before, after, heldByOthers),
         ];
         const guard: Write = { type: "put", key: guardKey, value: "" };
+        if (results.some(result => result !== null)) writes.push(...remember);
         return { writes: writes.length === 0 ? [] : [guard, ...writes], answer: { results } };
       },
     });
@@ -191,6 +211,7 @@ function entryWrites(
   const hasNewTie = before?.score === after?.score && before?.tie !== after?.tie;
   if (before !== null && (after === null || hasNewTie))
     writes.push({ type: "unscore", key: boardKey, member });
+  if (before !== null && after === null) writes.push(additionIdsDelete(member));
   if (after !== null && (before?.score !== after.score || hasNewTie)) {
     const { score, tie } = after;
     writes.push({ type: "score", op: "set", key: boardKey, member, score, tie });

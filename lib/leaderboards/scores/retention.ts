@@ -21,6 +21,7 @@ import type { LeaderboardServices } from "../services.ts";
 import { defaultBoard, type RankStyle } from "../settings/board_settings.ts";
 import { eventBoard, projectBoards } from "../settings/declared_boards.ts";
 import { keptUntil, seasonById } from "../settings/seasons.ts";
+import { additionIdsDelete, hasAdditionsKey } from "./addition_ids.ts";
 import {
   type BoardAddress,
   type BoardLocation,
@@ -29,6 +30,7 @@ import {
   distinctKey,
   locateBoard,
 } from "./board_location.ts";
+import { walkBoard } from "./distinct_scores.ts";
 import { guardKey, scoreVersionsKey } from "./guarded_scores.ts";
 import type { ResolvedBoard } from "./resolve_board.ts";
 
@@ -71,7 +73,7 @@ export function createRetention({ store, directory, clock }: LeaderboardServices
       return false;
     }
     for (let shard = 0; shard < shards; shard++) {
-      await store.commit(boardPartition(address, shard), { writes: seasonDeletes });
+      await removeScores(store, boardPartition(address, shard));
     }
     noted.delete(`${seasonsPartition} ${member}`);
     await store.commit(seasonsPartition, { writes: [{ type: "unscore", key: seasonsKey, member }] });
@@ -158,7 +160,19 @@ const seasonDeletes: readonly Write[] = [
   { type: "delete", shape: "board", key: distinctKey },
   { type: "delete", shape: "board", key: scoreVersionsKey },
   { type: "delete", shape: "record", key: guardKey },
+  { type: "delete", shape: "record", key: hasAdditionsKey },
 ];
+
+/** Removes a shard of a season. The entries go last, as they tell which users have ids. */
+async function removeScores(store: Store, partition: Partition): Promise<void> {
+  const [hasAdditions] = await store.read(partition, [{ type: "record", key: hasAdditionsKey }]);
+  if (hasAdditions !== null) {
+    for await (const page of walkBoard(store, partition, boardKey)) {
+      await store.commit(partition, { writes: page.map(({ member }) => additionIdsDelete(member)) });
+    }
+  }
+  await store.commit(partition, { writes: seasonDeletes });
+}
 
 function parseSeasonNote(member: string): { readonly address: BoardAddress; readonly shards: number } {
   const [projectId = "", eventId = "", leaderboardId = "", season = "", shards = "1"] = member.split("/");

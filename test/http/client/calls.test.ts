@@ -171,15 +171,24 @@ describe("the typed client", () => {
     assert.deepEqual(network.requests, Array(4).fill("GET /api/loyalty/profile"));
   });
 
+  it("repeats what adds to a score, which counts once", async () => {
+    const laps = { ...board, leaderboardId: "laps", userId: "kim" };
+    loseAnswers(2);
+    const added = await backEnd.leaderboards.addProjectLeaderboardScore({
+      ...laps,
+      body: { id: "lap-1", by: 2 },
+    });
+    assert.equal(added.score, 2);
+    loseAnswers(2);
+    const body = { id: "lap-2", score: 2, operator: "sum" } as const;
+    assert.equal((await backEnd.leaderboards.putProjectLeaderboardEntry({ ...laps, body })).score, 4);
+    assert.equal(network.requests.length, 6);
+  });
+
   it("sends once what a repetition would double, unless the server refused it before", async () => {
-    const score = {
-      ...board,
-      leaderboardId: "goals",
-      userId: "kim",
-      body: { score: 2, operator: "sum" },
-    } as const;
+    const report = { body: { actions: [{ userId: "kim", action: "prediction" }] } };
     loseAnswers(9);
-    assert.equal((await failureOf(backEnd.leaderboards.putProjectLeaderboardEntry(score))).code, "network");
+    assert.equal((await failureOf(backEnd.audience.putAudienceActions(report))).code, "network");
     assert.equal(network.requests.length, 1);
     let busy = 2;
     network.disturb = () =>
@@ -189,8 +198,7 @@ describe("the typed client", () => {
             { status: 503, headers: { "retry-after": "2" } },
           )
         : null;
-    const entry = await backEnd.leaderboards.putProjectLeaderboardEntry(score);
-    assert.equal(entry.score, 4);
+    await backEnd.audience.putAudienceActions(report);
     assert.ok(network.pauses.every(ms => ms >= 2_000));
   });
 
