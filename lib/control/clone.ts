@@ -29,21 +29,24 @@ const { events } = resources;
 const CloneBody = named(
   "EventClone",
   v.strictObject({
-    data: v.strictObject({
-      type: v.literal("events"),
-      attributes: v.exactOptional(
-        plainObject(
-          v.strictObject({
-            name: v.exactOptional(
-              v.pipe(
-                events.attributes.name?.schema as v.GenericSchema<string>,
-                v.description("Name of the copy, by default that of the event"),
+    data: v.pipe(
+      v.strictObject({
+        type: v.literal("events"),
+        attributes: v.exactOptional(
+          plainObject(
+            v.strictObject({
+              name: v.exactOptional(
+                v.pipe(
+                  events.attributes.name?.schema as v.GenericSchema<string>,
+                  v.description("Name of the copy, by default that of the event"),
+                ),
               ),
-            ),
-          }),
+            }),
+          ),
         ),
-      ),
-    }),
+      }),
+      v.description("Resource object of the copy, with what differs from the event"),
+    ),
   }),
 );
 

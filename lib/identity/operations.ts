@@ -89,11 +89,16 @@ const projectId = v.pipe(
   v.toLowerCase(),
 );
 
+const selectorDescriptions = {
+  strategy: "`simplified` or `email`, as the provider demands",
+  provider: "Provider of the user",
+};
+
 /** The members of every identity request; the operation checks the rest. */
 const selectorEntries = {
   projectId,
-  strategy: v.pipe(v.string(), v.description("`simplified` or `email`, as the provider demands")),
-  provider: v.pipe(v.string(), v.description("Provider of the user")),
+  strategy: v.pipe(v.string(), v.description(selectorDescriptions.strategy)),
+  provider: v.pipe(v.string(), v.description(selectorDescriptions.provider)),
 };
 const SelectorSchema = v.looseObject(selectorEntries);
 
@@ -107,8 +112,14 @@ export function operation<
   const { strategies, providers, entries, isLookup = false } = spec;
   const schema = v.object({
     projectId,
-    strategy: strategies.length > 1 ? v.picklist(strategies) : v.literal(strategies[0]),
-    provider: providers.length > 1 ? v.picklist(providers) : v.literal(providers[0]),
+    strategy: v.pipe(
+      strategies.length > 1 ? v.picklist(strategies) : v.literal(strategies[0]),
+      v.description(selectorDescriptions.strategy),
+    ),
+    provider: v.pipe(
+      providers.length > 1 ? v.picklist(providers) : v.literal(providers[0]),
+      v.description(selectorDescriptions.provider),
+    ),
     ...entries,
   });
   return { ...spec, schema, isLookup } as unknown as Operation;

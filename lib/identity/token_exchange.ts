@@ -39,31 +39,34 @@ export interface ExchangeContext extends IdentityContext {
 
 const seconds = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const SessionRecordProof = v.object({
-  type: v.literal("sessionRecord"),
-  projectId: UuidSchema,
-  record: v.object({
-    deviceId: v.string(),
-    timeStamp: seconds,
-    signature: v.string(),
-    externalId: v.string(),
-    userId: UuidSchema,
-    signUp: v.exactOptional(seconds),
-    // The answer to the creation of a noLogin user spells it so.
-    signup: v.exactOptional(seconds),
-  }),
+  type: v.pipe(v.literal("sessionRecord"), v.description("A signed session record proves the user")),
+  projectId: v.pipe(UuidSchema, v.description("Project that issued the record")),
+  record: v.pipe(
+    v.object({
+      deviceId: v.string(),
+      timeStamp: seconds,
+      signature: v.string(),
+      externalId: v.string(),
+      userId: UuidSchema,
+      signUp: v.exactOptional(seconds),
+      // The answer to the creation of a noLogin user spells it so.
+      signup: v.exactOptional(seconds),
+    }),
+    v.description("The record as it was answered, with its signature"),
+  ),
 });
 const AccessTokenProof = v.object({
-  type: v.literal("accessToken"),
-  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+  type: v.pipe(v.literal("accessToken"), v.description("An access token of the platform proves the user")),
+  token: v.pipe(v.string(), v.description("The access token"), v.minLength(1), v.maxLength(tokenCharsMax)),
 });
 const IdTokenProof = v.object({
-  type: v.literal("idToken"),
-  token: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+  type: v.pipe(v.literal("idToken"), v.description("An ID token of the space's issuer proves the user")),
+  token: v.pipe(v.string(), v.description("The ID token, a JWT"), v.minLength(1), v.maxLength(tokenCharsMax)),
 });
 const ServiceProof = v.object({
-  type: v.literal("service"),
-  key: v.pipe(v.string(), v.maxLength(256)),
-  secret: v.pipe(v.string(), v.maxLength(256)),
+  type: v.pipe(v.literal("service"), v.description("An API key proves the back end")),
+  key: v.pipe(v.string(), v.description("The API key"), v.maxLength(256)),
+  secret: v.pipe(v.string(), v.description("Secret of the API key"), v.maxLength(256)),
 });
 const ProofSchema = named(
   "IdentityProof",

@@ -14,18 +14,30 @@ interface Parameter {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
+interface Schema {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+
 interface Described {
   readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
+  };
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
 }
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
 describe("the OpenAPI document of a platform", () => {
@@ -67,6 +79,18 @@ describe("the OpenAPI document of a platform", () => {
       parameters
         .filter(({ description = "" }) => description === "")
         .map(({ name }) => `${operationId} ${name}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it("describes every field of a body", () => {
+    const bodies = operations.flatMap(({ operationId, requestBody }) =>
+      Object.values(requestBody?.content ?? {}).map(({ schema }) => ({ operationId, schema })),
+    );
+    const missing = bodies.flatMap(({ operationId, schema }) =>
+      fieldsOf(schema)
+        .filter(([, field]) => (resolved(field).description ?? "") === "")
+        .map(([name]) => `${operationId} ${name}`),
     );
     assert.deepEqual(missing, []);
   });
@@ -117,6 +141,18 @@ describe("the OpenAPI document of a platform", () => {
       assert.ok(!isMalformed && !isUnknown && status < 500, `${operation.id}: ${status} ${text}`);
     }
   });
+
+  /** Returns the fields of a body, or of each item of a list. */
+  function fieldsOf(schema: Schema): readonly (readonly [name: string, field: Schema])[] {
+    const { properties = {}, items, allOf = [], anyOf = [], oneOf = [] } = resolved(schema);
+    const parts = [...allOf, ...anyOf, ...oneOf, ...(items === undefined ? [] : [items])];
+    return [...Object.entries(properties), ...parts.flatMap(fieldsOf)];
+  }
+
+  function resolved(schema: Schema): Schema {
+    const name = schema.$ref?.split("/").at(-1);
+    return name === undefined ? schema : { ...document.components.schemas[name], ...schema };
+  }
 });
 
 interface ResourceBody {

@@ -67,32 +67,35 @@ const amountDetail = `Expected an integer from 1 to ${amountMax}`;
 /** A reward of a request. */
 export const BulkRewardSchema = named(
   "BulkReward",
-  v.variant(
-    "type",
-    [
-      v.object({
-        type: v.literal("metric"),
-        metricId: v.exactOptional(name),
-        currency: v.exactOptional(v.pipe(name, v.description("Another name of metricId"))),
-        amount: v.pipe(
-          v.number(amountDetail),
-          v.safeInteger(amountDetail),
-          v.minValue(1, amountDetail),
-          v.maxValue(amountMax, amountDetail),
-        ),
-        availableAt: v.exactOptional(v.pipe(time, v.description("From when the points count"))),
-        expiresAt: v.exactOptional(v.pipe(time, v.description("Until when the points count"))),
-        ...common,
-      }),
-      v.object({
-        type: v.literal("inventory"),
-        inventorySetId: name,
-        inventoryItemId: name,
-        ...common,
-      }),
-      v.object({ type: v.literal("coupon"), couponId: name, ...common }),
-    ],
-    "Expected metric, inventory or coupon",
+  v.pipe(
+    v.variant(
+      "type",
+      [
+        v.object({
+          type: v.literal("metric"),
+          metricId: v.exactOptional(name),
+          currency: v.exactOptional(v.pipe(name, v.description("Another name of metricId"))),
+          amount: v.pipe(
+            v.number(amountDetail),
+            v.safeInteger(amountDetail),
+            v.minValue(1, amountDetail),
+            v.maxValue(amountMax, amountDetail),
+          ),
+          availableAt: v.exactOptional(v.pipe(time, v.description("From when the points count"))),
+          expiresAt: v.exactOptional(v.pipe(time, v.description("Until when the points count"))),
+          ...common,
+        }),
+        v.object({
+          type: v.literal("inventory"),
+          inventorySetId: name,
+          inventoryItemId: name,
+          ...common,
+        }),
+        v.object({ type: v.literal("coupon"), couponId: name, ...common }),
+      ],
+      "Expected metric, inventory or coupon",
+    ),
+    v.description("Points, an item of an inventory or a coupon"),
   ),
 );
 

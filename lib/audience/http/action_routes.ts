@@ -46,22 +46,26 @@ const entries = {
   timestamp: v.exactOptional(
     v.pipe(v.string(), v.isoTimestamp(), v.description("A time of the last 7 days; default now")),
   ),
-  data: v.exactOptional(DataSchema),
+  data: v.pipe(
+    v.exactOptional(DataSchema),
+    v.description("Facts of the action, which rules compare and add up"),
+  ),
   metadata: v.exactOptional(
     v.pipe(v.looseObject({}), v.description("Shown with transactions of the action and with a dead letter")),
   ),
 };
-const ActionSchema = named("AudienceAction", v.object({ userId: v.string(), ...entries }));
+const userId = v.pipe(v.string(), v.description("Id of the user who acted"));
+const ActionSchema = named("AudienceAction", v.object({ userId, ...entries }));
 const BulkSchema = named(
   "AudienceActions",
   v.union([
-    v.object({ actions: v.array(ActionSchema) }),
-    v.array(v.object({ user_id: v.string(), data: v.object(entries) })),
+    v.object({ actions: v.pipe(v.array(ActionSchema), v.description("1 to 1,000 actions")) }),
+    v.array(v.object({ user_id: userId, data: v.pipe(v.object(entries), v.description("The action")) })),
   ]),
 );
 const OwnSchema = named(
   "OwnActions",
-  v.union([...BulkSchema.options, v.object({ userId: v.exactOptional(v.string()), ...entries })]),
+  v.union([...BulkSchema.options, v.object({ userId: v.exactOptional(userId), ...entries })]),
 );
 const QueuedSchema = replySchema("QueuedActionReply", {
   data: v.object({ actionId: v.string(), status: v.literal("queued") }),

@@ -66,7 +66,12 @@ const deadLetterId = v.pipe(
 const ReplaySchema = named(
   "DeadActionIds",
   v.object({
-    ids: v.pipe(v.array(deadLetterId), v.minLength(1), v.maxLength(deadLetterPageMax)),
+    ids: v.pipe(
+      v.array(deadLetterId),
+      v.description("Ids of the dead letters to apply again"),
+      v.minLength(1),
+      v.maxLength(deadLetterPageMax),
+    ),
   }),
 );
 

@@ -67,15 +67,27 @@ const RedemptionSchema = named(
 
 const textCharactersMax = 256;
 const RedeemObject = v.strictObject({
-  currency: v.exactOptional(v.pipe(text, v.maxLength(textCharactersMax))),
-  quantity: v.optional(v.pipe(number, v.safeInteger(), v.minValue(1), v.maxValue(100)), 1),
-  metadata: v.exactOptional(
-    propertiesSchema({
-      name: "RedemptionMetadata",
-      entriesMax: 20,
-      nameCharactersMax: textCharactersMax,
-      textCharactersMax,
-    }),
+  currency: v.exactOptional(
+    v.pipe(
+      text,
+      v.description("Metric to pay with; needed if the product has several prices"),
+      v.maxLength(textCharactersMax),
+    ),
+  ),
+  quantity: v.optional(
+    v.pipe(number, v.description("Number of items"), v.safeInteger(), v.minValue(1), v.maxValue(100)),
+    1,
+  ),
+  metadata: v.pipe(
+    v.exactOptional(
+      propertiesSchema({
+        name: "RedemptionMetadata",
+        entriesMax: 20,
+        nameCharactersMax: textCharactersMax,
+        textCharactersMax,
+      }),
+    ),
+    v.description("Facts that are kept with the redemption"),
   ),
 });
 type Redeem = v.InferOutput<typeof RedeemObject>;

@@ -45,7 +45,12 @@ const UsersReplySchema = usersReplySchema("UserProfile", { data: ProfileSchema }
 const PatchSchema = v.custom<JsonObject>(isJsonObject, "Expected an object");
 
 const patchEntries = {
-  displayName: v.exactOptional(v.nullable(v.string())),
+  displayName: v.exactOptional(
+    v.pipe(
+      v.nullable(v.string()),
+      v.description("Name that others see, 1 to 100 characters; null removes it"),
+    ),
+  ),
   preferences: v.exactOptional(
     v.pipe(v.nullable(v.record(v.string(), v.unknown())), v.description("Any JSON object")),
   ),
@@ -84,11 +89,17 @@ const updateEntries = {
     ),
   ),
 };
-const UpdateItemSchema = v.object({ user_id: v.string(), data: v.object(updateEntries) });
+const userId = v.pipe(v.string(), v.description("Id of the user"));
+const UpdateItemSchema = v.object({
+  user_id: userId,
+  data: v.pipe(v.object(updateEntries), v.description("What to change; absent members stay")),
+});
 const UpdatesSchema = named(
   "ProfileUpdates",
   v.union([
-    v.object({ updates: v.array(v.object({ userId: v.string(), ...updateEntries })) }),
+    v.object({
+      updates: v.pipe(v.array(v.object({ userId, ...updateEntries })), v.description("1 to 1,000 updates")),
+    }),
     v.array(UpdateItemSchema),
   ]),
 );

@@ -16,11 +16,22 @@ import type { AudienceContext } from "./context.ts";
 import type { BackEnd } from "./guards.ts";
 import { BulkReplySchema } from "./replies.ts";
 
+const userId = v.pipe(v.string(), v.description("Id of the user who gets the reward"));
 const BulkSchema = named(
   "BulkRewards",
   v.union([
-    v.object({ rewards: v.array(v.intersect([v.object({ userId: v.string() }), BulkRewardSchema])) }),
-    v.array(v.object({ user_id: v.string(), data: BulkRewardSchema })),
+    v.object({
+      rewards: v.pipe(
+        v.array(v.intersect([v.object({ userId }), BulkRewardSchema])),
+        v.description("1 to 1,000 rewards"),
+      ),
+    }),
+    v.array(
+      v.object({
+        user_id: userId,
+        data: BulkRewardSchema,
+      }),
+    ),
   ]),
 );
 const common = {

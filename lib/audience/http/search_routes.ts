@@ -50,6 +50,7 @@ const entries = {
   limit: v.optional(
     v.pipe(
       v.number(limitDetail),
+      v.description("Most users of the page"),
       v.integer(limitDetail),
       v.minValue(1, limitDetail),
       v.maxValue(pageMax, limitDetail),

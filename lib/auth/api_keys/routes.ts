@@ -47,13 +47,16 @@ const permission = v.picklist(permissions);
 const CreateBody = named(
   "NewApiKey",
   v.object({
-    data: v.object({
-      type: v.literal("api_keys"),
-      attributes: v.object({
-        name: v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax)),
-        permissions: v.pipe(v.array(permission), v.minLength(1), v.maxLength(permissions.length)),
+    data: v.pipe(
+      v.object({
+        type: v.literal("api_keys"),
+        attributes: v.object({
+          name: v.pipe(v.string(), v.minLength(1), v.maxLength(apiKeyNameCharsMax)),
+          permissions: v.pipe(v.array(permission), v.minLength(1), v.maxLength(permissions.length)),
+        }),
       }),
-    }),
+      v.description("The new key: its name and permissions"),
+    ),
   }),
 );
 const RotateBody = named(

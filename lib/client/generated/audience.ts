@@ -27,6 +27,7 @@ export interface AcceptedExportReply {
 
 /** `AudienceAction` of the OpenAPI document. */
 export interface AudienceAction {
+  /** Id of the user who acted */
   readonly userId: string;
   /** Name of an action of the space's configuration */
   readonly action: string;
@@ -36,6 +37,7 @@ export interface AudienceAction {
   readonly projectId?: string;
   /** A time of the last 7 days; default now */
   readonly timestamp?: string;
+  /** Facts of the action, which rules compare and add up */
   readonly data?: Readonly<Record<string, string | number | boolean>>;
   /** Shown with transactions of the action and with a dead letter */
   readonly metadata?: Readonly<Record<string, never>>;
@@ -43,9 +45,12 @@ export interface AudienceAction {
 
 /** `AudienceActions` of the OpenAPI document. */
 export type AudienceActions = {
+  /** 1 to 1,000 actions */
   readonly actions: readonly AudienceAction[];
 } | readonly ({
+  /** Id of the user who acted */
   readonly user_id: string;
+  /** The action */
   readonly data: {
     /** Name of an action of the space's configuration */
     readonly action: string;
@@ -55,6 +60,7 @@ export type AudienceActions = {
     readonly projectId?: string;
     /** A time of the last 7 days; default now */
     readonly timestamp?: string;
+    /** Facts of the action, which rules compare and add up */
     readonly data?: Readonly<Record<string, string | number | boolean>>;
     /** Shown with transactions of the action and with a dead letter */
     readonly metadata?: Readonly<Record<string, never>>;
@@ -85,7 +91,7 @@ export interface BulkResult {
   readonly results: readonly ItemResult[];
 }
 
-/** `BulkReward` of the OpenAPI document. */
+/** Points, an item of an inventory or a coupon */
 export type BulkReward = {
   readonly type: "metric";
   readonly metricId?: string;
@@ -137,10 +143,13 @@ export type BulkReward = {
 
 /** `BulkRewards` of the OpenAPI document. */
 export type BulkRewards = {
+  /** 1 to 1,000 rewards */
   readonly rewards: readonly ({
+    /** Id of the user who gets the reward */
     readonly userId: string;
   } & BulkReward)[];
 } | readonly {
+  /** Id of the user who gets the reward */
   readonly user_id: string;
   readonly data: BulkReward;
 }[];
@@ -182,6 +191,7 @@ export type CustomFields = Readonly<Record<string, string | number | boolean | r
 
 /** `DeadActionIds` of the OpenAPI document. */
 export interface DeadActionIds {
+  /** Ids of the dead letters to apply again */
   readonly ids: readonly string[];
 }
 
@@ -466,9 +476,12 @@ export interface NotificationsPage {
 
 /** `OwnActions` of the OpenAPI document. */
 export type OwnActions = {
+  /** 1 to 1,000 actions */
   readonly actions: readonly AudienceAction[];
 } | readonly ({
+  /** Id of the user who acted */
   readonly user_id: string;
+  /** The action */
   readonly data: {
     /** Name of an action of the space's configuration */
     readonly action: string;
@@ -478,11 +491,13 @@ export type OwnActions = {
     readonly projectId?: string;
     /** A time of the last 7 days; default now */
     readonly timestamp?: string;
+    /** Facts of the action, which rules compare and add up */
     readonly data?: Readonly<Record<string, string | number | boolean>>;
     /** Shown with transactions of the action and with a dead letter */
     readonly metadata?: Readonly<Record<string, never>>;
   };
 })[] | {
+  /** Id of the user who acted */
   readonly userId?: string;
   /** Name of an action of the space's configuration */
   readonly action: string;
@@ -492,6 +507,7 @@ export type OwnActions = {
   readonly projectId?: string;
   /** A time of the last 7 days; default now */
   readonly timestamp?: string;
+  /** Facts of the action, which rules compare and add up */
   readonly data?: Readonly<Record<string, string | number | boolean>>;
   /** Shown with transactions of the action and with a dead letter */
   readonly metadata?: Readonly<Record<string, never>>;
@@ -530,8 +546,11 @@ export interface Product {
 
 /** `ProductRedemption` of the OpenAPI document. */
 export interface ProductRedemption {
+  /** Metric to pay with; needed if the product has several prices */
   readonly currency?: string;
+  /** Number of items */
   readonly quantity?: number;
+  /** Facts that are kept with the redemption */
   readonly metadata?: RedemptionMetadata;
 }
 
@@ -588,6 +607,7 @@ export interface Profile {
 
 /** `ProfileChanges` of the OpenAPI document. */
 export interface ProfileChanges {
+  /** Name that others see, 1 to 100 characters; null removes it */
   readonly displayName?: string | null;
   /** Any JSON object */
   readonly preferences?: Readonly<Record<string, unknown>> | null;
@@ -604,8 +624,11 @@ export interface ProfileReply {
 
 /** `ProfileUpdates` of the OpenAPI document. */
 export type ProfileUpdates = {
+  /** 1 to 1,000 updates */
   readonly updates: readonly ({
+    /** Id of the user */
     readonly userId: string;
+    /** Name that others see, 1 to 100 characters; null removes it */
     readonly displayName?: string | null;
     /** Any JSON object */
     readonly preferences?: Readonly<Record<string, unknown>> | null;
@@ -622,8 +645,11 @@ export type ProfileUpdates = {
     readonly updateId?: string;
   })[];
 } | readonly ({
+  /** Id of the user */
   readonly user_id: string;
+  /** What to change; absent members stay */
   readonly data: {
+    /** Name that others see, 1 to 100 characters; null removes it */
     readonly displayName?: string | null;
     /** Any JSON object */
     readonly preferences?: Readonly<Record<string, unknown>> | null;
@@ -711,8 +737,11 @@ export type SpaceProfileResults = ProfileReply | BulkReply;
 
 /** `SpaceProfileUpdates` of the OpenAPI document. */
 export type SpaceProfileUpdates = {
+  /** Id of the user */
   readonly user_id: string;
+  /** What to change; absent members stay */
   readonly data: {
+    /** Name that others see, 1 to 100 characters; null removes it */
     readonly displayName?: string | null;
     /** Any JSON object */
     readonly preferences?: Readonly<Record<string, unknown>> | null;
@@ -729,8 +758,11 @@ export type SpaceProfileUpdates = {
     readonly updateId?: string;
   };
 } | readonly ({
+  /** Id of the user */
   readonly user_id: string;
+  /** What to change; absent members stay */
   readonly data: {
+    /** Name that others see, 1 to 100 characters; null removes it */
     readonly displayName?: string | null;
     /** Any JSON object */
     readonly preferences?: Readonly<Record<string, unknown>> | null;
@@ -872,6 +904,7 @@ export interface UserSearch {
     readonly field: string;
     readonly order?: "asc" | "desc";
   })[];
+  /** Most users of the page */
   readonly limit?: number;
   /** Whether the answer has the number of all users that match */
   readonly includeTotal?: boolean;

@@ -120,6 +120,7 @@ export interface AppMoveDocument {
 
 /** `AppOfProject` of the OpenAPI document. */
 export interface AppOfProject {
+  /** The app that the project gets */
   readonly data: {
     readonly type: "apps";
     readonly id: string;
@@ -349,6 +350,7 @@ export type ChallengeRewards = readonly ({
 
 /** `ChangedAssets` of the OpenAPI document. */
 export interface ChangedAssets {
+  /** Resource object to change, of the type `assets`; absent members stay */
   readonly data: {
     readonly type: "assets";
     readonly attributes?: {
@@ -364,6 +366,7 @@ export interface ChangedAssets {
 
 /** `ChangedElements` of the OpenAPI document. */
 export interface ChangedElements {
+  /** Resource object to change, of the type `elements`; absent members stay */
   readonly data: {
     readonly type: "elements";
     readonly attributes?: {
@@ -443,6 +446,7 @@ export interface ChangedElements {
 
 /** `ChangedEventTemplates` of the OpenAPI document. */
 export interface ChangedEventTemplates {
+  /** Resource object to change, of the type `event_templates`; absent members stay */
   readonly data: {
     readonly type: "event_templates";
     readonly attributes?: {
@@ -464,6 +468,7 @@ export interface ChangedEventTemplates {
 
 /** `ChangedEvents` of the OpenAPI document. */
 export interface ChangedEvents {
+  /** Resource object to change, of the type `events`; absent members stay */
   readonly data: {
     readonly type: "events";
     readonly attributes?: {
@@ -504,6 +509,7 @@ export interface ChangedEvents {
 
 /** `ChangedOrganisations` of the OpenAPI document. */
 export interface ChangedOrganisations {
+  /** Resource object to change, of the type `organisations`; absent members stay */
   readonly data: {
     readonly type: "organisations";
     readonly attributes?: {
@@ -519,6 +525,7 @@ export interface ChangedOrganisations {
 
 /** `ChangedProjects` of the OpenAPI document. */
 export interface ChangedProjects {
+  /** Resource object to change, of the type `projects`; absent members stay */
   readonly data: {
     readonly type: "projects";
     readonly attributes?: {
@@ -558,6 +565,7 @@ export interface ChangedProjects {
 
 /** `ChangedScopeRoles` of the OpenAPI document. */
 export interface ChangedScopeRoles {
+  /** Resource object to change, of the type `scope_roles`; absent members stay */
   readonly data: {
     readonly type: "scope_roles";
     readonly attributes?: {
@@ -571,6 +579,7 @@ export interface ChangedScopeRoles {
 
 /** `ChangedSpaces` of the OpenAPI document. */
 export interface ChangedSpaces {
+  /** Resource object to change, of the type `spaces`; absent members stay */
   readonly data: {
     readonly type: "spaces";
     readonly attributes?: {
@@ -827,6 +836,7 @@ export interface ElementsList {
 
 /** `EventClone` of the OpenAPI document. */
 export interface EventClone {
+  /** Resource object of the copy, with what differs from the event */
   readonly data: {
     readonly type: "events";
     readonly attributes?: unknown;
@@ -1224,18 +1234,31 @@ export interface LoyaltyConfiguration {
 
 /** `LoyaltyConfigurationChange` of the OpenAPI document. */
 export type LoyaltyConfigurationChange = SentLoyaltyConfiguration | {
+  /** IANA time zone of days, weeks and months */
   readonly timeZone?: string;
+  /** Numbers of each user, such as points */
   readonly metrics?: LoyaltyMetrics;
+  /** Sets of things that users collect */
   readonly inventory?: LoyaltyInventory;
+  /** Thresholds of metrics, and what reaching them earns */
   readonly milestones?: LoyaltyMilestones;
+  /** Coupons that users are given */
   readonly coupons?: LoyaltyCoupons;
+  /** Pools of unique codes, for coupons and products */
   readonly codePools?: LoyaltyCodePools;
+  /** Actions that may be reported */
   readonly actions?: LoyaltyActions;
+  /** Challenges and their missions */
   readonly challenges?: LoyaltyChallenges;
+  /** What actions and events cause */
   readonly rules?: LoyaltyRules;
+  /** Rewards that others name by their ids */
   readonly rewards?: LoyaltyRewards;
+  /** What users pay for with metrics */
   readonly products?: LoyaltyProducts;
+  /** Services that are told of changes */
   readonly webhooks?: LoyaltyWebhooks;
+  /** How long notifications are kept */
   readonly notifications?: {
     readonly keepFor?: {
       readonly minutes?: number;
@@ -1358,6 +1381,7 @@ export type LoyaltyRewards = readonly {
 
 /** `LoyaltyRollback` of the OpenAPI document. */
 export interface LoyaltyRollback {
+  /** Number of the kept version to make active again */
   readonly version: number;
 }
 
@@ -1552,6 +1576,7 @@ export interface MyRole {
 
 /** `NewAccessTokens` of the OpenAPI document. */
 export interface NewAccessTokens {
+  /** Resource object to create, of the type `access_tokens` */
   readonly data: {
     readonly type: "access_tokens";
     readonly attributes?: {
@@ -1576,6 +1601,7 @@ export interface NewAccessTokens {
 
 /** `NewApiKey` of the OpenAPI document. */
 export interface NewApiKey {
+  /** The new key: its name and permissions */
   readonly data: {
     readonly type: "api_keys";
     readonly attributes: {
@@ -1587,6 +1613,7 @@ export interface NewApiKey {
 
 /** `NewApps` of the OpenAPI document. */
 export interface NewApps {
+  /** Resource object to create, of the type `apps` */
   readonly data: {
     readonly type: "apps";
     readonly attributes?: {
@@ -1607,6 +1634,7 @@ export interface NewApps {
 
 /** `NewElements` of the OpenAPI document. */
 export interface NewElements {
+  /** Resource object to create, of the type `elements` */
   readonly data: {
     readonly type: "elements";
     readonly attributes?: {
@@ -1693,6 +1721,7 @@ export interface NewElements {
 
 /** `NewEventTemplates` of the OpenAPI document. */
 export interface NewEventTemplates {
+  /** Resource object to create, of the type `event_templates` */
   readonly data: {
     readonly type: "event_templates";
     readonly attributes?: {
@@ -1728,6 +1757,7 @@ export interface NewEventTemplates {
 
 /** `NewEvents` of the OpenAPI document. */
 export interface NewEvents {
+  /** Resource object to create, of the type `events` */
   readonly data: {
     readonly type: "events";
     readonly attributes?: {
@@ -1782,6 +1812,7 @@ export interface NewEvents {
 
 /** `NewOrganisations` of the OpenAPI document. */
 export interface NewOrganisations {
+  /** Resource object to create, of the type `organisations` */
   readonly data: {
     readonly type: "organisations";
     readonly attributes?: {
@@ -1795,6 +1826,7 @@ export interface NewOrganisations {
 
 /** `NewProjects` of the OpenAPI document. */
 export interface NewProjects {
+  /** Resource object to create, of the type `projects` */
   readonly data: {
     readonly type: "projects";
     readonly attributes?: {
@@ -1848,6 +1880,7 @@ export interface NewProjects {
 
 /** `NewScopeRoles` of the OpenAPI document. */
 export interface NewScopeRoles {
+  /** Resource object to create, of the type `scope_roles` */
   readonly data: {
     readonly type: "scope_roles";
     readonly attributes?: {
@@ -1860,6 +1893,7 @@ export interface NewScopeRoles {
 
 /** `NewSession` of the OpenAPI document. */
 export interface NewSession {
+  /** Resource object of the login */
   readonly data: {
     readonly type: "sessions";
     readonly attributes: {
@@ -1870,6 +1904,7 @@ export interface NewSession {
 
 /** `NewSpaces` of the OpenAPI document. */
 export interface NewSpaces {
+  /** Resource object to create, of the type `spaces` */
   readonly data: {
     readonly type: "spaces";
     readonly attributes?: {
@@ -1894,6 +1929,7 @@ export interface NewSpaces {
 
 /** `NewSpecChecks` of the OpenAPI document. */
 export interface NewSpecChecks {
+  /** Resource object to create, of the type `spec_checks` */
   readonly data: {
     readonly type: "spec_checks";
     readonly attributes?: {
@@ -1907,6 +1943,7 @@ export interface NewSpecChecks {
 
 /** `NewTags` of the OpenAPI document. */
 export interface NewTags {
+  /** Resource object to create, of the type `tags` */
   readonly data: {
     readonly type: "tags";
     readonly attributes?: {
@@ -2368,6 +2405,7 @@ export interface ScopeRolesList {
 
 /** `SentLoyaltyConfiguration` of the OpenAPI document. */
 export interface SentLoyaltyConfiguration {
+  /** The configuration as a resource object: its attributes are the document */
   readonly data: {
     readonly type: "loyalty_configurations";
     readonly id?: string;
@@ -2392,6 +2430,7 @@ export interface Session {
 
 /** `SessionCode` of the OpenAPI document. */
 export interface SessionCode {
+  /** Resource object of the login */
   readonly data: {
     readonly type: "sessions";
     readonly attributes: {
@@ -2625,6 +2664,7 @@ export interface WebhookDeadLetter {
 
 /** `WebhookDeadLetterIds` of the OpenAPI document. */
 export interface WebhookDeadLetterIds {
+  /** Ids of the dead letters to send again */
   readonly ids: readonly string[];
 }
 

@@ -54,6 +54,7 @@ export interface AuditPage {
 
 /** `Ban` of the OpenAPI document. */
 export interface Ban {
+  /** Why the user is banned */
   readonly reason: string;
   /** End of the ban, Unix seconds; without it the ban lasts until it is lifted */
   readonly until?: number;
@@ -107,8 +108,11 @@ export interface Device {
 export interface EmailConfirmation {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The account and the mailed code */
   readonly data: {
     readonly email: string;
     /** The mailed code; whatever is no digit is left out */
@@ -122,8 +126,11 @@ export interface EmailConfirmation {
 export interface EmailVerification {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The account, to whose address a code is mailed */
   readonly data: {
     readonly email: string;
   };
@@ -218,11 +225,16 @@ export type IdentityProfile = NoLoginProfile | PoolProfile | HostedProfile;
 
 /** `IdentityProof` of the OpenAPI document. */
 export type IdentityProof = {
+  /** An access token of the platform proves the user */
   readonly type: "accessToken";
+  /** The access token */
   readonly token: string;
 } | {
+  /** A signed session record proves the user */
   readonly type: "sessionRecord";
+  /** Project that issued the record */
   readonly projectId: string;
+  /** The record as it was answered, with its signature */
   readonly record: {
     readonly deviceId: string;
     readonly timeStamp: number;
@@ -233,11 +245,16 @@ export type IdentityProof = {
     readonly signup?: number;
   };
 } | {
+  /** An ID token of the space's issuer proves the user */
   readonly type: "idToken";
+  /** The ID token, a JWT */
   readonly token: string;
 } | {
+  /** An API key proves the back end */
   readonly type: "service";
+  /** The API key */
   readonly key: string;
+  /** Secret of the API key */
   readonly secret: string;
 };
 
@@ -266,11 +283,15 @@ export type LoggedInUser = SessionRecordAnswer | SessionAnswer;
 export type Login = {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "simplified";
+  /** Provider of the user */
   readonly provider: "noLogin";
+  /** The user who logs in */
   readonly data: {
     /** External id of the user, a capability */
     readonly externalId: string;
+    /** Time of the session record in Unix seconds, if the project demands its signature */
     readonly timeStamp?: number;
     /** Signature of the session record, if the project demands one */
     readonly signature?: string;
@@ -278,12 +299,16 @@ export type Login = {
 } | {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "simplified";
+  /** Provider of the user */
   readonly provider: "anonymous";
+  /** The user and the registered device */
   readonly data: {
     /** External id of the user, a capability */
     readonly externalId: string;
     readonly deviceId: string;
+    /** Time of the session record in Unix seconds, if the project demands its signature */
     readonly timeStamp?: number;
     /** Signature of the session record, if the project demands one */
     readonly signature?: string;
@@ -291,14 +316,18 @@ export type Login = {
 } | {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The credentials, and the anonymous user of the device, if there is one */
   readonly data: {
     readonly email: string;
     readonly password: string;
     /** External id of the user, a capability */
     readonly externalId?: string;
     readonly deviceId?: string;
+    /** Time of the session record in Unix seconds, if the project demands its signature */
     readonly timeStamp?: number;
     /** Signature of the session record, if the project demands one */
     readonly signature?: string;
@@ -309,8 +338,11 @@ export type Login = {
 export interface Logout {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool" | "hostedIdp" | "socialOne" | "socialTwo" | "socialThree";
+  /** Ends the session of the token (`local`), all other sessions of the user, or all */
   readonly scope?: "local" | "others" | "global";
 }
 
@@ -360,8 +392,11 @@ export interface NoLoginRegistration {
 export interface PasswordChange {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The new password, and the present one as proof */
   readonly data: {
     /** 8 to 1,024 characters, and no common one */
     readonly password: string;
@@ -373,8 +408,11 @@ export interface PasswordChange {
 export interface PasswordConfirmation {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The account, the mailed code and the new password */
   readonly data: {
     readonly email: string;
     /** The mailed code; whatever is no digit is left out */
@@ -388,8 +426,11 @@ export interface PasswordConfirmation {
 export interface PasswordRecovery {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The account, to whose address a code is mailed */
   readonly data: {
     readonly email: string;
   };
@@ -463,19 +504,26 @@ export type RegisteredUser = AnonymousRegistration | PoolRegistration;
 export type Registration = {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "simplified";
+  /** Provider of the user */
   readonly provider: "noLogin";
+  /** The new user */
   readonly data: {
     readonly username: string;
   };
 } | {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "simplified";
+  /** Provider of the user */
   readonly provider: "anonymous";
+  /** The device to register, and what tells its users apart */
   readonly data: {
     readonly deviceId: string;
     readonly additionalId?: string;
+    /** Time of the session record in Unix seconds, if the project demands its signature */
     readonly timeStamp?: number;
     /** Signature of the session record, if the project demands one */
     readonly signature?: string;
@@ -483,8 +531,11 @@ export type Registration = {
 } | {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** The new account, and the anonymous user of the device, if there is one */
   readonly data: {
     readonly email: string;
     /** 8 to 1,024 characters, and no common one */
@@ -498,6 +549,7 @@ export type Registration = {
     /** External id of the user, a capability */
     readonly externalId?: string;
     readonly deviceId?: string;
+    /** Time of the session record in Unix seconds, if the project demands its signature */
     readonly timeStamp?: number;
     /** Signature of the session record, if the project demands one */
     readonly signature?: string;
@@ -557,9 +609,13 @@ export interface SessionRecordAnswer {
 export interface SessionRefresh {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool" | "hostedIdp" | "socialOne" | "socialTwo" | "socialThree";
+  /** Device of the session, a UUID */
   readonly deviceId: string;
+  /** The last refresh token of the session, which is exchanged once */
   readonly refreshToken: string;
 }
 
@@ -612,13 +668,17 @@ export interface UserBan {
 export type UserChanges = {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "simplified";
+  /** Provider of the user */
   readonly provider: "noLogin";
   /** External id of the user, a capability */
   readonly externalId: string;
+  /** Time of the session record in Unix seconds, if the project demands its signature */
   readonly timeStamp?: number;
   /** Signature of the session record, if the project demands one */
   readonly signature?: string;
+  /** What replaces the application profile */
   readonly data: {
     /** Members that the client decides */
     readonly appProfile: Readonly<Record<string, unknown>>;
@@ -626,14 +686,20 @@ export type UserChanges = {
 } | {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "managedPool";
+  /** What to change; absent members stay */
   readonly data: PoolChanges;
 } | {
   /** Id of the project */
   readonly projectId: string;
+  /** `simplified` or `email`, as the provider demands */
   readonly strategy: "email";
+  /** Provider of the user */
   readonly provider: "hostedIdp";
+  /** What to change; absent members stay */
   readonly data: HostedChanges;
 };
 

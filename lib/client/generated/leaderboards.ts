@@ -58,6 +58,7 @@ export interface LeaderboardEntry {
 
 /** `LeaderboardScore` of the OpenAPI document. */
 export interface LeaderboardScore {
+  /** The score, in the unit of the board */
   readonly score: number;
   /** How the score combines with the stored one */
   readonly operator?: "set" | "best" | "sum" | "latest";

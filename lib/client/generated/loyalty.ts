@@ -12,14 +12,19 @@ export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
 /** `ActionReport` of the OpenAPI document. */
 export interface ActionReport {
+  /** Name of an action of the space's configuration */
   readonly action: string;
+  /** Facts of the action, which rules compare and add up */
   readonly data?: ActionData;
+  /** The action takes effect once under this id */
   readonly actionId?: string;
 }
 
 /** `ActionTrial` of the OpenAPI document. */
 export interface ActionTrial {
+  /** Name of an action of the space's configuration */
   readonly action: string;
+  /** Facts of the action, which rules compare and add up */
   readonly data?: ActionData;
   /** Id of the user */
   readonly userId: string;
@@ -59,6 +64,7 @@ export interface CodePoolReply {
 
 /** `CodeToRedeem` of the OpenAPI document. */
 export interface CodeToRedeem {
+  /** The code as its holder presents it */
   readonly code: string;
 }
 
@@ -138,6 +144,7 @@ export interface HistoryReplayReply {
 
 /** `HistoryReplayRequest` of the OpenAPI document. */
 export interface HistoryReplayRequest {
+  /** Loyalty configuration to replay under; without it the current one */
   readonly document?: ReplayedConfiguration;
 }
 
@@ -207,6 +214,7 @@ export interface LoyaltyTransactionReply {
 
 /** `NewCodes` of the OpenAPI document. */
 export interface NewCodes {
+  /** Codes to add to the pool */
   readonly codes: readonly string[];
 }
 
@@ -275,6 +283,7 @@ export interface RedeemedCodeReply {
 
 /** `RedemptionRefund` of the OpenAPI document. */
 export interface RedemptionRefund {
+  /** Whether the items count as in stock again */
   readonly restock?: boolean;
 }
 
@@ -299,6 +308,7 @@ export interface RewardsProfileReply {
 
 /** `TransactionReversal` of the OpenAPI document. */
 export interface TransactionReversal {
+  /** Id of the transaction to take back */
   readonly transactionId: string;
 }
 

@@ -9,6 +9,7 @@ import type { IncludedResource } from "./shared.ts";
 
 /** `ChangedWorkflows` of the OpenAPI document. */
 export interface ChangedWorkflows {
+  /** Resource object to change, of the type `workflows`; absent members stay */
   readonly data: {
     readonly type: "workflows";
     readonly attributes?: {
@@ -28,6 +29,7 @@ export interface ChangedWorkflows {
 
 /** `NewWorkflows` of the OpenAPI document. */
 export interface NewWorkflows {
+  /** Resource object to create, of the type `workflows` */
   readonly data: {
     readonly type: "workflows";
     readonly attributes?: {
@@ -45,12 +47,14 @@ export interface NewWorkflows {
 
 /** `WorkflowDispatch` of the OpenAPI document. */
 export interface WorkflowDispatch {
+  /** What the workflow runs on */
   readonly scope: {
     /** Where the workflow runs, which must be among its `availability` */
     readonly type: "organisations" | "spaces" | "projects" | "events";
     /** Id of the organisation, space, project or event */
     readonly id: string;
   };
+  /** What the person did, which the backend gets */
   readonly request: {
     /** The pressed button */
     readonly action?: string;

@@ -143,7 +143,12 @@ function verifyRoute({ services, login }: SessionRoutesContext): AnyRoute {
 
 function bodyOf<E extends v.ObjectEntries>(name: string, entries: E) {
   const attributes = v.strictObject(entries);
-  const described = v.strictObject({ data: v.strictObject({ type: v.literal("sessions"), attributes }) });
+  const described = v.strictObject({
+    data: v.pipe(
+      v.strictObject({ type: v.literal("sessions"), attributes }),
+      v.description("Resource object of the login"),
+    ),
+  });
   const schema = v.strictObject({ data: v.strictObject({ type: v.string(), attributes }) });
   return { schema, described: named(name, described) };
 }

@@ -22,7 +22,10 @@ import { type ResourceRoutesContext, write } from "../write_calls.ts";
 const MoveBody = named(
   "AppOfProject",
   v.strictObject({
-    data: v.strictObject({ type: v.literal("apps"), id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) }),
+    data: v.pipe(
+      v.strictObject({ type: v.literal("apps"), id: v.pipe(v.string(), v.uuid(), v.toLowerCase()) }),
+      v.description("The app that the project gets"),
+    ),
   }),
 );
 

@@ -57,7 +57,10 @@ export function bodySchema(resource: Resource, isNew: boolean): v.GenericSchema 
   if (!isNew) data.id = v.pipe(text, v.description("Id of the path"));
   if (Object.keys(related).length > 0) data.relationships = v.exactOptional(v.object(related));
   const name = `${isNew ? "New" : "Changed"}${pascal(type)}`;
-  return once(name, () => v.object({ data: v.object(data) }));
+  const description = isNew
+    ? `Resource object to create, of the type \`${type}\``
+    : `Resource object to change, of the type \`${type}\`; absent members stay`;
+  return once(name, () => v.object({ data: v.pipe(v.object(data), v.description(description)) }));
 }
 
 /** Members of an object schema. */

@@ -40,17 +40,23 @@ const text = (description: string) => v.exactOptional(v.pipe(v.string(), v.descr
 const DispatchBody = named(
   "WorkflowDispatch",
   v.strictObject({
-    scope: ScopeSchema,
-    request: v.object({
-      action: text("The pressed button"),
-      taskId: text("The running task"),
-      inputs: v.exactOptional(
-        v.pipe(v.record(v.string(), v.string()), v.description("Texts, and files in Base64")),
-      ),
-      payload: v.exactOptional(
-        v.pipe(v.record(v.string(), v.unknown()), v.description("The payload of the last answer, untouched")),
-      ),
-    }),
+    scope: v.pipe(ScopeSchema, v.description("What the workflow runs on")),
+    request: v.pipe(
+      v.object({
+        action: text("The pressed button"),
+        taskId: text("The running task"),
+        inputs: v.exactOptional(
+          v.pipe(v.record(v.string(), v.string()), v.description("Texts, and files in Base64")),
+        ),
+        payload: v.exactOptional(
+          v.pipe(
+            v.record(v.string(), v.unknown()),
+            v.description("The payload of the last answer, untouched"),
+          ),
+        ),
+      }),
+      v.description("What the person did, which the backend gets"),
+    ),
   }),
 );
 const ViewSchema = named("WorkflowView", v.record(v.string(), v.unknown()));

@@ -62,7 +62,12 @@ export const PageQuerySchema = v.object({
 export const BanBodySchema = named(
   "Ban",
   v.object({
-    reason: v.pipe(v.string(), v.minLength(1), v.maxLength(banReasonCharactersMax)),
+    reason: v.pipe(
+      v.string(),
+      v.description("Why the user is banned"),
+      v.minLength(1),
+      v.maxLength(banReasonCharactersMax),
+    ),
     until: v.exactOptional(
       v.pipe(
         v.number(),

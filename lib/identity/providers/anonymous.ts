@@ -39,18 +39,21 @@ export function registerAnonymous(context: IdentityContext): Operation {
   return operation({
     ...provider,
     entries: {
-      data: v.object({
-        deviceId: DeviceIdSchema,
-        additionalId: v.optional(
-          v.pipe(
-            v.string(),
-            v.maxLength(additionalIdCharactersMax),
-            v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
+      data: v.pipe(
+        v.object({
+          deviceId: DeviceIdSchema,
+          additionalId: v.optional(
+            v.pipe(
+              v.string(),
+              v.maxLength(additionalIdCharactersMax),
+              v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
+            ),
+            "",
           ),
-          "",
-        ),
-        ...signatureInBody,
-      }),
+          ...signatureInBody,
+        }),
+        v.description("The device to register, and what tells its users apart"),
+      ),
     },
     responses: { 201: { description: "The user is registered", schema: RegisterAnswer } },
     async run({ data }, call) {
@@ -109,7 +112,10 @@ export function loginAnonymous(context: IdentityContext): Operation {
   return operation({
     ...provider,
     entries: {
-      data: v.object({ externalId: ExternalIdSchema, deviceId: DeviceIdSchema, ...signatureInBody }),
+      data: v.pipe(
+        v.object({ externalId: ExternalIdSchema, deviceId: DeviceIdSchema, ...signatureInBody }),
+        v.description("The user and the registered device"),
+      ),
     },
     responses: { 200: { description: "The session record", schema: RecordAnswer } },
     async run({ data }, call) {

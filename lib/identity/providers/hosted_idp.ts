@@ -66,10 +66,13 @@ export function updateHostedUser(context: IdentityContext): Operation {
   return operation({
     ...provider,
     entries: {
-      data: objectOnly("HostedChanges", {
-        username: v.exactOptional(UsernameSchema),
-        appProfile: v.exactOptional(AppProfileSchema),
-      }),
+      data: v.pipe(
+        objectOnly("HostedChanges", {
+          username: v.exactOptional(UsernameSchema),
+          appProfile: v.exactOptional(AppProfileSchema),
+        }),
+        v.description("What to change; absent members stay"),
+      ),
     },
     responses: { 200: { description: "The user as changed", schema: UpdateAnswer } },
     async run({ data }, call) {

@@ -57,7 +57,7 @@ export function createNoLoginUser(context: IdentityContext): Operation {
   const { users, records, limiter, clock, random } = context;
   return operation({
     ...provider,
-    entries: { data: v.object({ username: UsernameSchema }) },
+    entries: { data: v.pipe(v.object({ username: UsernameSchema }), v.description("The new user")) },
     responses: { 200: { description: "The user is created (noLogin)", schema: CreateAnswer } },
     async run({ projectId, data }, call) {
       await limiter.attempt("noLoginCreate", { projectId, address: call.info.address });
@@ -98,7 +98,12 @@ export function logInNoLoginUser(context: IdentityContext): Operation {
   const { users, records, clock } = context;
   return operation({
     ...provider,
-    entries: { data: v.object({ externalId: ExternalIdSchema, ...signatureInBody }) },
+    entries: {
+      data: v.pipe(
+        v.object({ externalId: ExternalIdSchema, ...signatureInBody }),
+        v.description("The user who logs in"),
+      ),
+    },
     responses: { 200: { description: "The session record", schema: RecordAnswer } },
     async run({ projectId, data }, call) {
       const { userId, devices } = await findNoLoginUser(context, { ...data, projectId }, call, "/data/");
@@ -119,7 +124,10 @@ export function updateNoLoginUser(context: IdentityContext): Operation {
     entries: {
       externalId: ExternalIdSchema,
       ...signatureInBody,
-      data: v.object({ appProfile: AppProfileSchema }),
+      data: v.pipe(
+        v.object({ appProfile: AppProfileSchema }),
+        v.description("What replaces the application profile"),
+      ),
     },
     responses: { 200: { description: "The user as changed", schema: ProfileAnswer } },
     async run(input, call) {

@@ -22,8 +22,13 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
   return operation({
     ...everyProvider,
     entries: {
-      deviceId: UuidSchema,
-      refreshToken: v.pipe(v.string(), v.minLength(1), v.maxLength(tokenCharsMax)),
+      deviceId: v.pipe(UuidSchema, v.description("Device of the session, a UUID")),
+      refreshToken: v.pipe(
+        v.string(),
+        v.description("The last refresh token of the session, which is exchanged once"),
+        v.minLength(1),
+        v.maxLength(tokenCharsMax),
+      ),
     },
     responses: { 200: { description: "The session record with new tokens", schema: SessionAnswer } },
     async run({ projectId, provider, deviceId, refreshToken }, { request, info, project, note }) {
@@ -48,7 +53,12 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
 export function logOutUser({ sessions }: IdentityContext): Operation {
   return operation({
     ...everyProvider,
-    entries: { scope: v.optional(v.picklist(["local", "others", "global"]), "local") },
+    entries: {
+      scope: v.pipe(
+        v.optional(v.picklist(["local", "others", "global"]), "local"),
+        v.description("Ends the session of the token (`local`), all other sessions of the user, or all"),
+      ),
+    },
     responses: { 200: { description: "The sessions are over", schema: EmptyAnswer } },
     async run({ scope }, { request, project, note }) {
       await sessions.logOut(request, project, { scope, authorize: note });

@@ -22,9 +22,11 @@ const SignatureSchema = v.pipe(
   v.regex(/^[0-9A-F]{64}$/, "Expected a signature"),
 );
 
+const recordTime = "Time of the session record in Unix seconds, if the project demands its signature";
+
 /** The members of a body that present a record. */
 export const signatureInBody = {
-  timeStamp: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
+  timeStamp: v.exactOptional(v.pipe(v.number(), v.description(recordTime), v.safeInteger(), v.minValue(0))),
   signature: v.exactOptional(SignatureSchema),
 };
 
@@ -35,7 +37,7 @@ export type PresentedSignature = v.InferOutput<v.ObjectSchema<typeof signatureIn
 export const signatureInQuery = {
   timeStamp: v.exactOptional(
     integerParameter({
-      description: "Time of the session record in Unix seconds, if the project demands its signature",
+      description: recordTime,
       maximum: 999_999_999_999_999,
     }),
   ),

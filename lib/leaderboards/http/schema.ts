@@ -113,7 +113,7 @@ const achievedAt = v.exactOptional(
 export const ScoreBodySchema = named(
   "LeaderboardScore",
   v.object({
-    score: amount,
+    score: v.pipe(amount, v.description("The score, in the unit of the board")),
     operator: v.exactOptional(
       v.pipe(BoardOperatorSchema, v.description("How the score combines with the stored one")),
     ),

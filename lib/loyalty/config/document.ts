@@ -40,20 +40,53 @@ const notificationPolicy = v.strictObject({
 });
 
 const document = v.strictObject({
-  /** The IANA time zone of days, weeks and months. */
-  timeZone: v.optional(v.pipe(v.string(), v.check(isTimeZone, "Expected an IANA time zone")), "UTC"),
-  metrics: listOf("LoyaltyMetrics", MetricSchema),
-  inventory: listOf("LoyaltyInventory", InventorySetSchema),
-  milestones: listOf("LoyaltyMilestones", MilestoneSetSchema),
-  coupons: listOf("LoyaltyCoupons", CouponSchema),
-  codePools: listOf("LoyaltyCodePools", CodePoolSchema),
-  actions: listOf("LoyaltyActions", ActionSchema),
-  challenges: listOf("LoyaltyChallenges", ChallengeSchema),
-  rules: listOf("LoyaltyRules", RuleSchema),
-  rewards: listOf("LoyaltyRewards", RewardDefinitionSchema),
-  products: listOf("LoyaltyProducts", ProductSchema, productsMax),
-  webhooks: listOf("LoyaltyWebhooks", WebhookDefinitionSchema, webhooksMax),
-  notifications: v.optional(notificationPolicy, { keepFor: { days: 30 } }),
+  timeZone: v.optional(
+    v.pipe(
+      v.string(),
+      v.description("IANA time zone of days, weeks and months"),
+      v.check(isTimeZone, "Expected an IANA time zone"),
+    ),
+    "UTC",
+  ),
+  metrics: v.pipe(
+    listOf("LoyaltyMetrics", MetricSchema),
+    v.description("Numbers of each user, such as points"),
+  ),
+  inventory: v.pipe(
+    listOf("LoyaltyInventory", InventorySetSchema),
+    v.description("Sets of things that users collect"),
+  ),
+  milestones: v.pipe(
+    listOf("LoyaltyMilestones", MilestoneSetSchema),
+    v.description("Thresholds of metrics, and what reaching them earns"),
+  ),
+  coupons: v.pipe(listOf("LoyaltyCoupons", CouponSchema), v.description("Coupons that users are given")),
+  codePools: v.pipe(
+    listOf("LoyaltyCodePools", CodePoolSchema),
+    v.description("Pools of unique codes, for coupons and products"),
+  ),
+  actions: v.pipe(listOf("LoyaltyActions", ActionSchema), v.description("Actions that may be reported")),
+  challenges: v.pipe(
+    listOf("LoyaltyChallenges", ChallengeSchema),
+    v.description("Challenges and their missions"),
+  ),
+  rules: v.pipe(listOf("LoyaltyRules", RuleSchema), v.description("What actions and events cause")),
+  rewards: v.pipe(
+    listOf("LoyaltyRewards", RewardDefinitionSchema),
+    v.description("Rewards that others name by their ids"),
+  ),
+  products: v.pipe(
+    listOf("LoyaltyProducts", ProductSchema, productsMax),
+    v.description("What users pay for with metrics"),
+  ),
+  webhooks: v.pipe(
+    listOf("LoyaltyWebhooks", WebhookDefinitionSchema, webhooksMax),
+    v.description("Services that are told of changes"),
+  ),
+  notifications: v.pipe(
+    v.optional(notificationPolicy, { keepFor: { days: 30 } }),
+    v.description("How long notifications are kept"),
+  ),
 });
 
 /** A whole loyalty configuration. */

@@ -22,7 +22,12 @@ const UserParams = v.object({ userId: UserIdSchema });
 const ReplayedDocument = named("ReplayedConfiguration", v.looseObject({}));
 const ReplayObject = named(
   "HistoryReplayRequest",
-  v.object({ document: v.exactOptional(v.lazy(objectSchemaFor)) }),
+  v.object({
+    document: v.pipe(
+      v.exactOptional(v.lazy(objectSchemaFor)),
+      v.description("Loyalty configuration to replay under; without it the current one"),
+    ),
+  }),
 );
 const ReplayBody = v.lazy(
   (input): v.GenericSchema<unknown, v.InferOutput<typeof ReplayObject>> =>
@@ -30,7 +35,14 @@ const ReplayBody = v.lazy(
 );
 const ReversalBody = named(
   "TransactionReversal",
-  v.object({ transactionId: v.pipe(v.string(), v.minLength(1), v.maxLength(64)) }),
+  v.object({
+    transactionId: v.pipe(
+      v.string(),
+      v.description("Id of the transaction to take back"),
+      v.minLength(1),
+      v.maxLength(64),
+    ),
+  }),
 );
 
 /** An object schema without required members takes a list for an object. */

@@ -19,12 +19,24 @@ const PoolParams = v.object({ poolId: v.pipe(v.string(), v.description("Id of th
 const CodesBody = named(
   "NewCodes",
   v.object({
-    codes: v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(codesAddedMax)),
+    codes: v.pipe(
+      v.array(v.string()),
+      v.description("Codes to add to the pool"),
+      v.minLength(1),
+      v.maxLength(codesAddedMax),
+    ),
   }),
 );
 const CodeBody = named(
   "CodeToRedeem",
-  v.object({ code: v.pipe(v.string(), v.minLength(1), v.maxLength(poolCodeCharactersMax)) }),
+  v.object({
+    code: v.pipe(
+      v.string(),
+      v.description("The code as its holder presents it"),
+      v.minLength(1),
+      v.maxLength(poolCodeCharactersMax),
+    ),
+  }),
 );
 
 /** Creates the routes of code pools. */

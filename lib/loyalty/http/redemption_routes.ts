@@ -22,7 +22,15 @@ const Params = v.object({
     v.regex(/^[\w-]+$/),
   ),
 });
-const RefundObject = named("RedemptionRefund", v.strictObject({ restock: v.optional(v.boolean(), true) }));
+const RefundObject = named(
+  "RedemptionRefund",
+  v.strictObject({
+    restock: v.pipe(
+      v.optional(v.boolean(), true),
+      v.description("Whether the items count as in stock again"),
+    ),
+  }),
+);
 const RefundBody = v.optional(
   v.lazy(
     (input): v.GenericSchema<unknown, v.InferOutput<typeof RefundObject>> =>

@@ -72,15 +72,18 @@ export const HistoryQuerySchema = v.object({
 });
 
 const actionEntries = {
-  action: ActionNameSchema,
-  data: v.optional(
-    propertiesSchema({
-      name: "ActionData",
-      entriesMax: dataPropertiesMax,
-      nameCharactersMax: dataNameCharactersMax,
-      textCharactersMax: dataTextCharactersMax,
-    }),
-    {},
+  action: v.pipe(ActionNameSchema, v.description("Name of an action of the space's configuration")),
+  data: v.pipe(
+    v.optional(
+      propertiesSchema({
+        name: "ActionData",
+        entriesMax: dataPropertiesMax,
+        nameCharactersMax: dataNameCharactersMax,
+        textCharactersMax: dataTextCharactersMax,
+      }),
+      {},
+    ),
+    v.description("Facts of the action, which rules compare and add up"),
   ),
 };
 
@@ -90,7 +93,13 @@ export const ActionBodySchema = named(
   v.strictObject({
     ...actionEntries,
     actionId: v.exactOptional(
-      v.pipe(v.string(), v.minLength(1), v.maxLength(actionIdCharactersMax), wellFormed),
+      v.pipe(
+        v.string(),
+        v.description("The action takes effect once under this id"),
+        v.minLength(1),
+        v.maxLength(actionIdCharactersMax),
+        wellFormed,
+      ),
     ),
   }),
 );

@@ -48,7 +48,12 @@ export const WebhookParams = v.object({
 export const RollbackSchema = named(
   "LoyaltyRollback",
   v.strictObject({
-    version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+    version: v.pipe(
+      v.number(),
+      v.description("Number of the kept version to make active again"),
+      v.safeInteger(),
+      v.minValue(1),
+    ),
   }),
 );
 
@@ -67,11 +72,14 @@ const documentSchema = v.looseObject({});
 const SentConfiguration = named(
   "SentLoyaltyConfiguration",
   v.object({
-    data: v.object({
-      type: v.literal(configurationType),
-      id: v.optional(v.string()),
-      attributes: documentSchema,
-    }),
+    data: v.pipe(
+      v.object({
+        type: v.literal(configurationType),
+        id: v.optional(v.string()),
+        attributes: documentSchema,
+      }),
+      v.description("The configuration as a resource object: its attributes are the document"),
+    ),
   }),
 );
 /** The body of a PUT: the resource, or the document alone. */

@@ -66,7 +66,12 @@ const deliveryId = v.pipe(v.string(), v.regex(/^wdl_[0-9a-f]{32}$/, "Expected th
 const ReplayBody = named(
   "WebhookDeadLetterIds",
   v.strictObject({
-    ids: v.pipe(v.array(deliveryId), v.minLength(1), v.maxLength(deadLettersPageMax)),
+    ids: v.pipe(
+      v.array(deliveryId),
+      v.description("Ids of the dead letters to send again"),
+      v.minLength(1),
+      v.maxLength(deadLettersPageMax),
+    ),
   }),
 );
 const path = "/api/v2/spaces/:spaceId/loyalty/webhooks";

@@ -24,7 +24,12 @@ export function changePoolPassword(context: IdentityContext): Operation {
   const { hasher, passwordPolicy, limiter, sessions, codes, background, mailer } = context;
   return operation({
     ...managedPool,
-    entries: { data: v.object({ password: NewPasswordSchema, previousPassword: PasswordSchema }) },
+    entries: {
+      data: v.pipe(
+        v.object({ password: NewPasswordSchema, previousPassword: PasswordSchema }),
+        v.description("The new password, and the present one as proof"),
+      ),
+    },
     responses: { 200: { description: "The new session record with tokens", schema: SessionAnswer } },
     async run({ data: { password, previousPassword } }, call) {
       const { project, info } = call;

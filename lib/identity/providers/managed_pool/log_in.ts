@@ -49,7 +49,12 @@ export function logInPoolUser(context: IdentityContext): Operation {
   const dummy = dummyHash(hasher);
   return operation({
     ...managedPool,
-    entries: { data: v.object({ email: EmailSchema, password: PasswordSchema, ...anonymousPairEntries }) },
+    entries: {
+      data: v.pipe(
+        v.object({ email: EmailSchema, password: PasswordSchema, ...anonymousPairEntries }),
+        v.description("The credentials, and the anonymous user of the device, if there is one"),
+      ),
+    },
     responses: { 200: { description: "The session record with tokens", schema: SessionAnswer } },
     async run({ data }, call) {
       const { project, info } = call;

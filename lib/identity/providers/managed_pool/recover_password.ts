@@ -27,7 +27,12 @@ export function forgotPoolPassword(context: IdentityContext): Operation {
   const { limiter, codes, users, background, mailer } = context;
   return operation({
     ...managedPool,
-    entries: { data: v.object({ email: EmailSchema }) },
+    entries: {
+      data: v.pipe(
+        v.object({ email: EmailSchema }),
+        v.description("The account, to whose address a code is mailed"),
+      ),
+    },
     responses: { 200: { description: "The request is accepted", schema: EmptyAnswer } },
     async run({ data: { email } }, call) {
       const { project, info } = call;
@@ -57,7 +62,10 @@ export function confirmPoolPassword(context: IdentityContext): Operation {
   return operation({
     ...managedPool,
     entries: {
-      data: v.object({ email: EmailSchema, confirmationCode: CodeSchema, password: NewPasswordSchema }),
+      data: v.pipe(
+        v.object({ email: EmailSchema, confirmationCode: CodeSchema, password: NewPasswordSchema }),
+        v.description("The account, the mailed code and the new password"),
+      ),
     },
     responses: { 200: { description: "The password is set, all sessions are over", schema: EmptyAnswer } },
     async run({ data: { email, confirmationCode, password } }, call) {

@@ -44,7 +44,12 @@ export function registerPoolUser(context: IdentityContext): Operation {
   const { limiter, hasher, passwordPolicy } = context;
   return operation({
     ...managedPool,
-    entries: { data: DataSchema },
+    entries: {
+      data: v.pipe(
+        DataSchema,
+        v.description("The new account, and the anonymous user of the device, if there is one"),
+      ),
+    },
     responses: { 201: { description: "The user is registered", schema: RegisterAnswer } },
     async run({ data }, call) {
       const { project, info } = call;

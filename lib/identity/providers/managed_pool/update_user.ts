@@ -39,7 +39,7 @@ const UpdateAnswer = named(
 export function updatePoolUser(context: IdentityContext): Operation {
   return operation({
     ...managedPool,
-    entries: { data: DataSchema },
+    entries: { data: v.pipe(DataSchema, v.description("What to change; absent members stay")) },
     responses: { 200: { description: "The user as changed", schema: UpdateAnswer } },
     async run({ data }, call) {
       const { project } = call;

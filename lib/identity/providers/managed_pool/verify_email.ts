@@ -30,7 +30,12 @@ export function sendEmailCode(context: IdentityContext): Operation {
   const { limiter, codes, users, background, mailer } = context;
   return operation({
     ...managedPool,
-    entries: { data: v.object({ email: EmailSchema }) },
+    entries: {
+      data: v.pipe(
+        v.object({ email: EmailSchema }),
+        v.description("The account, to whose address a code is mailed"),
+      ),
+    },
     responses: { 200: { description: "The request is accepted", schema: EmptyAnswer } },
     async run({ data: { email } }, call) {
       const { project, info } = call;
@@ -73,7 +78,7 @@ export function confirmEmail(context: IdentityContext): Operation {
   const { limiter, codes, hasher, passwordPolicy, sessions } = context;
   return operation({
     ...managedPool,
-    entries: { data: ConfirmSchema },
+    entries: { data: v.pipe(ConfirmSchema, v.description("The account and the mailed code")) },
     responses: { 200: { description: "The address is verified", schema: EmptyAnswer } },
     async run({ data: { email, confirmationCode, password } }, call) {
       const { project, info } = call;
