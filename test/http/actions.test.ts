@@ -93,6 +93,35 @@ describeOnStores("reporting an action", open => {
     assert.equal(await points(await serviceToken()), 2);
   });
 
+  it("takes 10,000 ids of a user in a week, and says when the next one begins", async () => {
+    const { userId, act } = await world.fan("Sam");
+    const { key, secret } = await world.platform.apiKeys.create({
+      organisationId: ids.organisation,
+      name: "Devices",
+      permissions: ["actions:write"],
+    });
+    const headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
+    const bulk = async (actionIds: readonly string[]): Promise<Answer["json"]> => {
+      const actions = actionIds.map(actionId => ({ userId, action: "adjust", actionId }));
+      const path = "/v1/api/audience/internal/actions/bulk";
+      return (await world.call(path, { headers, body: { actions } })).json.data;
+    };
+    for (let part = 0; part < 10; part++) {
+      const { summary } = await bulk(Array.from({ length: 1_000 }, (_, n) => `${part}-${n}`));
+      assert.equal(summary.failed, 0);
+    }
+    const { results } = await bulk(["more"]);
+    assert.deepEqual([results[0].status, results[0].error.code], ["failed", "rate_limited"]);
+    const refused = await act("rest", {}, "mine");
+    assertProblem(refused, 429, "rate_limited");
+    const restMs = onceGenerationMs - (world.clock.now() % onceGenerationMs);
+    assert.equal(refused.headers.get("retry-after"), String(Math.ceil(restMs / 1_000)));
+    assert.equal((await act("rest")).status, 200);
+    world.clock.advance(restMs);
+    assert.equal((await (await world.fan("Kim")).act("rest", {}, "theirs")).status, 200);
+    assert.equal((await bulk(["more"])).summary.failed, 0);
+  });
+
   it("keeps no marks of generations that are over, however long the user was away", async () => {
     const { userId } = await world.fan("Sam");
     const partition = `o:${ids.organisation}:member:${userId}`;

@@ -64,7 +64,9 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
     boundedRules: boundedRules(triggers.values()),
     customFields: parts.customFields,
-    counterKeys: new Set([...aggregates, ...parts.limits, ...productLimits].map(({ key }) => key)),
+    counterWindows: new Map(
+      [...aggregates, ...parts.limits, ...productLimits].map(({ key, window }) => [key, window]),
+    ),
   };
 }
 

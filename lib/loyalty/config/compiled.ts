@@ -159,8 +159,8 @@ export interface CompiledConfig {
   readonly customFields: ReadonlySet<string>;
   /** The ids of rules with limits or caps. */
   readonly boundedRules: ReadonlySet<string>;
-  /** The keys of all counters. */
-  readonly counterKeys: ReadonlySet<string>;
+  /** The windows of all counters by their keys. */
+  readonly counterWindows: ReadonlyMap<string, CounterWindow>;
 }
 
 /** Orders rules by priority, then id. */

@@ -199,7 +199,7 @@ function nextNumber(last = "0"): string {
 function ended(
   { at, timeZone }: StateDraft,
   of: CompiledChallenge,
-  progress: ChallengeProgress,
+  { values: _, ...progress }: ChallengeProgress,
 ): ChallengeProgress {
   return { ...progress, endedAt: at, endsAt: renewalOf(of, progress.startedAt, timeZone) };
 }

@@ -8,7 +8,7 @@
 import { type BucketUnit, bucketOf } from "../../calendar/mod.ts";
 import { addBounded, addDecimals } from "../../text/mod.ts";
 import { type CounterWindow, ownValue } from "../config/scope.ts";
-import type { Counter, CounterBuckets, UserState } from "../user/state.ts";
+import type { Counter, CounterBuckets } from "../user/state.ts";
 
 /** The time at which something counts. */
 export interface CountingTime {
@@ -23,9 +23,6 @@ interface OfValue {
   readonly value?: string | undefined;
 }
 
-/** Longer than the longest period of the calendar. */
-const orphanedCountersKeptMs: number = 400 * 24 * 60 * 60 * 1_000;
-const orphanedStepsMax = 1_000;
 /** Most steps of values that a counter remembers, in any order of use. */
 const valueStepsMax = 1_000;
 /** An action may arrive a week after it happened, and counts in windows of minutes for a day. */
@@ -69,6 +66,23 @@ export function subtractFromCounter(
 }
 
 /**
+ * Returns a counter that keeps at most so many steps beyond those of its window, or as many of its values. A total and a streak stay
+ * as they are.
+ */
+export function shrinkCounter(
+  counter: Counter,
+  window: CounterWindow | undefined,
+  { at, timeZone, most }: CountingTime & { readonly most: number },
+): Counter {
+  if ("values" in counter) {
+    const step = window?.kind === "buckets" ? bucketOf(window.unit, timeZone, at) : null;
+    return { values: withinSteps(counter.values, window, step, most) };
+  }
+  if (!("buckets" in counter) || window?.kind !== "buckets") return counter;
+  return { buckets: counter.buckets.slice(-(window.last + most)) };
+}
+
+/**
  * Returns the value of a counter for an action at a time: that of the fullest window with this time. It differs from the window that
  * ends then only where later actions arrived before.
  */
@@ -103,35 +117,14 @@ export function countValues(
   );
 }
 
-/** The counters of a state, and since when some have had no definition. */
-type StateCounters = Pick<UserState, "counters" | "orphanedCounters">;
-
-/**
- * Returns the counters that are kept under another configuration, which defines the named ones. Orphaned counters are kept for a
- * while, so that a rule that was removed and restored finds the limits of its users. Those orphaned longest go first.
- */
-export function retainCounters(
-  { counters, orphanedCounters }: StateCounters,
-  { named, at }: { readonly named: ReadonlySet<string>; readonly at: number },
-): StateCounters {
-  const orphanedAt = (key: string): number => ownValue(orphanedCounters, key) ?? at;
-  const orphans = Object.entries(counters)
-    .filter(([key]) => !named.has(key) && orphanedAt(key) + orphanedCountersKeptMs > at)
-    .sort(([a], [b]) => orphanedAt(b) - orphanedAt(a));
-  const retained = new Map<string, number>();
-  let steps = 0;
-  for (const [key, counter] of orphans) {
-    steps += Math.max(1, stepsIn(counter));
-    if (steps > orphanedStepsMax) break;
-    retained.set(key, orphanedAt(key));
-  }
-  const entries = Object.entries(counters).filter(([key]) => named.has(key) || retained.has(key));
-  return { counters: Object.fromEntries(entries), orphanedCounters: Object.fromEntries(retained) };
-}
-
-function stepsIn(counter: Counter): number {
-  if ("values" in counter) return valueSteps(counter.values);
-  return "buckets" in counter ? counter.buckets.length : 1;
+/** Returns the number of steps that a counter keeps, of one value where it is given. A total and a streak are one. */
+export function stepsKept(counter: Counter | undefined, value?: string): number {
+  if (counter === undefined) return 0;
+  if ("buckets" in counter) return counter.buckets.length;
+  if (!("values" in counter)) return 1;
+  if (value === undefined) return valueSteps(counter.values);
+  const counted = ownValue(counter.values, value);
+  return counted === undefined ? 0 : bucketsIn(counted).length || 1;
 }
 
 function totalOf(counter: Counter | undefined): number {
@@ -218,8 +211,7 @@ function withValue(
       ? addBounded(totalIn(before), amount)
       : withBucket(bucketsIn(before), window, { step, amount });
   const all = { ...values, [value]: after };
-  if (valueSteps(all) <= valueStepsMax) return { values: all };
-  return { values: withinSteps(window, all, step) };
+  return { values: withinSteps(all, window, step, valueStepsMax) };
 }
 
 function valueSteps(values: CountedValues): number {
@@ -228,24 +220,37 @@ function valueSteps(values: CountedValues): number {
   return steps;
 }
 
-/** Drops steps that are too old for late actions, and then the values that were used first. */
-function withinSteps(window: CounterWindow, values: CountedValues, step: number | null): CountedValues {
-  const kept = new Map<string, CountedValue>();
-  for (const [value, counted] of Object.entries(values)) {
-    if (typeof counted === "number" || window.kind !== "buckets" || step === null) kept.set(value, counted);
-    else {
-      const first = step - window.last - lateSteps[window.unit] + 1;
-      const recent = counted.filter(([index]) => index >= first);
-      if (recent.length > 0) kept.set(value, recent);
+/** Drops steps that are too old for late actions, then those of late actions, and then the values that were used first. */
+function withinSteps(
+  values: CountedValues,
+  window: CounterWindow | undefined,
+  step: number | null,
+  most: number,
+): CountedValues {
+  let kept = values;
+  let steps = valueSteps(kept);
+  if (window?.kind === "buckets" && step !== null) {
+    for (const late of [lateSteps[window.unit], 0]) {
+      if (steps <= most) break;
+      kept = withStepsFrom(kept, step - window.last - late + 1);
+      steps = valueSteps(kept);
     }
   }
-  let steps = valueSteps(Object.fromEntries(kept));
-  for (const [value, counted] of kept) {
-    if (steps <= valueStepsMax) break;
-    steps -= bucketsIn(counted).length || 1;
-    kept.delete(value);
-  }
-  return Object.fromEntries(kept);
+  if (steps <= most) return kept;
+  const entries = Object.entries(kept);
+  let dropped = 0;
+  for (; steps > most; dropped++) steps -= bucketsIn(entries[dropped]?.[1]).length || 1;
+  return Object.fromEntries(entries.slice(dropped));
+}
+
+function withStepsFrom(values: CountedValues, first: number): CountedValues {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([value, counted]): readonly (readonly [string, CountedValue])[] => {
+      if (typeof counted === "number") return [[value, counted]];
+      const recent = counted.filter(([index]) => index >= first);
+      return recent.length === 0 ? [] : [[value, recent]];
+    }),
+  );
 }
 
 /** Returns what remains of a value; null: nothing. */

@@ -33,7 +33,8 @@ import {
   type UserCoupon,
   type UserState,
 } from "../user/state.ts";
-import { addToCounter, countValues, readCounter, retainCounters, subtractFromCounter } from "./counters.ts";
+import { addToCounter, countValues, readCounter, stepsKept, subtractFromCounter } from "./counters.ts";
+import { boundCounters, boundMissionValues, retainCounters } from "./kept_counts.ts";
 import type { TransactionBuilder } from "./transaction_builder.ts";
 
 /** An event is one record and one commit, so it ends after this many transactions, ledger entries and notifications. */
@@ -95,6 +96,8 @@ export class StateDraft implements UserView {
   readonly #gifts: Gift[] = [];
   #limited: Map<string, number> | null = null;
   #triggered: Map<string, number> | null = null;
+  #hasMoreSteps = false;
+  #hasMoreValues = false;
   #idsMade = 0;
   #effects = 0;
 
@@ -127,7 +130,7 @@ export class StateDraft implements UserView {
     this.#profile = profile;
     if (before.config === compiled.version) return;
     const { counters, orphanedCounters } = retainCounters(before, {
-      named: compiled.counterKeys,
+      named: compiled.counterWindows,
       at: this.at,
     });
     this.#state.counters = counters;
@@ -172,8 +175,10 @@ export class StateDraft implements UserView {
   /** Adds to a counter, or to that of a value of it. */
   count(key: string, window: CounterWindow, amount: number, value?: string): void {
     const { happenedAt: at, timeZone } = this;
-    const counter = ownValue(this.#state.counters, key);
-    this.#put("counters", key, addToCounter(counter, window, { at, timeZone, amount, value }));
+    const before = ownValue(this.#state.counters, key);
+    const counter = addToCounter(before, window, { at, timeZone, amount, value });
+    this.#hasMoreSteps ||= stepsKept(counter, value) > stepsKept(before, value);
+    this.#put("counters", key, counter);
   }
 
   /** Subtracts from a counter what was added at an earlier time (Unix ms), if its window still covers that time. */
@@ -206,6 +211,7 @@ export class StateDraft implements UserView {
   }
 
   setChallenge(id: string, progress: ChallengeProgress): void {
+    this.#hasMoreValues ||= progress.values !== this.challengeProgress(id)?.values;
     this.#put("challenges", id, progress);
   }
 
@@ -365,6 +371,12 @@ export class StateDraft implements UserView {
   finish(event: RecordedEvent, chainedExpiries = 0): Outcome {
     const { at, compiled, diagnostics, fired, transactions } = this;
     const state = this.#state;
+    // An action that adds no step and no value must not cost a look at all of them.
+    if (this.#hasMoreSteps) {
+      const time = { at: this.happenedAt, timeZone: this.timeZone };
+      state.counters = boundCounters(state.counters, compiled.counterWindows, time);
+    }
+    if (this.#hasMoreValues) state.challenges = boundMissionValues(state.challenges);
     state.revision += 1;
     state.records += 1;
     state.changedAt = at;

@@ -46,7 +46,9 @@ export function nextOnceMarks({ onceMarks }: UserState, now: number): UserState[
   const count = onceMarks.generation === generation ? onceMarks.count : 0;
   if (count >= storageLimits.tallyFieldsMax) {
     const message = `Cannot accept more than ${storageLimits.tallyFieldsMax} actions with an id in a week`;
-    throw new AppError("rate_limited", message, { retryAfterMs: onceGenerationMs });
+    throw new AppError("rate_limited", message, {
+      retryAfterMs: onceGenerationMs - (now % onceGenerationMs),
+    });
   }
   return { generation, count: count + 1 };
 }
