@@ -6,7 +6,16 @@
 
 import * as v from "valibot";
 import { AppError } from "../errors/mod.ts";
-import { type Area, open, ownPageFields, pageFields, pageFileFields, route, text } from "../http/mod.ts";
+import {
+  type Area,
+  open,
+  ownPageFields,
+  pageFields,
+  pageFileFields,
+  prefersHtml,
+  route,
+  text,
+} from "../http/mod.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
 import { Html, html, pageText } from "./html.ts";
 import { areaReference, type Operation, operationsOf } from "./reference.ts";
@@ -43,6 +52,15 @@ export function createDocs({ content = packagedContent }: DocsOptions = {}): Cre
 }
 
 function routesOf(library: Library): Area["routes"] {
+  async function pageReply(page: () => Promise<string>, request: Request) {
+    try {
+      return text(200, await page(), fieldsOfPage);
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === "not_found" && prefersHtml(request))) throw error;
+      const fields = { ...fieldsOfPage, "cache-control": "no-store" };
+      return text(404, await library.missing(), fields) as never;
+    }
+  }
   const named = (what: string) => v.pipe(v.string(), v.description(`Name of the ${what}`));
   return [
     route({
@@ -61,7 +79,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getGuide",
       summary: "Read a guide",
       params: v.object({ guide: named("guide") }),
-      handle: async ({ params }) => text(200, await library.guide(params.guide), fieldsOfPage),
+      handle: ({ params, request }) => pageReply(() => library.guide(params.guide), request),
     }),
     route({
       ...definition,
@@ -70,7 +88,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getApiReference",
       summary: "Read the reference of an area of the API",
       params: v.object({ area: named("area") }),
-      handle: async ({ params }) => text(200, await library.reference(params.area), fieldsOfPage),
+      handle: ({ params, request }) => pageReply(() => library.reference(params.area), request),
     }),
     route({
       ...definition,
@@ -145,6 +163,15 @@ class Library {
         throw new AppError("not_found", "Cannot find the reference: the API has no area of this name");
       }
       return await this.#page(`API: ${area}`, "../", areaReference(area, operations, document));
+    });
+  }
+
+  /** The page in the place of a guide or reference that is not there. */
+  missing(): Promise<string> {
+    return this.#once("missing", async () => {
+      const content = html`<h1>Not found</h1>
+<p>There is no page at this address. Search for it, or see <a href="../../docs">all guides and the API</a>.</p>`;
+      return await this.#page("Not found", "../", content);
     });
   }
 

@@ -41,7 +41,7 @@ export {
   eventStreamHeaders,
   eventStreamType,
 } from "./replies/event_streams.ts";
-export { ownPageFields, pageFields, pageFileFields } from "./replies/page_fields.ts";
+export { ownPageFields, pageFields, pageFileFields, prefersHtml } from "./replies/page_fields.ts";
 export {
   empty,
   envelope,

@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { object, record, string } from "valibot";
-import { type Area, json, named, open, route, text } from "../http/mod.ts";
+import { type Area, json, named, open, prefersHtml, route, text } from "../http/mod.ts";
 
 /** Facts of the root. */
 export interface RootOptions {
@@ -78,18 +78,6 @@ export function rootArea({ title, version, areas, publicUrl }: RootOptions): Are
         : { ...json(200, { name: title, version, links }), headers: fields },
   });
   return { name: "root", family: "problem", routes: paths.includes("/") ? [] : [root] };
-}
-
-/** Returns true for browsers, which ask for HTML before anything else. */
-function prefersHtml(request: Request): boolean {
-  const accepted = (request.headers.get("accept") ?? "")
-    .toLowerCase()
-    .split(",")
-    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part));
-  const types = accepted.map(part => part.split(";", 1)[0]?.trim());
-  return (
-    types.includes("text/html") && !types.slice(0, types.indexOf("text/html")).includes("application/json")
-  );
 }
 
 function escaped(text: string): string {

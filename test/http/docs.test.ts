@@ -130,6 +130,19 @@ describe("the documentation", () => {
     assert.doesNotMatch(page, /<script>alert|<b>/);
   });
 
+  it("leads people back from a page that is not there, and tells programs in JSON", async () => {
+    for (const path of ["/docs/guides/none", "/docs/api/none"]) {
+      const answer = await get(platform, path);
+      assert.equal(answer.status, 404, path);
+      assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
+      assert.equal(answer.headers.get("cache-control"), "no-store");
+      assert.match(await answer.text(), /<h1>Not found<\/h1>[\s\S]*href="\.\.\/\.\.\/docs"/);
+      const program = await get(platform, path, "application/json");
+      assert.equal(program.status, 404, path);
+      assert.equal((await program.json()).code, "not_found");
+    }
+  });
+
   it("knows no other pages", async () => {
     for (const path of [
       "/docs/guides/none",

@@ -1,5 +1,5 @@
 /**
- * Fields of the pages that a platform serves, and of their files.
+ * Fields of the pages that a platform serves, and of their files, and who gets a page.
  *
  * @module
  */
@@ -31,4 +31,16 @@ export function pageFields(images: string): Readonly<Record<string, string>> {
     "content-type": "text/html; charset=utf-8",
     "cross-origin-opener-policy": "same-origin",
   };
+}
+
+/** Returns true for browsers, which ask for HTML before anything else. */
+export function prefersHtml(request: Request): boolean {
+  const accepted = (request.headers.get("accept") ?? "")
+    .toLowerCase()
+    .split(",")
+    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part));
+  const types = accepted.map(part => part.split(";", 1)[0]?.trim());
+  return (
+    types.includes("text/html") && !types.slice(0, types.indexOf("text/html")).includes("application/json")
+  );
 }
