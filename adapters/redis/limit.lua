@@ -28,13 +28,15 @@ for n = 1, #KEYS do
   if kept then
     local total, oldest, newest, units, rest = match(kept, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
     total, oldest, newest, units = tonumber(total), tonumber(oldest), tonumber(newest), tonumber(units)
-    -- A clock that goes back gives nothing back. Uses of one that was over a minute ahead are dated now, or they would count
-    -- until that time.
+    -- A clock that goes back gives nothing back. Uses of one that was over a minute ahead are dated now, or they would
+    -- count until that time.
     local ahead = newest - bucket
     isRedated = ahead * window / buckets > 60000
     if isRedated then
       oldest, newest = oldest - ahead, bucket
-      rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count) return format(' %.0f ', at - ahead) .. count end)
+      rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count)
+        return format(' %.0f ', at - ahead) .. count
+      end)
     elseif ahead > 0 then
       bucket = newest
     end

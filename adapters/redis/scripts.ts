@@ -272,7 +272,7 @@ export const forgetScript: Script = {
 
 /** `limit.lua`: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a */
 export const limitScript: Script = {
-  sha: "c904144f7d61091f89c3034ab49e8ec935862583",
+  sha: "f3daa7e7ad424269fd5469d992a3dd6107f40028",
   lua: `local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch
 local cost, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = tonumber(ARGV[1])
@@ -295,7 +295,9 @@ local ahead = newest - bucket
 isRedated = ahead * window / buckets > 60000
 if isRedated then
 oldest, newest = oldest - ahead, bucket
-rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count) return format(' %.0f ', at - ahead) .. count end)
+rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count)
+return format(' %.0f ', at - ahead) .. count
+end)
 elseif ahead > 0 then
 bucket = newest
 end
