@@ -1,5 +1,6 @@
 /** Commands about annotations, and about where a resource belongs. */
 
+import { pathOrText } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { Document } from "./frame/control_api.ts";
 import { CliError, exits, missingFile, wrongUsage } from "./frame/errors.ts";
@@ -103,11 +104,11 @@ const setAnnotations: CommandSpec = {
 async function pairOf(pair: string, { files }: CliContext): Promise<readonly [key: string, value: string]> {
   const [, key = "", value = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   if (key === "") throw wrongUsage(`${pair} must be key=value`);
-  if (!value.startsWith("@")) return [key, value];
-  if (value.startsWith("@@")) return [key, value.slice(1)];
-  const text = await files.readText(value.slice(1), textBytesMax);
+  const given = pathOrText(value);
+  if ("text" in given) return [key, given.text];
+  const text = await files.readText(given.path, textBytesMax);
   if (text !== null) return [key, text];
-  throw missingFile(value.slice(1));
+  throw missingFile(given.path);
 }
 
 /** Commands that begin with `annotations`. */

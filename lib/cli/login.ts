@@ -54,7 +54,7 @@ const logoutCommand: CommandSpec = {
   changes: "your token, on the platform and on this machine",
   examples: ["logout"],
   requests: 1,
-  output: record({ profile: ["PROFILE", "text"], was_logged_in: ["LOGGED_IN", "flag"] }),
+  output: record({ profile: ["PROFILE", "text"], was_logged_in: ["WAS_LOGGED_IN", "flag"] }),
   async run(_, context) {
     const { settings, config } = context;
     const { profile, profileName } = settings;

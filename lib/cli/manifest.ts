@@ -4,7 +4,7 @@ import { writeFiles } from "./elements/apply.ts";
 import { id } from "./frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "./frame/command.ts";
 import { conflict, exits, wrongUsage } from "./frame/errors.ts";
-import { record, rows } from "./frame/output.ts";
+import { record, rows, yamlText } from "./frame/output.ts";
 import type { Applied } from "./manifest/apply.ts";
 import type { Plan } from "./manifest/plan.ts";
 import { spaceFlag } from "./orgs.ts";
@@ -122,7 +122,6 @@ const exportCommand: CommandSpec = {
   exits: { 7: "the file exists and differs" },
   async run({ flags: { project = "", out = defaultFile, ...flags } }, context) {
     const { exportProject } = await import("./manifest/export.ts");
-    const { stringify } = await import("yaml");
     const { document, settings, events, elements } = await exportProject(project, await context.api());
     const [owner] = document.projects as Record<string, unknown>[];
     const isStdout = out === "-";
@@ -131,7 +130,7 @@ const exportCommand: CommandSpec = {
       if (isStdout) owner.settings = settings;
       else owner.settings_file = settingsFile.replace(/^.*\//, "");
     }
-    const text = stringify(document, { lineWidth: 0 });
+    const text = await yamlText(document);
     const data = { path: out, events, elements, manifest: isStdout ? document : null };
     if (isStdout) return { data, shown: text };
     const files = new Map([[out, text]]);

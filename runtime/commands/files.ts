@@ -1,8 +1,9 @@
 /** The files of commands. */
 
-import { createReadStream } from "node:fs";
+import { createReadStream, type Stats } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { yamlText } from "../../lib/cli/frame/output.ts";
 import { CliError, type CliFiles, exits, invalid, wrongUsage } from "../../lib/cli/mod.ts";
 
 /** Largest document, in bytes. */
@@ -31,11 +32,12 @@ export const files: CliFiles = {
       takeStdin();
       return { bytes: null, stream: () => Readable.toWeb(process.stdin) as ReadableStream<Uint8Array> };
     }
-    const found = await regularFile(path);
+    const found = await readableFile(path);
     return found === null
       ? null
       : {
-          bytes: found.size,
+          // A pipe, as of a process substitution, has no size.
+          bytes: found.isFile() ? found.size : null,
           stream: () => Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>,
         };
   },
@@ -53,7 +55,7 @@ function takeStdin(): void {
 
 async function readText(path: string, bytesMax: number): Promise<string | null> {
   if (path === "-") takeStdin();
-  else if ((await regularFile(path)) === null) return null;
+  else if ((await readableFile(path)) === null) return null;
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of path === "-" ? process.stdin : createReadStream(path)) {
@@ -73,12 +75,12 @@ export async function readTextFile(path: string): Promise<string> {
   return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path)).trim();
 }
 
-async function regularFile(path: string): Promise<{ readonly size: number } | null> {
+async function readableFile(path: string): Promise<Stats | null> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
     throw error;
   });
-  if (found !== null && !found.isFile()) throw wrongUsage(`${path} is no file`);
+  if (found?.isDirectory() === true) throw wrongUsage(`${path} is no file`);
   return found;
 }
 
@@ -103,6 +105,5 @@ async function writeText(path: string, text: string): Promise<void> {
 
 async function documentText(path: string, document: unknown): Promise<string> {
   if (!/\.ya?ml$/i.test(path)) return `${JSON.stringify(document, null, 2)}\n`;
-  const { stringify } = await import("yaml");
-  return stringify(document);
+  return await yamlText(document);
 }

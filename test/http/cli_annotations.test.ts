@@ -115,7 +115,7 @@ describe("context on the command line", () => {
     assert.equal((await dataOf(cli, `context event-template ${template}`)).length, 4);
   });
 
-  it("ends where you have no role", async t => {
+  it("names what is above, also where you have no role", async t => {
     const { cli, world } = await opened(t);
     const role = { level: "projects", id: ids.project, role: "viewer" } as const;
     const variables = { GRANDSTAND_TOKEN: await personWith(world, role) };
@@ -125,6 +125,8 @@ describe("context on the command line", () => {
       [
         ["event", "viewer"],
         ["project", "viewer"],
+        ["space", "none"],
+        ["organisation", "none"],
       ],
     );
     const refused = await cli(`annotations set event ${ids.event} a=1`, { variables });
@@ -132,7 +134,7 @@ describe("context on the command line", () => {
     const capped = { ...role, role: "creator" } as const;
     const creator = { GRANDSTAND_TOKEN: await personWith(world, capped) };
     assert.equal((await cli(`annotations set event ${ids.event} a=1`, { variables: creator })).code, 0);
-    const hidden = await cli(`context space ${ids.space}`, { variables });
+    const hidden = await cli(`context space ${ids.otherSpace}`, { variables });
     assert.equal(hidden.code, 6);
   });
 });

@@ -52,6 +52,7 @@ describe("settings on the command line", () => {
       file,
       digest: documentDigest(settings),
       bytes: JSON.stringify(settings).length,
+      settings: null,
     });
     assert.deepEqual(local(file), settings);
     assert.deepEqual(JSON.parse(String(files.get(`${file}.base.json`))).project, project);
@@ -68,6 +69,19 @@ describe("settings on the command line", () => {
     assert.equal(files.get(file), own);
     save(settings, "copy.json");
     assert.deepEqual(JSON.parse((await cli(`projects settings pull ${project} --out -`)).stdout), settings);
+    assert.deepEqual((await dataOf(cli, `projects settings pull ${project} --out -`)).settings, settings);
+  });
+
+  it("refuses a file in which a name stands twice", async t => {
+    const { cli, files, remote } = await opened(t);
+    const text = `[{"key": "skin", "key": "a:b", "values": {"all": "x:y"}}]`;
+    files.set("settings.json", text);
+    const refused = await cli(`projects settings push ${project} --file settings.json`);
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /unique|twice|key/);
+    assert.deepEqual(await remote(), []);
+    files.set("settings.json", text.replace('"key": "skin", ', ""));
+    assert.equal((await cli(`projects settings push ${project} --file settings.json`)).code, 0);
   });
 
   it("compares by key, in any order and layout", async t => {

@@ -91,7 +91,9 @@ const listAssets: CommandSpec = {
       return { ...fieldsOf(assetFields, asset), tags, uploader: nameOf("users", by) ?? by };
     });
     const { total } = list.meta;
-    return { data, meta: { page: { number: Number(page), size: Number(limit), total } } };
+    const left = Number(total) - Number(page) * Number(limit);
+    const notes = left > 0 ? [`${left} more: --page ${Number(page) + 1}`] : [];
+    return { data, meta: { page: { number: Number(page), size: Number(limit), total } }, notes };
   },
 };
 

@@ -5,7 +5,7 @@ import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { conflict, exits, invalid, missingFile } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
-import { json, rows } from "../frame/output.ts";
+import { json, rows, yamlText } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
@@ -238,8 +238,7 @@ export const exportElements: CommandSpec = {
   async run({ flags: { event: eventId = "", out = "-", force } }, context) {
     const { itemsOf } = await import("./items.ts");
     const data = itemsOf(await listElements(await context.api(), eventId));
-    const { stringify } = await import("yaml");
-    const text = stringify(data, { lineWidth: 0 });
+    const text = await yamlText(data);
     if (out === "-") return { data, shown: text };
     await writeFiles(context, new Map([[out, text]]), { isForced: force !== undefined });
     return { data, shown: "", notes: [`${data.length} elements in ${out}`] };

@@ -2,7 +2,7 @@
 
 import { isMap } from "../element_content.ts";
 import { eventFlag } from "../events/fields.ts";
-import { id } from "../frame/checks.ts";
+import { id, pathOrText } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
@@ -34,7 +34,8 @@ const createElement: CommandSpec = {
     template: { description: "Begin with the template that the app of the project has for the type" },
     var: {
       value: "path=value",
-      description: "Set a variable of the template, or a member such as fields.title; =@path reads a file",
+      description:
+        "Set a variable of the template, or a member such as fields.title; =@path reads a file, =@@ begins a text with @",
       repeated: true,
     },
     file: { value: "path", description: "YAML or JSON of the element; - reads stdin" },
@@ -96,7 +97,8 @@ async function itemOf({ flags, lists }: CliInput, context: CliContext): Promise<
 async function withVariable(item: Item, pair: string, { files }: CliContext): Promise<Item> {
   const [, name = "", given = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
   if (name === "") throw wrongUsage("--var must be path=value");
-  const text = given.startsWith("@") ? await files.readText(given.slice(1), 1_048_576) : given;
+  const read = pathOrText(given);
+  const text = "path" in read ? await files.readText(read.path, 1_048_576) : read.text;
   if (text === null) throw missingFile(given.slice(1));
   const value = given.startsWith("@") ? text : parsed(text);
   if (!variablesIn(item).includes(name)) return withMember(item, name.split("."), value) as Item;

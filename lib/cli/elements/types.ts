@@ -6,7 +6,7 @@ import { idArgument } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type CliError, exits, invalid } from "../frame/errors.ts";
-import { json, rows } from "../frame/output.ts";
+import { json, rows, yamlText } from "../frame/output.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import { mapTexts, replaceReferences } from "./references.ts";
 
@@ -87,12 +87,11 @@ export const showTemplate: CommandSpec = {
   exits: typeExits,
   async run({ args: [name = ""], flags: { project, name: template } }, context) {
     const data = templateOf(await typeOf(context, name, project), template);
-    const { stringify } = await import("yaml");
     const variables = variablesIn(data);
     const note = `Set ${variables.join(", ")} with --var <name>=<value>`;
     return {
       data,
-      shown: stringify(data, { lineWidth: 0 }),
+      shown: await yamlText(data),
       meta: { variables },
       notes: variables.length === 0 ? [] : [note],
     };

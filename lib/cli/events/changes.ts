@@ -8,7 +8,16 @@ import { CliError, conflict, exits } from "../frame/errors.ts";
 import { record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { isoTime } from "../frame/times.ts";
-import { countsOf, dryRunFlag, durationMax, eventFlag, idArgument, projectFlag, yesFlag } from "./fields.ts";
+import {
+  countsOf,
+  dryRunFlag,
+  durationMax,
+  eventFlag,
+  idArgument,
+  namesOf,
+  projectFlag,
+  yesFlag,
+} from "./fields.ts";
 
 /** `events prune`. */
 export const pruneEvents: CommandSpec = {
@@ -44,7 +53,7 @@ export const pruneEvents: CommandSpec = {
       return all === ("empty" in flags ? 0 : drafts) && Number(start ?? created) < end;
     });
     const isDry = "dry-run" in flags;
-    if (!isDry && found.length > 0) await context.confirm(`Delete ${counted(found.length, "event")}`);
+    if (!isDry && found.length > 0) await context.confirm(`Delete ${namesOf(found)}`);
     const data: { readonly result: string }[] = [];
     for (const event of found) {
       const { id: eventId, attributes } = event;

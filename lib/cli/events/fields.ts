@@ -48,3 +48,13 @@ export function countsOf({ attributes }: ResourceObject): ElementCounts {
 export function isActive({ attributes: { state } }: ResourceObject): boolean {
   return state === "current" || state === "on_demand";
 }
+
+/** Most events that a question names. */
+const namedMax = 20;
+
+/** Names events in a question before they are deleted. */
+export function namesOf(events: readonly ResourceObject[]): string {
+  const names = events.slice(0, namedMax).map(({ id, attributes }) => `${attributes.name} (${id})`);
+  const more = events.length > namedMax ? [`${events.length - namedMax} more`] : [];
+  return `${events.length === 1 ? "1 event" : `${events.length} events`}: ${[...names, ...more].join(", ")}`;
+}

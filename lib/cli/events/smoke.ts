@@ -9,7 +9,7 @@ import { CliError, exits, invalid } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject } from "../frame/resources.ts";
 import { pageAddress } from "../url.ts";
-import { durationMax, projectFlag, yesFlag } from "./fields.ts";
+import { durationMax, namesOf, projectFlag, yesFlag } from "./fields.ts";
 
 /** Both mark an event of ours: a name alone could be somebody else's. */
 const prefix = "smoke-";
@@ -28,7 +28,7 @@ const clean: CommandSpec = {
     const path = pathOf({ kind: "project", id: project }, "events");
     const { data: marked } = await api.all(path, { "filter[annotation]": annotation });
     const found = marked.filter(({ attributes }) => String(attributes.name).startsWith(prefix));
-    if (found.length > 0) await context.confirm(`Stop and delete ${found.length} smoke events`);
+    if (found.length > 0) await context.confirm(`Stop and delete ${namesOf(found)}`);
     const data = [];
     for (const { id, attributes } of found) {
       const within = { kind: "event", id } as const;
@@ -91,6 +91,10 @@ const run: CommandSpec = {
         hint: `It uses ${enabled.map(({ id }) => id).join(", ")}`,
       });
     }
+    if (names.length === 0)
+      throw invalid("The project has no content types to try", {
+        hint: "Give it an app, or enable some of its types",
+      });
     const isPublishing = !("no-publish" in flags);
     const startedAt = new Date(context.clock()).toISOString();
     const attributes = {

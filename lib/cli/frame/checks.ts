@@ -47,3 +47,9 @@ export const address: Check = text => {
     ? null
     : "must be an https address, or an http one of this machine";
 };
+
+/** Returns the path behind an `@`, or the text that a value stands for: `@@` begins a text with `@`. */
+export function pathOrText(value: string): { readonly path: string } | { readonly text: string } {
+  if (!value.startsWith("@")) return { text: value };
+  return value.startsWith("@@") ? { text: value.slice(1) } : { path: value.slice(1) };
+}

@@ -105,3 +105,9 @@ function cell(value: unknown, type: BaseType, now: number | null): string {
 function splitType(type: FieldType): readonly [BaseType, boolean] {
   return type.endsWith("?") ? [type.slice(0, -1) as BaseType, true] : [type as BaseType, false];
 }
+
+/** Writes YAML that tools of version 1.1 read alike: they take `Yes`, `no` and `2024-01-01` without quotes for other values. */
+export async function yamlText(value: unknown): Promise<string> {
+  const { stringify } = await import("yaml");
+  return stringify(value, { lineWidth: 0, compat: "yaml-1.1" });
+}

@@ -90,14 +90,19 @@ const pullSettings: CommandSpec = {
   },
   examples: ["projects settings pull $PROJECT", "projects settings pull $PROJECT --out settings.json"],
   requests: 1,
-  output: record({ file: ["FILE", "text"], digest: ["DIGEST", "text"], bytes: ["BYTES", "whole"] }),
+  output: record({
+    file: ["FILE", "text"],
+    digest: ["DIGEST", "text"],
+    bytes: ["BYTES", "whole"],
+    settings: [null, "json"],
+  }),
   exits: { [exits.conflict]: "The file has other settings" },
   async run({ args: [projectId = ""], flags: { out, force } }, context) {
     const { settings, digest, bytes } = await readRemote(await context.api(), projectId);
     const file = out ?? backupPath(backupFolder(projectId), digest);
     const text = `${JSON.stringify(settings, null, 2)}\n`;
-    const data = { file, digest, bytes };
-    if (file === "-") return { data, shown: text };
+    const data = { file, digest, bytes, settings: null };
+    if (file === "-") return { data: { ...data, settings }, shown: text };
     const local = await localDigest(file, context);
     if (local !== null && local !== digest && force === undefined) {
       throw conflict(`${file} has other settings than the project`, {

@@ -66,13 +66,22 @@ export async function requireSettings(
   throw missingFile(path, { next: `grandstand projects settings pull ${projectId} --out ${path}` });
 }
 
-/** Parses JSON quickly; undefined where it is none, whose position the reader of documents reports. */
+/** Parses JSON quickly; undefined where it is none or repeats a name, whose position the reader of documents reports. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    // Outside of texts, every colon is that of a member.
+    const members = text.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1;
+    return membersOf(value) === members ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+function membersOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, member) => sum + membersOf(member), own);
 }
 
 type Fault = readonly [pointer: string, detail: string];

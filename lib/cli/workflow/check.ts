@@ -29,7 +29,11 @@ export const checkCommand: CommandSpec = {
       otherwise: "event",
       check: isCheckScope,
     },
-    input: { value: "name=value", description: "Value of an input; =@path sends a file", repeated: true },
+    input: {
+      value: "name=value",
+      description: "Value of an input; =@path sends a file, =@@ begins a text with @",
+      repeated: true,
+    },
     press: { value: "action", description: "Action of the first view to press; otherwise the first one" },
     check: { value: "id", description: "Check to run; otherwise all", repeated: true },
     yes: { description: "Do not ask before the backend changes something on the platform of the profile" },

@@ -1,8 +1,9 @@
+import { pathOrText } from "../frame/checks.ts";
 import { missingFile, wrongUsage } from "../frame/errors.ts";
 import type { CliFiles } from "../frame/host.ts";
 
 /**
- * Reads values of inputs, `name=value` or `name=@path`: files become Base64.
+ * Reads values of inputs, `name=value` or `name=@path`: files become Base64. `@@` begins a text with `@`.
  *
  * @throws {CliError} A value has no name, or a file is missing or too large.
  */
@@ -13,7 +14,8 @@ export async function readInputs(
   const inputs = given.map(async text => {
     const [, name = "", value = ""] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
     if (name === "") throw wrongUsage(`--input must be name=value or name=@path, not ${text}`);
-    return [name, value.startsWith("@") ? await readBase64(value.slice(1), files) : value] as const;
+    const read = pathOrText(value);
+    return [name, "path" in read ? await readBase64(read.path, files) : read.text] as const;
   });
   return Object.fromEntries(await Promise.all(inputs));
 }

@@ -26,7 +26,11 @@ export const runWorkflow: CommandSpec = {
     project: { value: "id", description: "The project in which it runs", check: id },
     space: { value: "id", description: "The space in which it runs", check: id },
     org: { value: "id", description: "The organisation in which it runs", check: id },
-    input: { value: "name=value", description: "Value of an input; =@path sends a file", repeated: true },
+    input: {
+      value: "name=value",
+      description: "Value of an input; =@path sends a file, =@@ begins a text with @",
+      repeated: true,
+    },
     press: {
       value: "action",
       description: "Action to press as soon as it is offered, one after the other",
