@@ -81,7 +81,7 @@ describe("settings on the command line", () => {
     assert.match(refused.stderr, /unique|twice|key/);
     assert.deepEqual(await remote(), []);
     files.set("settings.json", text.replace('"key": "skin", ', ""));
-    assert.equal((await cli(`projects settings push ${project} --file settings.json`)).code, 0);
+    assert.equal((await cli(`projects settings push ${project} --file settings.json --force`)).code, 0);
   });
 
   it("compares by key, in any order and layout", async t => {
