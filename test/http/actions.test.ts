@@ -101,25 +101,24 @@ describeOnStores("reporting an action", open => {
       permissions: ["actions:write"],
     });
     const headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
-    const bulk = async (actionIds: readonly string[]): Promise<Answer["json"]> => {
+    const bulk = (actionIds: readonly string[]): Promise<Answer> => {
       const actions = actionIds.map(actionId => ({ userId, action: "adjust", actionId }));
       const path = "/v1/api/audience/internal/actions/bulk";
-      return (await world.call(path, { headers, body: { actions } })).json.data;
+      return world.call(path, { headers, body: { actions } });
     };
     for (let part = 0; part < 10; part++) {
-      const { summary } = await bulk(Array.from({ length: 1_000 }, (_, n) => `${part}-${n}`));
-      assert.equal(summary.failed, 0);
+      const { json } = await bulk(Array.from({ length: 1_000 }, (_, n) => `${part}-${n}`));
+      assert.equal(json.data.summary.failed, 0);
     }
-    const { results } = await bulk(["more"]);
-    assert.deepEqual([results[0].status, results[0].error.code], ["failed", "rate_limited"]);
-    const refused = await act("rest", {}, "mine");
-    assertProblem(refused, 429, "rate_limited");
     const restMs = onceGenerationMs - (world.clock.now() % onceGenerationMs);
-    assert.equal(refused.headers.get("retry-after"), String(Math.ceil(restMs / 1_000)));
+    for (const refused of [await bulk(["more"]), await act("rest", {}, "mine")]) {
+      assertProblem(refused, 429, "rate_limited");
+      assert.equal(refused.headers.get("retry-after"), String(Math.ceil(restMs / 1_000)));
+    }
     assert.equal((await act("rest")).status, 200);
     world.clock.advance(restMs);
     assert.equal((await (await world.fan("Kim")).act("rest", {}, "theirs")).status, 200);
-    assert.equal((await bulk(["more"])).summary.failed, 0);
+    assert.equal((await bulk(["more"])).json.data.summary.failed, 0);
   });
 
   it("keeps no marks of generations that are over, however long the user was away", async () => {
