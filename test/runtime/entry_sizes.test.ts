@@ -21,7 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./leaderboards": 37_000,
   "./dialogue": 10_900,
   "./control": 91_000,
-  "./client": 9_600,
+  "./client": 9_700,
   "./studio": 38_000,
   "./audience": 95_000,
   "./loyalty": 106_000,
