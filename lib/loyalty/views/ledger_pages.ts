@@ -62,7 +62,11 @@ export async function readLedger(
   const page = new Page(query);
   let cursor = query.after === undefined ? undefined : cursorOf(query.after);
   for (let records = 0; records < recordsMax; ) {
-    const limit = records === 0 ? Math.min(query.limit, historyReadMax) : historyReadMax;
+    const limit = Math.min(
+      records === 0 ? query.limit : historyReadMax,
+      historyReadMax,
+      recordsMax - records,
+    );
     const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
     const [entries, generations] = await store.read(partition, [
       cursor === undefined ? read : { ...read, cursor },
