@@ -56,7 +56,7 @@ export class Reader {
   ): Promise<Document & { readonly data: ResourceObject }> {
     const kind = this.#kindOf(type);
     const { noun } = kind.resource;
-    const { home, reached } = await this.#sight(author, kind, await homeOf(this.#services, kind, id));
+    const { home, reached } = await this.#visible(author, kind, await homeOf(this.#services, kind, id));
     const circumstances = this.circumstances(author);
     const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: false };
     const [data = null] = await runDraft(this.#services.store, homePartition(home), {
@@ -68,7 +68,7 @@ export class Reader {
   }
 
   /** Returns where the caller finds records of a kind, and what the caller reaches there if they lie above. */
-  async #sight(author: Author, kind: Kind, home: Home | null) {
+  async #visible(author: Author, kind: Kind, home: Home | null) {
     const { noun, read: needed } = kind.resource;
     const wanted = { needed, noun, eventId: null };
     return kind.outline === undefined
@@ -208,7 +208,7 @@ export class Reader {
     const parts = await Promise.all(
       [...groups.values()].map(async group => {
         // A list that has no parent mixes what is the caller's with what lies above.
-        const sight =
+        const visible =
           kind.listFor === undefined ? reached : await this.#reachIn(circumstances.author, group.home);
         const entities = await kind.load?.(group.home, group.ids);
         if (entities !== undefined)
@@ -216,7 +216,7 @@ export class Reader {
         return await runDraft(this.#services.store, homePartition(group.home), {
           keys: group.ids.flatMap(id => keysOf(kind, id)),
           steps: group.ids.map(
-            id => (draft: Draft) => seen(kind, show(kind, id, draft, circumstances, shown), sight),
+            id => (draft: Draft) => seen(kind, show(kind, id, draft, circumstances, shown), visible),
           ),
         });
       }),
@@ -301,7 +301,7 @@ export class Reader {
       [...groups.values()].map(async ({ kind, home, ids }) => {
         const { type } = kind.resource;
         // What the caller may not see is left out.
-        const access = await this.#sight(author, kind, home).catch(ignoreRefusal);
+        const access = await this.#visible(author, kind, home).catch(ignoreRefusal);
         if (access === null) return;
         const listing = { kind, home, circumstances, shown, reached: access.reached };
         for (const { entity, object } of await this.#load(listing, ids)) {

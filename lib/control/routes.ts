@@ -98,11 +98,11 @@ function listRoute(
     handle: async call => {
       const id = under === null ? "" : idOf(call, under);
       const above = parent === null ? platformHome : await homeOf(services, parent, id);
-      const eventId = under === "events" ? id : undefined;
       const find = kind.outline === undefined ? requireAccess : requireReach;
       const access = await find(services, call.principal, above, {
-        ...{ needed: resource.read, noun },
-        ...(eventId === undefined ? {} : { eventId }),
+        needed: resource.read,
+        noun,
+        eventId: under === "events" ? id : undefined,
       });
       const document = await reader.list(
         call.principal,

@@ -75,7 +75,7 @@ interface NeededAccess {
   readonly needed: Role;
   readonly noun: string;
   /** The event that the request is about; null: the caller checks its records. @default what belongs to no event */
-  readonly eventId?: string | null;
+  readonly eventId?: string | null | undefined;
 }
 
 /**

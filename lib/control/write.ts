@@ -228,11 +228,8 @@ export class Writer {
     const { noun, write } = kind.resource;
     const needed = write === "operator" ? "admin" : write;
     // Which event a record belongs to is known once the rule has read it.
-    const isOfEvents = kind.eventOf !== undefined;
-    return await requireAccess(this.#services, author, home, {
-      ...{ needed, noun },
-      ...(isOfEvents ? { eventId: null } : {}),
-    });
+    const eventId = kind.eventOf === undefined ? undefined : null;
+    return await requireAccess(this.#services, author, home, { needed, noun, eventId });
   }
 
   /** The owner of a creation is in the path, or a relationship of the body. */

@@ -108,7 +108,7 @@ export class Roles {
 
   /**
    * Returns the homes of an organisation in or below which a caller has a role, with the role in each: `none` for those above.
-   * Whoever works in a place reads the names of what is above it.
+   * A caller with a role below reads the names of the homes above.
    */
   async reach(author: Author, organisationId: string): Promise<ReadonlyMap<string, Role>> {
     const { list } = await this.grants(organisationId);
