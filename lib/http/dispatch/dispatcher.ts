@@ -158,7 +158,7 @@ export class Dispatcher {
       requestId: sent !== null && isSaneRequestId(sent) ? sent : requestId(),
       target: hot?.target ?? splitUrl(text),
       parsed: hot,
-      extra: cors === null ? null : cors.answer(request.headers.get("origin")),
+      extra: cors === null ? null : cors.answer(request),
     };
   }
 

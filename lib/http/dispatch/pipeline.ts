@@ -77,30 +77,20 @@ async function runAllSteps(
   const { route, limit } = endpoint;
   const { request, info, requestId } = exchange;
   const counter = limit === null ? null : services.counter;
-  let principal: unknown = null;
-  let checkedAt = services.clock();
-  async function check(): Promise<void> {
-    if (route.auth === open) return;
-    const authorised = authorise(endpoint, exchange, services);
-    principal = isPromise(authorised) ? await authorised : authorised;
-    checkedAt = services.clock();
-  }
-  /** Checks credentials again that may have ended while the body arrived. */
-  async function recheck(isEnd: boolean): Promise<void> {
-    if (isEnd || services.clock() - checkedAt > checkAgeMsMax) await check();
-  }
-  await check();
+  const authorised = authorise(endpoint, exchange, services);
+  const principal = isPromise(authorised) ? await authorised : authorised;
+  const checkedAt = services.clock();
   if (limit !== null && counter !== null) {
     await countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
   }
   exchange.parsed ??= checkParameters(endpoint, exchange);
   const { params, query } = exchange.parsed;
   const call: MutableCall = { request, info, requestId, principal, params, query, body: undefined };
-  const sent =
-    endpoint.body === null ? null : await readBody(endpoint.body, exchange, { ...services, recheck });
+  const sent = endpoint.body === null ? null : await readBody(endpoint, endpoint.body, exchange, services);
   if (sent !== null) {
-    await recheck(false);
-    call.principal = principal;
+    // Credentials may have ended while the body arrived.
+    if (services.clock() - checkedAt > checkAgeMsMax)
+      call.principal = await authorise(endpoint, exchange, services);
     call.body = sent.value;
   }
   if (limit?.content !== undefined && counter !== null) {
@@ -118,9 +108,10 @@ interface MutableCall extends Call<unknown, unknown, unknown, unknown> {
   body: unknown;
 }
 
-/** Returns the principal, or its promise. Wrong credentials are counted before they are refused. */
+/** Returns the principal, or its promise; null: the route is open. Wrong credentials are counted before they are refused. */
 function authorise(endpoint: Endpoint, exchange: Exchange, services: PipelineServices): unknown {
   const { route, limit, readPath } = endpoint;
+  if (route.auth === open) return null;
   const { counter, failures } = services;
   async function refuse(error: unknown): Promise<never> {
     if (limit !== null && counter !== null && failures !== null) {
@@ -157,16 +148,23 @@ interface SentBody {
 }
 
 async function readBody(
+  endpoint: Endpoint,
   body: PreparedBody,
   exchange: Exchange,
-  services: PipelineServices & { readonly recheck: (isEnd: boolean) => Promise<void> },
+  services: PipelineServices,
 ): Promise<SentBody> {
   const { request, info } = exchange;
   const { bytesMax, mediaTypes } = body;
-  const { timer, bodyMsMax, recheck } = services;
+  const { timer, bodyMsMax, clock } = services;
   const { msMax = bodyMsMax } = body;
   if (body.isStreamed || msMax > bodyMsMax) info.expectStream?.(request);
   if (body.isStreamed) {
+    let checkedAt = clock();
+    async function recheck(isEnd: boolean): Promise<void> {
+      if (!isEnd && clock() - checkedAt <= checkAgeMsMax) return;
+      await authorise(endpoint, exchange, services);
+      checkedAt = clock();
+    }
     const value = openBody(request, { bytesMax, mediaTypes, timer, idleMsMax: idleMsMaxDefault, recheck });
     return { json: undefined, value };
   }

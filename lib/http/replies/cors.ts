@@ -50,8 +50,8 @@ const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/;
 
 /** Prepared header fields. */
 export interface Cors {
-  /** Returns the fields of a reply to `origin`. */
-  readonly answer: (origin: string | null) => Readonly<Record<string, string>>;
+  /** Returns the fields of the reply to a request; null if it needs none. */
+  readonly answer: (request: Request) => Readonly<Record<string, string>> | null;
   /** Returns further fields of the reply to a preflight from an allowed origin; `methods` as in `Allow`. */
   readonly preflight: (methods: string) => Readonly<Record<string, string>>;
 }
@@ -80,8 +80,10 @@ export function prepareCors(options: CorsOptions): Cors {
       { ...anyOrigin, "access-control-allow-origin": origin, vary: "origin" },
     ]),
   );
-  function answer(origin: string | null): Readonly<Record<string, string>> {
-    // Without an origin too, as a cache may hand the reply to a script of another origin later.
+  function answer({ method, headers }: Request): Readonly<Record<string, string>> | null {
+    const origin = headers.get("origin");
+    // A read has them without an origin too, as a cache may hand the reply to a script of another origin later.
+    if (origin === null && method !== "GET" && method !== "HEAD") return null;
     if (origins === "*") return anyOrigin;
     return origin === null ? noOrigin : (listed.get(origin) ?? noOrigin);
   }
