@@ -4,7 +4,7 @@
  * @module
  */
 
-export { type BucketUnit, bucketOf, bucketUnits } from "./buckets.ts";
+export { type BucketUnit, bucketOf, bucketUnits, type CountedUnit } from "./buckets.ts";
 export { addDuration, type Duration } from "./durations.ts";
 export { isoTime, isoTimeOrNull, parseIsoDateOrTime, parseIsoTime } from "./iso_time.ts";
 export {
@@ -14,6 +14,7 @@ export {
   calendarUnits,
   endOfPeriod,
   type Period,
+  type PeriodUnit,
   periodById,
   periodOf,
 } from "./periods.ts";

@@ -3,7 +3,8 @@
  *
  * A day lasts from the first midnight of its date to the first midnight of the next. Periods of a unit and zone therefore
  * have no gaps or overlaps, even under daylight saving. A day without a midnight begins with its first minute. Where clocks
- * go back over midnight, the repeated time belongs to the later day. Weeks are ISO 8601 weeks, Monday first.
+ * go back over midnight, the repeated time belongs to the later day. Weeks are ISO 8601 weeks, Monday first; a week from Sunday has
+ * the id of the ISO week that begins on the next day.
  *
  * @module
  */
@@ -15,6 +16,9 @@ export type CalendarUnit = "day" | "week" | "month" | "year";
 
 /** Every unit of the calendar. */
 export const calendarUnits: readonly CalendarUnit[] = ["day", "week", "month", "year"];
+
+/** A unit of periods: one of the calendar, or the week from Sunday. */
+export type PeriodUnit = CalendarUnit | "sundayWeek";
 
 /** A day, week, month or year in a time zone. */
 export interface Period {
@@ -36,9 +40,10 @@ export const cachedPeriodsMax = 8;
 /** Days from Monday to Thursday, which 1970-01-01 was. */
 const daysToEpochThursday = 3;
 
-const cache: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
+const cache: Readonly<Record<PeriodUnit, Map<string, Period[]>>> = {
   day: new Map(),
   week: new Map(),
+  sundayWeek: new Map(),
   month: new Map(),
   year: new Map(),
 };
@@ -48,7 +53,7 @@ const cache: Readonly<Record<CalendarUnit, Map<string, Period[]>>> = {
  *
  * @throws {RangeError} For a time zone that the runtime does not know, or an instant that no date names.
  */
-export function periodOf(unit: CalendarUnit, timeZone: string, at: number): Period {
+export function periodOf(unit: PeriodUnit, timeZone: string, at: number): Period {
   const recent = cache[unit].get(timeZone);
   const last = recent?.[0];
   if (last !== undefined && at >= last.startsAt && at < last.endsAt) return last;
@@ -60,7 +65,7 @@ export function periodOf(unit: CalendarUnit, timeZone: string, at: number): Peri
  *
  * @throws {RangeError} As {@linkcode periodOf} does.
  */
-export function endOfPeriod(unit: CalendarUnit, timeZone: string, at: number): number {
+export function endOfPeriod(unit: PeriodUnit, timeZone: string, at: number): number {
   return periodOf(unit, timeZone, at).endsAt;
 }
 
@@ -85,7 +90,7 @@ export function periodById(unit: CalendarUnit, timeZone: string, id: string): Pe
   return period.id === id ? period : null;
 }
 
-function cachedPeriod(unit: CalendarUnit, timeZone: string, at: number): Period {
+function cachedPeriod(unit: PeriodUnit, timeZone: string, at: number): Period {
   const zones = cache[unit];
   if (zones.size >= cachedZonesMax && !zones.has(timeZone)) zones.clear();
   const recent = zones.get(timeZone) ?? [];
@@ -97,7 +102,7 @@ function cachedPeriod(unit: CalendarUnit, timeZone: string, at: number): Period 
   return found;
 }
 
-function computed(unit: CalendarUnit, timeZone: string, at: number): Period {
+function computed(unit: PeriodUnit, timeZone: string, at: number): Period {
   let first = firstDate(unit, dateOfWall(wallClock(Math.floor(at), timeZone)));
   let next = nextDate(unit, first);
   // Clocks that go back over midnight show the day before once more, after the next one has begun.
@@ -109,13 +114,15 @@ function computed(unit: CalendarUnit, timeZone: string, at: number): Period {
   };
 }
 
-function firstDate(unit: CalendarUnit, date: number): number {
+function firstDate(unit: PeriodUnit, date: number): number {
   const parts = new Date(date);
   switch (unit) {
     case "day":
       return date;
     case "week":
       return date - ((parts.getUTCDay() + 6) % 7) * dayMs;
+    case "sundayWeek":
+      return date - parts.getUTCDay() * dayMs;
     case "month":
       return dateOf(parts.getUTCFullYear(), parts.getUTCMonth() + 1, 1);
     case "year":
@@ -124,12 +131,13 @@ function firstDate(unit: CalendarUnit, date: number): number {
 }
 
 /** Returns the first date of the period after the one that begins with `first`. */
-function nextDate(unit: CalendarUnit, first: number): number {
+function nextDate(unit: PeriodUnit, first: number): number {
   const parts = new Date(first);
   switch (unit) {
     case "day":
       return first + dayMs;
     case "week":
+    case "sundayWeek":
       return first + 7 * dayMs;
     case "month":
       return dateOf(parts.getUTCFullYear(), parts.getUTCMonth() + 2, 1);
@@ -138,7 +146,7 @@ function nextDate(unit: CalendarUnit, first: number): number {
   }
 }
 
-function named(unit: CalendarUnit, first: number): Pick<Period, "id" | "index"> {
+function named(unit: PeriodUnit, first: number): Pick<Period, "id" | "index"> {
   const day = first / dayMs;
   const date = new Date(first);
   const [text = ""] = date.toISOString().split("T");
@@ -153,6 +161,8 @@ function named(unit: CalendarUnit, first: number): Pick<Period, "id" | "index"> 
       const id = `${year}-W${String(week).padStart(2, "0")}`;
       return { id, index: Math.floor((day + daysToEpochThursday) / 7) };
     }
+    case "sundayWeek":
+      return named("week", first + dayMs);
     case "month":
       return { id: text.slice(0, -3), index: date.getUTCFullYear() * 12 + date.getUTCMonth() };
     case "year":

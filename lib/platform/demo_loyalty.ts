@@ -23,6 +23,7 @@ export const demoLoyalty: unknown = {
       id: "level",
       title: "Level",
       metricId: "points",
+      measure: "earned",
       isTier: true,
       milestones: [
         {

@@ -135,6 +135,40 @@ describeOnStores("rules for some fans", open => {
     }
   });
 
+  it("keep a tier and its progress whatever the fan buys, and a merged fan brings along what was earned", async () => {
+    await openClub(recipeOf("Tiers that shopping does not take"));
+    const { loyalty } = world.platform;
+    const [{ userId }, other] = [await world.fan("Sam"), await world.fan("Sue")];
+    const earn = (of: string, amount: number) =>
+      loyalty.report(user(of), { action: "purchase", data: { amount }, isClientReport: false });
+    const tier = async (): Promise<unknown> =>
+      (await loyalty.reader.summary(user(userId), { type: "record", key: "profile" })).view.tier;
+    await earn(userId, 200);
+    const order = { key: "1", productId: "scarf", quantity: 1 };
+    await loyalty.products.redeem(user(userId), order);
+    assert.deepEqual(await tier(), {
+      id: "silver",
+      name: "Silver",
+      progress: { current: 200, target: 500, percent: 25 },
+    });
+    await earn(other.userId, 290);
+    await loyalty.products.redeem(user(other.userId), order);
+    await loyalty.merge(user(other.userId), user(userId));
+    assert.equal((await loyalty.profile(user(userId))).metrics.points, 330);
+    assert.deepEqual(((await tier()) as { progress: object }).progress, {
+      current: 490,
+      target: 500,
+      percent: 97,
+    });
+    await earn(userId, 10);
+    assert.deepEqual(await tier(), { id: "gold", name: "Gold", progress: null });
+    const { balances } = (await loyalty.reader.summary(user(userId), { type: "record", key: "profile" }))
+      .view;
+    assert.deepEqual([balances.points?.lifetimeEarned, balances.points?.lifetimeSpent], [500, 160]);
+    assert.deepEqual((await loyalty.replay(user(userId))).differences, []);
+    assert.equal((await loyalty.reconcile(user(userId))).ok, true);
+  });
+
   it("let a tier fall by time alone, and the history shows it", async () => {
     await openClub(recipeOf("Tiers that have to be kept"));
     const { userId } = await world.fan("Sam");

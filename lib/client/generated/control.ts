@@ -1236,6 +1236,8 @@ export interface LoyaltyConfiguration {
 export type LoyaltyConfigurationChange = SentLoyaltyConfiguration | {
   /** IANA time zone of days, weeks and months */
   readonly timeZone?: string;
+  /** First day of weeks */
+  readonly weekStartsOn?: "monday" | "sunday";
   /** Numbers of each user, such as points */
   readonly metrics?: LoyaltyMetrics;
   /** Sets of things that users collect */
@@ -1252,6 +1254,8 @@ export type LoyaltyConfigurationChange = SentLoyaltyConfiguration | {
   readonly challenges?: LoyaltyChallenges;
   /** What actions and events cause */
   readonly rules?: LoyaltyRules;
+  /** Times at which rules give a multiple */
+  readonly multipliers?: LoyaltyMultipliers;
   /** Rewards that others name by their ids */
   readonly rewards?: LoyaltyRewards;
   /** What users pay for with metrics */
@@ -1321,13 +1325,29 @@ export type LoyaltyMetrics = readonly {
 }[];
 
 /** `LoyaltyMilestones` of the OpenAPI document. */
-export type LoyaltyMilestones = readonly {
+export type LoyaltyMilestones = readonly ({
   readonly id: string;
   readonly title: string;
   readonly metricId: string;
+  readonly measure?: "balance" | "earned";
   readonly isTier?: boolean;
   readonly requalify?: PointsExpiry;
   readonly milestones: MilestoneSteps;
+})[];
+
+/** `LoyaltyMultipliers` of the OpenAPI document. */
+export type LoyaltyMultipliers = readonly {
+  readonly id: string;
+  readonly factor: number;
+  readonly tag?: string;
+  readonly time?: {
+    readonly from?: number;
+    readonly to?: number;
+  };
+  readonly schedule?: {
+    readonly timeZone?: string;
+    readonly weekly: RuleSchedule;
+  };
 }[];
 
 /** `LoyaltyNumber` of the OpenAPI document. */
@@ -1395,6 +1415,7 @@ export type LoyaltyRules = readonly {
   readonly limits?: RuleLimits;
   readonly caps?: RuleCaps;
   readonly group?: string;
+  readonly tags?: RuleTags;
   readonly enabled?: boolean;
   readonly time?: {
     readonly from?: number;
@@ -2329,6 +2350,9 @@ export type RuleSchedule = readonly ({
   readonly from?: string;
   readonly to?: string;
 })[];
+
+/** `RuleTags` of the OpenAPI document. */
+export type RuleTags = readonly string[];
 
 /** `RuleTrigger` of the OpenAPI document. */
 export type RuleTrigger = {

@@ -337,6 +337,7 @@ function targetQuery({ user, command, now }: Run): TargetQuery {
 /** Returns whom uses of limited rules are counted for; a repeated command finds the claim of its id. */
 function claimantOf({ user, config, now, command: { once, at = now } }: Run): Claimant {
   const { organisationId, spaceId, userId } = user;
+  const { timeZone, weekStartsOn } = config.config;
   const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
-  return { organisationId, spaceId, userId, at, timeZone: config.config.timeZone, ...actionId };
+  return { organisationId, spaceId, userId, at, timeZone, weekStartsOn, ...actionId };
 }

@@ -47,13 +47,10 @@ export async function mergeUsers(
     await dueWork(from);
     ({ state, sums } = await readClosed(services, from));
   }
-  await commands.run(into, (config, now) =>
-    receiveCommand(
-      { rewards: rewardsOf(config, state, now), inheritance: inheritanceOf(from, state), sums },
-      config,
-      now,
-    ),
-  );
+  await commands.run(into, (config, now) => {
+    const rewards = rewardsOf(config, state, now);
+    return receiveCommand({ rewards, inheritance: inheritanceOf(from, state, rewards), sums }, config, now);
+  });
   await commands.run(from, (config, now) => emptyCommand(config, now));
   // Delivers the last scores, so that none brings the user back to a board later.
   await dueWork(from);
@@ -122,8 +119,21 @@ function rewardsOf({ metrics }: CompiledConfig, state: UserState, now: number): 
   return [...points, ...items];
 }
 
-function inheritanceOf({ userId }: SpaceUser, { milestones, challenges, coupons }: UserState): Inheritance {
-  return { from: userId, milestones, challenges, coupons };
+function inheritanceOf(
+  { userId }: SpaceUser,
+  { milestones, challenges, coupons, lifetime }: UserState,
+  rewards: readonly GrantedReward[],
+): Inheritance {
+  const others = Object.entries(lifetime).flatMap(([metricId, [earned, spent]]) => {
+    const granted = rewards.reduce(
+      (sum, reward) =>
+        reward.type === "metric" && reward.metricId === metricId ? sum + reward.metricQuantity : sum,
+      0,
+    );
+    return earned === granted && spent === 0 ? [] : [[metricId, [earned - granted, spent]] as const];
+  });
+  const inheritance = { from: userId, milestones, challenges, coupons };
+  return others.length === 0 ? inheritance : { ...inheritance, lifetime: Object.fromEntries(others) };
 }
 
 interface Estate {

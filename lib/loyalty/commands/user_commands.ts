@@ -128,6 +128,7 @@ async function giveBackUse(
       userId,
       actionId: `action:${id}`,
       timeZone: config.timeZone,
+      weekStartsOn: config.weekStartsOn,
       at,
     };
     await limits.giveBack(claimant, ruleId);

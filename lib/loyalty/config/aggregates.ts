@@ -20,7 +20,15 @@ import { canonicalJson } from "../../http/mod.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
 import { fieldErrors } from "./fields.ts";
-import { type ActionValue, type CounterWindow, dataVariables, type Scope, toCounterWindow } from "./scope.ts";
+import {
+  type ActionValue,
+  type CounterWindow,
+  countedUnit,
+  dataVariables,
+  type Scope,
+  toCounterWindow,
+  type WeekStart,
+} from "./scope.ts";
 
 /** A counter that an action adds to. */
 export interface CompiledAggregate {
@@ -44,10 +52,12 @@ export function counterKey(definition: unknown): string {
 /** Compiles the aggregates of a configuration. Equal ones share a counter. */
 export class AggregateCompiler {
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
+  readonly #weekStartsOn: WeekStart;
   readonly #compiled = new Map<string, CompiledAggregate>();
 
-  constructor(actions: ReadonlyMap<string, ActionDefinition>) {
+  constructor(actions: ReadonlyMap<string, ActionDefinition>, weekStartsOn: WeekStart) {
     this.#actions = actions;
+    this.#weekStartsOn = weekStartsOn;
   }
 
   /** All aggregates that were compiled so far. */
@@ -76,20 +86,24 @@ export class AggregateCompiler {
       const streak = parse(aggregateSchemas.streak, source, pointer);
       return {
         ...this.#selection(streak, pointer),
-        window: { kind: "streak", unit: streak.unit },
+        window: { kind: "streak", unit: countedUnit(streak.unit, this.#weekStartsOn) },
         amount: one,
       };
     }
     if (kind === "count") {
       const count = parse(aggregateSchemas.count, source, pointer);
-      return { ...this.#selection(count, pointer), window: toCounterWindow(count.window), amount: one };
+      return {
+        ...this.#selection(count, pointer),
+        window: toCounterWindow(count.window, this.#weekStartsOn),
+        amount: one,
+      };
     }
     if (kind === "distinct") {
       const distinct = parse(aggregateSchemas.distinct, source, pointer);
       const { action, of } = distinct;
       return {
         ...this.#selection(distinct, pointer),
-        window: toCounterWindow(distinct.window),
+        window: toCounterWindow(distinct.window, this.#weekStartsOn),
         amount: one,
         by: compileValue(this.#actions.get(action), of.var, `${pointer}/of`),
       };
@@ -97,7 +111,7 @@ export class AggregateCompiler {
     const sum = parse(aggregateSchemas.sum, source, pointer);
     return {
       ...this.#selection(sum, pointer),
-      window: toCounterWindow(sum.window),
+      window: toCounterWindow(sum.window, this.#weekStartsOn),
       amount: compileNumber(sum.of, this.#environment(sum.action), `${pointer}/of`),
     };
   }

@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import { ConfigPartsCompiler, compileProduct } from "./compile_parts.ts";
+import { ConfigPartsCompiler } from "./compile_parts.ts";
 import {
   type ActionPlan,
   type CompiledChallenge,
@@ -36,6 +36,7 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
   const parts = new ConfigPartsCompiler(config);
   const challenges = config.challenges.map(challenge => parts.challenge(challenge));
   const triggers = compilePlans(config, parts, challenges);
+  const products = config.products.map((product, index) => parts.product(product, `/products/${index}`));
   const aggregates = parts.aggregates.all;
   const errors = [
     ...referenceErrors(config),
@@ -43,7 +44,6 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     ...parts.errors,
   ];
   if (errors.length > 0) throw invalid(errors);
-  const products = config.products.map((product, index) => compileProduct(product, `/products/${index}`));
   const productLimits = products.flatMap(({ limit }) => (limit === null ? [] : [limit]));
   const actions = config.actions.map((definition): [string, ActionPlan] => {
     const plan = triggers.get(actionKey(definition.name)) ?? emptyPlan();

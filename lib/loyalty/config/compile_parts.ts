@@ -39,16 +39,19 @@ import type {
 } from "./document.ts";
 import type { CountWindow } from "./fields.ts";
 import { compileRecipient, isGift } from "./gifts.ts";
+import { compileFactor } from "./multipliers.ts";
 import type { SingleReward } from "./rewards.ts";
 import { compileTimes } from "./rule_times.ts";
 import {
   type ActionValue,
+  countedUnit,
   customVariable,
   dataVariables,
   type FindVariable,
   type Scope,
   toCounterWindow,
   userVariables,
+  type WeekStart,
 } from "./scope.ts";
 
 /** Compiles the parts of one configuration. */
@@ -65,23 +68,27 @@ export class ConfigPartsCompiler {
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #metricCaps: ReadonlyMap<string, readonly CompiledLimit[]>;
   readonly #timeZone: string;
+  readonly #weekStartsOn: WeekStart;
+  readonly #multipliers: LoyaltyConfig["multipliers"];
   readonly #userVariable: FindVariable;
 
   constructor(config: LoyaltyConfig) {
+    this.#weekStartsOn = config.weekStartsOn;
     this.bundles = new Map(config.rewards.map(({ id, effects }) => [id, effects]));
     this.#actions = new Map(config.actions.map(action => [action.name, action]));
     this.#metricCaps = new Map(
       config.metrics.map(({ id, caps }, m) => [
         id,
         caps.map((cap, index) =>
-          capOf({ kind: "metricCap", metric: id }, cap, `/metrics/${m}/caps/${index}`),
+          this.#cap({ kind: "metricCap", metric: id }, cap, `/metrics/${m}/caps/${index}`),
         ),
       ]),
     );
     this.limits.push(...[...this.#metricCaps.values()].flat());
     this.#timeZone = config.timeZone;
+    this.#multipliers = config.multipliers;
     this.#userVariable = userVariables(config);
-    this.aggregates = new AggregateCompiler(this.#actions);
+    this.aggregates = new AggregateCompiler(this.#actions, this.#weekStartsOn);
   }
 
   /** Replaces bundles by their rewards. */
@@ -96,7 +103,7 @@ export class ConfigPartsCompiler {
     const limits = this.#limits(rule, pointer);
     const caps = rule.caps.map((cap, index) => ({
       metricId: cap.metricId,
-      cap: capOf({ kind: "cap", rule: rule.id, metric: cap.metricId }, cap, `${pointer}/caps/${index}`),
+      cap: this.#cap({ kind: "cap", rule: rule.id, metric: cap.metricId }, cap, `${pointer}/caps/${index}`),
     }));
     this.limits.push(...limits, ...caps.map(({ cap }) => cap));
     const capsOf = (metricId: string): readonly CompiledLimit[] => [
@@ -115,15 +122,17 @@ export class ConfigPartsCompiler {
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
       timeFault: compileTimes(rule, this.#timeZone),
+      factorAt: compileFactor(this.#multipliers, rule.tags, this.#timeZone),
     };
   }
 
   challenge(challenge: Challenge): CompiledChallenge {
-    const { time, rewards } = challenge;
+    const { time, period, rewards } = challenge;
     return {
       challenge,
       from: time.from * 1_000,
       to: time.to === 0 ? Number.POSITIVE_INFINITY : time.to * 1_000,
+      period: period === undefined ? null : countedUnit(period, this.#weekStartsOn),
       rewards: this.singleRewards(rewards),
     };
   }
@@ -174,6 +183,28 @@ export class ConfigPartsCompiler {
 
   milestoneSet(set: MilestoneSet): CompiledMilestoneSet {
     return { set, rewards: set.milestones.map(({ rewards }) => this.singleRewards(rewards)) };
+  }
+
+  /** Compiles a product. Its counter stays the same while its window does. */
+  product(product: Product, pointer: string): CompiledProduct {
+    const { id, limits } = product;
+    if (limits === undefined) return { product, limit: null };
+    const { perUser: max, window: calendar } = limits;
+    const window = calendar === undefined ? {} : { window: { calendar } };
+    return {
+      product,
+      limit: this.#cap({ kind: "product", product: id }, { max, ...window }, `${pointer}/limits`),
+    };
+  }
+
+  /** Compiles a bound of amounts. Its counter stays the same while its window does. */
+  #cap(
+    of: object,
+    { max, window }: { readonly max: number; readonly window?: CountWindow },
+    pointer: string,
+  ): CompiledLimit {
+    const key = counterKey({ ...of, window });
+    return { key, max, window: toCounterWindow(window, this.#weekStartsOn), pointer };
   }
 
   /** Compiles the effects on other users. No cap applies to them, as it is one of what the user of the action gets. */
@@ -272,7 +303,8 @@ export class ConfigPartsCompiler {
       const at = `${pointer}/limits/${index}`;
       const action = "action" in trigger ? trigger.action : null;
       const value = by === undefined ? {} : { by: this.#value(action, by.var, `${at}/by`) };
-      lowest.set(key, { key, max, window: toCounterWindow(window), pointer: at, ...value });
+      const counted = toCounterWindow(window, this.#weekStartsOn);
+      lowest.set(key, { key, max, window: counted, pointer: at, ...value });
     }
     return [...lowest.values()];
   }
@@ -295,25 +327,6 @@ export class ConfigPartsCompiler {
       return fallback;
     }
   }
-}
-
-/** Compiles a product. Its counter stays the same while its window does. */
-export function compileProduct(product: Product, pointer: string): CompiledProduct {
-  const { id, limits } = product;
-  if (limits === undefined) return { product, limit: null };
-  const { perUser: max, window: calendar } = limits;
-  const window = calendar === undefined ? undefined : { calendar };
-  const key = counterKey({ kind: "product", product: id, window });
-  return { product, limit: { key, max, window: toCounterWindow(window), pointer: `${pointer}/limits` } };
-}
-
-/** Compiles a cap. Its counter stays the same while its window does. */
-function capOf(
-  of: object,
-  { max, window }: { readonly max: number; readonly window?: CountWindow },
-  pointer: string,
-): CompiledLimit {
-  return { key: counterKey({ ...of, window }), max, window: toCounterWindow(window), pointer };
 }
 
 const always: Condition<Scope> = () => true;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { PeriodUnit } from "../../calendar/mod.ts";
 import type { Condition, Failure } from "../../expressions/mod.ts";
 import type { CompiledAggregate } from "./aggregates.ts";
 import type {
@@ -72,6 +73,8 @@ export interface CompiledRule extends ConditionalPart {
   readonly readsProfile: boolean;
   /** Explains why the rule does not apply at a time (Unix ms). Null: it always applies. */
   readonly timeFault: ((at: number) => TimeFault | null) | null;
+  /** Returns the factor of what the rule gives at a time (Unix ms). Null: it is always 1. */
+  readonly factorAt: ((at: number) => number) | null;
 }
 
 /** A challenge without bundles. */
@@ -81,6 +84,8 @@ export interface CompiledChallenge {
   readonly from: number;
   /** Unix ms, exclusive. */
   readonly to: number;
+  /** Null: its runs follow no calendar. */
+  readonly period: PeriodUnit | null;
   readonly rewards: readonly SingleReward[];
 }
 

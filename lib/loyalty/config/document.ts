@@ -11,8 +11,9 @@ import * as v from "valibot";
 import { isTimeZone } from "../../calendar/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import { ChallengeSchema } from "./challenges.ts";
-import { durationField, listOf } from "./fields.ts";
+import { durationField, listOf, partItemsMax } from "./fields.ts";
 import { InventorySetSchema, MetricSchema } from "./metrics.ts";
+import { MultiplierSchema } from "./multipliers.ts";
 import { ProductSchema } from "./products.ts";
 import { CodePoolSchema, CouponSchema, MilestoneSetSchema, RewardDefinitionSchema } from "./rewards.ts";
 import { ActionSchema, RuleSchema } from "./rules.ts";
@@ -48,6 +49,10 @@ const document = v.strictObject({
     ),
     "UTC",
   ),
+  weekStartsOn: v.pipe(
+    v.optional(v.picklist(["monday", "sunday"]), "monday"),
+    v.description("First day of weeks"),
+  ),
   metrics: v.pipe(
     listOf("LoyaltyMetrics", MetricSchema),
     v.description("Numbers of each user, such as points"),
@@ -71,6 +76,10 @@ const document = v.strictObject({
     v.description("Challenges and their missions"),
   ),
   rules: v.pipe(listOf("LoyaltyRules", RuleSchema), v.description("What actions and events cause")),
+  multipliers: v.pipe(
+    listOf("LoyaltyMultipliers", MultiplierSchema, partItemsMax),
+    v.description("Times at which rules give a multiple"),
+  ),
   rewards: v.pipe(
     listOf("LoyaltyRewards", RewardDefinitionSchema),
     v.description("Rewards that others name by their ids"),

@@ -7,6 +7,7 @@
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledEffect, CompiledGift } from "./compiled.ts";
 import type { ActionDefinition, RuleEffect } from "./document.ts";
+import { multiplied } from "./multipliers.ts";
 import type { SingleReward } from "./rewards.ts";
 import { dataVariables, type Scope } from "./scope.ts";
 
@@ -48,20 +49,21 @@ export function compileRecipient(
 export function giftedRewards(
   gifts: readonly CompiledGift[],
   scope: Scope,
+  factor: number,
 ): ReadonlyMap<string, readonly SingleReward[]> {
   const byUser = new Map<string, SingleReward[]>();
   for (const { recipient, effect } of gifts) {
     const userId = recipient(scope);
-    const reward = userId === null ? null : rewardOf(effect, scope);
+    const reward = userId === null ? null : rewardOf(effect, scope, factor);
     if (userId !== null && reward !== null) byUser.set(userId, [...(byUser.get(userId) ?? []), reward]);
   }
   return byUser;
 }
 
-function rewardOf(effect: CompiledEffect, scope: Scope): SingleReward | null {
+function rewardOf(effect: CompiledEffect, scope: Scope, factor: number): SingleReward | null {
   switch (effect.type) {
     case "metric": {
-      const metricQuantity = Math.trunc(effect.amount(scope));
+      const metricQuantity = Math.trunc(multiplied(effect.amount(scope), factor));
       return metricQuantity <= 0 ? null : { type: "metric", metricId: effect.metricId, metricQuantity };
     }
     case "inventory": {

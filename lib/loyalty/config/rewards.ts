@@ -80,34 +80,44 @@ export type Coupon = Immutable<v.InferOutput<typeof CouponSchema>>;
 /** Schema of a pool of codes. The codes are never part of a configuration. */
 export const CodePoolSchema = v.strictObject({ id: idField, title: textField });
 
+/** The number that a ladder follows: the balance of its metric, or all that was ever earned of it and became usable. */
+const measures = ["balance", "earned"] as const;
+
 const milestone = v.strictObject({
   id: idField,
   title: textField,
   media: optionalText,
-  /** The value of the metric from which the milestone is reached. */
+  /** The measure of the metric from which the milestone is reached. */
   threshold: metricValue,
   rewards: v.optional(v.pipe(v.array(RewardSchema), v.maxLength(partItemsMax)), []),
   notification: notificationField,
 });
 
 /** Schema of a milestone set. */
-export const MilestoneSetSchema = v.strictObject({
-  id: idField,
-  title: textField,
-  metricId: idField,
-  /** Profiles show the milestones of the first such set as tiers. */
-  isTier: v.optional(v.boolean(), false),
-  /** The time for which a milestone is held. If the metric is below the threshold then, the user falls. @default for ever */
-  requalify: v.exactOptional(expiryField),
-  milestones: v.pipe(
-    nonEmptyListOf("MilestoneSteps", milestone),
-    v.check(
-      steps =>
-        steps.every(({ threshold }, i) => i === 0 || threshold > (steps[i - 1]?.threshold ?? threshold)),
-      "Expected milestones with ascending thresholds",
+export const MilestoneSetSchema = v.pipe(
+  v.strictObject({
+    id: idField,
+    title: textField,
+    metricId: idField,
+    measure: v.optional(v.picklist(measures), "balance"),
+    /** Profiles show the milestones of the first such set as tiers. */
+    isTier: v.optional(v.boolean(), false),
+    /** The time for which a milestone is held. If the metric is below the threshold then, the user falls. @default for ever */
+    requalify: v.exactOptional(expiryField),
+    milestones: v.pipe(
+      nonEmptyListOf("MilestoneSteps", milestone),
+      v.check(
+        steps =>
+          steps.every(({ threshold }, i) => i === 0 || threshold > (steps[i - 1]?.threshold ?? threshold)),
+        "Expected milestones with ascending thresholds",
+      ),
     ),
+  }),
+  v.check(
+    ({ measure, requalify }) => measure === "balance" || requalify === undefined,
+    "Expected no requalify where measure is earned, as spending and time take nothing of it",
   ),
-});
+);
 
 /** Milestones along a metric. Each is reached once and kept when the metric falls, except where users have to requalify. */
 export type MilestoneSet = Immutable<v.InferOutput<typeof MilestoneSetSchema>>;

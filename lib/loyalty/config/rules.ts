@@ -128,6 +128,8 @@ export const RuleSchema = v.strictObject({
   caps: listOf("RuleCaps", capField, partItemsMax),
   /** Of the rules of a group only the first that holds fires. */
   group: v.exactOptional(idField),
+  /** Names by which multipliers find the rule. */
+  tags: listOf("RuleTags", idField, partItemsMax),
   enabled: v.optional(v.boolean(), true),
   ...ruleTimeFields,
 });

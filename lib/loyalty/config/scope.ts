@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { BucketUnit } from "../../calendar/mod.ts";
+import type { CountedUnit, PeriodUnit } from "../../calendar/mod.ts";
 import type { Environment, Operand, ValueType, VariableDeclaration } from "../../expressions/mod.ts";
 import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
 import type { CountWindow } from "./fields.ts";
@@ -37,14 +37,24 @@ export function triggerKey(kind: TriggerKind, id: string): string {
 /** The time that a counter covers. */
 export type CounterWindow =
   | { readonly kind: "total" }
-  | { readonly kind: "buckets"; readonly unit: BucketUnit; readonly last: number }
-  | { readonly kind: "streak"; readonly unit: BucketUnit };
+  | { readonly kind: "buckets"; readonly unit: CountedUnit; readonly last: number }
+  | { readonly kind: "streak"; readonly unit: CountedUnit };
+
+/** The day with which weeks begin. */
+export type WeekStart = LoyaltyConfig["weekStartsOn"];
+
+/** Converts a unit of the document: a week may begin on Sunday. */
+export function countedUnit<U extends CountedUnit>(unit: U, weekStartsOn: WeekStart): U | PeriodUnit {
+  return unit === "week" && weekStartsOn === "sunday" ? "sundayWeek" : unit;
+}
 
 /** Converts a window of the document. */
-export function toCounterWindow(window: CountWindow | undefined): CounterWindow {
+export function toCounterWindow(window: CountWindow | undefined, weekStartsOn: WeekStart): CounterWindow {
   if (window === undefined) return { kind: "total" };
-  if ("calendar" in window) return { kind: "buckets", unit: window.calendar, last: 1 };
-  return { kind: "buckets", unit: window.unit, last: window.last };
+  if ("calendar" in window) {
+    return { kind: "buckets", unit: countedUnit(window.calendar, weekStartsOn), last: 1 };
+  }
+  return { kind: "buckets", unit: countedUnit(window.unit, weekStartsOn), last: window.last };
 }
 
 /** The state of a user as conditions read it. */

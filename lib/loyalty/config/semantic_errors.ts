@@ -57,12 +57,15 @@ export function rewardCountError(
   return count > rewardsTotalMax ? `Give at most ${rewardsTotalMax}, those of bundles included` : null;
 }
 
-function windowSteps({ rules, metrics }: LoyaltyConfig, aggregates: readonly CompiledAggregate[]): number {
+function windowSteps(
+  { rules, metrics, weekStartsOn }: LoyaltyConfig,
+  aggregates: readonly CompiledAggregate[],
+): number {
   const bounds = [
     ...rules.flatMap(({ limits, caps }) => [...limits, ...caps]),
     ...metrics.flatMap(({ caps }) => caps),
   ];
-  const limits = bounds.map(({ window }) => toCounterWindow(window));
+  const limits = bounds.map(({ window }) => toCounterWindow(window, weekStartsOn));
   return [...aggregates.map(({ window }) => window), ...limits].reduce(
     (steps, window) => steps + (window.kind === "buckets" ? window.last : 1),
     0,
@@ -83,6 +86,7 @@ function duplicateIds(config: LoyaltyConfig): FieldError[] {
     ["/actions", config.actions.map(({ name }) => name)],
     ["/challenges", idsOf(config.challenges)],
     ["/rules", idsOf(config.rules)],
+    ["/multipliers", idsOf(config.multipliers)],
     ["/rewards", idsOf(config.rewards)],
     ["/products", idsOf(config.products)],
     ["/webhooks", idsOf(config.webhooks)],
@@ -138,7 +142,7 @@ class ReferenceChecker {
   }
 
   errors(): readonly FieldError[] {
-    const { rules, challenges, milestones, coupons, rewards, products } = this.#config;
+    const { rules, challenges, milestones, coupons, rewards, products, multipliers } = this.#config;
     for (const [c, { poolId }] of coupons.entries()) {
       if (poolId !== undefined) this.#expect("codePools", poolId, `/coupons/${c}/poolId`);
     }
@@ -148,6 +152,11 @@ class ReferenceChecker {
       for (const [i, milestone] of set.milestones.entries()) {
         this.#effects(milestone.rewards, `/milestones/${m}/milestones/${i}/rewards`);
       }
+    }
+    const tags = new Set(rules.flatMap(rule => rule.tags));
+    for (const [m, { tag }] of multipliers.entries()) {
+      if (tag !== undefined && !tags.has(tag))
+        this.#report(`/multipliers/${m}/tag`, "Expected a tag of a rule");
     }
     for (const [p, product] of products.entries()) this.#product(product, `/products/${p}`);
     for (const [c, challenge] of challenges.entries()) this.#challenge(challenge, `/challenges/${c}`);

@@ -30,12 +30,11 @@ export function takesAction(draft: StateDraft, of: CompiledChallenge): boolean {
   const { at, happenedAt, timeZone } = draft;
   if (happenedAt >= at) return true;
   if (happenedAt < of.from || happenedAt >= of.to) return false;
-  const { id, start, period } = of.challenge;
+  const { id, start } = of.challenge;
+  const { period } = of;
   const startedAt = start === "rule" ? draft.challengeProgress(id)?.startedAt : undefined;
   if (startedAt !== undefined && happenedAt < startedAt) return false;
-  return (
-    period === undefined || periodOf(period, timeZone, happenedAt).id === periodOf(period, timeZone, at).id
-  );
+  return period === null || periodOf(period, timeZone, happenedAt).id === periodOf(period, timeZone, at).id;
 }
 
 /** Starts a challenge by a rule if it may start. */
@@ -154,10 +153,14 @@ export function deadlineOf(
 }
 
 /** Returns when a run makes room for the next one; null: not by time alone. */
-function renewalOf({ challenge }: CompiledChallenge, startedAt: number, timeZone: string): number | null {
-  const { recurrence, period, within } = challenge;
+function renewalOf(
+  { challenge, period }: CompiledChallenge,
+  startedAt: number,
+  timeZone: string,
+): number | null {
+  const { recurrence, within } = challenge;
   if (recurrence !== "onExpiration") return null;
-  if (period !== undefined) return periodOf(period, timeZone, startedAt).endsAt;
+  if (period !== null) return periodOf(period, timeZone, startedAt).endsAt;
   return within === undefined ? null : addDuration(startedAt, within, timeZone);
 }
 
@@ -173,7 +176,7 @@ function nextRun(
   last: ChallengeProgress | undefined,
 ): ChallengeProgress | null {
   const { at, timeZone } = draft;
-  const { recurrence, period, requires } = of.challenge;
+  const { recurrence, requires } = of.challenge;
   const isFree =
     last === undefined ||
     last.status === "none" ||
@@ -181,7 +184,7 @@ function nextRun(
   if (!isFree || requires.some(id => (draft.challengeProgress(id)?.completions ?? 0) === 0)) return null;
   return {
     status: "in_progress",
-    run: period === undefined ? nextNumber(last?.run) : periodOf(period, timeZone, at).id,
+    run: of.period === null ? nextNumber(last?.run) : periodOf(of.period, timeZone, at).id,
     startedAt: at,
     endsAt: deadlineOf(of, { startedAt: at }, timeZone),
     endedAt: null,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type BucketUnit, bucketOf } from "../../calendar/mod.ts";
+import { bucketOf, type CountedUnit } from "../../calendar/mod.ts";
 import { addBounded, addDecimals } from "../../text/mod.ts";
 import { type CounterWindow, ownValue } from "../config/scope.ts";
 import type { Counter, CounterBuckets } from "../user/state.ts";
@@ -26,11 +26,12 @@ interface OfValue {
 /** Most steps of values that a counter remembers, in any order of use. */
 const valueStepsMax = 1_000;
 /** An action may arrive a week after it happened, and counts in windows of minutes for a day. */
-const lateSteps: Readonly<Record<BucketUnit, number>> = {
+const lateSteps: Readonly<Record<CountedUnit, number>> = {
   minute: 1_440,
   hour: 7 * 24,
   day: 7,
   week: 1,
+  sundayWeek: 1,
   month: 1,
   year: 1,
 };
@@ -269,7 +270,7 @@ function runsOf(counter: Counter | undefined): readonly Run[] {
 }
 
 /** Adds a bucket to the run that it continues, or that it joins with the next one. */
-function streakAfter(counter: Counter | undefined, unit: BucketUnit, bucket: number): Counter {
+function streakAfter(counter: Counter | undefined, unit: CountedUnit, bucket: number): Counter {
   const runs = runsOf(counter);
   const newest = runs[0]?.[0] ?? bucket;
   const isKnown = runs.some(([last, length]) => bucket <= last && bucket > last - length);

@@ -32,6 +32,7 @@ import {
   type MutableState,
   type UserCoupon,
   type UserState,
+  usableEarnings,
 } from "../user/state.ts";
 import { addToCounter, countValues, readCounter, stepsKept, subtractFromCounter } from "./counters.ts";
 import { boundCounters, boundMissionValues, retainCounters } from "./kept_counts.ts";
@@ -139,6 +140,11 @@ export class StateDraft implements UserView {
 
   metric(id: string): number {
     return ownValue(this.#state.metrics, id) ?? this.compiled.metrics.get(id)?.defaultValue ?? 0;
+  }
+
+  /** Returns what was ever earned of a metric and became usable. */
+  earned(id: string): number {
+    return usableEarnings(this.#state, id);
   }
 
   items(setId: string): readonly string[] {

@@ -7,6 +7,7 @@
 import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
 import { type Expiry, quantityMax } from "../config/fields.ts";
 import type { LotPolicy, Metric } from "../config/metrics.ts";
+import { countedUnit } from "../config/scope.ts";
 import { type AccountChange, credit, debit, type Lot } from "../ledger/mod.ts";
 import type { PointDates } from "../user/history.ts";
 import type { StateDraft } from "./draft.ts";
@@ -102,12 +103,12 @@ function lotFor(
   dates: DatesOfLot,
   draft: StateDraft,
 ): { readonly lotId: string; readonly activatesAt: number; readonly expiresAt: number | null } {
-  const { at, timeZone } = draft;
+  const { at } = draft;
   const { expires } = dates.policy;
   const usableAt = activationTime(dates, draft);
   const activatesAt = usableAt > at ? usableAt : 0;
   const expiresAt =
-    dates.expiresAt ?? (expires === undefined ? null : expiryTime(expires, Math.max(usableAt, at), timeZone));
+    dates.expiresAt ?? (expires === undefined ? null : expiryTime(expires, Math.max(usableAt, at), draft));
   const same = lots.find(lot => lot.activatesAt === activatesAt && lot.expiresAt === expiresAt);
   return { lotId: same?.id ?? draft.newId(), activatesAt, expiresAt };
 }
@@ -121,9 +122,13 @@ export function activationTime(
 }
 
 /** Returns the end of what begins at a time, in Unix ms. */
-export function expiryTime(expires: Expiry, from: number, timeZone: string): number {
+export function expiryTime(
+  expires: Expiry,
+  from: number,
+  { timeZone, compiled }: Pick<StateDraft, "timeZone" | "compiled">,
+): number {
   return "endOf" in expires
-    ? endOfPeriod(expires.endOf, timeZone, from)
+    ? endOfPeriod(countedUnit(expires.endOf, compiled.config.weekStartsOn), timeZone, from)
     : endOfDuration(from, expires.after, timeZone);
 }
 

@@ -14,7 +14,7 @@ import { TransactionBuilder } from "./transaction_builder.ts";
 
 /** Finds the indexes of the milestones that were not reached before. */
 export function findReachedMilestones(draft: StateDraft, { set }: CompiledMilestoneSet): readonly number[] {
-  const value = draft.metric(set.metricId);
+  const value = set.measure === "earned" ? draft.earned(set.metricId) : draft.metric(set.metricId);
   const highest = draft.milestoneProgress(set.id)?.threshold ?? Number.NEGATIVE_INFINITY;
   return set.milestones.flatMap(({ threshold }, index) =>
     threshold > highest && threshold <= value ? [index] : [],
@@ -68,10 +68,10 @@ export function requalify(draft: StateDraft, set: MilestoneSet): void {
 }
 
 function heldMilestone(
-  { at, timeZone }: StateDraft,
+  draft: StateDraft,
   { requalify: end }: MilestoneSet,
   { milestoneId, threshold }: MilestoneProgress,
 ): MilestoneProgress {
   if (end === undefined) return { milestoneId, threshold };
-  return { milestoneId, threshold, until: expiryTime(end, at, timeZone) };
+  return { milestoneId, threshold, until: expiryTime(end, draft.at, draft) };
 }

@@ -88,7 +88,10 @@ export function giveCoupon(
  * Takes over progress and coupons of a merged user: milestones that are higher, challenges that are further, and coupons that
  * are still valid. Rewards that either user had for them are not given again.
  */
-export function inherit(draft: StateDraft, { milestones, challenges, coupons }: Inheritance): void {
+export function inherit(draft: StateDraft, inheritance: Inheritance): void {
+  const { milestones, challenges, coupons, lifetime = {} } = inheritance;
+  for (const [metricId, [earned, spent]] of Object.entries(lifetime))
+    draft.addLifetime(metricId, earned, spent);
   for (const [setId, progress] of Object.entries(milestones)) {
     const own = draft.milestoneProgress(setId)?.threshold ?? Number.NEGATIVE_INFINITY;
     if (progress.threshold > own) draft.setMilestone(setId, progress);

@@ -20,6 +20,7 @@ import {
   type TriggerPlan,
 } from "../config/compiled.ts";
 import { giftedRewards } from "../config/gifts.ts";
+import { multiplied } from "../config/multipliers.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ChallengeProgress } from "../user/state.ts";
 import {
@@ -112,7 +113,7 @@ function runRound(
   const firing: CompiledRule[] = [];
   for (const pass of passes) firing.push(...findFiringRules(draft, pass, scope, firing));
   if (rules.length > 0) onRound?.({ draft, scope, rules, firing });
-  const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope) }));
+  const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope, draft.happenedAt) }));
   const failing = failures.filter(
     ({ of, when }) => when(scope) && takesAction(draft, of) && openRun(draft, of) !== null,
   );
@@ -170,9 +171,16 @@ function hasReachedLimit(
 }
 
 /** Computes what a rule gives, before any rule of the round applies. */
-function given({ effects, gifts }: CompiledRule, scope: Scope): Omit<FiringRule, "compiled"> {
-  const amounts = effects.map(effect => (effect.type === "metric" ? effect.amount(scope) : 0));
-  return { amounts, gifts: gifts.length === 0 ? noGifts : giftedRewards(gifts, scope) };
+function given(
+  { effects, gifts, factorAt }: CompiledRule,
+  scope: Scope,
+  at: number,
+): Omit<FiringRule, "compiled"> {
+  const factor = factorAt === null ? 1 : factorAt(at);
+  const amounts = effects.map(effect =>
+    effect.type === "metric" ? multiplied(effect.amount(scope), factor) : 0,
+  );
+  return { amounts, gifts: gifts.length === 0 ? noGifts : giftedRewards(gifts, scope, factor) };
 }
 
 interface MissionAdvance {

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type CalendarUnit, periodOf } from "../../calendar/mod.ts";
+import { type PeriodUnit, periodOf } from "../../calendar/mod.ts";
 import {
   type Rule as DecisionRule,
   decide,
@@ -21,6 +21,7 @@ import {
   type Write,
 } from "../../storage/mod.ts";
 import type { LoyaltyRule } from "../config/document.ts";
+import { countedUnit, type WeekStart } from "../config/scope.ts";
 
 /** Claims of actions with an id are kept as long as the id. */
 const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
@@ -39,6 +40,7 @@ export interface Claimant {
   readonly actionId?: string;
   /** The zone of calendar windows. */
   readonly timeZone: string;
+  readonly weekStartsOn: WeekStart;
   /** Unix ms. */
   readonly at: number;
 }
@@ -64,7 +66,7 @@ export interface ReachedLimit {
 interface WindowLimit {
   /** Index among the limits of the rule. */
   readonly index: number;
-  readonly unit: CalendarUnit | "all";
+  readonly unit: PeriodUnit | "all";
   /** Id of the window; empty: all time. */
   readonly id: string;
   readonly max: number;
@@ -139,11 +141,11 @@ async function reachedOf(store: Store, claimant: Claimant, rule: LimitedRule): P
 }
 
 /** Returns the lowest limit of each unit. */
-function windowLimits({ limits }: LimitedRule, { timeZone, at }: Claimant): WindowLimit[] {
-  const lowest = new Map<CalendarUnit | "all", Pick<WindowLimit, "index" | "max">>();
+function windowLimits({ limits }: LimitedRule, { timeZone, weekStartsOn, at }: Claimant): WindowLimit[] {
+  const lowest = new Map<PeriodUnit | "all", Pick<WindowLimit, "index" | "max">>();
   for (const [index, limit] of limits.entries()) {
     if (limit.per !== "global") continue;
-    const unit = limit.window?.calendar ?? "all";
+    const unit = limit.window === undefined ? "all" : countedUnit(limit.window.calendar, weekStartsOn);
     const { max } = limit;
     if (max < (lowest.get(unit)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(unit, { index, max });
   }

@@ -54,6 +54,8 @@ export type GrantedReward = Exclude<Reward, { readonly type: "metric" }> | (Metr
 export interface Inheritance extends Pick<UserState, "milestones" | "challenges" | "coupons"> {
   /** Id of the merged user. */
   readonly from: string;
+  /** What the user had earned and spent beyond the points that go over, by metric. @default nothing */
+  readonly lifetime?: UserState["lifetime"];
 }
 
 /** The rules that a global limit kept from firing, with the number of times that they had fired before in the same event. */

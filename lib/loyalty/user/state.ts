@@ -8,6 +8,7 @@ import { AppError } from "../../errors/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { SingleReward } from "../config/rewards.ts";
+import { ownValue } from "../config/scope.ts";
 import type { LedgerEntry, Lot } from "../ledger/mod.ts";
 import type { ItemId } from "./change_payload.ts";
 import type { SpaceUser } from "./space_user.ts";
@@ -218,6 +219,16 @@ export function emptyState(projectId: string | null): UserState {
     onceMarks: { generation: 0, count: 0 },
     mergedInto: null,
   };
+}
+
+/** Returns what was ever earned of a metric and became usable, without what was taken back. */
+export function usableEarnings(
+  { lifetime, lots }: Pick<UserState, "lifetime" | "lots">,
+  metricId: string,
+): number {
+  const [earned] = ownValue(lifetime, metricId) ?? [0];
+  const pending = (ownValue(lots, metricId) ?? []).filter(({ activatesAt }) => activatesAt > 0);
+  return pending.reduce((usable, { remaining }) => usable - remaining, earned);
 }
 
 /** Most that a state may have changed after now, in ms: as far as clocks of processes may be ahead of the store's. */

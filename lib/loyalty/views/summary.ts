@@ -9,7 +9,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { Metric } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
 import { type Balances, balancesOf, balancesValidUntil } from "../ledger/mod.ts";
-import type { UserState } from "../user/state.ts";
+import { type UserState, usableEarnings } from "../user/state.ts";
 import { activeChallenges, type ChallengeView, type ProgressView } from "./challenge_views.ts";
 
 interface LifetimeBalances extends Balances {
@@ -85,7 +85,8 @@ function tierOf({ config, metrics }: CompiledConfig, state: UserState): LoyaltyS
   const next = ladder.milestones.find(({ threshold }) => threshold > reached.threshold);
   const { id, title: name } = milestone;
   if (next === undefined) return { id, name, progress: null };
-  const current = Math.min(balanceOf(metric, state), next.threshold);
+  const value = ladder.measure === "earned" ? usableEarnings(state, metric.id) : balanceOf(metric, state);
+  const current = Math.min(value, next.threshold);
   const share = (current - reached.threshold) / (next.threshold - reached.threshold);
   const percent = Math.min(99, Math.max(0, Math.floor(100 * share)));
   return { id, name, progress: { current, target: next.threshold, percent } };

@@ -39,7 +39,8 @@ export function createUserVerification(
       requireReportable(config, report);
       const { organisationId, spaceId, userId } = user;
       const [at, { action: name, data }] = [clock(), report];
-      const claimant = { organisationId, spaceId, userId, at, timeZone: config.config.timeZone };
+      const { timeZone, weekStartsOn } = config.config;
+      const claimant = { organisationId, spaceId, userId, at, timeZone, weekStartsOn };
       const partition = spaceUserPartition(user);
       const [[stored, found], reached] = await Promise.all([
         store.read(partition, [states.query, profiles.query]),

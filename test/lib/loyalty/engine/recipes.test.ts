@@ -56,6 +56,80 @@ describe("double points at a weekend", () => {
   });
 });
 
+describe("double all points of a week", () => {
+  // The week from Monday 2026-12-01 to 2026-12-08, clocks of Berlin; the happy hour is on Fridays from 22:00 to 01:00.
+  const given = (action: string, at: string, data: Readonly<Record<string, number>> = {}): number =>
+    recipe("Double all points of a week").act(action, at, data).gained.points ?? 0;
+
+  it("multiply what all rules give, or those with a tag, and the highest counts", () => {
+    const table: [at: string, purchase: number, share: number][] = [
+      ["2026-11-30T22:59:59Z", 7, 5],
+      ["2026-11-30T23:00:00Z", 14, 10],
+      ["2026-12-04T21:30:00Z", 14, 10],
+      ["2026-12-07T22:59:59Z", 14, 10],
+      ["2026-12-07T23:00:00Z", 7, 5],
+      ["2026-12-11T21:00:00Z", 10, 5],
+      ["2026-12-11T23:59:59Z", 10, 5],
+      ["2026-12-12T00:00:00Z", 7, 5],
+    ];
+    for (const [at, purchase, share] of table) {
+      const both = [given("purchase", at, { amount: 7 }), given("share", at)];
+      assert.deepEqual(both, [purchase, share], at);
+    }
+    // 100 * 1.15 is a little less than 115 in binary.
+    const precise = new Player({
+      multipliers: [{ id: "x", factor: 1.15 }],
+      rules: [rule("r", [points(100)])],
+    });
+    assert.equal(precise.act("go").gained.points, 115);
+  });
+
+  it("count once where hours overlap, take nothing more, and stay below caps", () => {
+    const overlapping = {
+      id: "x",
+      factor: 3,
+      schedule: {
+        weekly: [{ days: ["monday", "tuesday"], from: "20:00", to: "10:00" }, { days: ["tuesday"] }],
+      },
+    };
+    const amount = { var: "data.n" };
+    const player = new Player({
+      multipliers: [overlapping],
+      metrics: [{ id: "points", title: "", minimumValue: -100 }],
+      rules: [
+        rule("plain", [points(amount)]),
+        rule("capped", [points(10)], {
+          trigger: { action: "stop" },
+          caps: [{ metricId: "points", max: 25 }],
+        }),
+      ],
+    });
+    const tuesday = "2026-11-24T09:00:00Z";
+    const gains = [4, -4].map(n => player.act("go", tuesday, { n }).gained.points);
+    assert.deepEqual([...gains, player.act("stop", tuesday).gained.points], [12, -4, 25]);
+    assert.deepEqual(replay(player.compiled, player.records), player.state);
+  });
+
+  it("are refused with the tag of no rule, a factor below 1 or above 100, and an id twice", () => {
+    const faultsOf = (...multipliers: object[]): unknown => {
+      try {
+        new Player({ multipliers, rules: [rule("r", [points(1)], { tags: ["a"] })] });
+      } catch (error) {
+        return (error as { fields: { pointer: string }[] }).fields.map(({ pointer }) => pointer);
+      }
+      return [];
+    };
+    assert.deepEqual(faultsOf({ id: "x", factor: 2, tag: "a" }, { id: "y", factor: 100 }), []);
+    assert.deepEqual(faultsOf({ id: "x", factor: 2, tag: "b" }), ["/multipliers/0/tag"]);
+    assert.deepEqual(faultsOf({ id: "x", factor: 0.5 }, { id: "y", factor: 100.5 }), [
+      "/multipliers/0/factor",
+      "/multipliers/1/factor",
+    ]);
+    assert.deepEqual(faultsOf({ id: "x", factor: 2 }, { id: "x", factor: 3 }), ["/multipliers/1"]);
+    assert.deepEqual(faultsOf({ id: "x", factor: 2, time: { from: 5, to: 5 } }), ["/multipliers/0/time"]);
+  });
+});
+
 describe("at most so many points a day", () => {
   const walk = (player: Player, at: string, steps: number): number =>
     player.act("walk", at, { steps }).gained.points ?? 0;
@@ -84,6 +158,60 @@ describe("at most so many points a day", () => {
     const player = new Player({ metrics, rules: [rule("r", [points(amount)], { caps })] });
     const gains = [20, -6, 20, 20, -20, 20].map(n => player.act("go", 0, { n }).gained.points ?? 0);
     assert.deepEqual(gains, [8, -6, 2, 0, -4, 0]);
+  });
+});
+
+describe("tiers that shopping does not take", () => {
+  const title = "Tiers that shopping does not take";
+  const tier = ({ state }: Player): string | undefined => state.milestones.tiers?.milestoneId;
+
+  it("follow what was earned, whatever was spent or expired in between", () => {
+    const player = recipe(title);
+    player.act("purchase", "2026-01-01T12:00:00Z", { amount: 60 });
+    player.grant({
+      rewards: [{ type: "metric", metricId: "points", metricQuantity: -60 }],
+      at: Date.parse("2026-01-02T12:00:00Z"),
+    });
+    assert.equal(tier(player), undefined);
+    player.act("purchase", "2026-01-03T12:00:00Z", { amount: 40 });
+    assert.deepEqual([player.state.metrics.points, tier(player)], [40, "silver"]);
+    player.pass("2027-06-01T00:00:00Z");
+    assert.deepEqual([player.state.metrics.points, tier(player)], [0, "silver"]);
+    player.act("purchase", "2027-06-01T00:00:00Z", { amount: 400 });
+    assert.deepEqual([player.state.metrics.points, tier(player)], [400, "gold"]);
+  });
+
+  it("count points once they are usable", () => {
+    const milestones = [
+      {
+        id: "l",
+        title: "",
+        metricId: "points",
+        measure: "earned",
+        milestones: [{ id: "a", title: "", threshold: 10 }],
+      },
+    ];
+    const player = new Player({
+      metrics: [{ id: "points", title: "", lots: { activatesAfter: { hours: 24 } } }],
+      rules: [rule("r", [points(5)])],
+      milestones,
+    });
+    player.act("go", "2026-01-01T12:00:00Z");
+    player.act("go", "2026-01-02T11:00:00Z");
+    const reached = ["2026-01-02T12:00:00Z", "2026-01-03T11:00:00Z"].map(at => {
+      player.pass(at);
+      return player.state.milestones.l?.milestoneId;
+    });
+    assert.deepEqual(reached, [undefined, "a"]);
+  });
+
+  it("cannot have to be kept", () => {
+    const [ladder] = recipeOf(title).milestones as object[];
+    const milestones = [{ ...ladder, requalify: { endOf: "year" } }];
+    assert.throws(
+      () => compileConfig({ ...recipeOf(title), milestones }),
+      (error: { fields: { pointer: string }[] }) => error.fields[0]?.pointer === "/milestones/0",
+    );
   });
 });
 

@@ -51,6 +51,64 @@ describe("windows of the calendar", () => {
   });
 });
 
+describe("weeks from Sunday", () => {
+  const sunday = { weekStartsOn: "sunday", timeZone: "America/New_York" };
+  // Clocks go forward at 02:00 of Sunday 2026-03-08, and New York is five hours behind before, four after.
+  const around = [
+    "2026-03-01T05:00:00Z",
+    "2026-03-08T04:59:59Z",
+    "2026-03-08T05:00:00Z",
+    "2026-03-15T04:00:00Z",
+  ];
+
+  it("bound counts, streaks and caps", () => {
+    const count = { count: { action: "go", window: { calendar: "week" } } };
+    assert.deepEqual(aggregated(count, around, sunday), [1, 2, 1, 1]);
+    const rolling = { count: { action: "go", window: { last: 2, unit: "week" } } };
+    assert.deepEqual(aggregated(rolling, around, sunday), [1, 2, 3, 2]);
+    const streak = { streak: { action: "go", unit: "week" } };
+    assert.deepEqual(aggregated(streak, around, sunday), [1, 1, 2, 3]);
+    const player = new Player({
+      ...sunday,
+      rules: [
+        rule("r", [points(5)], { caps: [{ metricId: "points", max: 8, window: { calendar: "week" } }] }),
+      ],
+    });
+    assert.deepEqual(
+      around.map(at => player.act("go", at).gained.points),
+      [5, 3, 5, 5],
+    );
+  });
+
+  it("begin runs of challenges, and end points", () => {
+    const player = new Player({
+      ...sunday,
+      metrics: [{ id: "points", title: "", lots: { expires: { endOf: "week" } } }],
+      rules: [rule("r", [points(1)])],
+      challenges: [
+        {
+          id: first,
+          title: "",
+          recurrence: "onExpiration",
+          period: "week",
+          missions: [{ id: one, title: "", rule: { action: "go", count: 2 } }],
+        },
+      ],
+    });
+    const played = around.map(at => {
+      player.act("go", at);
+      const { challenges, metrics } = player.state;
+      return [challenges[first]?.status, challenges[first]?.run, metrics.points];
+    });
+    assert.deepEqual(played, [
+      ["in_progress", "2026-W10", 1],
+      ["completed", "2026-W10", 2],
+      ["in_progress", "2026-W11", 1],
+      ["in_progress", "2026-W12", 1],
+    ]);
+  });
+});
+
 describe("rolling windows", () => {
   it("move with their unit, and drop steps in which no late action counts", () => {
     const days = { count: { action: "go", window: { last: 2, unit: "day" } } };

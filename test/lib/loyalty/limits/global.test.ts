@@ -23,6 +23,7 @@ const ann: Claimant = {
   spaceId: "s",
   userId: "ann",
   timeZone: "Europe/Berlin",
+  weekStartsOn: "monday",
   at: startAt,
 };
 
@@ -69,6 +70,22 @@ describeOnStores("limits for all users", open => {
         claim(limits, rule(ever(40)), { userId: `u${n}` }),
       );
       assert.equal((await Promise.all(claims)).filter(one => one !== null).length, 40);
+    }));
+
+  it("begin weeks on Monday, or on Sunday where the document says so", () =>
+    withLimits(async limits => {
+      const weekly = rule({ per: "global", max: 1, window: { calendar: "week" } });
+      // From Saturday to Monday.
+      const days = [0, 1, 2].map(day => startAt + day * dayMs);
+      for (const [weekStartsOn, expected] of [
+        ["monday", [1, 0, 1]],
+        ["sunday", [1, 1, 0]],
+      ] as const) {
+        const by = { spaceId: weekStartsOn, weekStartsOn };
+        const counts: number[] = [];
+        for (const at of days) counts.push(await countOf(limits, weekly, { ...by, at }));
+        assert.deepEqual(counts, expected, weekStartsOn);
+      }
     }));
 
   it("count one action of a user once, however often it is reported", () =>

@@ -21,6 +21,7 @@ const ann: Claimant = {
   spaceId: "s",
   userId: "ann",
   timeZone: "UTC",
+  weekStartsOn: "monday",
   at: 1_750_000_000_000,
 };
 

@@ -13,9 +13,17 @@ import { actionNames } from "./_random_space.ts";
 
 const n = { var: "data.n" };
 
-export function documentOf({ zone, expires, rules, challenges, rungs }: ModelSpace): object {
+export function documentOf(space: ModelSpace): object {
+  const { zone, weekStartsOn, measure, multipliers, expires, rules, challenges, rungs } = space;
   return {
     timeZone: zone,
+    weekStartsOn,
+    multipliers: multipliers.map(({ factor, from, to, isForTagged }, index) => ({
+      id: `x${index}`,
+      factor,
+      ...(isForTagged ? { tag: "tagged" } : {}),
+      time: { from: from / 1_000, to: to / 1_000 },
+    })),
     metrics: [
       { id: "m0", title: "", defaultValue: 1, minimumValue: -5, maximumValue: 12 },
       { id: "m1", title: "", maximumValue: 40, lots: { expires } },
@@ -27,6 +35,7 @@ export function documentOf({ zone, expires, rules, challenges, rungs }: ModelSpa
         id: "ladder",
         title: "",
         metricId: "m0",
+        measure,
         milestones: rungs.map(({ threshold, rewards }) => ({
           id: `rung-${threshold}`,
           title: "",
@@ -89,7 +98,7 @@ function effectOf(effect: ModelEffect): object {
   }
 }
 
-function ruleOf({ id, trigger, when, effects, priority, limits, group }: ModelRule): object {
+function ruleOf({ id, trigger, when, effects, priority, limits, group, isTagged }: ModelRule): object {
   const [kind = "", of = ""] = trigger.split(":");
   return {
     id,
@@ -103,6 +112,7 @@ function ruleOf({ id, trigger, when, effects, priority, limits, group }: ModelRu
       ...windowOf(window),
     })),
     ...(group === null ? {} : { group }),
+    tags: isTagged ? ["tagged"] : [],
   };
 }
 

@@ -10,10 +10,13 @@ const dayMs = 24 * hourMs;
 /** A time zone in which the model counts. */
 export class ModelCalendar {
   readonly #zone: string;
+  /** Days by which weeks begin before Monday. */
+  readonly #weekShift: number;
   readonly #dates = new Map<number, Temporal.PlainDate>();
 
-  constructor(zone: string) {
+  constructor(zone: string, weekStartsOn: "monday" | "sunday" = "monday") {
     this.#zone = zone;
+    this.#weekShift = weekStartsOn === "sunday" ? 1 : 0;
   }
 
   /** A number that is one higher in the next minute, hour, day and so on. */
@@ -24,7 +27,7 @@ export class ModelCalendar {
     const days = Date.UTC(year, month - 1, day) / dayMs;
     if (unit === "day") return days;
     // The first day of 1970 was a Thursday.
-    if (unit === "week") return Math.floor((days + 3) / 7);
+    if (unit === "week") return Math.floor((days + 3 + this.#weekShift) / 7);
     return unit === "month" ? year * 12 + month : year;
   }
 
@@ -40,7 +43,7 @@ export class ModelCalendar {
     const date = this.#date(at);
     const first = {
       day: date,
-      week: date.subtract({ days: date.dayOfWeek - 1 }),
+      week: date.subtract({ days: (date.dayOfWeek - 1 + this.#weekShift) % 7 }),
       month: date.with({ day: 1 }),
       year: date.with({ month: 1, day: 1 }),
     }[unit];

@@ -72,7 +72,7 @@ export class NaiveUser {
   /** @param ofAll The firings of all users of the space. */
   constructor(space: ModelSpace, ofAll: ModelFirings = []) {
     this.#space = space;
-    this.#calendar = new ModelCalendar(space.zone);
+    this.#calendar = new ModelCalendar(space.zone, space.weekStartsOn);
     this.#ofAll = ofAll;
   }
 
@@ -112,6 +112,22 @@ export class NaiveUser {
   metric(id: string): number {
     const start = bounds[id]?.[2] ?? 0;
     return this.changes.reduce((sum, change) => (change.id === id ? sum + change.by : sum), start);
+  }
+
+  #earned(id: string): number {
+    return this.changes.reduce(
+      (sum, change) => (change.id === id && change.by > 0 ? sum + change.by : sum),
+      0,
+    );
+  }
+
+  /** Of several multipliers at a time, the highest counts. */
+  #factor({ isTagged }: ModelRule): number {
+    const factors = this.#space.multipliers
+      .filter(({ isForTagged }) => isTagged || !isForTagged)
+      .filter(({ from, to }) => from <= this.#at && this.#at < to)
+      .map(({ factor }) => factor);
+    return Math.max(1, ...factors);
   }
 
   get milestone(): string {
@@ -262,7 +278,7 @@ export class NaiveUser {
       }
     }
     if (triggers.includes("metric:m0")) {
-      const value = this.metric("m0");
+      const value = this.#space.measure === "earned" ? this.#earned("m0") : this.metric("m0");
       const highest = Math.max(Number.NEGATIVE_INFINITY, ...this.#rungs);
       for (const { threshold, rewards } of rungs) {
         if (threshold <= highest || threshold > value) continue;
@@ -297,21 +313,25 @@ export class NaiveUser {
       });
   }
 
-  #fire({ id, effects }: ModelRule, n: number | null): void {
+  #fire(rule: ModelRule, n: number | null): void {
+    const { id, effects } = rule;
+    const factor = this.#factor(rule);
     this.#firings.push({ rule: id, at: this.#at });
     this.#ofAll.push({ rule: id, at: this.#at });
     this.fired.push(id);
     const isLater = ({ type }: ModelEffect): boolean => !/^(metric|inventory|inventoryLoss)$/.test(type);
     this.#valuesBefore.clear();
-    for (const effect of effects) if (!isLater(effect)) this.#apply(effect, n);
+    for (const effect of effects) if (!isLater(effect)) this.#apply(effect, n, factor);
     for (const effect of effects) if (isLater(effect)) this.#apply(effect, n);
   }
 
-  #apply(effect: ModelEffect, n: number | null): void {
+  #apply(effect: ModelEffect, n: number | null, factor = 1): void {
     switch (effect.type) {
-      case "metric":
-        this.#add(effect.id, effect.amount * (effect.timesData ? (n ?? 0) : 1));
+      case "metric": {
+        const amount = effect.amount * (effect.timesData ? (n ?? 0) : 1);
+        this.#add(effect.id, amount > 0 ? Math.trunc(amount * factor) : amount);
         break;
+      }
       case "inventory":
         if (this.items.includes(effect.item)) break;
         this.items.push(effect.item);

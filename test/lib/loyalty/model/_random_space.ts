@@ -50,6 +50,7 @@ export interface ModelRule {
   readonly priority: number;
   readonly limits: readonly ModelLimit[];
   readonly group: string | null;
+  readonly isTagged: boolean;
 }
 
 export interface ModelLimit {
@@ -86,8 +87,20 @@ export interface ModelChallenge {
   readonly rewards: readonly ModelEffect[];
 }
 
+/** Multiplies what rules give from and until a time (Unix ms): tagged rules, or all. */
+export interface ModelMultiplier {
+  readonly factor: number;
+  readonly from: number;
+  readonly to: number;
+  readonly isForTagged: boolean;
+}
+
 export interface ModelSpace {
   readonly zone: string;
+  readonly weekStartsOn: "monday" | "sunday";
+  /** What the rungs measure of m0. */
+  readonly measure: "balance" | "earned";
+  readonly multipliers: readonly ModelMultiplier[];
   /** When what is earned of m1 expires. */
   readonly expires: { readonly after: ModelDuration } | { readonly endOf: CalendarUnit };
   readonly rules: readonly ModelRule[];
@@ -286,9 +299,25 @@ export function randomSpace(random: Random, start: number, mayLimitAll = false):
       priority: random.integer(3),
       limits: random.chance(0.4) ? several(random, 2, () => limitOf(random, mayLimitAll && isOnAction)) : [],
       group: random.chance(0.3) ? random.pick(["x", "y"]) : null,
+      isTagged: index === 0 || random.chance(0.4),
     };
   });
   const rungs = [3, 6, 9].map(threshold => ({ threshold, rewards: [reward(random)] }));
   const expires = random.chance(0.5) ? { after: durationOf(random) } : { endOf: random.pick(calendarUnits) };
-  return { zone: random.pick(zones), expires, rules, challenges, rungs };
+  return {
+    zone: random.pick(zones),
+    weekStartsOn: random.pick(["monday", "sunday"] as const),
+    measure: random.pick(["balance", "earned"] as const),
+    multipliers: random.chance(0.5) ? several(random, 2, () => multiplierOf(random, start)) : [],
+    expires,
+    rules,
+    challenges,
+    rungs,
+  };
+}
+
+function multiplierOf(random: Random, start: number): ModelMultiplier {
+  const from = start + random.integer(4) * dayMs;
+  const to = from + (1 + random.integer(5)) * dayMs;
+  return { factor: random.pick([1.5, 2, 3]), from, to, isForTagged: random.chance(0.5) };
 }
