@@ -33,6 +33,7 @@ export {
   noContents,
   statsKey,
 } from "./contents.ts";
+export { replaceIds, withoutMarks } from "./copies.ts";
 export { digestOf } from "./digest.ts";
 export {
   type ElementFacts,

@@ -116,7 +116,7 @@ async function cloneEvent(call: AuthorCall, kind: Kind, context: ResourceRoutesC
     isDry: isDryRun(call),
   });
   const attributes = {
-    ...copiedAttributes(event.attributes, new Map([[sourceId, id]])),
+    ...copiedAttributes(event.attributes, copied.ids),
     ...unplanned,
     name: event.attributes.name,
     ...written,

@@ -7,7 +7,14 @@
  * @module
  */
 
-import { type Contents, contentsKey, elementKey, noContents } from "../authoring/mod.ts";
+import {
+  type Contents,
+  contentsKey,
+  elementKey,
+  noContents,
+  replaceIds,
+  withoutMarks,
+} from "../authoring/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import type { Write } from "../storage/mod.ts";
 import { assetsIn, noteAssets } from "./assets/uses.ts";
@@ -77,7 +84,7 @@ export async function copiedFrom(
   if (source === null) throw unknownRelated(input, relationship);
   const copied = await copyElements(services, source, sourceId, { home, id, as, isDry });
   const { attributes } = codec.decode(source.stored);
-  const { duration, settings } = copiedAttributes(attributes, new Map([[sourceId, id]]));
+  const { duration, settings } = copiedAttributes(attributes, copied.ids);
   const taken = Object.entries({ duration, settings }).filter(([, value]) => value !== undefined);
   return { copied, attributes: { ...Object.fromEntries(taken), ...input.attributes } };
 }
@@ -113,20 +120,16 @@ export async function copyElements(
   const entries = copies.map(copy => entryOf(copy, copy.refs.parent));
   const parts = partsOf(copies);
   const assets = [...assetsIn(copies)].slice(0, assetsMax);
-  if (isDry || parts.length < 2) return { entries, elements: copies, isStaged: false, assets };
+  if (isDry || parts.length < 2) return { ids, entries, elements: copies, isStaged: false, assets };
   await stage(services, target, parts);
-  return { entries, elements: [], isStaged: true, assets };
+  return { ids, entries, elements: [], isStaged: true, assets };
 }
 
 /** Returns attributes in which ids are replaced, without the annotations that mark one record. */
 export function copiedAttributes(attributes: Attributes, ids: ReadonlyMap<string, string>): Attributes {
-  const { annotations = {}, ...others } = attributes;
-  const kept = Object.entries(annotations as Attributes).filter(([key]) => !/^(manifest|smoke)\//.test(key));
-  const text = JSON.stringify({ ...others, annotations: Object.fromEntries(kept) });
-  return JSON.parse(text.replace(uuids, id => ids.get(id) ?? id)) as Attributes;
+  const text = JSON.stringify(withoutMarks(attributes));
+  return JSON.parse(replaceIds(text, id => ids.get(id))) as Attributes;
 }
-
-const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** Lists copied elements under their new owner, in the commit that creates it. */
 export function finishCopy(

@@ -42,6 +42,8 @@ export interface Presented {
 
 /** Copied elements, which the commit of their new owner makes visible. */
 export interface CopiedElements {
+  /** Ids of the copies by those of what was copied, the owner's too. */
+  readonly ids: ReadonlyMap<string, string>;
   readonly entries: readonly ContentsEntry[];
   /** Those that the commit has to write. Empty if they were written before, as there are many. */
   readonly elements: readonly Entity[];

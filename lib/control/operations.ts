@@ -7,7 +7,8 @@
  */
 
 import * as v from "valibot";
-import type { Operation, ResourceType } from "../authoring/mod.ts";
+import { isUuid } from "../auth/crypto/mod.ts";
+import { type Operation, type ResourceType, replaceIds } from "../authoring/mod.ts";
 import { AppError, jsonPointer } from "../errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, route } from "../http/mod.ts";
 import { together } from "./draft.ts";
@@ -102,7 +103,7 @@ export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
     path: "/api/v2/operations",
     operation: "makeOperations",
     summary: "Make many changes at once",
-    description: `Makes up to ${operationsMax} changes, or none of them. All records belong to one project, space or organisation. An operation may name records that an earlier one creates by their \`lid\`, in relationships and as \`{"lid": …}\` in attributes.`,
+    description: `Makes up to ${operationsMax} changes, or none of them. All records belong to one project, space or organisation. An operation may name records that an earlier one creates by their \`lid\`, in relationships and as \`{"lid": …}\` in attributes. A \`lid\` that is a UUID stands for the id inside texts of attributes as well.`,
     auth: author,
     query: v.strictObject(dryRun),
     body: {
@@ -146,6 +147,8 @@ const exampleSpace = {
 interface Known {
   /** Ids by type and local id. */
   readonly lids: Map<string, string>;
+  /** Ids by local ids that are UUIDs; null: a later operation creates the record. */
+  readonly inTexts: Map<string, string | null>;
   /** Homes of new records, by their ids. */
   readonly homes: Map<string, Home>;
 }
@@ -155,10 +158,14 @@ async function resolved(
   once: Once | null,
   context: ResourceRoutesContext,
 ): Promise<readonly WriteOperation[]> {
-  const known: Known = { lids: new Map(), homes: new Map() };
+  const { "atomic:operations": sent } = call.body as v.InferOutput<typeof OperationsBody>;
+  const known: Known = { lids: new Map(), inTexts: new Map(), homes: new Map() };
+  for (const { op, data } of sent) {
+    const lid = op !== "add" || Array.isArray(data) ? undefined : data?.lid;
+    if (lid !== undefined && isUuid(lid)) known.inTexts.set(lid.toLowerCase(), null);
+  }
   const failures: AppError[] = [];
   const operations: WriteOperation[] = [];
-  const { "atomic:operations": sent } = call.body as v.InferOutput<typeof OperationsBody>;
   for (const [index, operation] of sent.entries()) {
     const own = { ...context, random: chanceOf(once, index, context.random) };
     try {
@@ -211,7 +218,7 @@ async function resolvedOperation(
 async function addition(
   object: ResourceObject,
   at: string,
-  { lids, homes }: Known,
+  { lids, inTexts, homes }: Known,
   context: ResourceRoutesContext,
 ): Promise<WriteOperation> {
   const pointer = `${at}/data`;
@@ -231,6 +238,7 @@ async function addition(
         detail: "Expected a lid that no other operation has",
       });
     lids.set(name, id);
+    if (isUuid(lid)) inTexts.set(lid.toLowerCase(), id);
   }
   return { op: "add", kind, id, object, pointer, at };
 }
@@ -255,12 +263,18 @@ function kindOf(
 /** Returns a resource object whose local ids are replaced by ids. */
 function withIds(object: ResourceObject, pointer: string, known: Known): ResourceObject {
   const { type, id, lid, attributes, relationships } = object;
-  const parts = replaced({ attributes, relationships }, pointer, known) as Partial<ResourceObject>;
-  return { type, id, lid, ...parts };
+  // Related records have their own place for local ids.
+  const related = { ...known, inTexts: new Map() };
+  return {
+    ...{ type, id, lid },
+    attributes: replaced(attributes, `${pointer}/attributes`, known),
+    relationships: replaced(relationships, `${pointer}/relationships`, related),
+  } as ResourceObject;
 }
 
 /** In relationships a local id stands beside a type; alone it is that of an element, as the value of a field. */
 function replaced(value: unknown, pointer: string, known: Known): unknown {
+  if (typeof value === "string") return textWithIds(value, pointer, known);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item, index) => replaced(item, `${pointer}/${index}`, known));
   const { lid, type, ...rest } = value as { readonly lid?: unknown; readonly type?: unknown };
@@ -270,8 +284,20 @@ function replaced(value: unknown, pointer: string, known: Known): unknown {
     return type === undefined ? id : { type, id };
   }
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, replaced(member, pointer + jsonPointer(key), known)]),
+    Object.entries(value).map(([key, member]) => {
+      const at = pointer + jsonPointer(key);
+      return [textWithIds(key, at, known), replaced(member, at, known)];
+    }),
   );
+}
+
+function textWithIds(text: string, pointer: string, { inTexts }: Known): string {
+  if (inTexts.size === 0) return text;
+  return replaceIds(text, lid => {
+    const id = inTexts.get(lid);
+    if (id === null) throw unprocessable({ pointer, detail: "Expected the lid of an earlier operation" });
+    return id;
+  });
 }
 
 function idOfLid(

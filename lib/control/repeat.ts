@@ -94,7 +94,7 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
         const noted = { ...event, state: { ...event.state, repeatedAs: copyId } };
         draft.put(eventKey(eventId), eventCodec.encode(noted));
         setOpen(draft, entryOf(noted), now);
-        addEvent(draft, copyOf(event, copyId, now), now);
+        addEvent(draft, copyOf(event, copyId, copied.ids, now), now);
         finishCopy(draft, copyId, copied, now);
         appendAudit(draft, now, { changes: [{ op: "add", type: "events", id: copyId }] });
       },
@@ -104,7 +104,12 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
 }
 
 /** Returns a copy of an event. After a long pause it is the next one that is not over. */
-function copyOf({ attributes, refs, ...event }: Entity, id: string, now: number): Entity {
+function copyOf(
+  { attributes, refs, ...event }: Entity,
+  id: string,
+  ids: ReadonlyMap<string, string>,
+  now: number,
+): Entity {
   const times = eventEntityTimes({ attributes, refs, ...event });
   const { begin, end } = eventInstants(times);
   const isScheduled = times.endMode === "scheduled" && times.endAt !== null;
@@ -117,7 +122,7 @@ function copyOf({ attributes, refs, ...event }: Entity, id: string, now: number)
   return {
     ...{ id, rev: 1, created: now, updated: now, refs },
     attributes: {
-      ...copiedAttributes(attributes, new Map([[event.id, id]])),
+      ...copiedAttributes(attributes, ids),
       ...planned,
       ...(isScheduled ? { end_at: startAt + length } : {}),
     },

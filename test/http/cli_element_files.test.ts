@@ -60,7 +60,8 @@ async function fill(create: Create, seed: number): Promise<void> {
     const kind = random.integer(depth > 1 ? 4 : 7);
     if (kind === 0) return random.integer(1_000) - 500.5;
     if (kind === 1) return random.pick([true, false, null]);
-    if (kind === 2 && known.length > 0) return random.pick(known);
+    if (kind === 2 && known.length > 0)
+      return random.chance(0.5) ? random.pick(known) : `${random.pick(texts)}${random.pick(known)}{{x}}`;
     if (kind <= 4) return random.pick(texts);
     if (kind === 5) return Array.from({ length: random.integer(3) }, () => value(depth + 1));
     return Object.fromEntries(

@@ -165,7 +165,7 @@ describe("manifests", () => {
     const stage = await openStage(t);
     stage.edit("duration: 3600", "duration: long");
     stage.edit("name: Episode 2", "title: Episode 2");
-    stage.edit("{{vars.word}}", "{{vars.none}} {{q2}}");
+    stage.edit("{{vars.word}}", "{{vars.none}} {{q3}}");
     stage.edit("{{b}}", "{{c}}");
     stage.edit("key: a,", "key: b,");
     stage.edit("settings.json", "none.json");
@@ -175,7 +175,7 @@ describe("manifests", () => {
       "grandstand.yaml:17:19: Expected a number",
       "grandstand.yaml:24:16: There is no such member of events",
       "grandstand.yaml:20:82: {{vars.none}}: There is no none in vars",
-      "grandstand.yaml:20:82: {{q2}}: Inside a text only {{vars.…}} and {{env.…}} may stand",
+      "grandstand.yaml:20:82: {{q3}}: There is nothing with this key",
       "{{c}}: There is nothing with this key",
       "Another entity has the key main/ep2/b",
       "grandstand.yaml:12:20: There is no such file",

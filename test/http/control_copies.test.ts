@@ -116,6 +116,44 @@ function clones(open: OpenStore): void {
     assert.equal(refused.json.errors[0].source.pointer, "/data/relationships/template");
   });
 
+  it("lets settings mention the copies, however an event is copied", async t => {
+    const { world, call, clone, event, made } = await opened(t, 2);
+    const project = to("projects", ids.project);
+    /** Settings that mention elements and event alone, in a text and by name. */
+    const settingsFor = (id: string, [first = "", second = ""]: readonly string[], spelt = first) => [
+      { key: "intro", values: { all: first } },
+      { key: "rail", values: { all: { order: [second, `#${spelt} of ${id}`], points: { [second]: 3 } } } },
+    ];
+    const settings = settingsFor(event, made, made[0]?.toUpperCase());
+    const begin = Math.floor(world.clock.now() / 1_000) + 10;
+    const planned = { start_mode: "clock", start_at: begin, duration: 60, repeat: true, repeat_in: 60 };
+    const body = resource("events", { settings, ...planned });
+    const changed = await call(`/events/${event}`, { method: "PATCH", body });
+    assert.equal(changed.status, 204, changed.text);
+    const post = async (type: string, relationships: object): Promise<string> =>
+      (await call(`/${type}`, { body: resource(type, { name: "Match" }, { relationships }) })).json.data.id;
+    const known = async (): Promise<readonly string[]> =>
+      (await call(`/projects/${ids.project}/events`)).json.data.map(({ id }: { id: string }) => id);
+
+    const template = await post("event_templates", { project, event: to("events", event) });
+    const made2 = await post("events", { project, template: to("event_templates", template) });
+    const copies = [(await clone()).json.data.id, made2];
+    const before = await known();
+    world.clock.advance(80_000);
+    await world.platform.work();
+    const repeated = (await known()).filter(id => !before.includes(id));
+    assert.equal(repeated.length, 1);
+    for (const id of [...copies, ...repeated]) {
+      const { data: elements } = (await call(`/events/${id}/elements?sort=position`)).json;
+      const own = elements.map((each: { id: string }) => each.id);
+      const { attributes } = (await call(`/events/${id}`)).json.data;
+      assert.deepEqual(attributes.settings, settingsFor(id, own), id);
+    }
+    const { attributes } = (await call(`/event_templates/${template}`)).json.data;
+    const own = attributes.elements.map((each: { id: string }) => each.id);
+    assert.deepEqual(attributes.settings, settingsFor(template, own));
+  });
+
   it("shows all of 1,000 elements or nothing", async t => {
     const { call, clone, totalOf } = await opened(t, 1_000);
     const seen = new Set<number>();

@@ -310,6 +310,38 @@ function elements(open: OpenStore): void {
     assert.equal((await read("events", event)).meta.etag, before);
   });
 
+  it("lets local ids that are UUIDs stand for ids inside texts", async t => {
+    const { call, operations, event } = await opened(t);
+    const lids = ["0e5fd4a5-1111-4111-8111-000000000001", "0e5fd4a5-1111-4111-8111-000000000002"] as const;
+    const body = (values: object) => ({ custom_fields: [{ key: "body", values }] });
+    const add = (lid: string, attributes: object) => ({
+      op: "add",
+      data: {
+        ...{ type: "elements", lid, attributes: { content_type: "text", ...attributes } },
+        relationships: { event: to("events", event) },
+      },
+    });
+    const update = (attributes: object, more = {}) => ({
+      op: "update",
+      data: { type: "elements", lid: lids[0], attributes, ...more },
+    });
+    const early = await operations([add(lids[0], body({ all: `see ${lids[1]}` })), add(lids[1], {})]);
+    assert.equal(early.status, 422, early.text);
+    const place = "/atomic:operations/0/data/attributes/custom_fields/0/values/all";
+    assert.equal(early.json.errors[0].source.pointer, place);
+    const texts = { all: { [lids[0]]: `see ${lids[1].toUpperCase()}`, whole: lids[1] } };
+    const made = await operations([add(lids[0], {}), add(lids[1], {}), update(body(texts))]);
+    assert.equal(made.status, 200, made.text);
+    const [one, other] = made.json["atomic:results"].map(({ data }: { data: { id: string } }) => data.id);
+    const values = { all: { [one]: `see ${other}`, whole: other } };
+    const { attributes } = (await call(`/elements/${one}`)).json.data;
+    assert.deepEqual(attributes.custom_fields, [{ key: "body", values }]);
+    // In relationships an id is an id.
+    const parent = { relationships: { parent: to("elements", lids[1]) } };
+    const strange = await operations([add(lids[0], {}), add(lids[1], {}), update({}, parent)]);
+    assert.equal(strange.status, 404, strange.text);
+  });
+
   it("creates a project with its events and elements in one request", async t => {
     const { operations, call } = await opened(t);
     const link = (type: string, lid: string) => ({ data: { type, lid } });

@@ -9,7 +9,7 @@ import { json, rows, yamlText } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
-import { pathOfToken, tokenOf } from "./references.ts";
+import { eventName, pathOfToken, tokenOf } from "./references.ts";
 
 /** Longest text of a file that an export compares with, in bytes. */
 const fileBytesMax = 16_777_216;
@@ -75,18 +75,20 @@ export const applyElements: CommandSpec = {
         details: faults.map(({ pointer, detail }) => `${file.locate(pointer)}: ${detail}`),
       });
     }
+    const ownByName = new Map(elements.map(element => [element.name, element]));
+    const idOf = (name: string): string =>
+      byName.get(name)?.id ?? (name === eventName && !ownByName.has(name) ? eventId : tokenOf(name));
     // A wrapper waits for its children, of which a timecode may publish some later.
     const waiting = new Set(elements.filter(isTimed).map(({ parent }) => parent));
     const pairs = elements.map((element): Pair => {
       const remote = byName.get(element.name);
-      const { attributes, changed } = compared(element, byName);
+      const { attributes, changed } = compared(element, byName, idOf);
       const isReady = !isTimed(element) && !waiting.has(element.name);
       const isPublished = publishes && isReady && (remote === undefined || isDraft(remote));
       return { element, attributes, remote, changed, isPublished };
     });
     if (!("update" in flags)) requireEqual(pairs, file, path);
     const changes = changesOf(eventId, pairs, byName);
-    const ownByName = new Map(elements.map(element => [element.name, element]));
     const byId = new Map(pairs.map(({ element, remote }) => [remote?.id, element]));
     const ids = await sendChanges(context, changes, {
       within,
@@ -237,7 +239,7 @@ export const exportElements: CommandSpec = {
   exits: { [exits.conflict]: "The file exists and differs" },
   async run({ flags: { event: eventId = "", out = "-", force } }, context) {
     const { itemsOf } = await import("./items.ts");
-    const data = itemsOf(await listElements(await context.api(), eventId));
+    const data = itemsOf(eventId, await listElements(await context.api(), eventId));
     const text = await yamlText(data);
     if (out === "-") return { data, shown: text };
     await writeFiles(context, new Map([[out, text]]), { isForced: force !== undefined });

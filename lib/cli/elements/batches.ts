@@ -8,7 +8,7 @@ import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation, Write } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
 import type { ResourceObject } from "../frame/resources.ts";
-import { mapTexts, pathOfToken, pathsIn, tokenOf } from "./references.ts";
+import { mapTexts, pathOfToken, pathsIn, replaceTokens, tokenOf } from "./references.ts";
 
 /** Attributes by name. */
 export type Attributes = Readonly<Record<string, unknown>>;
@@ -135,6 +135,7 @@ export class Batches<Subject> {
   readonly #send: Send<Subject>;
   /** Types of what the batch creates, by paths. */
   #added = new Map<string, string>();
+  readonly #lids = new Map<string, number>();
   #entries: { readonly operation: Operation; readonly change: Change; readonly subject: Subject }[] = [];
   #bytes = 0;
 
@@ -183,15 +184,17 @@ export class Batches<Subject> {
   }
 
   #built({ op, type = "elements", id, attributes, related = {}, ifMatch }: Change): Operation {
-    const own = op === "add" ? { type, lid: pathOfToken(id) ?? id } : this.#link(type, id);
+    const own = op === "add" ? { type, lid: this.#lidOf(pathOfToken(id) ?? id) } : this.#link(type, id);
     const links = Object.entries(related).map(([name, to]) => [
       name,
       { data: to === null ? null : this.#link(name === "parent" ? "elements" : `${name}s`, to) },
     ]);
-    const values = mapTexts(attributes, text => {
-      const { id: known, lid } = this.#link("elements", text);
-      return lid === undefined ? known : { lid };
-    }) as Attributes | undefined;
+    // The server reads local ids inside texts too.
+    const textOf = (path: string): string => {
+      const { id: known = "", lid = known } = this.#link("elements", tokenOf(path));
+      return lid;
+    };
+    const values = mapTexts(attributes, text => replaceTokens(text, textOf)) as Attributes | undefined;
     const relationships = Object.fromEntries(links);
     return {
       op,
@@ -200,11 +203,18 @@ export class Batches<Subject> {
     };
   }
 
+  /** Returns the local id of a path: a UUID, so that it stands for the id inside texts too. */
+  #lidOf(path: string): string {
+    const nth = this.#lids.get(path) ?? this.#lids.size;
+    this.#lids.set(path, nth);
+    return `10ca11d0-0000-8000-8000-${nth.toString(16).padStart(12, "0")}`;
+  }
+
   /** Names a resource by its id, or by its local id in this batch. */
   #link(type: string, to: string): { readonly type: string; readonly id?: string; readonly lid?: string } {
     const path = pathOfToken(to);
     if (path === null) return { type, id: to };
-    return this.#added.has(path) ? { type, lid: path } : { type, id: this.ids.get(path) ?? to };
+    return this.#added.has(path) ? { type, lid: this.#lidOf(path) } : { type, id: this.ids.get(path) ?? to };
   }
 }
 

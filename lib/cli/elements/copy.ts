@@ -1,5 +1,6 @@
 /** `elements clone-from` and `elements clone-group`: copies of elements in another event. */
 
+import { replaceIds } from "../../authoring/copies.ts";
 import { eventFlag } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CliResult, CommandSpec } from "../frame/command.ts";
@@ -120,7 +121,9 @@ async function copyInto(
   }
   const { copiedAttributes } = await import("./items.ts");
   const ids = new Set(chosen.map(one => one.id));
-  const linked = (text: string): string => (ids.has(text) ? tokenOf(text) : text);
+  const source = chosen[0] === undefined ? null : relation(chosen[0], "event");
+  const linked = (text: string): string =>
+    replaceIds(text, one => (ids.has(one) ? tokenOf(one) : one === source ? eventId : undefined));
   const scheduled = new Set(chosen.map(one => (isTimed(one) ? relation(one, "parent") : null)));
   const copies = chosen.map((one): NewElement => {
     const parent = relation(one, "parent");

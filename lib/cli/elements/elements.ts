@@ -106,8 +106,8 @@ async function withVariable(item: Item, pair: string, { files }: CliContext): Pr
     `(?<=(?<!\\\\)(?:\\\\\\\\)*)\\{\\{\\s*${name.replace(/[^\w-]/g, "\\$&")}\\s*\\}\\}`,
     "g",
   );
-  return mapTexts(item, part =>
-    part !== "" && part.replace(pattern, "") === "" ? value : part.replace(pattern, () => text),
+  return mapTexts(item, (part, _, isName) =>
+    !isName && part !== "" && part.replace(pattern, "") === "" ? value : part.replace(pattern, () => text),
   ) as Item;
 }
 

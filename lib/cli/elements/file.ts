@@ -1,7 +1,7 @@
 /**
  * Elements in files: a list of maps with `type`, `name`, contents as people write them, and other attributes by their names.
- * `{{name}}` in place of a text stands for the id of another element, and `\{{name}}` for that text. `parent`, or `children` of the wrapper, say what shows
- * an element.
+ * `{{name}}` in a text stands for the id of another element, `{{event}}` for that of the event unless an element has the name, and
+ * `\{{name}}` for that text. `parent`, or `children` of the wrapper, say what shows an element.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { issueDetail } from "../../http/mod.ts";
 import { attributesOf, type ElementContent, isMap } from "../element_content.ts";
 import { suggestion } from "../frame/suggest.ts";
 import type { Attributes } from "./batches.ts";
-import { type Fault, mapTexts, pathsIn, referenceOf, replaceReferences, tokenOf } from "./references.ts";
+import { eventName, type Fault, mapTexts, referenceOf, replaceReferences, tokenOf } from "./references.ts";
 
 /** An element of a file. Its attributes are those of the API, and tokens of names stand for ids. */
 export interface FileElement {
@@ -111,11 +111,17 @@ export function elementsOfFile(
   const knownIn = (text: unknown): string | undefined =>
     [innerOf(text), innerOf(text).trim()].find(name => names.has(name) || others.has(name));
   /** A name in the text of a reference; what nobody has is a fault. */
-  const find = (text: unknown, pointer: string): string | undefined => {
+  const find = (text: unknown, pointer: string, hint = ""): string | undefined => {
     const found = knownIn(text);
-    if (found === undefined) faults.push({ pointer, detail: `No element is named ${innerOf(text).trim()}` });
+    if (found === undefined)
+      faults.push({ pointer, detail: `No element is named ${innerOf(text).trim()}${hint}` });
     return found;
   };
+  /** A name in contents, which may name the event too. */
+  const named: FindName = (text, pointer) =>
+    innerOf(text).trim() === eventName
+      ? (knownIn(text) ?? eventName)
+      : find(text, pointer, ". Write \\{{ for braces");
   const findInFile = (text: unknown, pointer: string): string | undefined => {
     const name = find(text, pointer);
     if (name === undefined || names.has(name)) return name;
@@ -127,26 +133,19 @@ export function elementsOfFile(
     const pointer = `/${index}`;
     const read = attributesOfItem(item, pointer, locales);
     faults.push(...read.faults);
-    const { question, custom_fields: custom, ...rest } = read.attributes;
-    const contents = {
-      ...(question === undefined ? {} : { question }),
-      ...(custom === undefined ? {} : { custom_fields: custom }),
-    };
-    const linked = mapTexts(contents, (text, at) => {
+    const { content_type, name: given, ...rest } = read.attributes;
+    const linked = mapTexts(rest, (text, at) => {
       const place = filePointer(pointer, read.attributes, at);
+      const token = (reference: string): string => tokenOf(named(reference, place) ?? "");
       // A name may have braces of its own.
       const isNamed = text.startsWith("{{") && text.endsWith("}}") && knownIn(text) !== undefined;
-      if (isNamed || referenceOf(text) !== null) return tokenOf(find(text, place) ?? "");
-      return replaceReferences(text, name => {
-        const detail = `{{${name}}}: Inside a longer text no element may stand. Write \\{{ for braces`;
-        faults.push({ pointer: place, detail });
-        return "";
-      });
+      if (isNamed || referenceOf(text) !== null) return token(text);
+      return replaceReferences(text, name => token(`{{${name}}}`), [...names, ...others]);
     });
-    const name = String(rest.name);
-    return { pointer, name, attributes: { ...rest, ...(linked as object) }, parent: parents.get(name) };
+    const name = String(given);
+    const attributes = { content_type, name: given, ...(linked as object) };
+    return { pointer, name, attributes, parent: parents.get(name) };
   });
-  faults.push(...cyclesOf(elements));
   return { elements, faults };
 }
 
@@ -181,23 +180,4 @@ function parentsOf(
       }
   }
   return parents;
-}
-
-/** Returns a fault for each circle of references. */
-function cyclesOf(elements: readonly FileElement[]): readonly Fault[] {
-  const byName = new Map(elements.map(element => [element.name, element]));
-  const done = new Set<string>();
-  const faults: Fault[] = [];
-  const visit = (name: string, path: readonly string[]): void => {
-    const element = byName.get(name);
-    if (path.includes(name)) {
-      const cycle = [...path.slice(path.indexOf(name)), name].join(" → ");
-      faults.push({ pointer: element?.pointer ?? "", detail: `References go in a circle: ${cycle}` });
-    }
-    if (element === undefined || done.has(name)) return;
-    done.add(name);
-    for (const next of pathsIn(element.attributes)) visit(next, [...path, name]);
-  };
-  for (const { name } of elements) visit(name, []);
-  return faults;
 }

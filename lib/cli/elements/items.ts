@@ -1,26 +1,23 @@
 /** Elements of the API as items of a file, as copies, and beside those of a file. */
 
-import { resources } from "../../authoring/mod.ts";
+import { resources, withoutMarks } from "../../authoring/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Attributes } from "./batches.ts";
 import type { FileElement } from "./file.ts";
-import { escaped, mapTexts, pathOfToken, tokenOf } from "./references.ts";
+import { eventName, mapTexts, replaceTokens, written } from "./references.ts";
 
 const definitions = resources.elements.attributes;
 
 /** Returns the attributes of an element that a copy of it takes, without those that are at their default. */
 export function copiedAttributes({ attributes }: ResourceObject): Attributes {
-  const { annotations = {}, ...others } = attributes;
-  const kept = Object.entries(annotations as Attributes).filter(([key]) => !/^(manifest|smoke)\//.test(key));
-  const copied = { ...others, annotations: Object.fromEntries(kept) };
   const isWritten = ([name, value]: readonly [string, unknown]): boolean => {
     const definition = definitions[name];
     if (definition === undefined || definition.write === "never" || name === "offset") return false;
     return canonicalJson(value) !== canonicalJson(definition.default ?? null);
   };
-  return Object.fromEntries(Object.entries(copied).filter(isWritten));
+  return Object.fromEntries(Object.entries(withoutMarks(attributes)).filter(isWritten));
 }
 
 /** Returns a distinct name for each resource, by id: the wanted one, with a number where it is taken. */
@@ -40,11 +37,11 @@ export function namesOf(
   );
 }
 
-/** Writes elements as items of a file, in which distinct names stand for ids. */
-export function itemsOf(elements: readonly ResourceObject[]): readonly Attributes[] {
-  const names = namesOf(elements, ({ attributes: { name, content_type: type } }) => String(name || type));
-  /** Writes an id as a reference, and a text that looks like one so that it is none. */
-  const written = (text: string): string => (names.has(text) ? `{{${names.get(text)}}}` : escaped(text));
+/** Writes the elements of an event as items of a file, in which distinct names stand for ids. */
+export function itemsOf(eventId: string, elements: readonly ResourceObject[]): readonly Attributes[] {
+  const own = namesOf(elements, ({ attributes: { name, content_type: type } }) => String(name || type));
+  const isTaken = [...own.values()].includes(eventName);
+  const names = new Map(isTaken ? own : [...own, [eventId, eventName]]);
   return elements.map(element => {
     const { content_type: type, name: _, question, custom_fields, ...others } = copiedAttributes(element);
     const children = elements.filter(each => relation(each, "parent") === element.id);
@@ -52,9 +49,8 @@ export function itemsOf(elements: readonly ResourceObject[]): readonly Attribute
     return {
       type,
       name: names.get(element.id),
-      ...others,
-      ...(mapTexts(contents, written) as object),
-      ...(children.length === 0 ? {} : { children: children.map(({ id }) => written(id)) }),
+      ...(mapTexts({ ...others, ...contents }, text => written(text, names)) as object),
+      ...(children.length === 0 ? {} : { children: children.map(({ id }) => written(id, names)) }),
     };
   });
 }
@@ -66,12 +62,9 @@ export function itemsOf(elements: readonly ResourceObject[]): readonly Attribute
 export function compared(
   { name: own, attributes: given, parent }: FileElement,
   byName: ReadonlyMap<string, ResourceObject>,
+  idOf: (name: string) => string,
 ): { readonly attributes: Attributes; readonly changed: readonly string[] } {
-  const idOf = (name: string): string => byName.get(name)?.id ?? tokenOf(name);
-  const attributes = mapTexts(given, text => {
-    const name = pathOfToken(text);
-    return name === null ? text : idOf(name);
-  }) as Attributes;
+  const attributes = mapTexts(given, text => replaceTokens(text, idOf)) as Attributes;
   const remote = byName.get(own);
   if (remote === undefined) return { attributes, changed: [] };
   const changed = Object.keys(attributes).filter(name => {

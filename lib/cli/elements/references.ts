@@ -5,6 +5,7 @@
  * @module
  */
 
+import { replaceIds } from "../../authoring/copies.ts";
 import { jsonPointer } from "../../errors/mod.ts";
 
 /** A fault of a file. */
@@ -14,46 +15,66 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** Begins the text that stands for the id of an entity while it may be unknown. */
-const tokenStart = "\u0001";
+/** The name that stands for the event of a file itself, unless an element has it. */
+export const eventName = "event";
+
+/** Begin and end what stands for the id of an entity while it may be unknown, as a text or in one. */
+const [tokenStart, tokenEnd] = ["\u0001", "\u0002"];
+const tokens = new RegExp(`${tokenStart}([^${tokenEnd}]*)${tokenEnd}`, "g");
+const marks = new RegExp(`(\\\\*)${tokens.source}`, "g");
 
 /** Returns the text that stands for the id of the entity with this path. */
 export function tokenOf(path: string): string {
-  return tokenStart + path;
+  return tokenStart + path + tokenEnd;
 }
 
 /** Returns the path of the entity whose id a value stands for, or null. */
 export function pathOfToken(value: unknown): string | null {
-  return typeof value === "string" && value.startsWith(tokenStart) ? value.slice(tokenStart.length) : null;
+  const path = typeof value === "string" ? value.slice(1, -1) : "";
+  return value === tokenOf(path) && !path.includes(tokenEnd) ? path : null;
+}
+
+/** Replaces what stands for ids in a text. */
+export function replaceTokens(text: string, idOf: (path: string) => string): string {
+  return text.replace(tokens, (_, path: string) => idOf(path));
 }
 
 /** Returns the paths of the entities that a value names. */
 export function pathsIn(value: unknown): readonly string[] {
   const paths: string[] = [];
-  mapTexts(value, text => {
-    const path = pathOfToken(text);
-    if (path !== null) paths.push(path);
-    return text;
-  });
+  const note = (path: string): string => {
+    paths.push(path);
+    return "";
+  };
+  mapTexts(value, text => replaceTokens(text, note));
   return paths;
 }
 
-/** Copies a value, with other texts in it. */
+/** Copies a value, with other texts in it. Names of members stay texts. */
 export function mapTexts(
   value: unknown,
-  map: (text: string, pointer: string) => unknown,
+  map: (text: string, pointer: string, isName: boolean) => unknown,
   pointer = "",
 ): unknown {
-  if (typeof value === "string") return map(value, pointer);
+  if (typeof value === "string") return map(value, pointer, false);
   if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, map, `${pointer}/${index}`));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, mapTexts(member, map, pointer + jsonPointer(name))]),
+    Object.entries(value).map(([name, member]) => {
+      const at = pointer + jsonPointer(name);
+      return [String(map(name, at, true)), mapTexts(member, map, at)];
+    }),
   );
 }
 
 const whole = /^\{\{\s*([^{}]+?)\s*\}\}$/;
-const inside = /(\\*)\{\{\s*([^{}]*?)\s*\}\}/g;
+
+/** Matches references in texts; `names` are those that may have braces of their own. */
+function insideOf(names: Iterable<string>): RegExp {
+  const braced = [...names].filter(name => /[{}]/.test(name)).sort((a, b) => b.length - a.length);
+  const known = braced.map(name => name.replace(/[^\w\s]/g, "\\$&"));
+  return new RegExp(`(\\\\*)\\{\\{\\s*(${[...known, "[^{}]*?"].join("|")})\\s*\\}\\}`, "g");
+}
 
 /** Returns the name in a text that is a reference and nothing else, or null. */
 export function referenceOf(text: string): string | null {
@@ -61,17 +82,23 @@ export function referenceOf(text: string): string | null {
 }
 
 /** Replaces the references in a text. An odd backslash before the braces makes them text; two backslashes are one. */
-export function replaceReferences(text: string, replace: (name: string) => string): string {
-  return text.replace(inside, (match, slashes: string, name: string) => {
+export function replaceReferences(
+  text: string,
+  replace: (name: string) => string,
+  names: Iterable<string> = [],
+): string {
+  return text.replace(insideOf(names), (match, slashes: string, name: string) => {
     const kept = "\\".repeat(Math.floor(slashes.length / 2));
     return kept + (slashes.length % 2 === 1 ? match.slice(slashes.length) : replace(name));
   });
 }
 
-/** Writes a text so that it has no references. */
-export function escaped(text: string): string {
-  return text.replace(
-    /(\\*)(\{\{[^{}]*\}\})/g,
-    (_, slashes: string, rest: string) => `${slashes}${slashes}\\${rest}`,
+/** Writes a text as files have it: with names for the ids that have one, and with braces that are no reference. */
+export function written(text: string, names: ReadonlyMap<string, string> = new Map()): string {
+  const marked = replaceIds(text, id => (names.has(id) ? tokenOf(id) : undefined));
+  const plain = marked.replace(insideOf(names.values()), (match, slashes: string) =>
+    // References between braces keep those from being one.
+    match.includes(tokenStart) ? match : `${slashes}${slashes}\\${match.slice(slashes.length)}`,
   );
+  return plain.replace(marks, (_, slashes: string, id: string) => `${slashes}${slashes}{{${names.get(id)}}}`);
 }

@@ -8,7 +8,7 @@ import { type Attribute, resources } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { namesOf } from "../elements/items.ts";
-import { escaped, mapTexts } from "../elements/references.ts";
+import { mapTexts, written } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { annotationOf, keyAnnotation } from "./remote.ts";
@@ -60,18 +60,25 @@ export async function exportProject(id: string, api: ControlApi): Promise<Export
     space: relation(project, "space"),
     ...(app === undefined
       ? {}
-      : { apps: [{ key: appKey, id: app.id, spec_url: escaped(String(app.attributes.spec_url)) }] }),
+      : { apps: [{ key: appKey, id: app.id, spec_url: written(String(app.attributes.spec_url)) }] }),
     projects: [
       {
         ...{ key, id },
         ...(app === undefined ? {} : { app: `{{${appKey}}}` }),
         ...(hidden.length === 0 ? {} : { enabled_types: project.attributes.enabled_types }),
-        ...plainAttributes("project", project),
-        events: events.map((event, index) => ({
-          ...{ key: eventKeys.get(event.id), id: event.id },
-          ...plainAttributes("event", event),
-          elements: plainElements(elements[index] ?? [], manifestId),
-        })),
+        ...plainAttributes("project", project, eventKeys),
+        events: events.map((event, index) => {
+          const own = elements[index] ?? [];
+          const keys = keysOf(own, manifestId, "element");
+          // The nearest key counts.
+          const taken = new Set(keys.values());
+          const names = new Map([...eventKeys].filter(([, name]) => !taken.has(name)).concat([...keys]));
+          return {
+            ...{ key: eventKeys.get(event.id), id: event.id },
+            ...plainAttributes("event", event, names),
+            elements: plainElements(own, keys, names),
+          };
+        }),
       },
     ],
   };
@@ -84,28 +91,35 @@ function fieldsOf(): string {
   return [...Object.keys(resources.events.attributes), "project"].join(",");
 }
 
-function plainElements(elements: readonly ResourceObject[], manifestId: string): readonly Plain[] {
-  const keys = keysOf(elements, manifestId, "element");
+function plainElements(
+  elements: readonly ResourceObject[],
+  keys: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string, string>,
+): readonly Plain[] {
   return elements.map(element => {
     const { content_type: type, published_at } = element.attributes;
     const children = elements.filter(each => relation(each, "parent") === element.id);
     const data = dataOf(element.attributes as ElementContent);
     return {
       ...{ key: keys.get(element.id), id: element.id, type },
-      ...plainAttributes("element", element),
+      ...plainAttributes("element", element, names),
       ...(typeof published_at === "number" ? { publish: true } : {}),
-      ...(Object.keys(data).length === 0 ? {} : { data: withReferences(data, keys) }),
+      ...(Object.keys(data).length === 0 ? {} : { data: withReferences(data, names) }),
       ...(children.length === 0 ? {} : { children: children.map(({ id }) => `{{${keys.get(id)}}}`) }),
     };
   });
 }
 
 function withReferences(value: unknown, keys: ReadonlyMap<string, string>): unknown {
-  return mapTexts(value, text => (keys.has(text) ? `{{${keys.get(text)}}}` : escaped(text)));
+  return mapTexts(value, text => written(text, keys));
 }
 
 /** Returns the attributes that somebody wrote: those that are not what they would be anyway. */
-function plainAttributes(kind: "project" | "event" | "element", { attributes }: ResourceObject): Plain {
+function plainAttributes(
+  kind: "project" | "event" | "element",
+  { attributes }: ResourceObject,
+  names: ReadonlyMap<string, string>,
+): Plain {
   const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
   const { state, start_mode, end_mode } = attributes;
   const isOver = state === "on_demand" || state === "past";
@@ -133,7 +147,7 @@ function plainAttributes(kind: "project" | "event" | "element", { attributes }: 
       ...(settings.length === 0 ? {} : { settings: plainOf(settings) }),
       ...(notes.length === 0 ? {} : { annotations: Object.fromEntries(notes) }),
     },
-    new Map(),
+    names,
   ) as Plain;
 }
 

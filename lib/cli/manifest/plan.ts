@@ -5,7 +5,14 @@
  * @module
  */
 
-import { type Attribute, answerField, eventInstants, eventState, resources } from "../../authoring/mod.ts";
+import {
+  type Attribute,
+  answerField,
+  eventInstants,
+  eventState,
+  replaceIds,
+  resources,
+} from "../../authoring/mod.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
@@ -200,7 +207,7 @@ class Planner {
   }
 
   #tokenised<T>(value: T, tokens = this.#tokens): T {
-    return mapTexts(value, text => tokens.get(text) ?? text) as T;
+    return mapTexts(value, text => replaceIds(text, id => tokens.get(id))) as T;
   }
 
   /** True: the element is published now; a text says why it is not; null: there is nothing to do. */

@@ -1,6 +1,6 @@
 /**
- * References in manifests. `{{key}}` in place of a value is the id of an entity, which may not exist yet; `{{key.name}}`,
- * `{{vars.x}}` and `{{env.X}}` are values, the last two also inside a text. A backslash before the braces makes them text.
+ * References in manifests. `{{key}}` is the id of an entity, which may not exist yet; `{{key.name}}`, `{{vars.x}}` and `{{env.X}}`
+ * are values. All may stand inside a text. A backslash before the braces makes them text.
  *
  * @module
  */
@@ -39,19 +39,14 @@ export class References {
       (text, at) => {
         const name = referenceOf(text);
         if (name !== null) return this.#valueOf(name, at, lookup);
-        const refused = "Inside a text only {{vars.…}} and {{env.…}} may stand";
-        return replaceReferences(text, part => String(this.#valueOf(part, at, null, refused)));
+        return replaceReferences(text, part => String(this.#valueOf(part, at, lookup)));
       },
       pointer,
     );
   }
 
-  #valueOf(
-    name: string,
-    pointer: string,
-    lookup: Lookup | null,
-    refused = "Only {{vars.…}} and {{env.…}} may stand here",
-  ) {
+  #valueOf(name: string, pointer: string, lookup: Lookup | null) {
+    const refused = "Only {{vars.…}} and {{env.…}} may stand here";
     const [, key = "", part = "id"] = /^([^.]*)(?:\.(.*))?$/s.exec(name) ?? [];
     const found = this.#known(key, part) ?? lookup?.(key, part) ?? refused;
     if (typeof found !== "string") return found.value;
