@@ -105,6 +105,7 @@ describeOnStores("commands about events", open => {
     const ids = await show.apply(
       id,
       [
+        // The clock shows the rail with its children, whatever time they had.
         "- { type: message, name: a, fields: { body: A } }",
         "- { type: message, name: child, fields: { body: B } }",
         "- { type: group, name: rail, fields: { title: Today }, children: ['{{child}}'] }",
@@ -117,6 +118,7 @@ describeOnStores("commands about events", open => {
     const rows = [
       [1, ids[0], null, 30],
       [2, ids[2], null, 90],
+      [2, ids[1], null, 90],
       [3, ids[3], 7, 150],
     ];
     const shown = (data: Record<string, unknown>[]) =>
@@ -129,10 +131,49 @@ describeOnStores("commands about events", open => {
     const listed = await show.data("elements list --event $EVENT", { EVENT: id });
     assert.deepEqual(
       listed.map((one: Record<string, unknown>) => one.start_offset),
-      [30, null, 90, 150],
+      [30, 90, 90, 150],
     );
+    assert.deepEqual(done.json.data[2].wrapper, ids[2]);
     await show.data("events start $EVENT", { EVENT: id });
     assert.equal((await show.run(line, { EVENT: id })).code, 7);
+    show.world.clock.advance(90_000);
+    const aired = await show.data("elements list --event $EVENT", { EVENT: id });
+    assert.deepEqual(
+      aired.map(({ state }: Record<string, unknown>) => state),
+      ["current", "current", "current", "future"],
+    );
+  });
+
+  it("name the drafts that a wrapper with a timecode is shown without", async t => {
+    const show = await openShow(t, open);
+    const event = await show.event();
+    const timed = "start_mode: timecode, start_offset: 9";
+    show.files.set(
+      "rail.yaml",
+      [
+        `- { type: group, name: rail, fields: { title: Today }, children: [a, b, c], ${timed} }`,
+        "- { type: message, name: a, fields: { body: A } }",
+        `- { type: message, name: b, fields: { body: B }, ${timed} }`,
+        "- { type: message, name: c, fields: { body: C } }",
+      ].join("\n"),
+    );
+    const values = { EVENT: event };
+    const note = /rail is shown by the clock without what are drafts: a, c/;
+    for (let nth = 0; nth < 2; nth++)
+      assert.match((await show.run("elements apply --event $EVENT --file rail.yaml", values)).stderr, note);
+    await show.data("events schedule --event $EVENT", values);
+    const scheduled = await show.run("elements apply --event $EVENT --file rail.yaml --update", values);
+    assert.doesNotMatch(scheduled.stderr, note);
+    const children = "{ key: a, type: message, publish: true }, { key: b, type: message }";
+    const rail = `{ key: rail, type: group, children: ["{{a}}", "{{b}}"], publish: true, ${timed} }`;
+    const shown = `{ key: ep, name: Final, elements: [${rail}, ${children}] }`;
+    show.files.set(
+      "show.json",
+      `{ version: 1, id: show, space: 0b000000-0000-4000-8000-000000000001, projects: [{ key: main, id: ${show.project}, events: [${shown}] }] }`,
+    );
+    const [, , planned] = await show.data("plan --file show.json");
+    const left = "is published by the clock, and shown without what are drafts: main/ep/a, main/ep/b";
+    assert.deepEqual(planned.notes, [left]);
   });
 
   it("prune what was never shown, but nothing that changes meanwhile", async t => {

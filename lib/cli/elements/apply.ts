@@ -110,9 +110,23 @@ export const applyElements: CommandSpec = {
       // In a trial there are ids that nothing will have.
       id: remote?.id ?? (isDryRun ? null : ids.get(name)),
     }));
-    return { data };
+    return { data, notes: draftsByClock(pairs) };
   },
 };
+
+/** Names the drafts that their wrappers, which the clock publishes, are shown without. */
+function draftsByClock(pairs: readonly Pair[]): readonly string[] {
+  const isByClock = ({ element, remote }: Pair): boolean =>
+    isTimed({ attributes: { ...remote?.attributes, ...element.attributes } });
+  const left = pairs.filter(
+    pair => !isByClock(pair) && !pair.isPublished && (pair.remote === undefined || isDraft(pair.remote)),
+  );
+  return pairs.filter(isByClock).flatMap(({ element: { name } }) => {
+    const drafts = left.flatMap(({ element: child }) => (child.parent === name ? child.name : []));
+    const note = `${name} is shown by the clock without what are drafts: ${drafts.join(", ")}`;
+    return drafts.length === 0 ? [] : [note];
+  });
+}
 
 /** Returns the locales of the project of an event where the contents of a document depend on them. */
 export async function localesFor(

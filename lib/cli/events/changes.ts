@@ -1,5 +1,6 @@
 /** Commands that change events: prune, schedule, start and stop. */
 
+import { isTimed } from "../elements/apply.ts";
 import { type Change, listElements, sendChanges } from "../elements/batches.ts";
 import { instant, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
@@ -95,7 +96,7 @@ async function remove(
 /** `events schedule`. */
 export const scheduleEvent: CommandSpec = {
   words: ["events", "schedule"],
-  summary: "Stagger the unpublished elements of a future event by timecodes",
+  summary: "Stagger the unpublished elements of a future event by timecodes, children with their wrapper",
   flags: {
     event: eventFlag,
     "space-seconds": {
@@ -121,6 +122,7 @@ export const scheduleEvent: CommandSpec = {
     name: ["NAME", "text"],
     old_offset: ["OLD", "whole?"],
     offset: ["OFFSET", "whole"],
+    wrapper: ["WRAPPER", "text?"],
   }),
   exits: { [exits.conflict]: "The event is not future" },
   async run({ flags }, context) {
@@ -130,18 +132,22 @@ export const scheduleEvent: CommandSpec = {
     const { data: event } = await api.get(pathOf(within));
     const { state } = event.attributes;
     if (state !== "future") throw conflict(`Cannot schedule the event as it is ${state}, not future`);
-    const elements = (await listElements(api, eventId)).filter(
-      element =>
-        relation(element, "parent") === null &&
-        ["non_scheduled", "future"].includes(String(element.attributes.state)),
+    const elements = (await listElements(api, eventId)).filter(({ attributes }) =>
+      ["non_scheduled", "future"].includes(String(attributes.state)),
     );
-    const data = elements.map(({ id: elementId, attributes }, index) => ({
-      order: index + 1,
-      id: elementId,
-      name: attributes.name,
-      old_offset: attributes.start_mode === "timecode" ? attributes.start_offset : null,
-      offset: Number(flags["start-offset"]) + index * Number(flags["space-seconds"]),
-    }));
+    // A wrapper without its children would be shown empty.
+    const shownBy = (wrapper: string | null): readonly ResourceObject[] =>
+      elements.filter(element => relation(element, "parent") === wrapper);
+    const data = shownBy(null).flatMap((top, index) =>
+      [top, ...shownBy(top.id)].map(({ id: elementId, attributes }) => ({
+        order: index + 1,
+        id: elementId,
+        name: attributes.name,
+        old_offset: isTimed({ attributes }) ? attributes.start_offset : null,
+        offset: Number(flags["start-offset"]) + index * Number(flags["space-seconds"]),
+        wrapper: elementId === top.id ? null : top.id,
+      })),
+    );
     const changes = data.map(
       ({ id: elementId, offset }): Change => ({
         ...{ op: "update", id: elementId },

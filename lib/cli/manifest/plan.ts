@@ -213,17 +213,25 @@ class Planner {
   /** True: the element is published now; a text says why it is not; null: there is nothing to do. */
   #publication(wanted: Wanted, remote: ResourceObject | null): true | string | null {
     if (!wanted.isPublished || isPublished(remote) || remote?.attributes.state === "revoked") return null;
-    if (offsetOf(wanted, remote) !== null) return "is published by the clock";
-    const { state } = this.#phaseOf(wanted.parent);
-    if (state === "future") return "waits for the event to start";
-    if (state === "past") return "is not published as its event is over";
     const children = this.#manifest.wanted.filter(({ path }) => this.#wrappers.get(path) === wanted);
     const managed = children.map(({ path }) => this.#remote.found.get(path)?.id);
     const others = (this.#remote.elements.get(relation(remote ?? nothing, "event") ?? "") ?? []).filter(
       one => remote !== null && relation(one, "parent") === remote.id && !managed.includes(one.id),
     );
+    if (offsetOf(wanted, remote) !== null) {
+      const drafts = children.filter(one => !this.#isTimed(one) && !this.#willBePublished(one));
+      const names = drafts.map(({ path }) => path).join(", ");
+      return `is published by the clock${names === "" ? "" : `, and shown without what are drafts: ${names}`}`;
+    }
+    const { state } = this.#phaseOf(wanted.parent);
+    if (state === "future") return "waits for the event to start";
+    if (state === "past") return "is not published as its event is over";
     const isHeld = others.some(one => !isPublished(one)) || children.some(one => !this.#willBePublished(one));
     return isHeld ? "waits for its children to be published" : true;
+  }
+
+  #isTimed(wanted: Wanted): boolean {
+    return offsetOf(wanted, this.#remote.found.get(wanted.path) ?? null) !== null;
   }
 
   #willBePublished(wanted: Wanted): boolean {
