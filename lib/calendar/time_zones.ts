@@ -11,8 +11,21 @@ const nameShape = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
  */
 export function isTimeZone(text: string): boolean {
   if (text.length > timeZoneCharactersMax || !nameShape.test(text)) return false;
+  const known = checked.get(text);
+  if (known !== undefined) return known;
+  if (checked.size >= checkedMax) checked.clear();
+  const isKnown = isKnownToIntl(text);
+  checked.set(text, isKnown);
+  return isKnown;
+}
+
+/** Answers for names, as a look at Intl takes longer than a report of an action. */
+const checked = new Map<string, boolean>();
+const checkedMax = 1_000;
+
+function isKnownToIntl(timeZone: string): boolean {
   try {
-    new Intl.DateTimeFormat("en", { timeZone: text });
+    new Intl.DateTimeFormat("en", { timeZone });
     return true;
   } catch {
     return false;

@@ -65,6 +65,38 @@ describeOnStores("rules for some fans", open => {
     ]);
   });
 
+  it("count days on the clocks of the fan, and limits of products too", async () => {
+    const product = {
+      ...{
+        id: "tea",
+        title: "",
+        prices: [{ currency: "points", amount: 1 }],
+        fulfilment: { type: "manual" },
+      },
+      limits: { perUser: 1, window: "day" },
+    };
+    await openClub(
+      { ...recipeOf("Days of the fan's own clocks"), products: [product] },
+      { audience: { customFields: { timeZone: { type: "string" } } } },
+    );
+    const { userId } = await world.fan("Sam");
+    const canRedeem = async (): Promise<unknown> =>
+      (await world.platform.loyalty.products.list(user(userId)))[0]?.reasons;
+    await setFields(userId, { timeZone: "Pacific/Auckland" });
+    world.clock.advance((34 - (new Date(world.clock.now()).getUTCHours() % 24)) * 3_600_000);
+    // 10:00 to 11:00 UTC, which is in Auckland an hour or two before midnight.
+    assert.equal(await checkIn(userId), 1);
+    await world.platform.loyalty.products.redeem(user(userId), { key: "1", productId: "tea", quantity: 1 });
+    world.clock.advance(15 * 60_000);
+    assert.deepEqual(
+      [await checkIn(userId), await canRedeem()],
+      [0, ["limit_reached", "insufficient_balance"]],
+    );
+    world.clock.advance(3 * 3_600_000);
+    assert.deepEqual([await checkIn(userId), await canRedeem()], [2, []]);
+    assert.deepEqual((await world.platform.loyalty.replay(user(userId))).differences, []);
+  });
+
   it("read the segments that back ends set, which searches find", async () => {
     await openClub(recipeOf("Only for a segment"), {
       audience: { customFields: { segments: { type: "list" } } },

@@ -1236,6 +1236,10 @@ export interface LoyaltyConfiguration {
 export type LoyaltyConfigurationChange = SentLoyaltyConfiguration | {
   /** IANA time zone of days, weeks and months */
   readonly timeZone?: string;
+  /** Custom field of the profile with the IANA time zone of the user's own days */
+  readonly userTimeZone?: {
+    readonly var: string;
+  };
   /** First day of weeks */
   readonly weekStartsOn?: "monday" | "sunday";
   /** Numbers of each user, such as points */

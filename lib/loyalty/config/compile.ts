@@ -17,7 +17,7 @@ import {
   type TriggerPlan,
 } from "./compiled.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
-import { fieldErrors } from "./fields.ts";
+import { customFieldOf, fieldErrors } from "./fields.ts";
 import { triggerKey } from "./scope.ts";
 import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
@@ -50,6 +50,7 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     const counted = aggregates.filter(({ action }) => action === definition.name);
     return [definition.name, { ...plan, definition, aggregates: counted }];
   });
+  const zoneField = config.userTimeZone === undefined ? null : customFieldOf(config.userTimeZone.var);
   const limitedRules = config.rules.filter(({ limits }) => limits.some(({ per }) => per === "global"));
   return {
     version,
@@ -63,7 +64,8 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     triggers,
     limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
     boundedRules: boundedRules(triggers.values()),
-    customFields: parts.customFields,
+    zoneField,
+    customFields: zoneField === null ? parts.customFields : new Set([...parts.customFields, zoneField]),
     counterWindows: new Map(
       [...aggregates, ...parts.limits, ...productLimits].map(({ key, window }) => [key, window]),
     ),

@@ -160,7 +160,9 @@ export interface CompiledConfig {
   readonly triggers: ReadonlyMap<string, TriggerPlan>;
   /** The rules with limits for all users together. */
   readonly limitedRules: ReadonlyMap<string, LoyaltyRule>;
-  /** The custom fields of profiles that conditions and amounts read. */
+  /** The custom field with the time zone of a user. Null: the zone of the document counts for all. */
+  readonly zoneField: string | null;
+  /** The custom fields of profiles that are read. */
   readonly customFields: ReadonlySet<string>;
   /** The ids of rules with limits or caps. */
   readonly boundedRules: ReadonlySet<string>;

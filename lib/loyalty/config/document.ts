@@ -11,7 +11,7 @@ import * as v from "valibot";
 import { isTimeZone } from "../../calendar/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import { ChallengeSchema } from "./challenges.ts";
-import { durationField, listOf, partItemsMax } from "./fields.ts";
+import { customFieldOf, durationField, listOf, partItemsMax } from "./fields.ts";
 import { InventorySetSchema, MetricSchema } from "./metrics.ts";
 import { MultiplierSchema } from "./multipliers.ts";
 import { ProductSchema } from "./products.ts";
@@ -48,6 +48,20 @@ const document = v.strictObject({
       v.check(isTimeZone, "Expected an IANA time zone"),
     ),
     "UTC",
+  ),
+  userTimeZone: v.exactOptional(
+    v.pipe(
+      v.strictObject({
+        var: v.pipe(
+          v.string(),
+          v.check(
+            path => customFieldOf(path) !== null,
+            "Expected the path of a custom field, such as user.custom.timeZone",
+          ),
+        ),
+      }),
+      v.description("Custom field of the profile with the IANA time zone of the user's own days"),
+    ),
   ),
   weekStartsOn: v.pipe(
     v.optional(v.picklist(["monday", "sunday"]), "monday"),

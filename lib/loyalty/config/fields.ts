@@ -180,6 +180,11 @@ export const dataVariableField = v.strictObject({
   ),
 });
 
+/** Returns the custom field of the profile that the path of a variable names; null: none. */
+export function customFieldOf(path: string): string | null {
+  return /^user\.custom\.([A-Za-z][A-Za-z0-9_.-]{0,63})$/.exec(path)?.[1] ?? null;
+}
+
 /** Converts the issues of a schema to errors, with JSON Pointers that begin with the pointer of the checked part. */
 export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = ""): FieldError[] {
   return issues.map(issue => ({

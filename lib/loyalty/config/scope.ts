@@ -8,7 +8,7 @@
 import type { CountedUnit, PeriodUnit } from "../../calendar/mod.ts";
 import type { Environment, Operand, ValueType, VariableDeclaration } from "../../expressions/mod.ts";
 import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
-import type { CountWindow } from "./fields.ts";
+import { type CountWindow, customFieldOf } from "./fields.ts";
 
 /** Returns an own property of a record, so that `toString` and other inherited names have no value. */
 export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
@@ -129,8 +129,8 @@ export function customVariable(
   path: string,
 ): { readonly name: string; readonly operand: VariableDeclaration<Scope> } | null {
   if (path === "user.segments") return { name: segments, operand: { type: "list", read: segmentsOf } };
-  const name = /^user\.custom\.([A-Za-z][A-Za-z0-9_.-]{0,63})$/.exec(path)?.[1];
-  if (name === undefined) return null;
+  const name = customFieldOf(path);
+  if (name === null) return null;
   return { name, operand: { type: "any", read: ({ user }) => user.customField(name) } };
 }
 

@@ -174,7 +174,7 @@ export function applyRefusals(
   state: UserState,
   { refusals, at }: { readonly refusals: readonly Refusal[]; readonly at: number },
 ): Outcome {
-  const draft = new StateDraft(compiled, state, at);
+  const draft = new StateDraft(compiled, state, at, { profile: null });
   for (const { gift, reason } of refusals) {
     const { ruleId, userId } = gift;
     draft.record(new TransactionBuilder().build("rewardRefused", { reason, metadata: { ruleId, userId } }));
@@ -200,7 +200,7 @@ export function applyReversal(
   state: UserState,
   { transaction: { id, type, entries, payload }, action, at }: Reversal,
 ): Outcome {
-  const draft = new StateDraft(compiled, state, at);
+  const draft = new StateDraft(compiled, state, at, { profile: null });
   if (action !== undefined) takeBackCounts(draft, action);
   const transaction = new TransactionBuilder();
   for (const entry of entries.toReversed()) {

@@ -34,7 +34,10 @@ export function takesAction(draft: StateDraft, of: CompiledChallenge): boolean {
   const { period } = of;
   const startedAt = start === "rule" ? draft.challengeProgress(id)?.startedAt : undefined;
   if (startedAt !== undefined && happenedAt < startedAt) return false;
-  return period === null || periodOf(period, timeZone, happenedAt).id === periodOf(period, timeZone, at).id;
+  return (
+    period === null ||
+    periodOf(period, draft.timeZoneAt(happenedAt), happenedAt).id === periodOf(period, timeZone, at).id
+  );
 }
 
 /** Starts a challenge by a rule if it may start. */
@@ -182,9 +185,12 @@ function nextRun(
     last.status === "none" ||
     (last.status === "completed" && recurrence === "onCompletion");
   if (!isFree || requires.some(id => (draft.challengeProgress(id)?.completions ?? 0) === 0)) return null;
+  const run = of.period === null ? nextNumber(last?.run) : periodOf(of.period, timeZone, at).id;
+  // A user who travelled west sees a day again that is over.
+  if (of.period !== null && last !== undefined && isNotLater(run, last.run)) return null;
   return {
     status: "in_progress",
-    run: of.period === null ? nextNumber(last?.run) : periodOf(of.period, timeZone, at).id,
+    run,
     startedAt: at,
     endsAt: deadlineOf(of, { startedAt: at }, timeZone),
     endedAt: null,
@@ -192,6 +198,12 @@ function nextRun(
     missionsCompleted: [],
     completions: last?.completions ?? 0,
   };
+}
+
+/** Checks whether a period is not later than another one of its unit. */
+function isNotLater(id: string, last: string): boolean {
+  const shape = (text: string): string => text.replaceAll(/\d/g, "0");
+  return shape(id) === shape(last) && id <= last;
 }
 
 /** Numbers begin at 1, also after runs that were named after a period. */

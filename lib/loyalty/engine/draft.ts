@@ -30,10 +30,12 @@ import {
   type Gift,
   type MilestoneProgress,
   type MutableState,
+  timeZoneOf,
   type UserCoupon,
   type UserState,
   usableEarnings,
 } from "../user/state.ts";
+import { zoneAfter } from "../user/user_zone.ts";
 import { addToCounter, countValues, readCounter, stepsKept, subtractFromCounter } from "./counters.ts";
 import { boundCounters, boundMissionValues, retainCounters } from "./kept_counts.ts";
 import type { TransactionBuilder } from "./transaction_builder.ts";
@@ -83,6 +85,7 @@ export class StateDraft implements UserView {
   readonly at: number;
   /** When the event happened and counts, in Unix ms: before `at` where it arrived late. */
   readonly happenedAt: number;
+  /** The zone of the user's days. */
   readonly timeZone: string;
   readonly diagnostics: Diagnostic[] = [];
   readonly fired: string[] = [];
@@ -124,9 +127,13 @@ export class StateDraft implements UserView {
     this.compiled = compiled;
     this.at = Math.max(at, before.changedAt);
     this.happenedAt = happenedAt ?? this.at;
-    this.timeZone = compiled.config.timeZone;
     this.#before = before;
     this.#state = copyState(before);
+    this.timeZone = compiled.config.timeZone;
+    if (compiled.zoneField !== null) {
+      if (profile !== null) this.#state.zone = this.#zoneAfter(profile, compiled.zoneField);
+      this.timeZone = this.timeZoneAt(this.at);
+    }
     this.#globalLimitReached = globalLimitReached;
     this.#profile = profile;
     if (before.config === compiled.version) return;
@@ -136,6 +143,11 @@ export class StateDraft implements UserView {
     });
     this.#state.counters = counters;
     this.#state.orphanedCounters = orphanedCounters;
+  }
+
+  /** Returns the zone of the user's days at a time (Unix ms). */
+  timeZoneAt(at: number): string {
+    return timeZoneOf(this.compiled, this.#state, at);
   }
 
   metric(id: string): number {
@@ -160,12 +172,14 @@ export class StateDraft implements UserView {
   }
 
   counterValue(key: string, window: CounterWindow, value?: string): number {
-    const { happenedAt: at, timeZone } = this;
+    const at = this.happenedAt;
+    const timeZone = this.timeZoneAt(at);
     return readCounter(ownValue(this.#state.counters, key), window, { at, timeZone, value });
   }
 
   distinctValues(key: string, window: CounterWindow): number {
-    const { happenedAt: at, timeZone } = this;
+    const at = this.happenedAt;
+    const timeZone = this.timeZoneAt(at);
     return countValues(ownValue(this.#state.counters, key), window, { at, timeZone });
   }
 
@@ -180,7 +194,8 @@ export class StateDraft implements UserView {
 
   /** Adds to a counter, or to that of a value of it. */
   count(key: string, window: CounterWindow, amount: number, value?: string): void {
-    const { happenedAt: at, timeZone } = this;
+    const at = this.happenedAt;
+    const timeZone = this.timeZoneAt(at);
     const before = ownValue(this.#state.counters, key);
     const counter = addToCounter(before, window, { at, timeZone, amount, value });
     this.#hasMoreSteps ||= stepsKept(counter, value) > stepsKept(before, value);
@@ -199,7 +214,7 @@ export class StateDraft implements UserView {
   ): void {
     const counter = ownValue(this.#state.counters, key);
     if (counter === undefined) return;
-    const { timeZone } = this;
+    const timeZone = this.timeZoneAt(at);
     this.#put("counters", key, subtractFromCounter(counter, window, { at, timeZone, amount, value }));
   }
 
@@ -379,7 +394,7 @@ export class StateDraft implements UserView {
     const state = this.#state;
     // An action that adds no step and no value must not cost a look at all of them.
     if (this.#hasMoreSteps) {
-      const time = { at: this.happenedAt, timeZone: this.timeZone };
+      const time = { at: this.happenedAt, timeZone: this.timeZoneAt(this.happenedAt) };
       state.counters = boundCounters(state.counters, compiled.counterWindows, time);
     }
     if (this.#hasMoreValues) state.challenges = boundMissionValues(state.challenges);
@@ -397,6 +412,12 @@ export class StateDraft implements UserView {
       diagnostics,
       fired,
     };
+  }
+
+  #zoneAfter(profile: ProfileFields, field: string): UserState["zone"] {
+    const { zone, revision } = this.#before;
+    const wanted = ownValue(profile, field);
+    return zoneAfter(zone, { wanted, documentZone: this.timeZone, at: this.at, isNew: revision === 0 });
   }
 
   #put<K extends RecordMember>(member: K, key: string, value: UserState[K][string]): void {

@@ -11,7 +11,7 @@ import { ownValue } from "../config/scope.ts";
 import { readCounter } from "../engine/counters.ts";
 import { isCouponValid } from "../engine/rewards.ts";
 import type { UserState } from "../user/state.ts";
-import { nothingReceived, type Redemption, type RedemptionFault } from "../user/state.ts";
+import { nothingReceived, type Redemption, type RedemptionFault, timeZoneOf } from "../user/state.ts";
 
 /** A user's order of a product. */
 export interface RedemptionOrder {
@@ -104,8 +104,9 @@ export function redemptionFault(
   if (isOwned(config, state, { fulfilment: compiled.product.fulfilment, now })) return "limit_reached";
   if (compiled.limit === null) return null;
   const { key, max, window } = compiled.limit;
-  const at = { at: Math.max(now, state.changedAt), timeZone: config.config.timeZone };
-  return readCounter(ownValue(state.counters, key), window, at) + quantity > max ? "limit_reached" : null;
+  const at = Math.max(now, state.changedAt);
+  const time = { at, timeZone: timeZoneOf(config, state, at) };
+  return readCounter(ownValue(state.counters, key), window, time) + quantity > max ? "limit_reached" : null;
 }
 
 /** Returns true where the product would give nothing: items and shared coupons are owned once. */

@@ -6,12 +6,14 @@
 
 import { AppError } from "../../errors/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { SingleReward } from "../config/rewards.ts";
 import { ownValue } from "../config/scope.ts";
 import type { LedgerEntry, Lot } from "../ledger/mod.ts";
 import type { ItemId } from "./change_payload.ts";
 import type { SpaceUser } from "./space_user.ts";
+import { type UserZone, zoneAt } from "./user_zone.ts";
 
 /** Progress of the latest run of a challenge. */
 export interface ChallengeProgress {
@@ -155,6 +157,8 @@ export interface UserState {
   readonly config: string;
   /** The project whose boards get the user's scores; null: none yet. */
   readonly projectId: string | null;
+  /** Null: that of the document. */
+  readonly zone: UserZone | null;
   /** Usable balances of the metrics that ever changed. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Totals of the metrics that ever changed by anything but time. */
@@ -199,6 +203,7 @@ export function emptyState(projectId: string | null): UserState {
     changedAt: 0,
     config: "",
     projectId,
+    zone: null,
     metrics: {},
     lifetime: {},
     lots: {},
@@ -219,6 +224,11 @@ export function emptyState(projectId: string | null): UserState {
     onceMarks: { generation: 0, count: 0 },
     mergedInto: null,
   };
+}
+
+/** Returns the time zone of a user's days at a time (Unix ms). */
+export function timeZoneOf({ zoneField, config }: CompiledConfig, { zone }: UserState, at: number): string {
+  return zoneField === null ? config.timeZone : zoneAt(zone, at, config.timeZone);
 }
 
 /** Returns what was ever earned of a metric and became usable, without what was taken back. */
@@ -289,6 +299,7 @@ export function copyState(state: UserState): MutableState {
     changedAt: state.changedAt,
     config: state.config,
     projectId: state.projectId,
+    zone: state.zone,
     metrics: state.metrics,
     lifetime: state.lifetime,
     lots: state.lots,

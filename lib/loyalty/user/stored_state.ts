@@ -46,6 +46,7 @@ export function printState(state: UserState): string {
     dueAt: state.dueAt,
     config: state.config === "" ? undefined : state.config,
     projectId: state.projectId ?? undefined,
+    zone: state.zone ?? undefined,
     metrics: filled(state.metrics),
     lifetime: filled(state.lifetime),
     lots: filled(state.lots),

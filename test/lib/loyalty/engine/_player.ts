@@ -56,6 +56,8 @@ export class Player {
   readonly notifications: Notification[] = [];
   state: UserState = emptyState(null);
   last: Outcome | null = null;
+  /** The custom fields of the profile at the next action. */
+  profile: Readonly<Record<string, string>> | undefined;
 
   constructor(parts: object, { version }: { readonly version?: string } = {}) {
     this.compiled = compileConfig({ ...base, ...parts }, version);
@@ -66,10 +68,13 @@ export class Player {
     name: string,
     at: number | string = 0,
     data: Readonly<Record<string, string | number | boolean>> = {},
+    { happenedAt }: { readonly happenedAt?: string } = {},
   ): Outcome {
     const instant = typeof at === "string" ? Date.parse(at) : at;
     this.pass(instant);
-    return this.take(applyAction(this.compiled, this.state, { name, data, at: instant }));
+    const late = happenedAt === undefined ? {} : { happenedAt: Date.parse(happenedAt) };
+    const options = this.profile === undefined ? {} : { profile: this.profile };
+    return this.take(applyAction(this.compiled, this.state, { name, data, at: instant, ...late }, options));
   }
 
   grant(given: Omit<Grant, "reason">): Outcome {

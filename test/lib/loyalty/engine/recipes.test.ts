@@ -269,6 +269,89 @@ describe("tiers that have to be kept", () => {
   });
 });
 
+describe("days of the fan's own clocks", () => {
+  const title = "Days of the fan's own clocks";
+  const gained = (
+    player: Player,
+    timeZone: string,
+    at: string,
+    more: { happenedAt?: string } = {},
+  ): number => {
+    player.profile = { timeZone };
+    return player.act("checkin", at, {}, more).gained.points ?? 0;
+  };
+  const tokyo = "Asia/Tokyo";
+  const newYork = "America/New_York";
+
+  it("begin and end at the fan's midnight, also when clocks change there", () => {
+    const table: [zone: string, at: string, points: number][] = [
+      // New York: 23:59:59 and midnight of the day whose clocks go forward, and its end 23 hours later.
+      [newYork, "2026-03-08T04:59:59Z", 1],
+      [newYork, "2026-03-08T05:00:00Z", 2],
+      [newYork, "2026-03-09T03:59:59Z", 0],
+      [newYork, "2026-03-09T04:00:00Z", 3],
+    ];
+    const player = recipe(title);
+    for (const [zone, at, expected] of table) assert.equal(gained(player, zone, at), expected, at);
+    // In Madrid, 23:30 and 00:30.
+    for (const zone of ["Mars/Base", ""]) {
+      const other = recipe(title);
+      const days = ["2026-03-08T22:30:00Z", "2026-03-08T23:30:00Z"].map(at => gained(other, zone, at));
+      assert.deepEqual(days, [1, 2], zone);
+    }
+  });
+
+  it("are not two in one for a fan who switches zones", () => {
+    const player = recipe(title);
+    assert.equal(gained(player, tokyo, "2026-11-26T14:00:00Z"), 1); // 23:00 of the 26th
+    assert.equal(gained(player, newYork, "2026-11-26T14:30:00Z"), 0); // 09:30 of the 26th there
+    assert.equal(gained(player, newYork, "2026-11-26T15:30:00Z"), 0); // still the 26th in New York
+    assert.equal(gained(player, tokyo, "2026-11-26T16:00:00Z"), 0); // and the change stays for a week
+    assert.equal(gained(player, newYork, "2026-11-27T05:00:00Z"), 2);
+    const east = recipe(title);
+    assert.equal(gained(east, newYork, "2026-11-26T14:30:00Z"), 1); // 09:30 of the 26th
+    assert.equal(gained(east, tokyo, "2026-11-26T15:30:00Z"), 0); // 00:30 of the 27th there
+    assert.equal(gained(east, tokyo, "2026-11-27T04:59:59Z"), 0); // the end of the day in New York
+    assert.equal(gained(east, tokyo, "2026-11-27T05:00:00Z"), 2);
+    assert.equal(gained(east, tokyo, "2026-11-27T15:00:00Z"), 3);
+    // A late action counts in the zone in which it happened: 20:00 of the 25th in New York, before three days in a row.
+    assert.equal(gained(east, tokyo, "2026-11-28T00:00:00Z", { happenedAt: "2026-11-26T01:00:00Z" }), 4);
+    for (const { compiled, records, state } of [player, east]) {
+      assert.deepEqual(replay(compiled, records), state);
+    }
+  });
+
+  it("give no second run of a daily challenge to a fan who flies west", () => {
+    const id = "0e000000-0000-4000-8000-000000000001";
+    const mission = { id: "0f000000-0000-4000-8000-000000000001", title: "", rule: { action: "checkin" } };
+    const player = new Player({
+      ...recipeOf(title),
+      challenges: [
+        {
+          id,
+          title: "",
+          recurrence: "onExpiration",
+          period: "day",
+          missions: [mission],
+          rewards: [points(100)],
+        },
+      ],
+    });
+    assert.equal(gained(player, tokyo, "2026-11-26T14:00:00Z"), 101);
+    assert.equal(gained(player, newYork, "2026-11-26T14:30:00Z"), 0);
+    assert.equal(gained(player, newYork, "2026-11-26T15:30:00Z"), 0);
+    assert.equal(player.state.challenges[id]?.status, "none");
+    assert.equal(gained(player, newYork, "2026-11-27T05:00:00Z"), 102);
+  });
+
+  it("need a custom field of the profile", () => {
+    assert.throws(
+      () => compileConfig({ userTimeZone: { var: "user.segments" } }),
+      (error: { fields: { pointer: string }[] }) => error.fields[0]?.pointer === "/userTimeZone/var",
+    );
+  });
+});
+
 describe("the weekly schedule of a rule", () => {
   const fires = (schedule: object, at: string): boolean =>
     new Player({ rules: [rule("r", [points(1)], { schedule })] }).act("go", at).gained.points === 1;

@@ -14,9 +14,11 @@ import { actionNames } from "./_random_space.ts";
 const n = { var: "data.n" };
 
 export function documentOf(space: ModelSpace): object {
-  const { zone, weekStartsOn, measure, multipliers, expires, rules, challenges, rungs } = space;
+  const { zone, isOfTravellers, weekStartsOn, measure, multipliers, expires, rules, challenges, rungs } =
+    space;
   return {
     timeZone: zone,
+    ...(isOfTravellers ? { userTimeZone: { var: "user.custom.home" } } : {}),
     weekStartsOn,
     multipliers: multipliers.map(({ factor, from, to, isForTagged }, index) => ({
       id: `x${index}`,

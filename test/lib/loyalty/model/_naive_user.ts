@@ -12,7 +12,9 @@ import type {
   ModelRule,
   ModelSpace,
   ModelWindow,
+  Unit,
 } from "./_random_space.ts";
+import { dayMs, zones } from "./_random_space.ts";
 
 /** A change of a metric. */
 export interface ModelChange {
@@ -44,6 +46,14 @@ interface Run {
 }
 
 const mostRounds = 8;
+const calendars = new Map<string, ModelCalendar>();
+
+function calendarOf(zone: string, weekStartsOn: "monday" | "sunday"): ModelCalendar {
+  const key = `${zone} ${weekStartsOn}`;
+  const calendar = calendars.get(key) ?? new ModelCalendar(zone, weekStartsOn);
+  calendars.set(key, calendar);
+  return calendar;
+}
 const bounds: Readonly<Record<string, readonly [low: number, high: number, start: number]>> = {
   m0: [-5, 12, 1],
   m1: [0, 40, 0],
@@ -53,7 +63,8 @@ const bounds: Readonly<Record<string, readonly [low: number, high: number, start
 export class NaiveUser {
   readonly #space: ModelSpace;
   readonly #did: Did[] = [];
-  readonly #calendar: ModelCalendar;
+  /** The zones of the user's days, the newest last. */
+  readonly #zones: { readonly name: string; readonly from: number }[];
   readonly #firings: ModelFirings = [];
   readonly #ofAll: ModelFirings;
   readonly changes: ModelChange[] = [];
@@ -72,8 +83,25 @@ export class NaiveUser {
   /** @param ofAll The firings of all users of the space. */
   constructor(space: ModelSpace, ofAll: ModelFirings = []) {
     this.#space = space;
-    this.#calendar = new ModelCalendar(space.zone, space.weekStartsOn);
+    this.#zones = [{ name: space.zone, from: Number.NEGATIVE_INFINITY }];
     this.#ofAll = ofAll;
+  }
+
+  /** Names the zone that the profile has at the next action. A change is in force from the end of the user's day. */
+  live(wanted: string, at: number): void {
+    const [{ name: current, from }] = this.#zones.slice(-1) as [{ name: string; from: number }];
+    const name = zones.includes(wanted) ? wanted : this.#space.zone;
+    if (name === current || (this.#zones.length > 1 && at < from + 7 * dayMs)) return;
+    const isNew = this.#did.length === 0;
+    this.#zones.push({
+      name,
+      from: isNew ? Number.NEGATIVE_INFINITY : this.#calendarAt(at).endOf("day", at),
+    });
+  }
+
+  #calendarAt(at: number): ModelCalendar {
+    const { name } = this.#zones.findLast(({ from }) => from <= at) ?? { name: this.#space.zone };
+    return calendarOf(name, this.#space.weekStartsOn);
   }
 
   act(name: string, n: number, at: number): void {
@@ -165,20 +193,27 @@ export class NaiveUser {
 
   #renewal({ recurrence, period, within }: ModelChallenge, { startedAt }: Run): number {
     if (recurrence !== "onExpiration") return Number.POSITIVE_INFINITY;
-    if (period !== null) return this.#calendar.endOf(period, startedAt);
-    return this.#calendar.later(startedAt, within ?? {});
+    if (period !== null) return this.#calendarAt(startedAt).endOf(period, startedAt);
+    return this.#calendarAt(startedAt).later(startedAt, within ?? {});
   }
 
   #deadline(challenge: ModelChallenge, run: Run): number {
     const { within, to } = challenge;
-    const isOver = within === null ? Number.POSITIVE_INFINITY : this.#calendar.later(run.startedAt, within);
+    const isOver =
+      within === null
+        ? Number.POSITIVE_INFINITY
+        : this.#calendarAt(run.startedAt).later(run.startedAt, within);
     return Math.min(to, this.#renewal(challenge, run), isOver);
+  }
+
+  #stepOf(unit: Unit, at: number): number {
+    return this.#calendarAt(at).step(unit, at);
   }
 
   #inWindow(at: number, window: ModelWindow): boolean {
     if (window === null) return true;
     const { unit, last } = window;
-    return this.#calendar.step(unit, at) > this.#calendar.step(unit, this.#at) - last;
+    return this.#stepOf(unit, at) > this.#stepOf(unit, this.#at) - last;
   }
 
   #isReached(id: string, { max, window, isGlobal }: ModelLimit, pending: readonly ModelRule[]): boolean {
@@ -209,9 +244,9 @@ export class NaiveUser {
         const steps = new Set(
           this.#did
             .filter(({ name }) => name === condition.action)
-            .map(({ at }) => this.#calendar.step(condition.unit, at)),
+            .map(({ at }) => this.#stepOf(condition.unit, at)),
         );
-        const now = this.#calendar.step(condition.unit, this.#at);
+        const now = this.#stepOf(condition.unit, this.#at);
         let last = steps.has(now) ? now : now - 1;
         let length = 0;
         for (; steps.has(last); last--) length++;
@@ -379,10 +414,10 @@ export class NaiveUser {
 
   #expiry(): number {
     const { expires } = this.#space;
-    if ("endOf" in expires) return this.#calendar.endOf(expires.endOf, this.#at);
-    const over = this.#calendar.later(this.#at, expires.after);
+    if ("endOf" in expires) return this.#calendarAt(this.#at).endOf(expires.endOf, this.#at);
+    const over = this.#calendarAt(this.#at).later(this.#at, expires.after);
     const isExact = "hours" in expires.after || "minutes" in expires.after;
-    return isExact ? over : this.#calendar.endOf("day", over - 1);
+    return isExact ? over : this.#calendarAt(this.#at).endOf("day", over - 1);
   }
 
   /** The run in progress, or one that may begin now; that one is not listed before something counts in it. */
@@ -399,8 +434,7 @@ export class NaiveUser {
     if (status !== "none" && !(status === "completed" && recurrence === "onCompletion")) return null;
     if (requires.some(other => this.completions(other) === 0)) return null;
     const past = this.#runs.get(id) ?? [];
-    const name =
-      period === null ? `run ${past.length + 1}` : `${period} ${this.#calendar.step(period, this.#at)}`;
+    const name = period === null ? `run ${past.length + 1}` : `${period} ${this.#stepOf(period, this.#at)}`;
     return { id: name, startedAt: this.#at, status: "in_progress", counts: new Map(), done: [] };
   }
 

@@ -97,6 +97,8 @@ export interface ModelMultiplier {
 
 export interface ModelSpace {
   readonly zone: string;
+  /** Whether users have zones of their own, and change them. */
+  readonly isOfTravellers: boolean;
   readonly weekStartsOn: "monday" | "sunday";
   /** What the rungs measure of m0. */
   readonly measure: "balance" | "earned";
@@ -252,12 +254,14 @@ function limitOf(random: Random, mayBeGlobal: boolean): ModelLimit {
 }
 
 /** Zones that change their clocks by an hour, on either side of the equator, by half an hour, and never. */
-const zones = [
+export const zones: readonly string[] = [
   "Europe/London",
   "America/New_York",
   "Pacific/Chatham",
   "Australia/Lord_Howe",
   "Asia/Kathmandu",
+  "Pacific/Pago_Pago",
+  "Pacific/Kiritimati",
 ];
 
 /** Shortly before leap day, before clocks change in the north and in the south, and before the year turns. */
@@ -304,15 +308,28 @@ export function randomSpace(random: Random, start: number, mayLimitAll = false):
   });
   const rungs = [3, 6, 9].map(threshold => ({ threshold, rewards: [reward(random)] }));
   const expires = random.chance(0.5) ? { after: durationOf(random) } : { endOf: random.pick(calendarUnits) };
+  // The ends of runs that follow the calendar of a traveller are in the tests of travellers.
+  const isOfTravellers = !mayLimitAll && random.chance(0.3);
   return {
     zone: random.pick(zones),
+    isOfTravellers,
     weekStartsOn: random.pick(["monday", "sunday"] as const),
     measure: random.pick(["balance", "earned"] as const),
     multipliers: random.chance(0.5) ? several(random, 2, () => multiplierOf(random, start)) : [],
     expires,
     rules,
-    challenges,
+    challenges: isOfTravellers ? challenges.map(withoutCalendar) : challenges,
     rungs,
+  };
+}
+
+function withoutCalendar(challenge: ModelChallenge): ModelChallenge {
+  const { period, recurrence, within } = challenge;
+  return {
+    ...challenge,
+    period: null,
+    recurrence: period === null ? recurrence : "none",
+    within: within === null ? null : { hours: 30 },
   };
 }
 

@@ -15,7 +15,7 @@ import { sampleSize } from "../../../support/full.ts";
 import { documentOf } from "./_document.ts";
 import { NaiveUser } from "./_naive_user.ts";
 import { randomPause } from "./_random_pause.ts";
-import { actionNames, type ModelSpace, metricIds, randomSpace, randomStart } from "./_random_space.ts";
+import { actionNames, type ModelSpace, metricIds, randomSpace, randomStart, zones } from "./_random_space.ts";
 
 const runs = sampleSize(1_000, 300);
 const actionsPerRun = 30;
@@ -42,6 +42,7 @@ function play(random: Random, where: string): Played {
   const records: HistoryRecord[] = [];
   let state = emptyState(null);
   let at = start;
+  let home = "";
   for (let index = 0; index < actionsPerRun; index++) {
     at += randomPause(random, { at, zone: space.zone });
     const here = `${where}, action ${index}`;
@@ -50,8 +51,11 @@ function play(random: Random, where: string): Played {
     assertSame(settled.state, { model, space, where: `${here}, settled` });
     const [name, n] = [random.pick(actionNames), random.integer(6)];
     const action = { name, data: { n }, at };
-    const tried = dryRun(compiled, state, action);
-    const outcome = applyAction(compiled, deepFreeze(settled.state), action);
+    if (random.chance(0.3)) home = random.pick([...zones, "Mars/Base", ""]);
+    const profile = space.isOfTravellers && home !== "" ? { profile: { home } } : {};
+    const tried = dryRun(compiled, state, action, profile);
+    const outcome = applyAction(compiled, deepFreeze(settled.state), action, profile);
+    if (space.isOfTravellers) model.live(home, at);
     model.act(name, n, at);
     assert.deepEqual(outcome.fired, model.fired, here);
     assertSame(outcome.state, { model, space, where: here });
