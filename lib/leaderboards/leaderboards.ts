@@ -12,24 +12,32 @@ import { createEntryRemoval } from "./scores/remove_entries.ts";
 import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
 import { createRetention } from "./scores/retention.ts";
 import { ScoreDelivery } from "./scores/score_delivery.ts";
-import type { ScoreFeed } from "./scores/score_feed.ts";
-import { createTargetResolver, scoreTargets } from "./scores/score_targets.ts";
+import type { ReadRecordedScore, ScoreFeed } from "./scores/score_feed.ts";
+import { createRecordReader, createTargetResolver, scoreTargets } from "./scores/score_targets.ts";
 import type { LeaderboardServices } from "./services.ts";
 
 /** Writes to boards outside of requests, and streams them. */
 export type Leaderboards = ReturnType<typeof createLeaderboards>;
 
+interface LeaderboardOptions extends LeaderboardServices {
+  readonly logger: Logger;
+  readonly timer?: Timer;
+  readonly readScore: ReadRecordedScore;
+}
+
 /** Creates the leaderboards of all projects. */
 export function createLeaderboards({
   logger,
   timer = systemTimer,
+  readScore,
   ...services
-}: LeaderboardServices & { readonly logger: Logger; readonly timer?: Timer }) {
+}: LeaderboardOptions) {
   const { store, directory, clock } = services;
   const retention = createRetention(services);
   const delivery = new ScoreDelivery({
     store,
     resolveTarget: createTargetResolver(services, retention),
+    readScore: createRecordReader(directory, readScore),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
     onRefused: (target, because, count) =>
       logger.log("warn", "board_update_refused", { target, because, count }),

@@ -21,6 +21,8 @@ export type { BoardPath } from "./scores/resolve_board.ts";
 export type {
   Earning,
   Gain,
+  RecordedScore,
+  RecordedTarget,
   RecountedSum,
   ScoreFeed,
   ScoreTarget,

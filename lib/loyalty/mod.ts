@@ -4,6 +4,7 @@
  * @module
  */
 
+export { readRecordedScore } from "./commands/scores.ts";
 export type { ActionReport } from "./commands/user_commands.ts";
 export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";

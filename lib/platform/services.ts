@@ -39,7 +39,7 @@ import {
 } from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
 import { createLocation, type Location } from "../location/mod.ts";
-import { createLoyalty, type Loyalty, type WebhookKeys } from "../loyalty/mod.ts";
+import { createLoyalty, type Loyalty, readRecordedScore, type WebhookKeys } from "../loyalty/mod.ts";
 import { createSpaceTokens } from "../space_tokens/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -93,7 +93,8 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const ofHosts = defaultSpaceId === undefined ? {} : { defaultSpaceId };
   const directory = createDirectory({ store, clock, ...ofHosts });
-  const leaderboards = createLeaderboards({ store, directory, clock, logger, timer });
+  const readScore = readRecordedScore.bind(null, store);
+  const leaderboards = createLeaderboards({ store, directory, clock, logger, timer, readScore });
   const { users, scoreFeed } = createIndexedUsers({
     ...{ store, secret, directory, clock, logger },
     boards: options.metrics?.feed(leaderboards.feed) ?? leaderboards.feed,

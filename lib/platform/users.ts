@@ -70,6 +70,7 @@ export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions):
     scoreFeed: indexMetrics({
       ...options,
       boards,
+      metricsOf: readMetrics.bind(null, store),
       onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
     }),
     users: new ListedUsers({ store, secret, directory, logger, index }),

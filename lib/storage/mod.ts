@@ -38,6 +38,7 @@ export type {
   Write,
 } from "./contract.ts";
 export { decide } from "./decide.ts";
+export { type FollowingEntry, followRecord } from "./follow_record.ts";
 export { storageLimits } from "./limits.ts";
 export {
   keyName,

@@ -20,8 +20,10 @@ import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
 import {
   type BoardEntry,
+  followRecord,
   keyName,
   readPageAfter,
+  type Score,
   type Store,
   storageLimits,
   type Write,
@@ -139,13 +141,21 @@ export function buildMetricIndex(
     organisationId,
     key: userBoards.metric(metricId),
     mark: metricMark(metricId).built,
-    async scoreOf(userId) {
-      const found = await metricsOf({ organisationId, userId });
-      const score =
-        found !== null && Object.hasOwn(found.metrics, metricId) ? found.metrics[metricId] : undefined;
-      return found === null || score === undefined ? null : { score, asOf: found.revision };
-    },
+    scoreOf: userId => readMetric(metricsOf, { organisationId, userId, metricId }),
   });
+}
+
+type IndexedScore = { readonly score: number; readonly asOf: number };
+
+/** Reads a user's value of a metric; null where it has never changed. */
+async function readMetric(
+  metricsOf: MetricIndexSource["metricsOf"],
+  { organisationId, userId, metricId }: MetricIndex & { readonly userId: string },
+): Promise<IndexedScore | null> {
+  const found = await metricsOf({ organisationId, userId });
+  const score =
+    found !== null && Object.hasOwn(found.metrics, metricId) ? found.metrics[metricId] : undefined;
+  return found === null || score === undefined ? null : { score, asOf: found.revision };
 }
 
 /** An index that is built from the records of users. */
@@ -156,7 +166,7 @@ export interface BuiltIndex {
   /** The record that says that the index is complete. */
   readonly mark: string;
   /** Returns the value of a user, as of a revision of the record; null without a value. */
-  readonly scoreOf: (userId: string) => Promise<{ readonly score: number; readonly asOf: number } | null>;
+  readonly scoreOf: (userId: string) => Promise<IndexedScore | null>;
 }
 
 /** Builds an index from the records of all users. */
@@ -276,9 +286,7 @@ export interface IndexedScoreFeed extends ScoreFeed {
 }
 
 /** Dependencies of the indexes. */
-interface IndexMetricsOptions {
-  readonly store: Store;
-  readonly clock: Clock;
+interface IndexMetricsOptions extends MetricIndexSource {
   readonly directory: Pick<Directory, "organisation">;
   /** Receives everything that is not for the index. */
   readonly boards: ScoreFeed;
@@ -295,7 +303,7 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
   const { directory, clock, boards, waitingMax = 100_000 } = options;
   const running = new Set<Promise<void>>();
   let waiting = 0;
-  const batches = new Batcher<Write, boolean>({
+  const batches = new Batcher<IndexWrite, boolean>({
     batchMax,
     async run(partition, writes) {
       const isWritten = await commit(options, partition, writes);
@@ -312,8 +320,8 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
       const { organisationId, metricId } = parseTarget(target);
       const key = userBoards.metric(metricId);
       const partition = userIndexPartition(organisationId, userId);
-      const common = { type: "score", op: "set", key, member: userId } as const;
-      return batches.add(partition, { ...common, score, tie: clock(), asOf });
+      const write = { type: "score", op: "set", key, member: userId, score, tie: clock(), asOf } as const;
+      return batches.add(partition, { write, organisationId, metricId });
     });
     return (await Promise.all(written)).every(isWritten => isWritten);
   }
@@ -355,20 +363,55 @@ export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
   };
 }
 
+interface IndexWrite extends MetricIndex {
+  readonly write: Score;
+}
+
 async function commit(
-  { store, onGivenUp }: IndexMetricsOptions,
+  options: IndexMetricsOptions,
   partition: string,
-  writes: readonly Write[],
+  batch: readonly IndexWrite[],
 ): Promise<boolean> {
+  const { store, onGivenUp } = options;
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await store.commit(partition, { writes })).ok;
+      const commit = await store.commit(partition, { writes: batch.map(({ write }) => write) });
+      if (!commit.ok) return false;
+      for (const [index, written] of batch.entries()) {
+        const shown = commit.results[index];
+        if (typeof shown === "number" && shown !== written.write.score)
+          await followUser(options, partition, written, shown);
+      }
+      return true;
     } catch (error) {
       if (attempt < attemptsMax) continue;
       onGivenUp(error);
       return false;
     }
   }
+}
+
+/** Gives an entry that has seen a later revision of its user the value on record. */
+function followUser(
+  { store, clock, metricsOf }: IndexMetricsOptions,
+  partition: string,
+  { write: { key, member }, organisationId, metricId }: IndexWrite,
+  shown: number,
+): Promise<void> {
+  return followRecord<IndexedScore>({
+    shown,
+    read: () => readMetric(metricsOf, { organisationId, userId: member, metricId }),
+    async overwrite(value) {
+      const written = await store.commit(partition, {
+        writes: [
+          { type: "unscore", key, member },
+          { type: "score", op: "set", key, member, tie: clock(), ...value },
+        ],
+      });
+      const score = written.ok ? written.results[1] : null;
+      return typeof score === "number" ? score : null;
+    },
+  });
 }
 
 function targetOf(organisationId: string, metricId: string): ScoreTarget {

@@ -13,7 +13,14 @@ import type { Clock, RandomBytes } from "../../auth/mod.ts";
 import { Batcher } from "../../background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { spaceUserPartition } from "../../loyalty/mod.ts";
-import { type Store, storageLimits, type Write } from "../../storage/mod.ts";
+import {
+  followRecord,
+  type Partition,
+  type Score,
+  type Store,
+  storageLimits,
+  type Write,
+} from "../../storage/mod.ts";
 import {
   buildIndex,
   type DeclaredIndex,
@@ -47,6 +54,23 @@ export function fieldScore(value: CustomValue): number {
   return typeof value === "boolean" ? Number(value) : textScore(value);
 }
 
+function valueWrite(member: string, name: string, { customFields, version: asOf }: ProfileRecord): Score {
+  const value = Object.hasOwn(customFields, name) ? customFields[name] : undefined;
+  const score = value === undefined ? absentScore : fieldScore(value);
+  return { type: "score", op: "set", key: userBoards.field(name), member, score, asOf };
+}
+
+type CommitResult = number | string | null;
+
+async function commitAll(
+  store: Store,
+  partition: Partition,
+  writes: readonly Write[],
+): Promise<readonly CommitResult[]> {
+  const commit = await store.commit(partition, { writes });
+  return commit.ok ? commit.results : [];
+}
+
 /** The indexes of a process. */
 export type FieldIndexes = ReturnType<typeof createFieldIndexes>;
 
@@ -62,9 +86,9 @@ export function createFieldIndexes({
   readonly random: RandomBytes;
   readonly directory: Pick<Directory, "organisation">;
 }) {
-  const commits = new Batcher<Write>({
+  const commits = new Batcher<Write, CommitResult>({
     batchMax: storageLimits.writesMax,
-    run: async (partition, writes) => void (await store.commit(partition, { writes })),
+    run: (partition, writes) => commitAll(store, partition, writes),
   });
   async function readProfile(user: UserName): Promise<ProfileRecord> {
     const [stored] = await store.read(spaceUserPartition(user), [readProfileRecord]);
@@ -73,14 +97,23 @@ export function createFieldIndexes({
   async function write(user: UserName, fields: readonly string[], update: string): Promise<void> {
     const { userId } = user;
     const partition = userIndexPartition(user.organisationId, userId);
-    const { customFields, version } = await readProfile(user);
-    const values = fields.map((name): Write => {
-      const value = Object.hasOwn(customFields, name) ? customFields[name] : undefined;
-      const score = value === undefined ? absentScore : fieldScore(value);
-      return { type: "score", op: "set", key: userBoards.field(name), member: userId, score, asOf: version };
-    });
+    const profile = await readProfile(user);
+    const values = fields.map(name => valueWrite(userId, name, profile));
     const done: Write = { type: "unscore", key: userBoards.updates, member: update };
-    await Promise.all([...values, done].map(one => commits.add(partition, one)));
+    const results = await Promise.all([...values, done].map(one => commits.add(partition, one)));
+    for (const [index, name] of fields.entries()) {
+      const shown = results[index];
+      if (typeof shown !== "number" || shown === values[index]?.score) continue;
+      await followRecord<Score>({
+        shown,
+        read: async () => valueWrite(userId, name, await readProfile(user)),
+        async overwrite(value) {
+          const { key, member } = value;
+          const [, score] = await commitAll(store, partition, [{ type: "unscore", key, member }, value]);
+          return typeof score === "number" ? score : null;
+        },
+      });
+    }
   }
   return {
     /**

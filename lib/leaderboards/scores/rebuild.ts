@@ -16,7 +16,7 @@ import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
 import { repairDistinctScores, walkBoard } from "./distinct_scores.ts";
 import type { ResolvedBoard } from "./resolve_board.ts";
-import type { RecountedSum, ScoreUpdate, UserEarnings } from "./score_feed.ts";
+import type { RecordedScore, RecountedSum, UserEarnings } from "./score_feed.ts";
 import { compileAmount, sourceOf } from "./score_targets.ts";
 
 /** Number of users whose records are read at the same time. */
@@ -40,9 +40,6 @@ export interface Rebuilt {
   /** Number of entries that did not belong on the board. */
   readonly removed: number;
 }
-
-/** A score as the feed would deliver it. */
-export type ReplayedScore = Omit<ScoreUpdate, "target">;
 
 /**
  * Rebuilds a board: every user of the source with a score gets an entry with that score, and all other entries are removed.
@@ -105,7 +102,7 @@ export async function rebuildBoard(
   return { written, removed };
 }
 
-type UserScore = { readonly userId: string; readonly score: ReplayedScore | null };
+type UserScore = { readonly userId: string; readonly score: RecordedScore | null };
 
 function removal(userId: string): BoardChange {
   return { userId, operator: "remove" };
@@ -136,7 +133,7 @@ interface ReplayedBoard extends Pick<ResolvedBoard, "declaration" | "season"> {
 /** Computes what a board shows of users from their recorded earnings. */
 interface BoardReplay {
   /** Computes a user's score; null: the user does not belong on the board. */
-  readonly scoreOf: (user: UserEarnings) => ReplayedScore | null;
+  readonly scoreOf: (user: UserEarnings) => RecordedScore | null;
   /** The running sum behind the scores; null on a board that shows a metric. */
   readonly sum: RecountedSum | null;
 }
@@ -171,7 +168,7 @@ export function createReplay(board: ReplayedBoard): BoardReplay {
       .filter(({ by }) => by !== 0);
   }
 
-  function scoreOf(user: UserEarnings): ReplayedScore | null {
+  function scoreOf(user: UserEarnings): RecordedScore | null {
     if (user.projectId !== project.id) return null;
     const steps = stepsOf(user);
     let value = 0;
@@ -181,7 +178,7 @@ export function createReplay(board: ReplayedBoard): BoardReplay {
       value = steps.reduce((start, { by }) => addBounded(start, -by), user.metrics[totalId] ?? 0);
       if (steps.length === 0) steps.push({ at: user.changedAt, by: 0 });
     }
-    let last = null as ReplayedScore | null;
+    let last = null as RecordedScore | null;
     for (const { at, by } of steps) {
       value = addBounded(value, by);
       // A score that is reached again right away keeps its time.

@@ -9,19 +9,24 @@
  * @module
  */
 
-import { Batcher } from "../../background/mod.ts";
-import type { Store } from "../../storage/mod.ts";
+import { Batcher, mapConcurrent } from "../../background/mod.ts";
+import { followRecord, type Store } from "../../storage/mod.ts";
 import type { ScoreChange } from "./board_change.ts";
+import { type BoardLocation, isWithinBounds } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";
-import type { ScoreUpdate } from "./score_feed.ts";
+import type { RecordedScore, ScoreUpdate } from "./score_feed.ts";
 import type { ResolveTarget, TargetRefusal } from "./score_targets.ts";
 
 const attemptsMax = 3;
+/** Users whose records are read at a time, where their entries have other scores than those delivered. */
+const concurrency = 16;
 
 /** Dependencies of a delivery. */
 export interface ScoreDeliveryOptions {
   readonly store: Store;
   readonly resolveTarget: ResolveTarget;
+  /** Reads the score that a user's record has now for a target; null where it says nothing of it. */
+  readonly readScore: (target: string, userId: string) => Promise<RecordedScore | null>;
   /** Called with the error of updates that are left to a later delivery. */
   readonly onGivenUp: (error: unknown) => void;
   /** Called with the number of scores of a target that are not ranked. */
@@ -89,23 +94,69 @@ export class ScoreDelivery {
 
 /** Writes the updates of a target. Returns false if they are left to a later delivery. */
 async function write(
-  { store, resolveTarget, onGivenUp, onRefused }: ScoreDeliveryOptions,
+  options: ScoreDeliveryOptions,
   target: string,
   batch: readonly WaitingScore[],
 ): Promise<boolean> {
+  const { store, resolveTarget, onGivenUp, onRefused } = options;
   try {
     const location = await resolveTarget(target);
     if (typeof location === "string") {
       onRefused(target, location, batch.length);
       return true;
     }
-    await retry(() => changeScores(store, location, batch));
+    await retry(async () => {
+      const shown = await changeScores(store, location, batch);
+      await followRecords(options, { target, location }, otherEntries(batch, shown));
+    });
     return true;
   } catch (error) {
     // Of the store, or of invalid settings.
     onGivenUp(error);
     return false;
   }
+}
+
+interface ShownEntry {
+  readonly userId: string;
+  readonly score: number;
+}
+
+/** Lists the entries that have another score than the one delivered, as the board has seen a later revision of the user. */
+function otherEntries(
+  batch: readonly WaitingScore[],
+  shown: readonly (number | null)[],
+): readonly ShownEntry[] {
+  const others: ShownEntry[] = [];
+  for (const [index, { userId, score }] of batch.entries()) {
+    const entry = shown[index] ?? null;
+    if (entry !== null && entry !== score) others.push({ userId, score: entry });
+  }
+  return others;
+}
+
+/** Gives entries the scores of their users' records. */
+async function followRecords(
+  { store, readScore }: ScoreDeliveryOptions,
+  { target, location }: { readonly target: string; readonly location: BoardLocation },
+  entries: readonly ShownEntry[],
+): Promise<void> {
+  await mapConcurrent(entries, concurrency, ({ userId, score: shown }) =>
+    followRecord<RecordedScore>({
+      shown,
+      async read() {
+        const recorded = await readScore(target, userId);
+        return recorded === null || isWithinBounds(location, recorded.score) ? recorded : null;
+      },
+      async overwrite(recorded) {
+        const [, score = null] = await changeScores(store, location, [
+          { userId, operator: "remove" },
+          { userId, operator: "set", ...recorded },
+        ]);
+        return score;
+      },
+    }),
+  );
 }
 
 async function retry(work: () => Promise<unknown>): Promise<void> {

@@ -17,6 +17,9 @@ export interface ScoreUpdate {
   readonly asOf: number;
 }
 
+/** A score without its target. */
+export type RecordedScore = Omit<ScoreUpdate, "target">;
+
 /** The changes of a user's metrics by one action. */
 export interface Gain extends ScoredAction {
   readonly action: string;
@@ -48,6 +51,18 @@ export interface TargetQuery {
   /** When the action counts, Unix ms: it changes the seasons of that time. */
   readonly at: number;
 }
+
+/** What a user's record is asked for: the value of a metric, or the sum kept for a target. */
+export type RecordedTarget = { readonly projectId: string; readonly userId: string } & (
+  | { readonly id: string; readonly kind: "total"; readonly metricId: string }
+  | { readonly id: string; readonly kind: "sum" }
+);
+
+/** Reads the score that a user's record has now; null where it says nothing of the target. */
+export type ReadRecordedScore = (
+  organisationId: string,
+  target: RecordedTarget,
+) => Promise<RecordedScore | null>;
 
 /** Connects the loyalty of users to leaderboards. */
 export interface ScoreFeed {

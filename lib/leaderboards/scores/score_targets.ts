@@ -18,7 +18,7 @@ import { compileScoreCondition } from "../settings/score_condition.ts";
 import { closesAt, seasonAt, seasonById } from "../settings/seasons.ts";
 import { type BoardAddress, type BoardLocation, locateBoard } from "./board_location.ts";
 import type { Retention } from "./retention.ts";
-import type { Gain, ScoreTarget, TargetQuery } from "./score_feed.ts";
+import type { Gain, ReadRecordedScore, RecordedScore, ScoreTarget, TargetQuery } from "./score_feed.ts";
 
 /** Time for which running sums are kept after a season is closed, in ms. */
 const sumMarginMs = 24 * 60 * 60 * 1_000;
@@ -221,6 +221,25 @@ export function createTargetResolver(
       if (cached?.declaration !== declaration) return locate(target, declaration, address);
       return clock() < cached.closesAt ? cached.location : "closed";
     });
+  };
+}
+
+/** Creates the reader of the scores that users' records have for targets. */
+export function createRecordReader(
+  directory: Directory,
+  readScore: ReadRecordedScore,
+): (target: string, userId: string) => Promise<RecordedScore | null> {
+  return async (id, userId) => {
+    const address = parseTarget(id);
+    const { projectId, eventId, season } = address;
+    const project = await directory.project(projectId);
+    const source = (await fedBoard(directory, address))?.source;
+    if (project === null || source === undefined) return null;
+    const isTotal = source.type === "metric" && eventId === null && season === "";
+    const kind = isTotal
+      ? ({ kind: "total", metricId: source.metricId } as const)
+      : ({ kind: "sum" } as const);
+    return await readScore(project.organisationId, { id, projectId, userId, ...kind });
   };
 }
 

@@ -8,16 +8,20 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type {
   Gain,
+  RecordedScore,
+  RecordedTarget,
   RecountedSum,
   ScoreTarget,
   ScoreUpdate,
   TargetQuery,
   UserEarnings,
 } from "../../leaderboards/mod.ts";
+import type { Store } from "../../storage/mod.ts";
 import { addBounded } from "../../text/mod.ts";
 import { ownValue } from "../config/scope.ts";
-import type { SpaceUser } from "../user/space_user.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
+import { parseState, readState } from "../user/stored_state.ts";
 
 type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
@@ -139,6 +143,23 @@ export function scoreUpdates(
     updates.push({ target: target.id, score, at: changedAt, asOf: revision });
   }
   return updates;
+}
+
+/** Reads the score that a user's record has for a target; null where it says nothing of it. */
+export async function readRecordedScore(
+  store: Store,
+  organisationId: string,
+  { projectId, userId, ...target }: RecordedTarget,
+): Promise<RecordedScore | null> {
+  const [stored] = await store.read(spaceUserPartition({ organisationId, userId }), [readState]);
+  const state = stored === null ? null : parseState(stored.value);
+  if (state === null || state.mergedInto !== null || state.projectId !== projectId) return null;
+  const { metrics, sums, undelivered, changedAt, revision } = state;
+  const score =
+    target.kind === "total" ? ownValue(metrics, target.metricId) : ownValue(sums, sumKey(target))?.[0];
+  if (score === undefined) return null;
+  const update = undelivered.find(one => one.target === target.id && one.score === score);
+  return { score, at: update?.at ?? changedAt, asOf: revision };
 }
 
 /** Returns the query for the targets of an action that counts at a time (Unix ms). */

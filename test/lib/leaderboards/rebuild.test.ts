@@ -10,7 +10,8 @@ import {
 } from "../../../lib/leaderboards/scores/board_location.ts";
 import { changeScores } from "../../../lib/leaderboards/scores/change_scores.ts";
 import { repairDistinctScores, walkBoard } from "../../../lib/leaderboards/scores/distinct_scores.ts";
-import { type Rebuilt, type ReplayedScore, rebuildBoard } from "../../../lib/leaderboards/scores/rebuild.ts";
+import { type Rebuilt, rebuildBoard } from "../../../lib/leaderboards/scores/rebuild.ts";
+import type { RecordedScore } from "../../../lib/leaderboards/scores/score_feed.ts";
 import { defaultBoard } from "../../../lib/leaderboards/settings/board_settings.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -25,7 +26,7 @@ const locations: readonly BoardLocation[] = [
 ];
 const nobody: ReadonlySet<string> = new Set();
 
-type Scores = Map<string, ReplayedScore>;
+type Scores = Map<string, RecordedScore>;
 
 async function openOne(open: OpenStore, t: { after(end: () => Promise<void>): void }): Promise<Store> {
   const store = await open(createTestClock().now);
@@ -101,7 +102,7 @@ function rebuild(
     scoreOf,
   }: {
     readonly users: AsyncIterable<string>;
-    readonly scoreOf: (userId: string) => Promise<ReplayedScore | null>;
+    readonly scoreOf: (userId: string) => Promise<RecordedScore | null>;
   },
 ): Promise<Rebuilt> {
   const project = { id: "p", spaceId: "s", organisationId: "o", name: "App", settings: {} };
@@ -175,11 +176,11 @@ describeOnStores("rebuilding a board", open => {
   it("keeps scores that are delivered meanwhile, also of users it has read", async t => {
     const store = await openOne(open, t);
     for (const location of locations) {
-      const before: ReplayedScore = { score: 1, at: 1_000, asOf: 1 };
-      const after: ReplayedScore = { score: 5, at: 2_000, asOf: 2 };
+      const before: RecordedScore = { score: 1, at: 1_000, asOf: 1 };
+      const after: RecordedScore = { score: 5, at: 2_000, asOf: 2 };
       const reads = new Map<string, number>();
       // Between reading a user's record and writing the board the user reaches a score, and the feed is faster.
-      const scoreOf = async (userId: string): Promise<ReplayedScore | null> => {
+      const scoreOf = async (userId: string): Promise<RecordedScore | null> => {
         const count = (reads.get(userId) ?? 0) + 1;
         reads.set(userId, count);
         if (count > 1) return after;

@@ -4,6 +4,7 @@ import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
 import { type BoardLocation, locateBoard } from "../../../lib/leaderboards/scores/board_location.ts";
 import { ScoreDelivery } from "../../../lib/leaderboards/scores/score_delivery.ts";
+import type { RecordedScore, ScoreUpdate } from "../../../lib/leaderboards/scores/score_feed.ts";
 import type { ResolveTarget, TargetRefusal } from "../../../lib/leaderboards/scores/score_targets.ts";
 import { defaultBoard } from "../../../lib/leaderboards/settings/board_settings.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
@@ -38,6 +39,8 @@ interface Setup {
   readonly delivery: ScoreDelivery;
   readonly givenUp: unknown[];
   readonly refused: [target: string, because: TargetRefusal, count: number][];
+  /** The scores that users' records have. */
+  readonly records: Map<string, RecordedScore>;
 }
 
 /** Locates targets by their ids alone. */
@@ -64,14 +67,16 @@ async function setup(
   t.after(() => store[Symbol.asyncDispose]());
   const givenUp: unknown[] = [];
   const refused: Setup["refused"] = [];
+  const records: Setup["records"] = new Map();
   const delivery = new ScoreDelivery({
     store,
     resolveTarget,
+    readScore: async (_, userId) => records.get(userId) ?? null,
     waitingMax: 1_200,
     onGivenUp: error => givenUp.push(error),
     onRefused: (...refusal) => refused.push(refusal),
   });
-  return { store, givenUp, refused, delivery };
+  return { store, givenUp, refused, delivery, records };
 }
 
 async function scores(store: FaultyStore, of: Partition = partition): Promise<Record<string, number>> {
@@ -190,6 +195,111 @@ describeOnEveryStore("the delivery of scores", open => {
     assert.deepEqual(await scores(store), { a: -58, b: -58, c: -58 });
     const [location] = await store.read(partition, [{ type: "standing", key: "board", member: "a" }]);
     assert.equal(location?.tie, 1_020);
+  });
+
+  it("reads no record while entries get the scores that are delivered", async t => {
+    const store = new FaultyStore(await open(createTestClock().now));
+    t.after(() => store[Symbol.asyncDispose]());
+    const delivery = new ScoreDelivery({
+      store,
+      resolveTarget: locationOfTarget,
+      readScore: () => assert.fail("nothing has to be read"),
+      onGivenUp: error => assert.fail(String(error)),
+      onRefused: () => {},
+    });
+    for (const asOf of [1, 2, 2, 3]) {
+      delivery.deliver("u", [update(asOf * 5, asOf)], () => {});
+      await delivery.idle();
+    }
+    assert.deepEqual(await scores(store), { u: -15 });
+  });
+
+  it("takes the score on record from a board that has seen a later revision", async t => {
+    const { store, delivery, records } = await setup(open, t);
+    delivery.deliver("u", [update(20, 9)], () => {});
+    await delivery.idle();
+    for (const lost of [update(13, 8), update(16, 9), update(17, 10)]) {
+      records.set("u", lost);
+      delivery.deliver("u", [lost], () => {});
+      await delivery.idle();
+      assert.deepEqual(await scores(store), { u: -lost.score });
+    }
+    const [entry] = await store.read(partition, [{ type: "standing", key: "board", member: "u" }]);
+    assert.equal(entry?.tie, 1_010);
+  });
+
+  it("ends with the score on record where a newer one arrives while it overwrites a lost one", async t => {
+    const store = new FaultyStore(await open(createTestClock().now));
+    t.after(() => store[Symbol.asyncDispose]());
+    let recorded = update(13, 8);
+    const errors: unknown[] = [];
+    const of = (readScore: () => Promise<RecordedScore | null>): ScoreDelivery =>
+      new ScoreDelivery({
+        ...{ store, resolveTarget: locationOfTarget, readScore },
+        onGivenUp: error => errors.push(error),
+        onRefused: () => {},
+      });
+    const other = of(async () => recorded);
+    async function act(next: ScoreUpdate): Promise<void> {
+      recorded = next;
+      other.deliver("u", [next], () => {});
+      await other.idle();
+    }
+    let reads = 0;
+    const slow = of(async () => {
+      const read = recorded;
+      reads += 1;
+      if (reads === 1) await act(update(14, 9));
+      if (reads === 2) await act(update(30, 31));
+      return read;
+    });
+    await act(update(20, 30));
+    recorded = update(13, 8);
+    slow.deliver("u", [update(13, 8)], () => {});
+    await slow.idle();
+    assert.deepEqual([errors, await scores(store)], [[], { u: -30 }]);
+    assert.ok(reads > 2);
+  });
+
+  it("ends with the scores on record, whichever process delivers in which order after lost writes", async t => {
+    const random = createRandom(11);
+    const store = new FaultyStore(await open(createTestClock().now));
+    t.after(() => store[Symbol.asyncDispose]());
+    const users = ["a", "b", "c", "d"];
+    const records = new Map<string, RecordedScore>();
+    const errors: unknown[] = [];
+    const [first, second] = [0, 1].map(
+      () =>
+        new ScoreDelivery({
+          ...{ store, resolveTarget: locationOfTarget },
+          readScore: async (_, userId) => records.get(userId) ?? null,
+          onGivenUp: error => errors.push(error),
+          onRefused: () => {},
+        }),
+    ) as [ScoreDelivery, ScoreDelivery];
+    for (let step = 0; step < 400; step++) {
+      const user = random.pick(users);
+      const { score, asOf } = records.get(user) ?? { score: 0, asOf: 0 };
+      const isLost = random.chance(0.1);
+      const next = isLost
+        ? update(Math.max(0, score - random.integer(9)), Math.max(0, asOf - random.integer(5)))
+        : update(score + random.integer(4), asOf + 1);
+      records.set(user, next);
+      if (!isLost) (random.chance(0.5) ? first : second).deliver(user, [next], () => {});
+      if (random.chance(0.1)) await Promise.all([first.idle(), second.idle()]);
+    }
+    for (const user of users) {
+      const { score, asOf } = records.get(user) ?? assert.fail();
+      const next = update(score + 1, asOf + 1);
+      records.set(user, next);
+      first.deliver(user, [next], () => {});
+    }
+    await Promise.all([first.idle(), second.idle()]);
+    assert.deepEqual(errors, []);
+    assert.deepEqual(
+      await scores(store),
+      Object.fromEntries(users.map(user => [user, -(records.get(user)?.score ?? 0)])),
+    );
   });
 
   it("does not rank refused updates, counts them by target, and drops them", async t => {

@@ -49,10 +49,12 @@ function feedOf(
   clock: () => number,
   boards: ScoreFeed = boardsOf(),
   errors: unknown[] = [],
+  metricsOf: MetricIndexSource["metricsOf"] = async () => null,
 ): IndexedScoreFeed {
   return indexMetrics({
     store,
     clock,
+    metricsOf,
     boards,
     directory: {
       organisation: id => ({ id, name: "Club", settings: id === organisationId ? settings : {} }),
