@@ -3,7 +3,7 @@ import { RedisConnection } from "./connection.ts";
 
 /** Facts of a Redis server or Cluster, for its operator. */
 export interface RedisFacts {
-  /** Versions of the primaries. */
+  /** Versions of the primaries; empty where the user may not call INFO, which then says nothing of what follows from it. */
   readonly versions: readonly string[];
   /** Eviction policies of the primaries; empty where they do not say. */
   readonly policies: readonly string[];
@@ -11,8 +11,8 @@ export interface RedisFacts {
   readonly isReplica: boolean;
   /** The largest part of its `maxmemory` that a server uses; null where there is no bound. */
   readonly memoryUsed: number | null;
-  /** False where a restart of a primary forgets its data. */
-  readonly isPersistent: boolean;
+  /** False where a restart of a primary forgets its data; null where they do not say. */
+  readonly isPersistent: boolean | null;
   /** Null for a server of its own; else the number of hash slots that are served. */
   readonly slotsServed: number | null;
   /** Round trips in ms, the fastest first. */
@@ -39,11 +39,12 @@ export async function inspectRedis(server: string): Promise<RedisFacts> {
     latenciesMs.push(performance.now() - startedAt);
   }
   const primaries = await connection.primaries();
-  const [infos, saves] = await Promise.all([
-    Promise.all(primaries.map(async primary => String(await primary.ask("info", [])))),
+  const [told, saves] = await Promise.all([
+    Promise.all(primaries.map(primary => primary.ask("info", []).then(String, emptyWithoutRight))),
     // Hosted servers often refuse CONFIG.
     Promise.all(primaries.map(primary => primary.ask("config", ["get", "save"]).catch(() => []))),
   ]);
+  const infos = told.filter(info => info !== "");
   const field = (info: string, name: string): string =>
     new RegExp(`^${name}:(\\S+)`, "m").exec(info)?.[1] ?? "";
   const bounded = infos.flatMap(info => {
@@ -58,12 +59,25 @@ export async function inspectRedis(server: string): Promise<RedisFacts> {
     policies: infos.map(info => field(info, "maxmemory_policy")),
     isReplica: infos.some(info => field(info, "role") === "slave"),
     memoryUsed: bounded.length === 0 ? null : Math.max(...bounded),
-    isPersistent: infos.every((info, index) => {
-      const hasSnapshots = ((saves[index] ?? []) as readonly string[])[1] !== "";
-      return field(info, "aof_enabled") === "1" || hasSnapshots;
-    }),
+    isPersistent:
+      infos.length === 0
+        ? null
+        : told.every((info, index) => {
+            const hasSnapshots = ((saves[index] ?? []) as readonly string[])[1] !== "";
+            return field(info, "aof_enabled") === "1" || hasSnapshots;
+          }),
     slotsServed: cluster === null ? null : Number(field(cluster, "cluster_slots_ok")),
     latenciesMs: latenciesMs.sort((a, b) => a - b),
     clockAheadMs: Date.now() - (Number(seconds) * 1_000 + Number(micros) / 1_000),
   };
+}
+
+/** @throws {unknown} Any other error than that of a right which the user does not have. */
+function emptyWithoutRight(error: unknown): string {
+  if (error instanceof Error && causes(error).some(({ message }) => message.startsWith("NOPERM"))) return "";
+  throw error;
+}
+
+function causes(error: Error): readonly Error[] {
+  return error.cause instanceof Error ? [error, ...causes(error.cause)] : [error];
 }

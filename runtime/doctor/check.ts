@@ -17,8 +17,8 @@ export const checkMsMax = 10_000;
 /** A check, which returns what it finds or throws why it failed. */
 export interface Check {
   readonly name: string;
-  /** What to do where it throws. */
-  readonly advice: string;
+  /** What to do where it throws, for a reason. */
+  readonly advice: string | ((reason: string) => string);
   readonly run: () => Promise<Omit<Finding, "check"> | readonly Finding[]>;
 }
 
@@ -53,7 +53,16 @@ export async function runCheck(
     const found = await Promise.race([run(), late]);
     return Array.isArray(found) ? found : [{ check: name, ...(found as Omit<Finding, "check">) }];
   } catch (error) {
-    return [{ check: name, status: "failed", seen: reasonOf(error), advice }];
+    const seen = reasonOf(error);
+    const missing = /Cannot find (?:package|module) ['"]([@\w][\w./-]*)['"]/.exec(seen)?.[1];
+    if (missing !== undefined) {
+      return [
+        { check: name, status: "failed", seen, advice: `Install it beside grandstand: npm i ${missing}` },
+      ];
+    }
+    return [
+      { check: name, status: "failed", seen, advice: typeof advice === "string" ? advice : advice(seen) },
+    ];
   } finally {
     cancel();
   }

@@ -30,8 +30,7 @@ const dueMsMax = 600_000;
 export function redisCheck({ redis }: Config): Check {
   return {
     name: "store",
-    advice:
-      "Start Redis, and see that GRANDSTAND_REDIS has its address, password and TLS; if it hangs up, see its protected-mode and maxclients",
+    advice: redisAdvice,
     async run() {
       if (redis === undefined) return skipped("There is no Redis in the settings");
       const { inspectRedis } = await import("../../adapters/redis/mod.ts");
@@ -49,12 +48,14 @@ export function redisCheck({ redis }: Config): Check {
         named("redis-version", versionFinding(versions)),
         named(
           "redis-persistence",
-          isPersistent
-            ? ok("Redis keeps its data over a restart")
-            : warning(
-                "Redis forgets everything when it restarts",
-                "Switch on its append-only file: appendonly yes",
-              ),
+          isPersistent === null
+            ? skipped("The server does not say if it keeps its data over a restart")
+            : isPersistent
+              ? ok("Redis keeps its data over a restart")
+              : warning(
+                  "Redis forgets everything when it restarts",
+                  "Switch on its append-only file: appendonly yes",
+                ),
         ),
         named("redis-eviction", policyFinding(policies)),
         named("redis-memory", memoryFinding(facts.memoryUsed)),
@@ -65,11 +66,24 @@ export function redisCheck({ redis }: Config): Check {
   };
 }
 
+function redisAdvice(reason: string): string {
+  if (/NOPERM/.test(reason))
+    return "Redis works, and refuses its user a command: allow what the reason names with ACL SETUSER";
+  if (/WRONGPASS|NOAUTH/.test(reason)) return "Put the user and the password of Redis into GRANDSTAND_REDIS";
+  return "Start Redis, and see that GRANDSTAND_REDIS has its address, password and TLS; if it hangs up, see its protected-mode and maxclients";
+}
+
 function versionFinding(versions: readonly string[]): Omit<Finding, "check"> {
   const isOld = (version: string): boolean => {
     const [major = 0, minor = 0] = version.split(".").map(Number);
     return Number.isNaN(major) || major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]);
   };
+  if (versions.length === 0) {
+    return warning(
+      "Redis works, and its user may not call INFO",
+      "Allow it with ACL SETUSER and +info: without it neither version, memory nor persistence can be checked",
+    );
+  }
   const seen = `Redis ${[...new Set(versions)].join(", ")}`;
   return versions.some(isOld) ? failed(seen, `Upgrade to Redis ${versionMin.join(".")} or later`) : ok(seen);
 }
@@ -85,7 +99,7 @@ function policyFinding(policies: readonly string[]): Omit<Finding, "check"> {
 }
 
 function memoryFinding(used: number | null): Omit<Finding, "check"> {
-  if (used === null) return skipped("maxmemory sets no bound");
+  if (used === null) return skipped("The server names no bound in maxmemory");
   const seen = `${Math.round(used * 100)} % of maxmemory are used`;
   return used < memoryUsedMax ? ok(seen) : warning(seen, "Raise maxmemory, as full servers refuse writes");
 }

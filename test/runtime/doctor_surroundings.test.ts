@@ -12,6 +12,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { readConfig } from "../../runtime/config.ts";
+import { runCheck } from "../../runtime/doctor/check.ts";
 import { examine, type Finding } from "../../runtime/doctor/mod.ts";
 import { toNodeListener } from "../../runtime/node.ts";
 import { closeStorage } from "../../runtime/services/storage.ts";
@@ -146,6 +147,27 @@ describe("the doctor on Redis", { skip: redisAvailable() }, () => {
     await redis.command("CONFIG", "SET", "requirepass", "right");
     const found = await examined({ GRANDSTAND_REDIS: `redis://:hidden@127.0.0.1:${redis.port}` });
     assert.equal(found.get("store")?.status, "failed");
+    assert.match(found.get("store")?.advice ?? "", /password of Redis into GRANDSTAND_REDIS/);
+  });
+
+  it("says which right the user of a working server lacks", async t => {
+    const redis = await startRedis();
+    t.after(() => redis.kill());
+    for (const [user, right] of [
+      ["blind", "-info"],
+      ["timeless", "-time"],
+    ] as const) {
+      await redis.command("ACL", "SETUSER", user, "on", ">hidden", "~*", "&*", "+@all", right);
+    }
+    const of = (user: string) =>
+      examined({ GRANDSTAND_REDIS: `redis://${user}:hidden@127.0.0.1:${redis.port}` });
+    const blind = await of("blind");
+    assert.equal(blind.get("store")?.status, "ok");
+    assert.match(blind.get("redis-version")?.advice ?? "", /\+info/);
+    assert.equal(blind.get("redis-persistence")?.status, "skipped");
+    const timeless = await of("timeless");
+    assert.match(timeless.get("store")?.seen ?? "", /'time'/);
+    assert.match(timeless.get("store")?.advice ?? "", /^Redis works, .* ACL SETUSER/);
   });
 });
 
@@ -240,5 +262,13 @@ describe("the doctor on a data folder", () => {
     assert.equal((await at(await closedPort()))?.status, "failed");
     const silent = await mute(t);
     assert.match((await at(silent.port, silent.met))?.seen ?? "", /no answer/);
+  });
+});
+
+describe("a check whose package is not installed", () => {
+  it("says how to install it", async () => {
+    const run = () => import("a-package-that-nobody-installed" as string);
+    const [finding] = await runCheck({ name: "mail", advice: "See the mail server", run: run as never });
+    assert.equal(finding?.advice, "Install it beside grandstand: npm i a-package-that-nobody-installed");
   });
 });
