@@ -87,7 +87,7 @@ export const doctorCommand: CommandSpec = {
         ...verdicts.map(verdict => {
           const { examined, found, repaired } = verdict;
           const seen = `${examined} examined, ${found} found, ${repaired} repaired`;
-          return { ...verdict, seen, advice: found > repaired ? "Run it with --repair" : null };
+          return { ...verdict, seen, advice: found > repaired ? verdict.advice : null };
         }),
       ],
       notes: [

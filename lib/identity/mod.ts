@@ -26,6 +26,7 @@ export {
   attemptPolicies,
   type LimitedAction,
 } from "./limits/policies.ts";
+export { findLostKeys } from "./lost_keys.ts";
 export type { AccountMerge } from "./merges.ts";
 export { operatorRoutes } from "./operators/routes.ts";
 export type {

@@ -10,6 +10,7 @@
 import type { Clock, MasterSecret } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { decide, type Partition, type Store, tenantPartition } from "../storage/mod.ts";
+import { normaliseEmail } from "./email.ts";
 import { ExternalIds, type MaybeClear, type UserIds } from "./external_ids.ts";
 import { type ClaimedKey, type LookupKey, LookupKeys, type Origin } from "./lookup_keys.ts";
 
@@ -189,6 +190,24 @@ export class Users {
     options?: { readonly until?: number },
   ): Promise<UserIds> {
     return this.#keys.claim(projectId, key, ids, options);
+  }
+
+  /** Returns all lookup keys of a user. */
+  keysOf(user: User): readonly LookupKey[] {
+    const { registration, account, origin } = user;
+    return [
+      { kind: "external", externalId: this.externalIdOf(user) },
+      ...(registration === undefined ? [] : [{ kind: "device" as const, ...registration }]),
+      ...(account === undefined ? [] : [{ kind: "email" as const, email: normaliseEmail(account.email) }]),
+      ...(origin === undefined ? [] : [{ kind: "origin" as const, ...origin }]),
+    ];
+  }
+
+  /** Claims a lookup key that a user had, and returns the id of its holder. */
+  async restore(projectId: string, key: LookupKey, user: User): Promise<string> {
+    if (key.kind !== "external") return (await this.#keys.claim(projectId, key, user)).userId;
+    await this.#keys.putExternalId(projectId, user);
+    return user.userId;
   }
 
   /** Releases a lookup key if this user holds it. */

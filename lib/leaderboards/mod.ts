@@ -15,12 +15,14 @@ export {
   type HiddenUsers,
   hiddenUsersMax,
 } from "./ranking/hidden_users.ts";
+export { type ComparedBoard, comparedBoards, type Difference } from "./scores/compare.ts";
 export { type BoardPreview, createBoardPreview } from "./scores/preview.ts";
 export type { Rebuilt } from "./scores/rebuild.ts";
 export type { BoardPath } from "./scores/resolve_board.ts";
 export type {
   Earning,
   Gain,
+  ReadRecordedScore,
   RecordedScore,
   RecordedTarget,
   RecountedSum,

@@ -6,10 +6,12 @@
 
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
-import { findUnlisted } from "../directory/mod.ts";
-import { findClearIds, findFutureLogins, Users } from "../identity/mod.ts";
-import { listUsersOf, repairFutureTimes } from "../loyalty/mod.ts";
-import { type PartitionLister, type Store, storageLimits } from "../storage/mod.ts";
+import { createDirectory, type Directory, findUnlisted, type Project } from "../directory/mod.ts";
+import { AppError } from "../errors/mod.ts";
+import { findClearIds, findFutureLogins, findLostKeys, Users } from "../identity/mod.ts";
+import { type ComparedBoard, comparedBoards, type Difference } from "../leaderboards/mod.ts";
+import { listUsersOf, readRecordedScore, repairFutureTimes } from "../loyalty/mod.ts";
+import { type PartitionLister, type Store, storageLimits, tenantPartitions } from "../storage/mod.ts";
 import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../users/mod.ts";
 
 /** Dependencies of a check. */
@@ -17,7 +19,7 @@ export interface DoctorOptions {
   readonly store: Store & PartitionLister;
   /** Unix ms. */
   readonly clock: Clock;
-  /** The master secret of the servers. @default what it seals is found and not repaired */
+  /** The master secret of the servers. @default what it seals is not repaired, and lookup keys are not examined */
   readonly secret?: MasterSecret;
   /** True to repair what is found. */
   readonly repairs: boolean;
@@ -36,10 +38,14 @@ export interface DoctorVerdict {
   readonly repaired: number;
   /** Some of the faults, for people. */
   readonly examples: readonly string[];
+  /** What to do about faults that are left. */
+  readonly advice: string;
 }
 
 interface DoctorCheck {
   readonly name: string;
+  /** What to do about faults that are left. @default to repair them */
+  readonly advice?: string;
   readonly run: (options: DoctorOptions, report: Report) => Promise<void>;
 }
 
@@ -50,6 +56,8 @@ const checks: readonly DoctorCheck[] = [
   { name: "identity-times", run: checkIdentityTimes },
   { name: "external-ids", run: checkExternalIds },
   { name: "directory", run: checkDirectory },
+  { name: "lookup-keys", run: checkLookupKeys },
+  { name: "boards", run: checkBoards, advice: "Run the commands that the examples name" },
 ];
 
 /** Most examples of a verdict. */
@@ -66,10 +74,10 @@ const usersAtOnce = 16;
 export async function runDoctor(options: DoctorOptions): Promise<readonly DoctorVerdict[]> {
   await options.store.ping();
   const verdicts: DoctorVerdict[] = [];
-  for (const { name, run } of checks) {
+  for (const { name, run, advice = "Run it with --repair" } of checks) {
     const report = new Report();
     await run(options, report);
-    verdicts.push(report.verdict(name));
+    verdicts.push(report.verdict(name, advice));
   }
   return verdicts;
 }
@@ -90,10 +98,10 @@ class Report {
     if (this.#examples.length < examplesMax) this.#examples.push(fault);
   }
 
-  verdict(check: string): DoctorVerdict {
+  verdict(check: string, advice: string): DoctorVerdict {
     const [examined, found, repaired] = [this.#examined, this.#found, this.#repaired];
     const status = found === 0 ? "ok" : found === repaired ? "repaired" : "found";
-    return { check, status, examined, found, repaired, examples: this.#examples };
+    return { check, status, examined, found, repaired, examples: this.#examples, advice };
   }
 }
 
@@ -168,8 +176,77 @@ async function checkExternalIds(options: DoctorOptions, report: Report): Promise
   }
 }
 
+/** @throws {unknown} The error of a store that does not answer. */
+function nullUnlessUnreachable(error: unknown): null {
+  if (error instanceof AppError) throw error;
+  return null;
+}
+
 /** @throws {Error} The store was sealed under another master secret. */
 async function usersUnder(secret: MasterSecret, { store, clock }: DoctorOptions): Promise<Users> {
   await checkMasterSecret({ store, secret, clock, random: systemRandom });
   return new Users(store, secret);
+}
+
+/** Finds users whom their lookup keys do not find, as after lost writes. Only the secret of the servers names the keys. */
+async function checkLookupKeys(options: DoctorOptions, report: Report): Promise<void> {
+  const { store, repairs, secret } = options;
+  const users = secret === undefined ? null : await usersUnder(secret, options).catch(nullUnlessUnreachable);
+  if (users === null) return;
+  for await (const group of findLostKeys(store, users)) {
+    for (const lost of group) report.add(lost?.name ?? null, repairs && (await lost?.repair()));
+  }
+}
+
+/** Time after which a score that differs is looked at again, in ms: boards follow actions. */
+const deliveryMs = 1_000;
+
+/** Finds boards whose leading entries differ from what users have. */
+async function checkBoards({ store, clock }: DoctorOptions, report: Report): Promise<void> {
+  const directory = createDirectory({ store, clock });
+  const services = { store, directory, clock, readScore: readRecordedScore.bind(null, store) };
+  const suspects: { readonly board: ComparedBoard; readonly found: readonly Difference[] }[] = [];
+  for await (const project of listedProjects(store, directory)) {
+    for await (const board of comparedBoards(services, project)) {
+      const found = await board.differences();
+      if (found.length === 0) report.add(null);
+      else suspects.push({ board, found });
+    }
+  }
+  if (suspects.length > 0) await new Promise(resolve => setTimeout(resolve, deliveryMs));
+  for (const { board, found } of suspects) {
+    const again = await board.differences();
+    const left = found.filter(one => again.some(other => isSameDifference(one, other)));
+    const [first] = left;
+    report.add(first === undefined ? null : differenceText(board.address, left.length, first));
+  }
+}
+
+async function* listedProjects(
+  store: PartitionLister,
+  directory: Directory,
+): AsyncGenerator<Project, void, void> {
+  for await (const group of tenantPartitions(store, { tenant: "project", record: "project" })) {
+    for (const { tenant, kind } of group) {
+      const project = kind === "directory" ? await directory.project(tenant.project ?? "") : null;
+      if (project !== null) yield project;
+    }
+  }
+}
+
+function isSameDifference(one: Difference, other: Difference): boolean {
+  return one.userId === other.userId && one.shown === other.shown && one.recorded === other.recorded;
+}
+
+function differenceText(
+  { projectId, eventId, leaderboardId, season }: ComparedBoard["address"],
+  count: number,
+  { userId, shown, recorded }: Difference,
+): string {
+  const event = eventId === null ? "" : ` --event ${eventId}`;
+  const ofSeason = season === "" ? "" : ` --season ${season}`;
+  return (
+    `${count} leading entries differ from what users have (user ${userId} has ${recorded} and is shown with ${shown}): ` +
+    `run grandstand leaderboards rebuild ${leaderboardId} --project ${projectId}${event}${ofSeason}`
+  );
 }

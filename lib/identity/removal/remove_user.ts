@@ -1,5 +1,3 @@
-import { normaliseEmail } from "../email.ts";
-import type { LookupKey } from "../lookup_keys.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { User, Users } from "../users.ts";
 
@@ -19,16 +17,6 @@ export async function removeUser(
   const { userId } = user;
   await sessions.revokeAll(projectId, userId, { isFinal: true });
   await onRemove(projectId, userId);
-  await Promise.all(keysOf(users, user).map(key => users.release(projectId, key, userId)));
+  await Promise.all(users.keysOf(user).map(key => users.release(projectId, key, userId)));
   await users.remove(projectId, userId);
-}
-
-function keysOf(users: Users, user: User): LookupKey[] {
-  const { registration, account, origin } = user;
-  return [
-    { kind: "external", externalId: users.externalIdOf(user) },
-    ...(registration === undefined ? [] : [{ kind: "device" as const, ...registration }]),
-    ...(account === undefined ? [] : [{ kind: "email" as const, email: normaliseEmail(account.email) }]),
-    ...(origin === undefined ? [] : [{ kind: "origin" as const, ...origin }]),
-  ];
 }
