@@ -22,14 +22,14 @@ export type Leaderboards = ReturnType<typeof createLeaderboards>;
 interface LeaderboardOptions extends LeaderboardServices {
   readonly logger: Logger;
   readonly timer?: Timer;
-  readonly readScore: ReadRecordedScore;
+  readonly readRecordedScore: ReadRecordedScore;
 }
 
 /** Creates the leaderboards of all projects. */
 export function createLeaderboards({
   logger,
   timer = systemTimer,
-  readScore,
+  readRecordedScore,
   ...services
 }: LeaderboardOptions) {
   const { store, directory, clock } = services;
@@ -37,7 +37,7 @@ export function createLeaderboards({
   const delivery = new ScoreDelivery({
     store,
     resolveTarget: createTargetResolver(services, retention),
-    readScore: createRecordReader(directory, readScore),
+    readScore: createRecordReader(services, readRecordedScore),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
     onRefused: (target, because, count) =>
       logger.log("warn", "board_update_refused", { target, because, count }),

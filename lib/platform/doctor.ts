@@ -204,7 +204,7 @@ const deliveryMs = 1_000;
 /** Finds boards whose leading entries differ from what users have. */
 async function checkBoards({ store, clock }: DoctorOptions, report: Report): Promise<void> {
   const directory = createDirectory({ store, clock });
-  const services = { store, directory, clock, readScore: readRecordedScore.bind(null, store) };
+  const services = { store, directory, clock, readRecordedScore };
   const suspects: { readonly board: ComparedBoard; readonly found: readonly Difference[] }[] = [];
   for await (const project of listedProjects(store, directory)) {
     for await (const board of comparedBoards(services, project)) {

@@ -93,8 +93,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const ofHosts = defaultSpaceId === undefined ? {} : { defaultSpaceId };
   const directory = createDirectory({ store, clock, ...ofHosts });
-  const readScore = readRecordedScore.bind(null, store);
-  const leaderboards = createLeaderboards({ store, directory, clock, logger, timer, readScore });
+  const leaderboards = createLeaderboards({ store, directory, clock, logger, timer, readRecordedScore });
   const { users, scoreFeed } = createIndexedUsers({
     ...{ store, secret, directory, clock, logger },
     boards: options.metrics?.feed(leaderboards.feed) ?? leaderboards.feed,

@@ -42,7 +42,7 @@ export interface ComparedBoard {
 
 /** Lists the boards that users' actions feed, of a project and its events, with their running season. */
 export async function* comparedBoards(
-  services: LeaderboardServices & { readonly readScore: ReadRecordedScore },
+  services: LeaderboardServices & { readonly readRecordedScore: ReadRecordedScore },
   project: Project,
 ): AsyncGenerator<ComparedBoard, void, void> {
   const { store, clock } = services;
@@ -55,7 +55,7 @@ export async function* comparedBoards(
 }
 
 function comparedBoard(
-  { store, directory, clock, readScore }: Parameters<typeof comparedBoards>[0],
+  { store, directory, clock, readRecordedScore }: Parameters<typeof comparedBoards>[0],
   project: Project,
   eventId: string | null,
   board: BoardDeclaration,
@@ -66,7 +66,7 @@ function comparedBoard(
   const season = seasonAt(board, now)?.id ?? "";
   const address: BoardAddress = { projectId: project.id, eventId, leaderboardId: board.id, season };
   const location = locateBoard(board, address);
-  const read = createRecordReader(directory, readScore);
+  const read = createRecordReader({ store, directory }, readRecordedScore);
   async function differences(): Promise<readonly Difference[]> {
     const entries = await leadingEntries(store, location);
     const compared = await mapConcurrent(entries, concurrency, async ({ userId, shown }) => {

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Store } from "../../storage/mod.ts";
 import type { ScoredAction } from "../settings/score_condition.ts";
 
 /** A user's new score on a target. Delivering it twice, or after a later one, changes nothing. */
@@ -60,6 +61,7 @@ export type RecordedTarget = { readonly projectId: string; readonly userId: stri
 
 /** Reads the score that a user's record has now; null where it says nothing of the target. */
 export type ReadRecordedScore = (
+  store: Store,
   organisationId: string,
   target: RecordedTarget,
 ) => Promise<RecordedScore | null>;

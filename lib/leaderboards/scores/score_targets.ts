@@ -226,8 +226,8 @@ export function createTargetResolver(
 
 /** Creates the reader of the scores that users' records have for targets. */
 export function createRecordReader(
-  directory: Directory,
-  readScore: ReadRecordedScore,
+  { store, directory }: Pick<LeaderboardServices, "store" | "directory">,
+  readRecordedScore: ReadRecordedScore,
 ): (target: string, userId: string) => Promise<RecordedScore | null> {
   return async (id, userId) => {
     const address = parseTarget(id);
@@ -239,7 +239,7 @@ export function createRecordReader(
     const kind = isTotal
       ? ({ kind: "total", metricId: source.metricId } as const)
       : ({ kind: "sum" } as const);
-    return await readScore(project.organisationId, { id, projectId, userId, ...kind });
+    return await readRecordedScore(store, project.organisationId, { id, projectId, userId, ...kind });
   };
 }
 
