@@ -19,6 +19,10 @@ import { decodeClaims, decodeHeader } from "../../lib/auth/tokens/claims.ts";
 import { isTimeZone, parseIsoDateOrTime } from "../../lib/calendar/mod.ts";
 import { parseCommandLine } from "../../lib/cli/frame/parse.ts";
 import { CliError, groups } from "../../lib/cli/mod.ts";
+import { ByteFlow, type Walk } from "../../lib/control/assets/byte_flow.ts";
+import { walkDrawing } from "../../lib/control/assets/drawings.ts";
+import { photos } from "../../lib/control/assets/photos.ts";
+import { kindOfFile } from "../../lib/control/assets/sniff.ts";
 import { decodeFile, encodeFile, fileBytes } from "../../lib/dialogue/files.ts";
 import { parseMarkup, parseRecording, replayRecording } from "../../lib/dialogue/mod.ts";
 import { parseRequest } from "../../lib/dialogue/protocol.ts";
@@ -41,6 +45,7 @@ import { readConfig, variables } from "../../runtime/config.ts";
 import { isHost } from "../../runtime/server/gate.ts";
 import { parseDocumentText } from "../../runtime/services/document_file.ts";
 import { environment } from "../lib/expressions/_environment.ts";
+import { exif, heifWith, photosWith } from "../support/photos.ts";
 import { loyalty, seed } from "../support/platform.ts";
 
 /** A parser under test. */
@@ -381,8 +386,54 @@ const operatorTargets: readonly Target[] = [
   },
 ];
 
+/** Passes a file on as it is stored. It arrives in chunks of all lengths. */
+async function cleaned(file: Uint8Array, walk: Walk): Promise<Uint8Array> {
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at >= file.length) return controller.close();
+      const end = at + 1 + (at % 500);
+      controller.enqueue(file.subarray(at, end));
+      at = end;
+    },
+  });
+  const parts: Uint8Array[] = [];
+  for await (const chunk of walk(new ByteFlow(body))) parts.push(chunk.slice());
+  return Buffer.concat(parts);
+}
+
+/** Files of assets. A stored file stays as it is where it is uploaded again. */
+function assetTarget(mime: string, walk: Walk, ...seeds: readonly Buffer[]): Target {
+  return {
+    name: `assets of the type ${mime}`,
+    seeds: seeds.map(seed => seed.toString("latin1")),
+    async parse(text) {
+      const file = latin(text);
+      void kindOfFile(file, "asset", true);
+      const once = await cleaned(file, walk);
+      if (mime in photos && once.length !== file.length) throw new Error("The length is another one");
+      const twice = await cleaned(once, walk);
+      if (!Buffer.from(once).equals(twice)) throw new Error("Stored again, it is another file");
+    },
+  };
+}
+
+const drawing = `<?xml version="1.0" encoding="ISO-8859-1"?><!doctype svg [<!ENTITY a ">">]><svg viewBox="0 0 4 3"><!-- \xe9 --></svg>`;
+const assetTargets: readonly Target[] = [
+  ...Object.entries(photosWith(exif())).map(([mime, file]) =>
+    assetTarget(
+      mime,
+      photos[mime] ?? walkDrawing,
+      file,
+      ...(mime === "image/heic" ? [heifWith(exif(), { isReversed: true })] : []),
+    ),
+  ),
+  assetTarget("image/svg+xml", walkDrawing, Buffer.from(drawing, "latin1"), Buffer.from(drawing, "utf16le")),
+];
+
 /** All parsers. */
 export const targets: readonly Target[] = [
+  ...assetTargets,
   ...requestTargets,
   ...documentTargets,
   ...dialogueTargets,

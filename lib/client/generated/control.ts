@@ -211,13 +211,13 @@ export interface Assets {
     readonly alt_text?: string;
     /** Media type, found in the contents */
     readonly mime?: string | null;
-    /** Size */
+    /** Size of the stored file */
     readonly bytes?: number;
-    /** Digest of the contents, in hexadecimal digits */
+    /** Digest of the stored file, in hexadecimal digits */
     readonly sha256?: string | null;
-    /** Width of an image in pixels */
+    /** Width of an image in pixels, as it is shown: its orientation counts */
     readonly width?: number | null;
-    /** Height of an image in pixels */
+    /** Height of an image in pixels, as it is shown: its orientation counts */
     readonly height?: number | null;
     /** Public address */
     readonly url?: string | null;
@@ -3537,7 +3537,7 @@ export interface ControlOperations {
     readonly "page[number]"?: number;
   }, options?: CallOptions): List<Assets, AssetsList>;
 
-  /** Upload a file. The body is the file; its media type is found in its contents. A file that the space has already is not stored again: the answer is 200 with its asset as it is. Needs the role creator. */
+  /** Upload a file. The body is the file; its media type is found in its contents. The position of a photo (JPEG, PNG, WebP, HEIC, AVIF) is removed, and SVG is stored in UTF-8, so that `bytes` and `sha256` may differ from those of the file sent. A file that the space has already is not stored again: the answer is 200 with its asset. Needs the role creator. */
   uploadAsset(input: {
     /** Id of the space */
     readonly spaceId: string;

@@ -14,7 +14,10 @@ import type { Hash } from "../../exports/mod.ts";
 import type { Blobs, Store } from "../../storage/mod.ts";
 import { type Home, homePartition } from "../entity.ts";
 import type { ControlWork } from "../work.ts";
-import { type FileKind, headBytes, kindOfFile } from "./sniff.ts";
+import { ByteFlow, type Size, type Walk } from "./byte_flow.ts";
+import { walkDrawing } from "./drawings.ts";
+import { photos } from "./photos.ts";
+import { type FileKind, headBytes, kindOfFile, sized } from "./sniff.ts";
 
 /** Largest file in bytes: 2 GiB. */
 export const fileBytesMax = 2_147_483_648;
@@ -27,9 +30,11 @@ export const notesKey = "asset_files";
 const notesAtOnce = 100;
 
 /** Facts of a stored file. */
-interface FileFacts extends FileKind {
+export interface FileFacts {
   readonly bytes: number;
   readonly sha256: string;
+  /** Returns what the file is under a name. */
+  readonly kindAs: (name: string) => FileKind;
 }
 
 /** Options of {@linkcode AssetFiles}. */
@@ -64,27 +69,35 @@ export class AssetFiles {
     const began = clock();
     await this.#note(home, id, began + leftoverMs);
     const hash = this.#options.sha256?.() ?? sha256.create();
-    const head = new Head();
+    const flow = new ByteFlow(body, faultOf);
+    const head = await flow.peek(headBytes + 1);
+    const kindAs = (as: string) => kindOfFile(head.subarray(0, headBytes), as, head.length <= headBytes);
+    const { mime } = kindAs(name);
+    let size: Size | null = null;
     let length = 0;
-    const { size: bytes } = await blobs.put(
-      blobName(home, id),
-      passing(body, faultOf, chunk => {
-        length += chunk.length;
-        if (length > fileBytesMax)
-          throw new AppError(
-            "payload_too_large",
-            `Cannot store the file as it exceeds ${fileBytesMax} bytes`,
-          );
-        hash.update(chunk);
-        head.add(chunk);
-      }),
-    );
+    const chunks = (walks[mime] ?? walkOther)(flow);
+    const file = streamOf(flow, async () => {
+      const { done, value } = await chunks.next();
+      if (done) {
+        size = value;
+        return null;
+      }
+      length += value.length;
+      if (length > fileBytesMax)
+        throw new AppError("payload_too_large", `Cannot store the file as it exceeds ${fileBytesMax} bytes`);
+      hash.update(value);
+      return value;
+    });
+    const { size: bytes } = await blobs.put(blobName(home, id), file);
     if (bytes === 0)
       throw invalidField("Cannot store the file as it is empty", "", "Expected at least one byte");
     if (clock() - began > uploadMsMax)
       throw invalidField("Cannot store the file as it arrived too slowly", "", "Expected it within 6 hours");
-    const kind = kindOfFile(head.bytes(), name, bytes <= headBytes);
-    return { ...kind, bytes, sha256: bytesToHex(Uint8Array.from(hash.digest())) };
+    return {
+      bytes,
+      sha256: bytesToHex(Uint8Array.from(hash.digest())),
+      kindAs: as => (size === null ? kindAs(as) : sized(mime, size)),
+    };
   }
 
   /** Finds the file of a space that has a digest. */
@@ -172,40 +185,23 @@ function blobName({ id: spaceId }: Home, id: string): string {
   return `assets/${spaceId}/${id}`;
 }
 
-/** Collects the first bytes of a file. */
-class Head {
-  readonly #bytes = new Uint8Array(headBytes);
-  #length = 0;
+const walks: Readonly<Record<string, Walk>> = { ...photos, "image/svg+xml": walkDrawing };
 
-  add(chunk: Uint8Array): void {
-    const part = chunk.subarray(0, headBytes - this.#length);
-    this.#bytes.set(part, this.#length);
-    this.#length += part.length;
-  }
-
-  bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
-  }
+async function* walkOther(flow: ByteFlow): AsyncGenerator<Uint8Array, null> {
+  yield* flow.pass(Number.POSITIVE_INFINITY);
+  return null;
 }
 
-/** Passes a stream on, and shows each chunk on its way. */
-function passing(
-  body: ReadableStream<Uint8Array>,
-  faultOf: NewFile["faultOf"],
-  see: (chunk: Uint8Array) => void,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+/** Streams the chunks that a function returns until it returns null. */
+function streamOf(flow: ByteFlow, next: () => Promise<Uint8Array | null>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await reader.read().catch((error: unknown) => {
-          throw faultOf?.(error) ?? error;
-        });
-        if (done) return controller.close();
-        see(value);
-        controller.enqueue(value);
+        const chunk = await next();
+        if (chunk === null) controller.close();
+        else controller.enqueue(chunk);
       },
-      cancel: reason => reader.cancel(reason),
+      cancel: reason => flow.cancel(reason),
     },
     { highWaterMark: 0 },
   );

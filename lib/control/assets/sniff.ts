@@ -1,11 +1,15 @@
 /**
- * The media type of a file and the size of an image, from the first bytes. What a client or a name says of them counts for nothing, but
- * for the difference between kinds of text.
+ * The media type of a file, and the size of a GIF or SVG, from the first bytes. What a client or a name says of them counts for nothing,
+ * but for the difference between kinds of text.
  *
  * @module
  */
 
-/** Bytes from the beginning of a file that are looked at: enough for the large profiles that precede the size in a JPEG. */
+import type { Size } from "./byte_flow.ts";
+import { ascii, uint } from "./bytes.ts";
+import { readDrawing } from "./drawings.ts";
+
+/** Bytes from the beginning of a file that are looked at. */
 export const headBytes = 262_144;
 
 /** What the first bytes say of a file. */
@@ -15,8 +19,6 @@ export interface FileKind {
   readonly width: number | null;
   readonly height: number | null;
 }
-
-type Size = readonly [width: number, height: number];
 
 /** Beginnings of files: an offset and the text at it, one character for a byte. */
 const signatures: readonly (readonly [offset: number, text: string, mime: string])[] = [
@@ -39,34 +41,31 @@ const brands: Readonly<Record<string, string>> = {
   avif: "image/avif",
   avis: "image/avif",
   heic: "image/heic",
+  heim: "image/heic",
+  heis: "image/heic",
   heix: "image/heic",
+  hevc: "image/heic",
+  hevx: "image/heic",
   mif1: "image/heic",
+  msf1: "image/heic",
   "M4A ": "audio/mp4",
   "qt  ": "video/quicktime",
 };
 
-const sizes: Readonly<Record<string, (head: Uint8Array, text: string) => Size | null>> = {
-  "image/png": head => [uint(head, 16, 4), uint(head, 20, 4)],
-  "image/gif": head => [little(head, 6, 2), little(head, 8, 2)],
-  "image/jpeg": jpegSize,
-  "image/webp": webpSize,
-  "image/avif": boxedSize,
-  "image/heic": boxedSize,
-};
-
 /** Returns the kind of a file. `isWhole` says that nothing follows its first bytes. */
 export function kindOfFile(head: Uint8Array, name: string, isWhole: boolean): FileKind {
-  const latin = latinText(head.subarray(0, 4_096));
+  const latin = ascii(head, 0, 4_096);
   const mime = binaryType(head, latin);
-  if (mime !== null) return sized(mime, sizes[mime]?.(head, latin) ?? null);
+  if (mime === "image/gif") return sized(mime, [uint(head, 6, 2, true), uint(head, 8, 2, true)]);
+  if (mime !== null) return sized(mime, null);
+  const drawing = readDrawing(head);
+  if (drawing !== null) return sized("image/svg+xml", drawing.size);
   const text = textOf(head, isWhole);
-  if (text === null) return sized("application/octet-stream", null);
-  const svg = svgTag(text);
-  if (svg !== null) return sized("image/svg+xml", svgSize(svg));
-  return sized(textType(text, name, isWhole), null);
+  return sized(text === null ? "application/octet-stream" : textType(text, name, isWhole), null);
 }
 
-function sized(mime: string, size: Size | null): FileKind {
+/** Adds a size to a type, if it is one. */
+export function sized(mime: string, size: Size | null): FileKind {
   const isSize = size?.every(side => side > 0 && side < 1_000_000) === true;
   return { mime, width: isSize ? size[0] : null, height: isSize ? size[1] : null };
 }
@@ -90,32 +89,6 @@ function mediaBrand(head: Uint8Array, latin: string): string {
   const names = latin.slice(8, length).match(/.{4}/gs) ?? [];
   if (names.some(name => name === "avif" || name === "avis")) return "image/avif";
   return brands[names[0] ?? ""] ?? "video/mp4";
-}
-
-/** Walks the segments of a JPEG up to the one with the size. */
-function jpegSize(head: Uint8Array): Size | null {
-  for (let at = 2; at + 9 < head.length; ) {
-    if (head[at] !== 0xff) return null;
-    const marker = head[at + 1] ?? 0;
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-    if (isFrame) return [uint(head, at + 7, 2), uint(head, at + 5, 2)];
-    at += marker === 0xff ? 1 : 2 + uint(head, at + 2, 2);
-  }
-  return null;
-}
-
-function webpSize(head: Uint8Array, latin: string): Size | null {
-  const form = latin.slice(12, 16);
-  if (form === "VP8X") return [little(head, 24, 3) + 1, little(head, 27, 3) + 1];
-  if (form === "VP8 ") return [little(head, 26, 2) & 0x3fff, little(head, 28, 2) & 0x3fff];
-  const bits = little(head, 21, 4);
-  return form === "VP8L" ? [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1] : null;
-}
-
-/** The property `ispe` of the first picture has its size. */
-function boxedSize(head: Uint8Array, latin: string): Size | null {
-  const at = latin.indexOf("ispe");
-  return at === -1 ? null : [uint(head, at + 8, 4), uint(head, at + 12, 4)];
 }
 
 /** Returns the bytes as text, or null if they are none. */
@@ -142,49 +115,4 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Returns the root tag of an SVG. Declarations and comments before it are skipped. */
-function svgTag(text: string): string | null {
-  let at = 0;
-  for (;;) {
-    while (/\s/.test(text.charAt(at))) at++;
-    const end = skipped.find(([start]) => text.startsWith(start, at))?.[1];
-    if (end === undefined) break;
-    const found = text.indexOf(end, at);
-    if (found === -1) return null;
-    at = found + end.length;
-  }
-  return /^<svg[\s>][^>]{0,4096}/.exec(text.slice(at, at + 4_200))?.[0] ?? null;
-}
-
-/** What may precede the root of an SVG, and how each ends. */
-const skipped = [
-  ["<?xml", "?>"],
-  ["<!--", "-->"],
-  ["<!DOCTYPE svg", ">"],
-] as const;
-
-function svgSize(tag: string): Size | null {
-  const side = (name: string): number =>
-    Number(new RegExp(`\\s${name}\\s*=\\s*["']\\s*([0-9.]{1,12})(px)?\\s*["']`).exec(tag)?.[1] ?? Number.NaN);
-  const [, , , width, height] =
-    /\sviewBox\s*=\s*["']\s*([-0-9.]+)[\s,]+([-0-9.]+)[\s,]+([0-9.]+)[\s,]+([0-9.]+)\s*["']/.exec(tag) ?? [];
-  const size = [side("width"), side("height")] as const;
-  if (size.every(Number.isFinite)) return [Math.round(size[0]), Math.round(size[1])];
-  return width === undefined ? null : [Math.round(Number(width)), Math.round(Number(height))];
-}
-
-function latinText(bytes: Uint8Array): string {
-  return Array.from(bytes, byte => String.fromCharCode(byte)).join("");
-}
-
-/** Reads a number whose highest byte comes first. */
-function uint(bytes: Uint8Array, at: number, length: number): number {
-  return bytes.subarray(at, at + length).reduce((sum, byte) => sum * 256 + byte, 0);
-}
-
-/** Reads a number whose lowest byte comes first. */
-function little(bytes: Uint8Array, at: number, length: number): number {
-  return uint(bytes.slice(at, at + length).reverse(), 0, length);
 }

@@ -14,7 +14,7 @@ import { type Input, type Kind, unknownRelated } from "../kind.ts";
 import { requireRoom, unknownTags } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
 import { type ResourceRoutesContext, write } from "../write_calls.ts";
-import { type AssetFiles, fileBytesMax, type NewFile } from "./files.ts";
+import { type AssetFiles, type FileFacts, fileBytesMax, type NewFile } from "./files.ts";
 
 /** Time in ms in which a file has to arrive from another server. */
 const fetchMsMax = 120_000;
@@ -44,7 +44,7 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
     operation: "uploadAsset",
     summary: "Upload a file",
     description:
-      "The body is the file; its media type is found in its contents. A file that the space has already is not stored again: the answer is 200 with its asset as it is. Needs the role creator.",
+      "The body is the file; its media type is found in its contents. The position of a photo (JPEG, PNG, WebP, HEIC, AVIF) is removed, and SVG is stored in UTF-8, so that `bytes` and `sha256` may differ from those of the file sent. A file that the space has already is not stored again: the answer is 200 with its asset. Needs the role creator.",
     auth: author,
     params: idParams("spaces"),
     query: v.strictObject({
@@ -85,11 +85,10 @@ export function uploadRoute(context: AssetRoutesContext): AnyRoute {
         const facts = await files.put(home, id, file);
         begin();
         const more = {
-          attributes: { name, ...facts },
           refs: { space: home.id, uploader: call.principal.user.id },
           links: { tags: { add: tags } },
         };
-        return await createAsset(call, context, { id, home, more });
+        return await createAsset(call, context, { id, home, name, facts, more });
       });
       const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
       return answer(call, { data }, headers, isNew ? 201 : 200) as never;
@@ -166,37 +165,53 @@ async function removingAfterFailure<T>(
 interface NewAsset {
   readonly id: string;
   readonly home: Home;
-  readonly more: Partial<Input> & {
-    readonly attributes: { readonly sha256: string; readonly bytes: number };
-  };
+  readonly name: string;
+  readonly facts: FileFacts;
+  readonly more: Partial<Input>;
 }
 
 /** Creates the asset of a stored file, or removes the file where the space has it already. */
 async function createAsset(
   call: AuthorCall,
   context: AssetRoutesContext,
-  { id, home, more }: NewAsset,
+  { id, home, name, facts: { kindAs, ...facts }, more: given }: NewAsset,
 ): Promise<{ readonly data: ResourceObject; readonly isNew: boolean }> {
   const { kind, files, reader, services } = context;
   const parent = { type: "spaces", id: home.id } as const;
+  const more = { ...given, attributes: { name, ...facts, ...kindAs(name) } };
   for (let attempt = 1; ; attempt++) {
     try {
       const { data } = await write(call, { op: "add", kind, id, parent, more, pointer: "/data" }, context);
       return { data, isNew: true };
     } catch (error) {
       if (!(error instanceof AppError && error.code === "conflict") || attempt === attemptsMax) throw error;
-      const same = await files.find(home, more.attributes.sha256);
+      const same = await files.find(home, facts.sha256);
       // Others may have removed it meanwhile.
       const view = { include: [], fields: new Map() };
       const found =
         same === null ? null : await reader.one(call.principal, "assets", same.id, view).catch(ignoreMissing);
       if (found !== null) {
         await files.remove(home, id);
-        return { data: found.data, isNew: false };
+        return { data: await lookedAtAgain(call, context, found.data, kindAs), isNew: false };
       }
-      await requireRoom(services, home, more.attributes.bytes);
+      await requireRoom(services, home, facts.bytes);
     }
   }
+}
+
+/** Corrects what an asset says of its file, where the same file is known better by now. */
+async function lookedAtAgain(
+  call: AuthorCall,
+  context: AssetRoutesContext,
+  asset: ResourceObject,
+  kindAs: FileFacts["kindAs"],
+): Promise<ResourceObject> {
+  const { name, ...before } = asset.attributes;
+  const kind = kindAs(String(name));
+  if (before.mime === kind.mime && before.width === kind.width && before.height === kind.height) return asset;
+  const more = { attributes: { ...kind } };
+  const update = { op: "update", kind: context.kind, id: asset.id, more, pointer: "/data" } as const;
+  return (await write(call, update, context)).data;
 }
 
 function ignoreMissing(error: unknown): null {

@@ -49,9 +49,13 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
         draft.effect({ type: "score", op: "set", key, member: id, score: created });
       for (const key of before.filter(each => !after.includes(each)))
         draft.effect({ type: "unscore", key, member: id });
-      if (previous !== null) return;
       const { mime, bytes } = entity.attributes as Omit<DigestNote, "id">;
+      if (previous?.attributes.mime === mime) return;
       draft.put(digestKey(digestOf(entity)), { id, mime, bytes } satisfies DigestNote);
+      if (previous !== null) {
+        countType(previous, draft, -1);
+        return countType(entity, draft, 1);
+      }
       draft.effect({ type: "unscore", key: notesKey, member: id });
       count(entity, draft, 1);
     },
@@ -113,8 +117,13 @@ function boardsOf(entity: Entity): readonly string[] {
   );
 }
 
-function count({ attributes, refs }: Entity, draft: Draft, by: 1 | -1): void {
+function countType({ attributes }: Entity, draft: Draft, by: 1 | -1): void {
   draft.effect({ type: "add", key: assetTallies.mime, field: String(attributes.mime), by });
+}
+
+function count(entity: Entity, draft: Draft, by: 1 | -1): void {
+  const { attributes, refs } = entity;
+  countType(entity, draft, by);
   draft.effect({ type: "add", key: assetTallies.uploader, field: refs.uploader ?? "", by });
   const bytes = by * Number(attributes.bytes);
   draft.effect({ type: "add", key: assetTallies.usage, field: "assets", by, max: assetsMax });

@@ -1,0 +1,114 @@
+/** SVG: its recognition, its size, and the encoding that every browser shows in a page, which is UTF-8. */
+
+import type { ByteFlow, Size } from "./byte_flow.ts";
+import { ascii } from "./bytes.ts";
+
+/** Bytes in which the root has to begin. */
+const headBytes = 262_144;
+
+/** Facts of the beginning of an SVG. */
+interface Drawing {
+  readonly size: Size | null;
+  /** Its encoding, where that is another one than UTF-8. */
+  readonly encoding: string | null;
+  /** True for a document type in lower case, which is none in XML. */
+  readonly hasLowerDoctype: boolean;
+}
+
+/** Reads the beginning of an SVG. Returns null for other files. */
+export function readDrawing(bytes: Uint8Array): Drawing | null {
+  const head = bytes.subarray(0, headBytes);
+  const encoding = encodingOf(head);
+  // Its markup is in ASCII, so one character for a byte does where bytes are no UTF-8.
+  const text = new TextDecoder(encoding?.startsWith("utf-16") ? encoding : "latin1").decode(head);
+  let at = text.startsWith("\xef\xbb\xbf") ? 3 : 0;
+  let hasLowerDoctype = false;
+  for (;;) {
+    while (/\s/.test(text.charAt(at))) at++;
+    if (!/^<[!?]/.test(text.slice(at, at + 2))) break;
+    const end = text.startsWith("<!--", at) ? endOf(text, at + 4, "-->") : declarationEnd(text, at);
+    if (end === -1) return null;
+    hasLowerDoctype ||= text.startsWith("<!doctype", at);
+    at = end;
+  }
+  const tag = /^<(?:[\w.-]{1,100}:)?svg[\s/>][^>]{0,4096}/.exec(text.slice(at, at + 4_300))?.[0];
+  return tag === undefined ? null : { size: sizeIn(tag), encoding, hasLowerDoctype };
+}
+
+/** Passes an SVG on in UTF-8. */
+export async function* walkDrawing(flow: ByteFlow): AsyncGenerator<Uint8Array, null> {
+  const drawing = readDrawing(await flow.peek(headBytes));
+  const isFine = drawing === null || (drawing.encoding === null && !drawing.hasLowerDoctype);
+  const decoder = isFine ? null : decoderOf(drawing.encoding ?? "utf-8");
+  if (decoder !== null) {
+    const encoder = new TextEncoder();
+    const head = decoder.decode(await flow.take(headBytes), { stream: true });
+    const fixed = drawing?.hasLowerDoctype ? head.replace("<!doctype", "<!DOCTYPE") : head;
+    yield encoder.encode(fixed.replace(declared, "$1"));
+    for await (const chunk of flow.pass(Number.POSITIVE_INFINITY)) {
+      const text = decoder.decode(chunk, { stream: true });
+      if (text !== "") yield encoder.encode(text);
+    }
+    const rest = decoder.decode();
+    if (rest !== "") yield encoder.encode(rest);
+  }
+  yield* flow.pass(Number.POSITIVE_INFINITY);
+  return null;
+}
+
+/** The encoding in an XML declaration. */
+const declared = /^(<\?xml\s[^>]{0,200}?)\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
+
+/** Returns the encoding of an XML document, if it is not UTF-8. */
+function encodingOf(head: Uint8Array): string | null {
+  const begin = ascii(head, 0, 400);
+  if (/^(?:\xff\xfe|<\0)/.test(begin)) return "utf-16le";
+  if (/^(?:\xfe\xff|\0<)/.test(begin)) return "utf-16be";
+  const name = declared.exec(begin)?.[2]?.toLowerCase() ?? "utf-8";
+  return name.startsWith("utf") ? null : name;
+}
+
+/** Returns null for an encoding that is not known: the file stays as it is. */
+function decoderOf(encoding: string): TextDecoder | null {
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the end of an instruction, or of a document type of SVG with all that it declares; -1 for others. */
+function declarationEnd(text: string, at: number): number {
+  if (text.startsWith("<?", at)) return endOf(text, at, "?>");
+  if (!/^<!doctype\s{1,100}(?:[\w.-]{1,100}:)?svg[\s[>]/i.test(text.slice(at, at + 320))) return -1;
+  let isInSubset = false;
+  const sign = /["'[\]>]|<!--/g;
+  sign.lastIndex = at;
+  for (let found = sign.exec(text); found !== null; found = sign.exec(text)) {
+    const [mark] = found;
+    if (mark === ">" && !isInSubset) return sign.lastIndex;
+    if (mark === "[" || mark === "]") isInSubset = mark === "[";
+    if (mark === ">" || mark === "[" || mark === "]") continue;
+    // Quoted texts and comments may have any sign.
+    const end = endOf(text, sign.lastIndex, mark === "<!--" ? "-->" : mark);
+    if (end === -1) return -1;
+    sign.lastIndex = end;
+  }
+  return -1;
+}
+
+/** Returns the place behind the next occurrence of a text, or -1. */
+function endOf(text: string, from: number, end: string): number {
+  const at = text.indexOf(end, from);
+  return at === -1 ? -1 : at + end.length;
+}
+
+function sizeIn(tag: string): Size | null {
+  const side = (name: string): number =>
+    Number(new RegExp(`\\s${name}\\s*=\\s*["']\\s*([0-9.]{1,12})(px)?\\s*["']`).exec(tag)?.[1] ?? Number.NaN);
+  const [, , , width, height] =
+    /\sviewBox\s*=\s*["']\s*([-0-9.]+)[\s,]+([-0-9.]+)[\s,]+([0-9.]+)[\s,]+([0-9.]+)\s*["']/.exec(tag) ?? [];
+  const size = [side("width"), side("height")] as const;
+  if (size.every(Number.isFinite)) return [Math.round(size[0]), Math.round(size[1])];
+  return width === undefined ? null : [Math.round(Number(width)), Math.round(Number(height))];
+}
