@@ -117,7 +117,11 @@ export const spaceCodec = landedCodec<Space>(
 /** Projects. */
 export const projectCodec = landedCodec<Project>(
   ({ spaceId, organisationId }) => ({ space: spaceId, organisation: organisationId }),
-  ({ refs }) => ({ spaceId: refs.space, organisationId: refs.organisation }),
+  ({ refs, attributes }) => ({
+    spaceId: refs.space,
+    organisationId: refs.organisation,
+    ...(attributes.archived === true ? { archived: true } : {}),
+  }),
 );
 
 const authoredEventCodec = landedCodec<Event>(

@@ -17,6 +17,7 @@ import {
   openEventsOf,
 } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
+import { settleArchive } from "./archive.ts";
 import { appendAudit } from "./audit.ts";
 import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";
 import { runDraft } from "./draft.ts";
@@ -34,6 +35,7 @@ export function eventTask(services: ControlServices): WorkTask {
   return async (home, clock) => {
     if (home.kind !== "project") return null;
     const now = Math.floor(clock / 1_000);
+    if (await settleArchive(services, home)) return null;
     for (const event of await openEventsOf(store, home.id, now)) {
       if (event.repeats === true && hasEnded(event, now)) await repeat(services, home, event.id, now);
     }

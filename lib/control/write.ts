@@ -8,7 +8,7 @@
  */
 
 import { type HomeKind, isRoleAtLeast, type Role } from "../authoring/mod.ts";
-import { isSameHome } from "../directory/mod.ts";
+import { isSameHome, type Project, requireUnarchived } from "../directory/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { matchesTag } from "../http/mod.ts";
 import type { Author } from "./access/author.ts";
@@ -26,6 +26,7 @@ import {
   ownerOf,
   unprocessable,
 } from "./kind.ts";
+import { projectKey } from "./kinds/content.ts";
 import { notedIds, type Once, onceWrite } from "./once.ts";
 import {
   type Access,
@@ -101,7 +102,10 @@ export class Writer {
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
       return await runDraft(store, homePartition(home), {
-        keys: operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
+        keys: [
+          ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
+          ...(home.kind === "project" ? [projectKey] : []),
+        ],
         steps: [
           ...operations.map(
             operation => (draft: Draft) =>
@@ -319,6 +323,15 @@ function located<T>(operation: WriteOperation, run: () => T): T {
   }
 }
 
+/** Requires a home that is no archived project, unless the operation says whether it is to be one and nothing more. */
+function requireChangeable({ home, kind, input }: Prepared, draft: Draft): void {
+  if (home.kind !== "project") return;
+  const { archived, ...others } = input.attributes;
+  const isAboutArchive = kind.resource.type === "projects" && archived !== undefined;
+  if (isAboutArchive && (archived === false || Object.keys(others).length === 0)) return;
+  requireUnarchived(draft.get<Project>(projectKey));
+}
+
 type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults">;
 
 function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): void {
@@ -329,6 +342,7 @@ function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumsta
   if (op !== "add" && !isFound) throw notFound(kind.resource.noun);
   if (op === "add" && previous !== null)
     throw new AppError("conflict", `Cannot create the ${kind.resource.noun} as its id is taken`);
+  requireChangeable(operation, draft);
   requireMatch(operation, previous, draft, circumstances);
   if (op === "remove") {
     if (previous !== null) kind.removed?.(previous, draft, circumstances);

@@ -41,6 +41,7 @@ export const writeErrors = [
   "not_found",
   "forbidden",
   "conflict",
+  "project_archived",
   "precondition_failed",
   "unprocessable",
   "not_acceptable",

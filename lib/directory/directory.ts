@@ -8,6 +8,7 @@
 import { isUuid } from "../auth/crypto/mod.ts";
 import { eventState } from "../authoring/event_times.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
+import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import { type BoardEntry, type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 import { currentKey, parseRevision } from "./loyalty_versions.ts";
@@ -151,6 +152,15 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
       });
     },
   };
+}
+
+/** @throws {AppError} `project_archived` */
+export function requireUnarchived(project: Pick<Project, "archived"> | null): void {
+  if (project?.archived !== true) return;
+  throw new AppError(
+    "project_archived",
+    "Cannot change anything in the project as it is archived: set `archived` to false first",
+  );
 }
 
 /** Lists the events of a project by the time at which they start, page by page and uncached, as they are at `now` (Unix ms). */

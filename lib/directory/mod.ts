@@ -11,6 +11,7 @@ export {
   type DirectoryOptions,
   type LoyaltyDocument,
   projectEvents,
+  requireUnarchived,
 } from "./directory.ts";
 export { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 export {

@@ -72,7 +72,10 @@ export type Organisation = Immutable<v.InferOutput<typeof OrganisationSchema>>;
 /** A domain with one audience and one loyalty configuration. */
 export type Space = Immutable<v.InferOutput<typeof SpaceSchema>>;
 /** One app or site as fans see it: has users, boards and events. */
-export type Project = Immutable<v.InferOutput<typeof ProjectSchema>>;
+export interface Project extends Immutable<v.InferOutput<typeof ProjectSchema>> {
+  /** True if it is kept for its records alone. @default false */
+  readonly archived?: boolean;
+}
 /** A show or match of a project, with its state now. Times are Unix seconds. */
 export interface Event extends Immutable<Omit<v.InferOutput<typeof EventSchema>, "state">> {
   readonly state: (typeof eventStates)[number];

@@ -7,13 +7,29 @@
 import { type Clock, systemClock } from "../auth/mod.ts";
 import type { HomeKind } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
-import { decide, type Store, type Version, type Write } from "../storage/mod.ts";
+import {
+  decide,
+  type ReadRecord,
+  readMany,
+  type Store,
+  type Stored,
+  type Version,
+  type Write,
+} from "../storage/mod.ts";
 import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
+import { requireUnarchived } from "./directory.ts";
 import { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
 import { listOpenEvents } from "./open_events.ts";
 import { claimPlace, notePlace } from "./places.ts";
-import { directoryPartition, projectsKey, type Settings, type Space, spacesKey } from "./records.ts";
+import {
+  directoryPartition,
+  type Project,
+  projectsKey,
+  type Settings,
+  type Space,
+  spacesKey,
+} from "./records.ts";
 import { addIds, listOrganisation } from "./unlisted.ts";
 
 /** Options of seeding. */
@@ -28,12 +44,13 @@ export interface SeedOptions {
  * current one.
  *
  * @throws {AppError} `validation_failed` with the pointer of every fault: the document is not well formed, names an id or
- * domain twice, or names a parent that it lacks; `conflict` where another space holds a domain, or another organisation a space or project.
+ * domain twice, or names a parent that it lacks; `project_archived` where it changes something in an archived project; `conflict` where another space holds a domain, or another organisation a space or project.
  * Nothing is written then.
  */
 export async function seedDirectory(store: Store, document: Seed, options: SeedOptions = {}): Promise<void> {
   const seed = checkSeed(document);
   await requireSameOwners(store, seed);
+  await requireUnchangedArchives(store, seed);
   const now = (options.clock ?? systemClock)();
   const claims = await claimDomains(store, seed, now);
   for (const organisation of seed.organisations) {
@@ -83,6 +100,26 @@ async function requireSameOwners(store: Store, { spaces, projects }: CheckedSeed
   }
   if (fields.length === 0) return;
   throw new AppError("conflict", "Cannot move spaces and projects to another organisation", { fields });
+}
+
+/** Refuses to change what is in an archived project. */
+async function requireUnchangedArchives(store: Store, { projects, events }: CheckedSeed): Promise<void> {
+  for (const project of projects) {
+    const own = events.filter(({ projectId }) => projectId === project.id);
+    const [stored, ...others] = await readMany(store, directoryPartition("project", project.id), [
+      { type: "record", key: "project" },
+      ...own.map(({ id }): ReadRecord => ({ type: "record", key: `event:${id}` })),
+    ]);
+    if (stored == null || (JSON.parse(stored.value) as Project).archived !== true) continue;
+    const isSame = own.every((event, index) => isUnchanged(others[index] ?? null, event));
+    if (!isSame || !isUnchanged(stored, project)) requireUnarchived({ archived: true });
+  }
+}
+
+function isUnchanged(stored: Stored | null, record: CheckedSeed["events"][number] | Project): boolean {
+  const old = stored === null ? null : (JSON.parse(stored.value) as Authored);
+  if (old?.authored === undefined) return stored?.value === JSON.stringify(record);
+  return joined(old, "projectId" in record ? namedOf(record) : record) === old;
 }
 
 /** Notes where records are, and lists them in their parents, so that the control API finds what was seeded. */
@@ -147,9 +184,9 @@ async function putEvent(store: Store, event: CheckedSeed["events"][number]): Pro
   const home = { kind: "project", id: event.projectId } as const;
   const key = `event:${event.id}`;
   const [stored] = await store.read(directoryPartition("project", home.id), [{ type: "record", key }]);
-  const { id, name, settings } = event;
+  const { id } = event;
   const isAuthored = stored !== null && (JSON.parse(stored.value) as Authored).authored !== undefined;
-  if (isAuthored) await putRecord(store, home, key, { id, name, settings });
+  if (isAuthored) await putRecord(store, home, key, namedOf(event));
   else
     await putRecord(store, home, key, event, [
       { type: "score", op: "set", key: "events", member: id, score: event.startAt },
@@ -157,6 +194,11 @@ async function putEvent(store: Store, event: CheckedSeed["events"][number]): Pro
       { type: "score", op: "min", key: "events_created", member: id, score: event.startAt },
     ]);
   return !isAuthored;
+}
+
+/** What a seed says of an event that the control API has changed. */
+function namedOf({ id, name, settings }: CheckedSeed["events"][number]) {
+  return { id, name, settings };
 }
 
 /** A record of the directory, with what the control API has noted beside it. */
@@ -188,7 +230,7 @@ async function putRecord(
   });
 }
 
-function joined(old: Authored, record: Authored): Authored {
+function joined(old: Authored, record: Readonly<Pick<Authored, "settings">>): Authored {
   const settings = { ...old.settings, ...record.settings };
   const next = { ...old, ...record, settings };
   if (JSON.stringify(next) === JSON.stringify(old)) return old;

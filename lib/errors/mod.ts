@@ -42,6 +42,7 @@ export type ErrorCode =
   | "not_acceptable"
   | "email_unavailable"
   | "conflict"
+  | "project_archived"
   | "idempotency_conflict"
   | "precondition_failed"
   | "payload_too_large"

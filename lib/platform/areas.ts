@@ -15,6 +15,7 @@ import { createHiddenUsers, leaderboardRoutes } from "../leaderboards/mod.ts";
 import { locationRoutes } from "../location/mod.ts";
 import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../loyalty/mod.ts";
 import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../space_tokens/mod.ts";
+import { withoutArchived } from "./archived_projects.ts";
 import { BackEndGuards } from "./back_end_guards.ts";
 import {
   withAudienceLimits,
@@ -49,17 +50,18 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
   const guards = new BackEndGuards(services);
   const keysWriter = guards.key("keys:write");
   const operated = operatorRoutes({ ...services, ...userGuards(guards), ...configGuards(guards) });
+  const unarchived = (area: Area): Area => withoutArchived(area, services.directory);
   return {
-    identity: {
+    identity: unarchived({
       name: "identity",
       family: "identity",
       routes: [...identityRoutes(services), ...withTokenLimits(operated, quotas)],
-    },
+    }),
     location: { name: "location", family: "identity", routes: locationRoutes(services) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(services)] },
-    leaderboards: leaderboardArea(services, guards),
-    loyalty: loyaltyArea(services, spaces, guards),
-    audience: audienceArea(services, spaces, guards),
+    leaderboards: unarchived(leaderboardArea(services, guards)),
+    loyalty: unarchived(loyaltyArea(services, spaces, guards)),
+    audience: unarchived(audienceArea(services, spaces, guards)),
     control: {
       name: "control",
       family: "jsonApi",

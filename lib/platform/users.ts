@@ -13,7 +13,7 @@ import {
   type UserSearch,
 } from "../audience/mod.ts";
 import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
-import type { Directory, Project } from "../directory/mod.ts";
+import { type Directory, type Project, requireUnarchived } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { type User, Users } from "../identity/mod.ts";
 import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../leaderboards/mod.ts";
@@ -94,6 +94,8 @@ class ListedUsers extends Users {
   override async create(projectId: string, user: User): Promise<User> {
     const { directory, index } = this.#options;
     const project = await directory.project(projectId);
+    // A first login with another identity provider registers too.
+    requireUnarchived(project);
     if (project !== null) {
       const { userId, provider, username: name } = user;
       await index.add({ organisationId: project.organisationId, projectId, userId, provider, name });

@@ -5,7 +5,7 @@
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
-import type { Directory, Space } from "../../directory/mod.ts";
+import { type Directory, requireUnarchived, type Space } from "../../directory/mod.ts";
 import { BodyErrors, type BulkItem } from "./items.ts";
 
 /** Collects the projects that the items of a body name, so that each is looked up once. */
@@ -26,13 +26,16 @@ export class NamedProjects {
   /**
    * Checks that all of them are projects of the space.
    *
-   * @throws {AppError} `validation_failed` with an error for every item that names another.
+   * @throws {AppError} `validation_failed` with an error for every item that names another; `project_archived` for one of them.
    */
   async check(directory: Pick<Directory, "project">, { id: spaceId }: Pick<Space, "id">): Promise<void> {
     const errors = new BodyErrors();
     for (const [id, items] of this.#items) {
       const project = isUuid(id) ? await directory.project(id) : null;
-      if (project?.spaceId === spaceId) continue;
+      if (project?.spaceId === spaceId) {
+        requireUnarchived(project);
+        continue;
+      }
       for (const { contentPath } of items) {
         errors.add("Expected the id of a project of the space", ...contentPath, "projectId");
       }

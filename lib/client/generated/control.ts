@@ -3786,7 +3786,7 @@ export interface ControlOperations {
     readonly name: string;
   }, options?: CallOptions): Answer<Response>;
 
-  /** Make many changes at once. Makes up to 500 changes, or none of them. All records belong to one project, space or organisation. An operation may name records that an earlier one creates by their `lid`, in relationships and as `{"lid": …}` in attributes. */
+  /** Make many changes at once. Makes up to 500 changes, or none of them. All records belong to one project, space or organisation. An operation may name records that an earlier one creates by their `lid`, in relationships and as `{"lid": …}` in attributes. A `lid` that is a UUID stands for the id inside texts of attributes as well. */
   makeOperations(input: {
     /** `true`: checks everything and writes nothing */
     readonly dry_run?: "true" | "false";

@@ -70,7 +70,14 @@ export function moveRoute(context: ResourceRoutesContext): AnyRoute {
       204: { description: "It is moved" },
       200: { description: "What a move would change, with `dry_run`", schema: MoveDocument },
     },
-    errors: ["not_found", "forbidden", "conflict", "precondition_failed", "not_acceptable"],
+    errors: [
+      "not_found",
+      "forbidden",
+      "conflict",
+      "project_archived",
+      "precondition_failed",
+      "not_acceptable",
+    ],
     handle: call => moveProject(call, context) as never,
   });
 }

@@ -190,7 +190,7 @@ function requireForward(before: EventState, after: EventState): void {
 }
 
 /** Returns the times that an action notes. */
-function notedBy(action: string, entity: Entity, now: number): Readonly<Record<string, unknown>> {
+export function notedBy(action: string, entity: Entity, now: number): Readonly<Record<string, unknown>> {
   if (action === "start") return { startedAt: now };
   const { begin, end } = eventInstants(eventEntityTimes(entity));
   // A fixed state may contradict the times.
@@ -213,6 +213,12 @@ function index(entity: Entity, draft: Draft, { previous, now }: Pick<Change, "pr
 export function entryOf(entity: Entity): OpenEvent {
   const repeats = entity.attributes.repeat === true && entity.state?.repeatedAs === undefined;
   return openEventOf(eventCodec.encode(entity) as StoredEvent, entity.created, repeats);
+}
+
+/** Replaces an event, with its place in the lists. */
+export function changeEvent(draft: Draft, previous: Entity, next: Entity, now: number): void {
+  draft.put(eventKey(next.id), eventCodec.encode(next));
+  index(next, draft, { previous, now });
 }
 
 /** Adds a new event, with its place in the lists. */

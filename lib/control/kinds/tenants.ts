@@ -22,6 +22,7 @@ import {
 } from "../../storage/mod.ts";
 import type { Author } from "../access/author.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
+import { settleArchive } from "../archive.ts";
 import { type Entity, type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
 import { type BeforeChange, type Kind, ownRecords, type Started } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
@@ -154,7 +155,12 @@ function projectKind(services: ControlServices): Kind {
       settleSettings(settleApp(entity, input), previous, draft),
     async before(change) {
       const { id, isNew, input, isDry } = change;
-      if (!isNew) return await stageSettings(services, change);
+      if (!isNew) {
+        const started = await stageSettings(services, change);
+        return input.attributes.archived === undefined || isDry
+          ? started
+          : await startArchive(services, change, started);
+      }
       const { space: spaceId = "", app: appId = "" } = input.refs as Readonly<Record<string, string>>;
       const space = await services.directory.space(spaceId);
       const pointer = `${input.pointer}/relationships/app`;
@@ -166,6 +172,23 @@ function projectKind(services: ControlServices): Kind {
         await Promise.allSettled([app.after?.(), staged?.after?.()]);
       };
       return { ...app, ...staged, refs, after };
+    },
+  };
+}
+
+/** Lets the events of a project follow a change of its archive, at the latest in the background work. */
+async function startArchive(
+  services: ControlServices,
+  { id }: BeforeChange,
+  started: Started | undefined,
+): Promise<Started> {
+  const home = { kind: "project", id } as const;
+  await services.work.expect(home);
+  return {
+    ...started,
+    async after() {
+      await started?.after?.();
+      await settleArchive(services, home);
     },
   };
 }

@@ -13,6 +13,7 @@ import {
   parseRequest,
   type WorkflowRequest,
 } from "../../dialogue/mod.ts";
+import { requireUnarchived } from "../../directory/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../http/mod.ts";
 import { type Author, requirePerson } from "../access/author.ts";
@@ -98,7 +99,15 @@ export function dispatchRoute(context: ResourceRoutesContext): AnyRoute {
     },
     responses: { 200: { description: "The view that the backend answered with", schema: ViewSchema } },
     errors: [
-      ...(["forbidden", "not_found", "not_available", "conflict", "unprocessable", "rate_limited"] as const),
+      ...([
+        "forbidden",
+        "not_found",
+        "not_available",
+        "conflict",
+        "project_archived",
+        "unprocessable",
+        "rate_limited",
+      ] as const),
       ...(["provider_error", "provider_timeout", "provider_unavailable", "busy"] as const),
     ],
     async handle(call) {
@@ -165,6 +174,8 @@ async function contextOf(
     needed: "viewer",
     noun: nounOf(type),
   });
+  // Dialogues are there to change things.
+  if (home?.kind === "project") requireUnarchived(await services.directory.project(home.id));
   if (type === "events") await reader.one(author, type, id, { include: [], fields: new Map() });
   const above = Object.fromEntries(chain.homes.map(each => [`${each.kind}Id`, each.id]));
   const own = type === "events" ? { eventId: id } : {};

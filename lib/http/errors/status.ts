@@ -49,6 +49,7 @@ export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
   method_not_allowed: { status: 405, title: "Method not allowed", retryable: false },
   not_acceptable: { status: 406, title: "Not acceptable", retryable: false },
   email_unavailable: { status: 409, title: "E-mail unavailable", retryable: false },
+  project_archived: { status: 409, title: "Project archived", retryable: false },
   conflict: { status: 409, title: "Conflict", retryable: true },
   idempotency_conflict: { status: 409, title: "Request in progress", retryable: true },
   precondition_failed: { status: 412, title: "Changed in the meantime", retryable: false },
