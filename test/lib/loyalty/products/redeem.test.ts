@@ -4,8 +4,10 @@ import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import type { Platform } from "../../../../lib/mod.ts";
+import type { Partition, Read, Results } from "../../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
+import { WatchedStore } from "../../../support/watched_store.ts";
 import { buyer, drinks, fund, openShop, products, replaceDocument, shopDocument } from "./_shop.ts";
 
 const stockFreshMs = 1_000;
@@ -29,6 +31,25 @@ async function typesOf({ loyalty }: Platform, member: SpaceUser = fan): Promise<
 
 const balance = async ({ loyalty }: Platform, member: SpaceUser = fan): Promise<number> =>
   (await loyalty.profile(member)).metrics.points ?? Number.NaN;
+
+/** Answers reads of what redemptions hold two at a time, as often as it is told. */
+class MeetingStore extends WatchedStore {
+  meetings = 0;
+  #first: (() => void) | null = null;
+
+  override async read<const Q extends readonly Read[]>(
+    partition: Partition,
+    queries: Q,
+  ): Promise<Results<Q>> {
+    const results = await super.read(partition, queries);
+    if (this.meetings === 0 || !queries.some(({ key }) => key.startsWith("claims"))) return results;
+    if (this.#first !== null) {
+      this.meetings--;
+      this.#first();
+    } else await new Promise<void>(resolve => (this.#first = resolve));
+    return results;
+  }
+}
 
 describeOnEveryStore("redeeming a product", open => {
   it("takes the price and gives an item at once where stock is unlimited", async () => {
@@ -325,6 +346,24 @@ describeOnEveryStore("operators", open => {
     assert.deepEqual(listed[0]?.stock, { type: "limited", available: 5 });
     await assert.rejects(sold.complete(fan, scarf.id), withCode("conflict"));
     await assertProved(platform);
+  });
+
+  it("refund once where two processes give the stock back at the same time", async () => {
+    await using shop = await openShop(open);
+    const store = new MeetingStore(shop.store);
+    const [platform, other] = [await shop.process(store), await shop.process(store)];
+    await fund(platform, fan, { points: 20 });
+    const { products: sold } = platform.loyalty;
+    await sold.redeem(fan, { key: "a", productId: "scarf", quantity: 1 });
+    const { id } = await sold.redeem(fan, { key: "b", productId: "scarf", quantity: 1 });
+    store.meetings = 1;
+    await Promise.all([
+      sold.refund(fan, id, { restocks: true }),
+      other.loyalty.products.refund(fan, id, { restocks: true }),
+    ]);
+    assert.equal(store.meetings, 0);
+    shop.clock.advance(stockFreshMs);
+    assert.deepEqual((await sold.list(fan))[0]?.stock, { type: "limited", available: 4 });
   });
 
   it("keep the stock where a refunded product is not sold again", async () => {
