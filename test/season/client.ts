@@ -41,6 +41,7 @@ export interface Call {
   readonly method?: string;
 }
 
+const registration = "/v1/user";
 const action = "/api/loyalty/action";
 const selector = { projectId: leagueIds.project, strategy: "simplified", provider: "noLogin" };
 
@@ -59,12 +60,21 @@ export async function call(
   return { status: response.status, body: await response.text() };
 }
 
-/** Calls a path and reads what it answers; any other status than 200 ends the season. */
+/** Most times that a call is sent whose store answers late, as it may on a machine that has other work. */
+const attemptsMax = 20;
+
+/**
+ * Calls a path and reads what it answers, once more where the store answered late: every call but a registration may be repeated.
+ * Any other status than 200 ends the season.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: callers compare the members
 export async function read(handler: Handler, path: string, options: Call = {}): Promise<any> {
-  const { status, body } = await call(handler, path, options);
-  if (status !== 200) throw new Error(`Expected 200 of ${path}, got ${status}: ${body}`);
-  return body === "" ? undefined : JSON.parse(body);
+  for (let attempt = 1; ; attempt++) {
+    const { status, body } = await call(handler, path, options);
+    if (status === 503 && attempt < attemptsMax && path !== registration) continue;
+    if (status !== 200) throw new Error(`Expected 200 of ${path}, got ${status}: ${body}`);
+    return body === "" ? undefined : JSON.parse(body);
+  }
 }
 
 /**
@@ -72,7 +82,7 @@ export async function read(handler: Handler, path: string, options: Call = {}): 
  * project's boards a back end's reports for this user move.
  */
 export async function createFan(handler: Handler, username: string): Promise<Fan> {
-  const { data: record } = await read(handler, "/v1/user", { body: { ...selector, data: { username } } });
+  const { data: record } = await read(handler, registration, { body: { ...selector, data: { username } } });
   const fan = await enter(handler, { userId: record.userId, username, record, token: "" });
   await read(handler, "/api/loyalty/profile", { token: fan.token });
   return fan;
