@@ -1,6 +1,6 @@
 /** Mistakes in what authors use: roles, mutations, feeds, files and workflows. */
 
-import type { Mutant } from "./mutant.ts";
+import type { Mutant } from "../support/mutation.ts";
 
 const access = ["test/http/control_roles", "test/http/control_access", "test/http/admin_tokens"];
 const mutations = ["test/http/mutation_rules", "test/http/once", "test/http/idempotency"];

@@ -1,6 +1,6 @@
 /** Mistakes in what fans have: identities, actions, loyalty, leaderboards and exports. */
 
-import type { Mutant } from "./mutant.ts";
+import type { Mutant } from "../support/mutation.ts";
 
 const boards = ["test/http/leaderboards", "test/lib/leaderboards", "test/http/score_writes"];
 const loyalty = ["test/lib/loyalty", "test/http/loyalty", "test/http/take_back"];

@@ -1,8 +1,8 @@
 /** One-line mistakes of a tired colleague, each with the tests that must find it. `npm run mutants` plants them one by one. */
 
+import type { Mutant } from "../support/mutation.ts";
 import { authoring } from "./authoring.ts";
 import { fans } from "./fans.ts";
-import type { Mutant } from "./mutant.ts";
 import { platform } from "./platform.ts";
 
 /** The mistakes. */

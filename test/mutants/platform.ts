@@ -1,6 +1,6 @@
 /** Mistakes in what everything stands on: HTTP, credentials and storage. */
 
-import type { Mutant } from "./mutant.ts";
+import type { Mutant } from "../support/mutation.ts";
 
 const mutations = ["test/http/mutation_rules", "test/http/once", "test/http/idempotency"];
 const audience = ["test/http/audience", "test/lib/audience"];

@@ -14,6 +14,13 @@ export interface Mutation {
   readonly replacement: string;
 }
 
+/** A change that is a mistake. */
+export interface Mutant extends Mutation {
+  readonly name: string;
+  /** Texts that the paths of the test files contain which must find it. */
+  readonly tests: readonly string[];
+}
+
 /**
  * Returns the source of a file with a change.
  *
