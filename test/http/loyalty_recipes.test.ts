@@ -9,6 +9,8 @@ import { describeOnStores } from "../support/stores.ts";
 import { type WatchedStore, watching } from "../support/watched_store.ts";
 import { newKey } from "./_operations.ts";
 
+const hourMs = 3_600_000;
+
 describeOnStores("rules for some fans", open => {
   let world: TestPlatform;
   let store: WatchedStore;
@@ -165,6 +167,60 @@ describeOnStores("rules for some fans", open => {
       assert.deepEqual(checked, isRead ? ["loyalty", "profile"] : ["loyalty"]);
       if (isRead) await world.dispose();
     }
+  });
+
+  it("sell a product to a tier and a segment, a few each day", async () => {
+    const segments = { audience: { customFields: { segments: { type: "list" } } } };
+    await openClub(recipeOf("Products for a tier, and some each day"), segments);
+    world.clock.advance((24 - new Date(world.clock.now()).getUTCHours()) * hourMs);
+    const { loyalty } = world.platform;
+    const fans = [await world.fan("Ann"), await world.fan("Bob"), await world.fan("Cal")].map(
+      fan => fan.userId,
+    );
+    const [ann = "", bob = "", cal = ""] = fans;
+    const offer = async (userId: string): Promise<unknown> =>
+      (await loyalty.products.list(user(userId))).map(({ stock, reasons }) => [stock, reasons])[0];
+    const buy = async (userId: string, key: string): Promise<string> => {
+      try {
+        return (await loyalty.products.redeem(user(userId), { key, productId: "signed-shirt", quantity: 1 }))
+          .id;
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+    };
+    for (const userId of fans) {
+      const data = { amount: userId === ann ? 100 : 99 };
+      await loyalty.report(user(userId), { action: "purchase", data, isClientReport: false });
+    }
+    await setFields(bob, { segments: ["vip"] });
+    const two = { type: "limited", available: 2 };
+    assert.deepEqual(await Promise.all(fans.map(offer)), [
+      [two, []],
+      [two, []],
+      [two, ["not_available"]],
+    ]);
+    assert.equal(await buy(cal, "1"), "not_available");
+    const bought = [await buy(ann, "1"), await buy(bob, "1")];
+    assert.ok(
+      bought.every(id => id.startsWith("red_")),
+      String(bought),
+    );
+    assert.equal(await buy(ann, "2"), "out_of_stock");
+    assert.equal((await loyalty.profile(user(ann))).metrics.points, 50);
+    world.clock.advance(2_000);
+    assert.equal(await offer(ann), undefined);
+    // The next day begins at midnight in Berlin.
+    world.clock.advance(24 * hourMs);
+    assert.deepEqual(await offer(ann), [two, []]);
+    const third = await buy(ann, "3");
+    // What is given back of the day before is not for sale today.
+    await loyalty.products.refund(user(ann), bought[0] ?? "", { restocks: true });
+    world.clock.advance(2_000);
+    assert.deepEqual(await offer(ann), [{ type: "limited", available: 1 }, []]);
+    await loyalty.products.refund(user(ann), third, { restocks: true });
+    world.clock.advance(2_000);
+    assert.deepEqual(await offer(ann), [two, []]);
+    assert.deepEqual((await loyalty.replay(user(ann))).differences, []);
   });
 
   it("keep a tier and its progress whatever the fan buys, and a merged fan brings along what was earned", async () => {

@@ -9,6 +9,7 @@ import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.
 import { openProcesses, type Processes } from "../support/processes.ts";
 import { recipeOf } from "../support/recipes.ts";
 import { describeOnStores } from "../support/stores.ts";
+import { newKey } from "./_operations.ts";
 
 const recipe = recipeOf("Bring a friend");
 const unlimited = { ...recipe, rules: [{ ...(recipe.rules as object[])[0], limits: [] }] };
@@ -43,6 +44,35 @@ describeOnStores("a rule with an effect on another user", open => {
       isClientReport: false,
       ...(actionId === undefined ? {} : { actionId }),
     });
+
+  it("rewards the fan whom the profile of the friend names at the first purchase", async () => {
+    const field = { customFields: { referrerId: { type: "string" } } };
+    const organisations = seed.organisations.map(one => ({ ...one, settings: { audience: field } }));
+    const document = recipeOf("A reward at a friend's first purchase");
+    const world = await openPlatform(open, {
+      seed: { ...seed, organisations, loyalty: { [ids.space]: document } },
+    });
+    try {
+      const [ann, bob, cal] = [await world.fan("Ann"), await world.fan("Bob"), await world.fan("Cal")];
+      const { key, secret } = await newKey(world);
+      const headers = { "x-api-key": key, "x-api-secret": secret, "x-platform-org-id": ids.organisation };
+      const body = { updates: [{ userId: bob.userId, customFields: { referrerId: ann.userId } }] };
+      const path = "/v1/api/audience/internal/profiles/update-batch";
+      await world.call(path, { method: "POST", headers, body });
+      const buy = (userId: string) =>
+        world.platform.loyalty.report(user(userId), {
+          action: "purchase",
+          data: { amount: 1 },
+          isClientReport: false,
+        });
+      for (const userId of [cal.userId, bob.userId, bob.userId]) await buy(userId);
+      const all = [ann, bob, cal].map(({ userId }) => pointsOf(world, userId));
+      assert.deepEqual(await Promise.all(all), [50, 0, 0]);
+      assert.deepEqual((await world.platform.loyalty.replay(user(bob.userId))).differences, []);
+    } finally {
+      await world.dispose();
+    }
+  });
 
   it("rewards both, once, and the boards and histories of both show it", async () => {
     await withWorld(recipe, async world => {

@@ -1365,6 +1365,7 @@ export type LoyaltyProducts = readonly ({
   readonly media?: string;
   readonly category?: string;
   readonly sku?: string;
+  readonly when?: LoyaltyCondition;
   readonly prices: readonly {
     readonly currency: string;
     readonly amount: number;
@@ -1374,6 +1375,7 @@ export type LoyaltyProducts = readonly ({
   } | {
     readonly type: "limited";
     readonly quantity: number;
+    readonly window?: "day" | "week" | "month" | "year";
   };
   readonly limits?: {
     readonly perUser: number;

@@ -185,16 +185,19 @@ export class ConfigPartsCompiler {
     return { set, rewards: set.milestones.map(({ rewards }) => this.singleRewards(rewards)) };
   }
 
-  /** Compiles a product. Its counter stays the same while its window does. */
+  /** Compiles a product. The counter of its limit stays the same while its window does. */
   product(product: Product, pointer: string): CompiledProduct {
-    const { id, limits } = product;
-    if (limits === undefined) return { product, limit: null };
+    const { id, limits, when } = product;
+    const condition = { condition: `${pointer}/when`, part: pointer };
+    const compiled = {
+      product,
+      when: when === undefined ? null : this.#conditional(when, this.#environment(null), condition).when,
+    };
+    if (limits === undefined) return { ...compiled, limit: null };
     const { perUser: max, window: calendar } = limits;
     const window = calendar === undefined ? {} : { window: { calendar } };
-    return {
-      product,
-      limit: this.#cap({ kind: "product", product: id }, { max, ...window }, `${pointer}/limits`),
-    };
+    const limit = this.#cap({ kind: "product", product: id }, { max, ...window }, `${pointer}/limits`);
+    return { ...compiled, limit };
   }
 
   /** Compiles a bound of amounts. Its counter stays the same while its window does. */
@@ -214,10 +217,12 @@ export class ConfigPartsCompiler {
     pointer: string,
   ): readonly CompiledGift[] {
     const action = "action" in trigger ? this.#actions.get(trigger.action) : undefined;
+    const data = action === undefined ? undefined : dataVariables(action);
+    const findVariable: FindVariable = path => data?.(path) ?? this.#customVariable(path);
     return effects.flatMap((effect, index) => {
       if (!isGift(effect)) return [];
       const at = `${pointer}/effects/${index}`;
-      const recipient = this.#collect(noValue, () => compileRecipient(effect, action, at));
+      const recipient = this.#collect(noValue, () => compileRecipient(effect, findVariable, at));
       return this.#effect(effect, { environment, capsOf: () => [] }, at).map(one => ({
         recipient,
         effect: one,

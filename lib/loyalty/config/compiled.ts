@@ -137,9 +137,11 @@ export interface ActionPlan extends TriggerPlan {
   readonly aggregates: readonly CompiledAggregate[];
 }
 
-/** A product with its limit per user. */
+/** A product with its condition and its limit per user. */
 export interface CompiledProduct {
   readonly product: Product;
+  /** Null: everybody may buy it. */
+  readonly when: Condition<Scope> | null;
   /** Null: a user may have any number. */
   readonly limit: CompiledLimit | null;
 }

@@ -6,10 +6,10 @@
 
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledEffect, CompiledGift } from "./compiled.ts";
-import type { ActionDefinition, RuleEffect } from "./document.ts";
+import type { RuleEffect } from "./document.ts";
 import { multiplied } from "./multipliers.ts";
 import type { SingleReward } from "./rewards.ts";
-import { dataVariables, type Scope } from "./scope.ts";
+import type { FindVariable, Scope } from "./scope.ts";
 
 /** An effect of a rule on another user. */
 export type GiftEffect = Extract<RuleEffect, { readonly user?: unknown }> & {
@@ -24,24 +24,24 @@ export function isGift(effect: RuleEffect): effect is GiftEffect {
 /**
  * Compiles the variable that names the other user.
  *
- * @throws {AppError} `validation_failed` where the action has no such text, or the effect would take from the user.
+ * @throws {AppError} `validation_failed` where there is no such text, or the effect would take from the user.
  */
 export function compileRecipient(
   effect: GiftEffect,
-  action: ActionDefinition | undefined,
+  findVariable: FindVariable,
   pointer: string,
 ): CompiledGift["recipient"] {
   if (effect.type === "metric" && typeof effect.metricQuantity === "number" && effect.metricQuantity < 0) {
     throw invalid(`${pointer}/metricQuantity`, "Expected no effect that takes from another user");
   }
-  const variable = action === undefined ? null : dataVariables(action)(effect.user.var);
+  const variable = findVariable(effect.user.var);
   if (variable === null || (variable.type !== "string" && variable.type !== "any")) {
     const detail = "Expected a property of the action that is a string, such as data.referrerId";
     throw invalid(`${pointer}/user/var`, detail);
   }
   return scope => {
     const value = variable.read(scope);
-    return value === undefined ? null : String(value);
+    return value === undefined || Array.isArray(value) ? null : String(value);
   };
 }
 

@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
+import { conditionField } from "./expression_fields.ts";
 import {
   calendarUnitField,
   idField,
@@ -21,7 +22,12 @@ const stockMax = 1_000_000_000;
 
 const stockField = v.variant("type", [
   v.strictObject({ type: v.literal("unlimited") }),
-  v.strictObject({ type: v.literal("limited"), quantity: integerBetween(0, stockMax) }),
+  v.strictObject({
+    type: v.literal("limited"),
+    quantity: integerBetween(0, stockMax),
+    /** Sells the quantity anew in each period of the document's calendar. @default the quantity that will ever be sold */
+    window: v.exactOptional(calendarUnitField),
+  }),
 ]);
 
 const fulfilmentField = v.variant("type", [
@@ -61,9 +67,11 @@ export const ProductSchema = v.pipe(
     media: optionalText,
     category: optionalText,
     sku: v.exactOptional(textField),
+    /** Who may buy it. Checked once, when the price is taken. @default everybody */
+    when: v.exactOptional(conditionField),
     /** The buyer pays one of these. */
     prices: pricesField,
-    /** The quantity that will ever be sold. Sales while the stock was unlimited do not count. */
+    /** Sales while the stock was unlimited do not count. */
     stock: v.optional(stockField, { type: "unlimited" }),
     limits: v.exactOptional(
       v.strictObject({ perUser: integerBetween(1, stockMax), window: v.exactOptional(calendarUnitField) }),

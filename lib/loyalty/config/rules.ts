@@ -12,6 +12,7 @@ import {
   calendarWindowField,
   capFields,
   choiceOf,
+  customFieldOf,
   dataVariableField,
   idField,
   integerBetween,
@@ -79,8 +80,20 @@ const amount = choiceOf("RuleAmount", [quantityField, calculationField], input =
   typeof input === "object" && input !== null ? calculationField : quantityField,
 );
 const item = { inventorySetId: idField, inventoryItemId: idField };
-/** Gives it to the user whom the action's data name. */
-const recipient = { user: v.exactOptional(dataVariableField) };
+/** Gives it to the user whom the action's data, or a custom field of the own profile, name. */
+const recipient = {
+  user: v.exactOptional(
+    v.strictObject({
+      var: v.pipe(
+        v.string(),
+        v.check(
+          path => path.startsWith("data.") || customFieldOf(path) !== null,
+          "Expected the path of a property of the action or of a custom field, such as data.referrerId",
+        ),
+      ),
+    }),
+  ),
+};
 const challengeId = uuidField;
 
 const effectField = v.variant("type", [

@@ -4,12 +4,15 @@
  * @module
  */
 
+import { periodOf } from "../../calendar/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
-import { ownValue } from "../config/scope.ts";
+import { countedUnit, ownValue } from "../config/scope.ts";
 import { readCounter } from "../engine/counters.ts";
+import { StateDraft } from "../engine/draft.ts";
 import { isCouponValid } from "../engine/rewards.ts";
+import type { ProfileFields } from "../user/profile_fields.ts";
 import type { UserState } from "../user/state.ts";
 import { nothingReceived, type Redemption, type RedemptionFault, timeZoneOf } from "../user/state.ts";
 
@@ -31,15 +34,15 @@ export interface OrderContext {
   readonly config: CompiledConfig;
   /** Unix ms. */
   readonly now: number;
-  /** Units of the product that are sold, as far as this process knows; null: unknown. */
-  readonly sold: number | null;
+  /** Returns the units of the product that are sold in a period, or ever, as far as this process knows; null: unknown. */
+  readonly soldIn: (stockPeriod: string | undefined) => number | null;
 }
 
 /** Most redemptions of a user that wait for their stock at a time. */
 const openRedemptionsMax = 20;
 
 const messages: Readonly<Record<RedemptionFault, string>> = {
-  not_available: "Cannot redeem the product as it is not available now",
+  not_available: "Cannot redeem the product as it is not available to the user now",
   out_of_stock: "Cannot redeem the product as there is not enough of it left",
   limit_reached: "Cannot redeem the product as the user may not have more of it",
   insufficient_balance: "Cannot redeem the product as the user cannot pay for it",
@@ -50,8 +53,13 @@ const messages: Readonly<Record<RedemptionFault, string>> = {
  *
  * @throws {AppError} `not_found`, `validation_failed`, `busy`, or the reason for which the user may not have the product.
  */
-export function acceptOrder(context: OrderContext, state: UserState, order: RedemptionOrder): Redemption {
-  const { id, config, now, sold } = context;
+export function acceptOrder(
+  context: OrderContext,
+  state: UserState,
+  order: RedemptionOrder,
+  profile?: ProfileFields,
+): Redemption {
+  const { id, config, now, soldIn } = context;
   const { quantity, metadata } = order;
   const compiled = config.products.get(order.productId);
   if (compiled === undefined) {
@@ -60,10 +68,11 @@ export function acceptOrder(context: OrderContext, state: UserState, order: Rede
   const { fulfilment } = compiled.product;
   const cost = costOf(compiled, order);
   requireSingle(fulfilment, quantity);
-  const fault = redemptionFault(config, state, { compiled, quantity, now });
+  const fault = redemptionFault(config, state, { compiled, quantity, now, profile });
   if (fault !== null) throw redemptionError(fault);
   const total = stockTotal(compiled.product);
-  if (total !== null && (sold ?? 0) + quantity > total) throw redemptionError("out_of_stock");
+  const stockPeriod = stockPeriodOf(config, compiled.product, now) ?? undefined;
+  if (total !== null && (soldIn(stockPeriod) ?? 0) + quantity > total) throw redemptionError("out_of_stock");
   if (!canPay(config, state, cost)) throw redemptionError("insufficient_balance");
   if (state.redemptions.length >= openRedemptionsMax) {
     throw new AppError("busy", "Cannot redeem more while so many redemptions are not decided");
@@ -77,6 +86,7 @@ export function acceptOrder(context: OrderContext, state: UserState, order: Rede
     status: "reserved",
     fulfilment,
     takesStock: total !== null,
+    ...(stockPeriod === undefined ? {} : { stockPeriod }),
     ...(poolId === null ? {} : { poolId }),
     paid: [],
     received: nothingReceived,
@@ -97,10 +107,19 @@ export function isAvailable({ product }: CompiledProduct, now: number): boolean 
 export function redemptionFault(
   config: CompiledConfig,
   state: UserState,
-  wanted: { readonly compiled: CompiledProduct; readonly quantity: number; readonly now: number },
+  wanted: {
+    readonly compiled: CompiledProduct;
+    readonly quantity: number;
+    readonly now: number;
+    /** The custom fields that the configuration reads. @default none has a value */
+    readonly profile?: ProfileFields | undefined;
+  },
 ): Exclude<RedemptionFault, "insufficient_balance" | "out_of_stock"> | null {
-  const { compiled, quantity, now } = wanted;
+  const { compiled, quantity, now, profile } = wanted;
   if (!isAvailable(compiled, now)) return "not_available";
+  const { when } = compiled;
+  if (when?.({ data: {}, user: new StateDraft(config, state, now, { profile }) }) === false)
+    return "not_available";
   if (isOwned(config, state, { fulfilment: compiled.product.fulfilment, now })) return "limit_reached";
   if (compiled.limit === null) return null;
   const { key, max, window } = compiled.limit;
@@ -144,7 +163,13 @@ export function codePoolOf({ coupons }: CompiledConfig, fulfilment: Fulfilment):
   return coupons.get(fulfilment.couponId)?.poolId ?? null;
 }
 
-/** Returns how many units of a product there ever are; null: any number. A removed product has none. */
+/** Returns the period of the calendar in which units of a product are counted at a time (Unix ms); null: all together. */
+export function stockPeriodOf({ config }: CompiledConfig, { stock }: Product, at: number): string | null {
+  if (stock.type !== "limited" || stock.window === undefined) return null;
+  return periodOf(countedUnit(stock.window, config.weekStartsOn), config.timeZone, at).id;
+}
+
+/** Returns how many units of a product there are, in a period or ever; null: any number. A removed product has none. */
 export function stockTotal(product: Product | undefined): number | null {
   if (product === undefined) return 0;
   return product.stock.type === "limited" ? product.stock.quantity : null;

@@ -10,6 +10,7 @@ import { ownValue } from "../config/scope.ts";
 import { type CouponView, couponView } from "../coupons/mod.ts";
 import { advanceTime } from "../engine/mod.ts";
 import type { ItemId } from "../user/change_payload.ts";
+import { pickFields } from "../user/profile_fields.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import {
   emptyState,
@@ -18,12 +19,12 @@ import {
   type RedemptionStatus,
   type UserState,
 } from "../user/state.ts";
-import { canPay, codePoolOf, isAvailable, redemptionFault, stockTotal } from "./orders.ts";
+import { canPay, codePoolOf, isAvailable, redemptionFault, stockPeriodOf, stockTotal } from "./orders.ts";
 import { createRedemptions, type RedemptionResult, type RedemptionServices } from "./redemptions.ts";
 import { createStocks } from "./stock.ts";
 
 /** A product as a user sees it. */
-export interface ProductView extends Omit<Product, "stock" | "fulfilment" | "enabled"> {
+export interface ProductView extends Omit<Product, "stock" | "fulfilment" | "enabled" | "when"> {
   readonly stock: { readonly type: "unlimited" } | { readonly type: "limited"; readonly available: number };
   readonly fulfilment: Pick<Fulfilment, "type">;
   /** True where the user could redeem one of it now. */
@@ -91,21 +92,23 @@ export function createProducts(shared: Omit<RedemptionServices, "stocks">) {
 }
 
 async function listProducts(services: RedemptionServices, user: SpaceUser): Promise<readonly ProductView[]> {
-  const { store, clock, configOf, states } = services;
+  const { store, clock, configOf, states, profiles } = services;
   const partition = spaceUserPartition(user);
-  const [config, [stored]] = await Promise.all([
+  const [config, [stored, found]] = await Promise.all([
     configOf(user.spaceId),
-    store.read(partition, [states.query]),
+    store.read(partition, [states.query, profiles.query]),
   ]);
+  const fields = found === null ? {} : profiles.valueOf(partition, found);
+  const profile = pickFields(fields, config.customFields);
   const now = clock();
   const loaded = stored === null ? emptyState(user.projectId) : states.valueOf(partition, stored);
   const { state } = advanceTime(config, loaded, now);
   const available = [...config.products.values()].filter(compiled => isAvailable(compiled, now));
   const listed = await Promise.all(
     available.map(async compiled => {
-      const left = await unitsLeft(services, user, config, compiled);
+      const left = await unitsLeft(services, user, { config, compiled, now });
       if (left === 0) return [];
-      const fault = redemptionFault(config, state, { compiled, quantity: 1, now });
+      const fault = redemptionFault(config, state, { compiled, quantity: 1, now, profile });
       const isPayable = compiled.product.prices.some(price => canPay(config, state, price));
       return [productView(compiled, left, [fault, isPayable ? null : "insufficient_balance"])];
     }),
@@ -117,13 +120,17 @@ async function listProducts(services: RedemptionServices, user: SpaceUser): Prom
 async function unitsLeft(
   { stocks, pools }: RedemptionServices,
   { organisationId, spaceId }: SpaceUser,
-  config: CompiledConfig,
-  { product }: CompiledProduct,
+  {
+    config,
+    compiled: { product },
+    now,
+  }: { readonly config: CompiledConfig; readonly compiled: CompiledProduct; readonly now: number },
 ): Promise<number | null> {
+  const stockPeriod = stockPeriodOf(config, product, now) ?? undefined;
   const total = stockTotal(product);
   const poolId = codePoolOf(config, product.fulfilment);
   const [sold, codes] = await Promise.all([
-    total === null ? 0 : stocks.sold({ organisationId, spaceId, productId: product.id }),
+    total === null ? 0 : stocks.sold({ organisationId, spaceId, productId: product.id, stockPeriod }),
     poolId === null ? null : pools.stats({ organisationId, spaceId, poolId }),
   ]);
   const left = total === null ? null : Math.max(0, total - sold);
@@ -132,7 +139,7 @@ async function unitsLeft(
 }
 
 function productView(
-  { product: { stock: _, fulfilment, enabled: __, ...product } }: CompiledProduct,
+  { product: { stock: _, fulfilment, enabled: __, when: ___, ...product } }: CompiledProduct,
   left: number | null,
   faults: readonly (RedemptionFault | null)[],
 ): ProductView {

@@ -19,7 +19,7 @@ import type { LoyaltyServices } from "../services.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, MergedUserError, onAccount, type Redemption, type UserState } from "../user/state.ts";
-import { type RedemptionOrder, redemptionError, stockTotal } from "./orders.ts";
+import { type OrderContext, type RedemptionOrder, redemptionError, stockTotal } from "./orders.ts";
 import {
   beginCommand,
   completeCommand,
@@ -31,7 +31,7 @@ import {
   refundCommand,
   settleRedemptionCommand,
 } from "./steps.ts";
-import type { Stocks } from "./stock.ts";
+import type { ProductAddress, Stocks } from "./stock.ts";
 
 /** A redemption with the user's state after it. */
 export interface RedemptionResult {
@@ -67,9 +67,8 @@ export function createRedemptions(services: RedemptionServices) {
     redeem: (of: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult> =>
       onAccount(of, async user => {
         const id = redemptionId(user, order.key);
-        const sold = stocks.cachedSold({ ...user, productId: order.productId });
         const decision = await commands.run(user, (config, now) =>
-          beginCommand({ id, config, now, sold }, order),
+          beginCommand({ id, config, now, soldIn: soldUnits(stocks, user, order) }, order),
         );
         const begun = await resultOf(services, user, id, decision);
         requireSameOrder(begun.redemption, order);
@@ -105,7 +104,7 @@ export function createRedemptions(services: RedemptionServices) {
         if (!(error instanceof MergedUserError)) throw error;
         const account = { ...user, userId: error.account };
         await commands.run(account, (config, now) => mergedRefundCommand({ id, config, now }, redemption));
-        if (restocks) await stocks.giveBack({ ...user, productId: redemption.productId }, id);
+        if (restocks) await stocks.giveBack(stockAddress(user, redemption), id);
         return await withPayment(services, user, await findRedemption(services, user, id));
       }
     },
@@ -124,6 +123,18 @@ export function createRedemptions(services: RedemptionServices) {
       return failed;
     },
   };
+}
+
+/** Returns a function that finds how many units of an ordered product this process knows to be sold. */
+function soldUnits(stocks: Stocks, user: SpaceUser, { productId }: RedemptionOrder): OrderContext["soldIn"] {
+  return stockPeriod => stocks.cachedSold(stockAddress(user, { productId, stockPeriod }));
+}
+
+function stockAddress(
+  { organisationId, spaceId }: SpaceUser,
+  { productId, stockPeriod }: Pick<ProductAddress, "productId" | "stockPeriod">,
+): ProductAddress {
+  return { organisationId, spaceId, productId, stockPeriod };
 }
 
 /** Takes what a reserved redemption needs, then gives the product or the price back. */
@@ -146,13 +157,14 @@ async function settle(
 async function reserve(
   { configOf, stocks, pools }: RedemptionServices,
   user: SpaceUser,
-  { id, productId, quantity, takesStock, poolId }: Redemption,
+  redemption: Redemption,
 ): Promise<Reservation> {
+  const { id, productId, quantity, takesStock, poolId } = redemption;
   const soldOut = { fault: "out_of_stock", isTaken: false, code: null } as const;
   if (takesStock) {
     const config = await configOf(user.spaceId);
     const total = stockTotal(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
-    const isTaken = await stocks.take({ ...user, productId }, id, { quantity, total });
+    const isTaken = await stocks.take(stockAddress(user, redemption), id, { quantity, total });
     if (!isTaken) return soldOut;
   }
   if (poolId === undefined) return { fault: null, isTaken: takesStock, code: null };
@@ -164,9 +176,10 @@ async function reserve(
 async function restock(
   { store, states, stocks, pools }: RedemptionServices,
   user: SpaceUser,
-  { id, productId, status, poolId }: Redemption,
+  redemption: Redemption,
 ): Promise<void> {
-  await stocks.giveBack({ ...user, productId }, id);
+  const { id, status, poolId } = redemption;
+  await stocks.giveBack(stockAddress(user, redemption), id);
   if (status === "rejected" && poolId !== undefined) await pools.release(poolAddress(user, poolId), id);
   const partition = spaceUserPartition(user);
   await decide(store, partition, {

@@ -25,7 +25,7 @@ import { acceptOrder, isOwned, type OrderContext, type RedemptionOrder } from ".
 const keptMs = 366 * 24 * 60 * 60 * 1_000;
 
 /** Dependencies of the steps of a redemption. */
-export type StepContext = Omit<OrderContext, "sold">;
+export type StepContext = Omit<OrderContext, "soldIn">;
 
 /** Stock and code that were taken for a redemption, outside its user's partition. */
 export interface Reservation {
@@ -68,7 +68,7 @@ export function beginCommand(context: OrderContext, order: RedemptionOrder): Com
     decide: (settled, [marks], uses) => {
       if ((marks as ReadonlyMap<string, number>).size > 0) return null;
       requireUnmerged(settled);
-      const redemption = acceptOrder(context, settled, order);
+      const redemption = acceptOrder(context, settled, order, uses.profile);
       const needsReservation = redemption.takesStock || redemption.poolId !== undefined;
       const step = needsReservation ? "reserved" : "sold";
       const outcome = takeStep(context, settled, { redemption, step, uses });

@@ -26,14 +26,16 @@ import type { SpaceUser } from "../user/space_user.ts";
 /** A product of a space. */
 export interface ProductAddress extends Pick<SpaceUser, "organisationId" | "spaceId"> {
   readonly productId: string;
+  /** The period of the calendar in which units count. @default all that were ever sold count together */
+  readonly stockPeriod?: string | undefined;
 }
 
 const cacheOptions = { entriesMax: 10_000, maxAgeMs: 1_000 };
 /** Characters of a redemption's id that select the tally of its units, because tallies have a bound. */
 const claimsCharacters = 4;
 const soldKey = "sold";
-const soldField = "units";
-const soldRead: ReadTally = { type: "tally", key: soldKey, fields: [soldField] };
+/** The field of all units that were ever sold; those of a period have its id. */
+const everSold = "units";
 
 /** The stock of all products: units are taken and given back. */
 export type Stocks = ReturnType<typeof createStocks>;
@@ -42,16 +44,20 @@ export type Stocks = ReturnType<typeof createStocks>;
 export function createStocks({ store, clock }: Pick<LoyaltyServices, "store" | "clock">) {
   const cache = new Cache<number>({ ...cacheOptions, clock });
 
-  async function load(partition: Partition): Promise<{ readonly value: number }> {
-    const [tally] = await store.read(partition, [soldRead]);
-    return { value: tally.get(soldField) ?? 0 };
+  function readSold(product: ProductAddress): Promise<number> | number {
+    const field = soldFieldOf(product);
+    return cache.getOrLoad(cacheKey(product), async () => {
+      const read: ReadTally = { type: "tally", key: soldKey, fields: [field] };
+      const [tally] = await store.read(partitionOf(product), [read]);
+      return { value: tally.get(field) ?? 0 };
+    });
   }
 
   return {
     /**
      * Takes units for a redemption; false where there are not enough. Asking again has the same answer.
      *
-     * @param total Number of units of the product that are ever sold.
+     * @param total Number of units of the product that are sold, in the period or ever.
      */
     async take(
       product: ProductAddress,
@@ -59,29 +65,32 @@ export function createStocks({ store, clock }: Pick<LoyaltyServices, "store" | "
       { quantity, total }: { readonly quantity: number; readonly total: number },
     ): Promise<boolean> {
       const partition = partitionOf(product);
-      const answer = await decide(store, partition, takeRule(redemptionId, quantity, total));
+      const answer = await decide(
+        store,
+        partition,
+        takeRule(redemptionId, { quantity, total, field: soldFieldOf(product) }),
+      );
       if (answer === "repeated") return (await unitsHeld(store, partition, redemptionId)) > 0;
       if (answer !== "refused") {
-        cache.set(partition, answer);
+        cache.set(cacheKey(product), answer);
         return true;
       }
       const isRefused = await decide(store, partition, refuseRule(redemptionId));
-      cache.delete(partition);
-      await cache.getOrLoad(partition, load);
+      cache.delete(cacheKey(product));
+      await readSold(product);
       return isRefused ? false : (await unitsHeld(store, partition, redemptionId)) > 0;
     },
     /** Gives back what a redemption holds, once. */
     async giveBack(product: ProductAddress, redemptionId: string): Promise<void> {
       const partition = partitionOf(product);
       const held = await unitsHeld(store, partition, redemptionId);
-      if (held > 0) await decide(store, partition, giveBackRule(redemptionId, held));
-      cache.delete(partition);
+      if (held > 0) await decide(store, partition, giveBackRule(redemptionId, held, soldFieldOf(product)));
+      cache.delete(cacheKey(product));
     },
     /** Returns the number of units sold, as of at most a second ago. */
-    sold: async (product: ProductAddress): Promise<number> =>
-      await cache.getOrLoad(partitionOf(product), load),
+    sold: async (product: ProductAddress): Promise<number> => await readSold(product),
     /** Returns the number of units sold if this process knows it; else null. */
-    cachedSold: (product: ProductAddress): number | null => cache.get(partitionOf(product)) ?? null,
+    cachedSold: (product: ProductAddress): number | null => cache.get(cacheKey(product)) ?? null,
   };
 }
 
@@ -89,8 +98,7 @@ type TakeAnswer = number | "refused" | "repeated";
 
 function takeRule(
   redemptionId: string,
-  quantity: number,
-  total: number,
+  { quantity, total, field }: { readonly quantity: number; readonly total: number; readonly field: string },
 ): Rule<readonly [ReadTally], TakeAnswer> {
   return {
     reads: [onceMark(claimsKey(redemptionId), redemptionId)],
@@ -99,7 +107,7 @@ function takeRule(
       if (claim.size > 0) return { writes: [], answer: "repeated" };
       return {
         writes: [
-          { type: "add", key: soldKey, field: soldField, by: quantity, min: 0, max: total },
+          { type: "add", key: soldKey, field, by: quantity, min: 0, max: total },
           addUnits(redemptionId, quantity),
         ],
         answer: ({ results: [sold] }) => Number(sold),
@@ -120,11 +128,11 @@ function refuseRule(redemptionId: string): Rule<readonly [ReadTally], boolean> {
 }
 
 /** Gives units back; of several processes that do so at the same time, the bound lets one pass. */
-function giveBackRule(redemptionId: string, held: number): Rule<readonly [], void> {
+function giveBackRule(redemptionId: string, held: number, field: string): Rule<readonly [], void> {
   return {
     reads: [],
     apply: () => ({
-      writes: [addUnits(redemptionId, -held), { type: "add", key: soldKey, field: soldField, by: -held }],
+      writes: [addUnits(redemptionId, -held), { type: "add", key: soldKey, field, by: -held }],
       answer: undefined,
       refused: () => undefined,
     }),
@@ -145,6 +153,14 @@ function addUnits(redemptionId: string, by: number): Write {
 
 function claimsKey(redemptionId: string): string {
   return keyName("claims", redemptionId.slice(-claimsCharacters));
+}
+
+function soldFieldOf({ stockPeriod = everSold }: ProductAddress): string {
+  return stockPeriod;
+}
+
+function cacheKey(product: ProductAddress): string {
+  return `${partitionOf(product)} ${soldFieldOf(product)}`;
 }
 
 function partitionOf({ organisationId, spaceId, productId }: ProductAddress): Partition {

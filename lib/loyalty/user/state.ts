@@ -122,6 +122,8 @@ export interface Redemption {
   readonly fulfilment: Fulfilment;
   /** True if the product has a limited stock. */
   readonly takesStock: boolean;
+  /** The period in which its units count. @default all that were ever sold count together */
+  readonly stockPeriod?: string;
   /** The pool of the code, if the product needs one. */
   readonly poolId?: string;
   /** The ledger entries of the payment, which a refund reverses. */

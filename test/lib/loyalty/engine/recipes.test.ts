@@ -308,6 +308,7 @@ describe("days of the fan's own clocks", () => {
     assert.equal(gained(player, newYork, "2026-11-26T15:30:00Z"), 0); // still the 26th in New York
     assert.equal(gained(player, tokyo, "2026-11-26T16:00:00Z"), 0); // and the change stays for a week
     assert.equal(gained(player, newYork, "2026-11-27T05:00:00Z"), 2);
+    assert.equal(gained(player, tokyo, "2026-11-27T15:00:00Z"), 0); // 00:00 of the 28th in Tokyo
     const east = recipe(title);
     assert.equal(gained(east, newYork, "2026-11-26T14:30:00Z"), 1); // 09:30 of the 26th
     assert.equal(gained(east, tokyo, "2026-11-26T15:30:00Z"), 0); // 00:30 of the 27th there

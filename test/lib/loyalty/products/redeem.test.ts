@@ -3,6 +3,7 @@ import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
+import { redemptionId } from "../../../../lib/loyalty/products/redemptions.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import type { Partition, Read, Results } from "../../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
@@ -52,6 +53,46 @@ class MeetingStore extends WatchedStore {
 }
 
 describeOnEveryStore("redeeming a product", open => {
+  it("checks its condition when it takes the price: a tier that is lost before the rest changes nothing", async () => {
+    const document = {
+      ...shopDocument([{ ...products.scarf, when: { eq: [{ var: "user.milestones.tier" }, "gold"] } }]),
+      milestones: [
+        {
+          id: "tier",
+          title: "",
+          metricId: "coins",
+          requalify: { after: { hours: 1 } },
+          milestones: [{ id: "gold", title: "", threshold: 2 }],
+        },
+      ],
+    };
+    let interrupted = 0;
+    for (let at = 0; at < 10; at++) {
+      await using shop = await openShop(open, document);
+      const calm = await shop.process();
+      await fund(calm, fan, { points: 20, coins: 2 });
+      const store = createDyingStore(shop.store);
+      const dying = await shop.process(store);
+      await dying.loyalty.products.list(buyer(2));
+      store.dieAt({ at, when: "after" });
+      const order = { key: "one", productId: "scarf", quantity: 1 };
+      await dying.loyalty.products.redeem(fan, order).catch(() => {});
+      await dying.idle().catch(() => {});
+      const types = await typesOf(calm);
+      const isPaid = types.includes("redeemed") && !types.includes("redemptionConfirmed");
+      await calm.loyalty.adjust(fan, { changes: [{ metricId: "coins", op: "set", value: 0 }], reason: "" });
+      shop.clock.advance(2 * 3_600_000);
+      const again = calm.loyalty.products.redeem(fan, { ...order, key: "two" });
+      await assert.rejects(again, withCode("not_available"));
+      if (!isPaid) continue;
+      interrupted += 1;
+      const { status, balances } = await calm.loyalty.products.find(fan, redemptionId(fan, "one"));
+      assert.deepEqual([status, balances.points], ["pending", 10]);
+      await assertProved(calm);
+    }
+    assert.ok(interrupted > 0);
+  });
+
   it("takes the price and gives an item at once where stock is unlimited", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
