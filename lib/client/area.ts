@@ -4,7 +4,8 @@
  * A row is `METHOD /path/{parameter} flags`. Flags are the credentials that the operation takes (`u` the fan's user token, `s` the
  * fan's space token, `k` an API key, `a` an author's access token) and: `i` takes an idempotency key, `d` takes an action id, `o`
  * names the organisation in a header, `r` may be repeated although its method may not, `1` must not although its method may, `n`
- * pages by offset, `e` answers an event stream, `l` lines of JSON, `w` a file, `b` takes a file.
+ * pages by offset, `e` answers an event stream, `m` one whose events have what changed, `l` lines of JSON, `w` a file, `b` takes a
+ * file.
  */
 
 /** An area of the API: its operations by name. Only areas that a client is given are bundled. */

@@ -8,7 +8,7 @@ import type { Answer, Area, CallOptions, WholeAnswer } from "./area.ts";
 import type { Credentials } from "./credentials.ts";
 import { type ClientEnvironment, canStream, environmentOf } from "./environment.ts";
 import { badAnswer, GrandstandError } from "./errors.ts";
-import { poll, watch } from "./live.ts";
+import { documents, poll, watch } from "./live.ts";
 import { type CallInput, entriesOf, nextInput } from "./pages.ts";
 import { jsonLines } from "./streams.ts";
 import { isStream, type Outgoing, type ReadContent, readJson, send } from "./transport.ts";
@@ -135,30 +135,26 @@ class Caller {
   }
 
   #watch(build: () => Outgoing, flags: string, own: CallOptions): AsyncGenerator<unknown> {
-    if (!canStream(this.#options)) {
-      const ask = async () => (await this.#send(build(), flags, readJson)).document;
-      return poll(ask, this.#environment, own);
-    }
-    return watch(
-      async (headers, connection) => {
-        const request = build();
-        const event = { accept: "text/event-stream", ...headers };
-        const asked = {
-          ...request,
-          headers: { ...request.headers, ...event },
-          signal: connection,
-          attemptsMax: 1,
-        };
-        const { document } = await this.#send(asked, flags, async response => {
-          const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
-          if (isStream !== true) throw badAnswer("The answer of the server is no event stream", response);
-          return response;
-        });
-        return document as Response;
-      },
-      this.#environment,
-      own,
-    );
+    const read = async () => (await this.#send(build(), flags, readJson)).document;
+    if (!canStream(this.#options)) return poll(read, this.#environment, own);
+    const open = async (headers: Readonly<Record<string, string>>, connection: AbortSignal) => {
+      const request = build();
+      const event = { accept: "text/event-stream", ...headers };
+      const asked = {
+        ...request,
+        headers: { ...request.headers, ...event },
+        signal: connection,
+        attemptsMax: 1,
+      };
+      const { document } = await this.#send(asked, flags, async response => {
+        const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+        if (isStream !== true) throw badAnswer("The answer of the server is no event stream", response);
+        return response;
+      });
+      return document as Response;
+    };
+    const events = watch({ open, read }, this.#environment, own);
+    return flags.includes("m") ? documents(events) : events;
   }
 
   async *#lines(build: () => Outgoing, flags: string): AsyncGenerator<unknown> {

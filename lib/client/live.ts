@@ -13,7 +13,7 @@ const retryMsMax = 30_000;
 const silenceMsMax = 45_000;
 /** Time between two looks whether somebody sees the page, in ms. */
 const hiddenMs = 1_000;
-/** Time between two reads of a list without streams, in ms. */
+/** Time between two reads where there is no stream, in ms. */
 const pollMs = 5_000;
 
 /** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
@@ -22,13 +22,17 @@ export type OpenStream = (
   signal: AbortSignal,
 ) => Promise<Response>;
 
+/** Reads the document that the stream shows. @throws {GrandstandError} */
+export type ReadDocument = () => Promise<unknown>;
+
 /**
- * Yields the data of events until the signal aborts. Goes on after the last event when the connection is lost.
+ * Yields the data of events until the signal aborts. Goes on after the last event when the connection is lost, and yields the
+ * document as it is read while no connection can be had.
  *
  * @throws {GrandstandError} A connection is refused for good.
  */
 export async function* watch(
-  open: OpenStream,
+  { open, read }: { readonly open: OpenStream; readonly read: ReadDocument },
   environment: ClientEnvironment,
   { signal, onLost }: Pick<CallOptions, "signal" | "onLost">,
 ): AsyncGenerator<unknown> {
@@ -37,11 +41,12 @@ export async function* watch(
   const isAborted = (): boolean => signal?.aborted === true;
   const { document } = globalThis as Partial<typeof globalThis>;
   for (let failures = 0; !isAborted(); failures++) {
-    while (document?.hidden === true && !isAborted()) await pause(environment, hiddenMs, signal);
+    await seen(environment, signal);
     if (isAborted()) return;
+    let retryAfterMs = 0;
     const connection = new AbortController();
     const close = (): void => connection.abort();
-    const leave = (): void => void (document?.hidden === true && close());
+    const leave = (): void => void (isHidden() && close());
     signal?.addEventListener("abort", close);
     // A browser has six connections of HTTP/1.1 to a server, for all of its tabs.
     document?.addEventListener("visibilitychange", leave);
@@ -73,7 +78,7 @@ export async function* watch(
     } catch (error) {
       if (isAborted()) return;
       if (error instanceof GrandstandError && !error.retryable && !connection.signal.aborted) throw error;
-      if (error instanceof GrandstandError) retryMs = Math.max(retryMs, error.retryAfterMs);
+      if (error instanceof GrandstandError) ({ retryAfterMs } = error);
     } finally {
       cancel();
       signal?.removeEventListener("abort", close);
@@ -81,22 +86,95 @@ export async function* watch(
       close();
     }
     if (isAborted()) return;
-    if (document?.hidden === true) continue;
+    if (isHidden()) continue;
     onLost?.();
-    const waits = Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
-    await pause(environment, waits * (0.5 + environment.random() / 2), signal);
+    // All listeners of a server lose it in the same moment.
+    const waits = environment.random() * Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMsMax);
+    let left = retryAfterMs + waits;
+    do {
+      await pause(environment, Math.min(left, pollMs), signal);
+      left -= pollMs;
+      if (left > 0 && !isAborted() && !isHidden()) yield* readOnce(read);
+    } while (left > 0 && !isAborted());
   }
+}
+
+/** Yields the document; nothing if it cannot be read. */
+async function* readOnce(read: ReadDocument): AsyncGenerator<unknown> {
+  const found = await read().catch((error: unknown) => {
+    if (!(error instanceof GrandstandError)) throw error;
+  });
+  if (found !== undefined) yield found;
+}
+
+/** Resolves as soon as somebody sees the page, or the signal aborts. */
+async function seen(environment: ClientEnvironment, signal: AbortSignal | undefined): Promise<void> {
+  while (isHidden() && signal?.aborted !== true) await pause(environment, hiddenMs, signal);
+}
+
+function isHidden(): boolean {
+  return (globalThis as Partial<typeof globalThis>).document?.hidden === true;
+}
+
+interface Items {
+  readonly [list: string]: unknown;
+  readonly removed?: readonly string[];
+}
+
+/** Yields the whole document after each event that has a part of it. */
+export async function* documents(events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  let document: unknown = {};
+  for await (const event of events) {
+    document = changed(document, event);
+    yield document;
+  }
+}
+
+/** Applies an event to a document: it has the members that changed, and of a list with `removed` the items that did. */
+function changed(document: unknown, event: unknown): unknown {
+  const next = { ...(document as Record<string, unknown>) };
+  for (const [name, member] of Object.entries(event as Record<string, unknown>)) {
+    if (typeof member !== "object") next[name] = member;
+    else {
+      const last = next[name] as Items | undefined;
+      const { removed, ...given } = member as Items;
+      const lists = removed === undefined ? {} : listsOf(last, given, removed);
+      next[name] = { ...last, ...given, ...lists };
+    }
+  }
+  return next;
+}
+
+interface Item {
+  readonly id: string;
+}
+
+function listsOf(last: Items | undefined, given: Items, removed: readonly string[]): Items {
+  const lists = Object.entries(given).filter((entry): entry is [string, Item[]] => Array.isArray(entry[1]));
+  return Object.fromEntries(
+    lists.map(([name, items]) => {
+      const byId = new Map(items.map(item => [item.id, item]));
+      const kept = ((last?.[name] ?? []) as Item[]).filter(({ id }) => !removed.includes(id));
+      const ids = new Set(kept.map(({ id }) => id));
+      return [
+        name,
+        [...kept.map(item => byId.get(item.id) ?? item), ...items.filter(({ id }) => !ids.has(id))],
+      ];
+    }),
+  );
 }
 
 /** Yields a document now and whenever a later read differs, until the signal aborts. @throws {GrandstandError} A read is refused for good. */
 export async function* poll(
-  read: () => Promise<unknown>,
+  read: ReadDocument,
   environment: ClientEnvironment,
   { signal, onLost }: Pick<CallOptions, "signal" | "onLost">,
 ): AsyncGenerator<unknown> {
   const isAborted = (): boolean => signal?.aborted === true;
   for (let last = ""; !isAborted(); ) {
-    let waits = pollMs;
+    await seen(environment, signal);
+    if (isAborted()) return;
+    let waits = pollMs * (0.8 + 0.4 * environment.random());
     try {
       const document = await read();
       const text = JSON.stringify(document);

@@ -5,5 +5,6 @@
  */
 
 export { ActionCounts } from "./action_counts.ts";
-export { eventFeedUrls, feedRoutes, projectFeedUrls } from "./routes.ts";
+export { eventFeedUrls, projectFeedUrls } from "./feed_paths.ts";
+export { feedRoutes } from "./routes.ts";
 export { readCounts } from "./sources.ts";

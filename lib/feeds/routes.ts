@@ -4,10 +4,8 @@
  * @module
  */
 
-import * as v from "valibot";
-import { isUuid } from "../auth/crypto/mod.ts";
+import type * as v from "valibot";
 import { digestOf } from "../authoring/digest.ts";
-import { AppError } from "../errors/mod.ts";
 import {
   type AnyRoute,
   chain,
@@ -19,49 +17,39 @@ import {
   route,
 } from "../http/mod.ts";
 import { historyOf, latestResultsOf, liveStatsOf } from "./event_feeds.ts";
+import { FeedParams, feedHeaders, feedIdOf, feedPaths, type Owner, unknownFeed } from "./feed_paths.ts";
 import { listingsOf, type Timed } from "./listings.ts";
+import { type LiveOptions, liveRoutes } from "./live_routes.ts";
 import { HistorySchema, LatestResultsSchema, ListingsSchema, LiveStatsSchema } from "./schemas.ts";
 import { type ProjectSource, Sources, type SourcesOptions } from "./sources.ts";
 
-type Owner = "projects" | "events";
-
-function urlOf(publicUrl: string, owner: Owner, id: string, name: string): string {
-  return `${publicUrl}/${owner}/${id.slice(0, 2)}/${id}/${name}.json`;
-}
-
-/** Returns the addresses of the feeds of a project. */
-export function projectFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
-  return { listings: urlOf(publicUrl, "projects", id, "listings") };
-}
-
-/** Returns the addresses of the feeds of an event. */
-export function eventFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
-  const of = (name: string): string => urlOf(publicUrl, "events", id, name);
-  return { history: of("history"), latest_results: of("latest_results"), livestats: of("livestats") };
-}
-
-/** Builds the routes of the feeds. */
-export function feedRoutes(options: SourcesOptions & { readonly publicUrl: string }): readonly AnyRoute[] {
+/** Builds the routes of the feeds, alone and in live streams. */
+export function feedRoutes(
+  options: SourcesOptions & LiveOptions & { readonly publicUrl: string },
+): readonly AnyRoute[] {
   const { clock, publicUrl } = options;
   const sources = new Sources(options);
   const listings = keeper(clock, (source: ProjectSource, now) => listingsOf(source, now, publicUrl));
   const history = keeper(clock, historyOf);
   const latest = keeper(clock, latestResultsOf);
   const live = keeper(clock, liveStatsOf);
+  const readListings = (id: string) => chain(sources.project(id), source => source && listings(source));
+  const readHistory = (id: string) => chain(sources.event(id), source => source && history(source));
+  const readLiveStats = (id: string) => chain(sources.counted(id), source => source && live(source));
   return [
     feedRoute("projects", "listings", {
       operation: "getListings",
       summary: "Get the listing of a project",
-      description: "Lists the events of the project. Poll feeds every 30 s at most.",
+      description: `Lists the events of the project. ${pollText}`,
       schema: ListingsSchema,
-      read: id => chain(sources.project(id), source => source && listings(source)),
+      read: readListings,
     }),
     feedRoute("events", "history", {
       operation: "getHistory",
       summary: "Get the history of an event",
-      description: "Shows the elements that were published, oldest first.",
+      description: `Shows the elements that were published, oldest first. ${pollText}`,
       schema: HistorySchema,
-      read: id => chain(sources.event(id), source => source && history(source)),
+      read: readHistory,
     }),
     feedRoute("events", "latest_results", {
       operation: "getLatestResults",
@@ -76,13 +64,21 @@ export function feedRoutes(options: SourcesOptions & { readonly publicUrl: strin
       description:
         "Counts the actions that named the event or its elements, at most once each: figures for screens, no ledger.",
       schema: LiveStatsSchema,
-      read: id => chain(sources.counted(id), source => source && live(source)),
+      read: readLiveStats,
+    }),
+    ...liveRoutes({
+      ...options,
+      projectOf: id => chain(sources.event(id), source => source?.event.projectId ?? null),
+      feeds: { listings: readListings, history: readHistory, livestats: readLiveStats },
     }),
   ];
 }
 
+/** Elements are open for as little as some seconds. */
+const pollText = "Poll it every 5 s while an event runs, and every 30 s otherwise, or open the live stream.";
+
 /** A feed as it is sent. */
-type Feed = Awaited<ReturnType<typeof feedOf>>;
+type Feed = Awaited<ReturnType<typeof rendered>>;
 
 interface FeedDefinition {
   readonly operation: string;
@@ -90,84 +86,64 @@ interface FeedDefinition {
   readonly description: string;
   readonly schema: v.GenericSchema;
   /** Returns the feed of a project or event, or null if there is none. */
-  readonly read: (id: string) => Feed | null | Promise<Feed | null>;
-}
-
-const Params = {
-  projects: v.object({
-    prefix: described("First two characters of the id"),
-    projectId: described("Id of the project"),
-  }),
-  events: v.object({
-    prefix: described("First two characters of the id"),
-    eventId: described("Id of the event"),
-  }),
-};
-
-function described(text: string) {
-  return v.pipe(v.string(), v.description(text));
+  readonly read: (id: string) => object | null | Promise<object | null>;
 }
 
 function feedRoute(owner: Owner, name: string, { schema, read, ...texts }: FeedDefinition): AnyRoute {
   return route({
     ...texts,
     method: "GET",
-    path: `/${owner}/:prefix/:${owner === "projects" ? "projectId" : "eventId"}/${name}.json`,
+    path: `${feedPaths[owner]}/${name}.json`,
     auth: open,
     cache: "public",
-    params: Params[owner] as v.GenericSchema<unknown, Readonly<Record<string, string>>>,
+    params: FeedParams[owner],
     responses: {
       200: { description: "The feed", schema },
       304: { description: "The caller has it already, as If-None-Match says" },
     },
     errors: ["not_found"],
-    handle({ request, params: { prefix, projectId, eventId } }) {
-      const id = projectId ?? eventId ?? "";
-      if (!isUuid(id) || id !== id.toLowerCase() || prefix !== id.slice(0, 2)) throw unknownFeed();
-      return chain(read(id), feed => {
-        if (feed === null) throw unknownFeed();
-        return isNotModified(request, feed.etag) ? feed.unchanged : feed.reply;
-      });
-    },
+    handle: ({ request, params }) =>
+      chain(read(feedIdOf(params)), value => {
+        if (value === null) throw unknownFeed();
+        return chain(feedOf(value), feed =>
+          isNotModified(request, feed.etag) ? feed.unchanged : feed.reply,
+        );
+      }),
   });
 }
 
-function unknownFeed(): AppError {
-  const expected = "expected the first two characters of an id in lower case, then the id";
-  return new AppError("not_found", `Cannot find the feed: ${expected}`);
-}
-
-/** Makes feeds, and keeps that of a source for as long as the source lives and the clock does not change it. */
-function keeper<S extends object>(
+/** Keeps what is built from a source for as long as the source lives and the clock does not change it. */
+function keeper<S extends object, T extends object>(
   clock: () => number,
-  build: (source: S, now: number) => Timed<unknown>,
-): (source: S) => Feed | Promise<Feed> {
-  const kept = new WeakMap<S, { readonly until: number; feed: Feed | Promise<Feed> }>();
+  build: (source: S, now: number) => Timed<T>,
+): (source: S) => T {
+  const kept = new WeakMap<S, { readonly until: number; readonly value: T }>();
   return source => {
     const now = clock();
     const last = kept.get(source);
-    if (last !== undefined && now < last.until) return last.feed;
+    if (last !== undefined && now < last.until) return last.value;
     const { value, validUntil } = build(source, now / 1_000);
-    const made = feedOf(JSON.stringify(value) as JsonText<unknown>);
-    const next = {
-      until: (validUntil ?? Number.POSITIVE_INFINITY) * 1_000,
-      feed: made as Feed | Promise<Feed>,
-    };
-    kept.set(source, next);
-    return made.then(feed => {
-      next.feed = feed;
-      return feed;
-    });
+    kept.set(source, { value, until: (validUntil ?? Number.POSITIVE_INFINITY) * 1_000 });
+    return value;
   };
 }
 
-async function feedOf(text: JsonText<unknown>) {
+const feeds = new WeakMap<object, Feed | Promise<Feed>>();
+
+/** Renders a feed; without a promise once that is done. */
+function feedOf(value: object): Feed | Promise<Feed> {
+  const kept = feeds.get(value);
+  if (kept !== undefined) return kept;
+  const made = rendered(JSON.stringify(value) as JsonText<unknown>).then(feed => {
+    feeds.set(value, feed);
+    return feed;
+  });
+  feeds.set(value, made);
+  return made;
+}
+
+async function rendered(text: JsonText<unknown>) {
   const etag = `"${(await digestOf(text)).slice("sha256:".length, 39)}"`;
-  const headers = {
-    etag,
-    "cache-control": "public, max-age=5, stale-while-revalidate=25",
-    // Feeds are for any page, whatever origins the other areas allow.
-    "access-control-allow-origin": "*",
-  };
+  const headers = { etag, ...feedHeaders };
   return { etag, reply: jsonText(text, headers), unchanged: empty(304, headers) };
 }

@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { named } from "../http/mod.ts";
+import { ListSchema } from "../leaderboards/mod.ts";
 
 function described<S extends v.GenericSchema>(schema: S, description: string) {
   return v.pipe(schema, v.description(description));
@@ -135,6 +136,31 @@ export const LiveStatsSchema = named(
       "Published elements, oldest first; with votes once their results are public",
     ),
   }),
+);
+
+const pageMembers = {
+  now: count("When the document was made, in Unix milliseconds"),
+  page: described(v.string(), "Version of the pages; a page of another one should load itself anew"),
+};
+const boards = (owner: string) =>
+  described(v.record(v.string(), ListSchema), `Leaderboards of ${owner}, by id`);
+
+/** Validates what a page shows of an event. */
+export const LiveEventSchema = named(
+  "LiveEvent",
+  v.object({
+    ...pageMembers,
+    history: HistorySchema,
+    livestats: LiveStatsSchema,
+    leaderboards: boards("the event"),
+    projectLeaderboards: boards("its project"),
+  }),
+);
+
+/** Validates what a page shows of a project. */
+export const LiveProjectSchema = named(
+  "LiveProject",
+  v.object({ ...pageMembers, listings: ListingsSchema, leaderboards: boards("the project") }),
 );
 
 /** A listing. */

@@ -5,7 +5,7 @@
  */
 
 import { type Logger, systemTimer, type Timer } from "../http/mod.ts";
-import { LiveBoards } from "./live/live_boards.ts";
+import { LiveStreams } from "./live/live_streams.ts";
 import { repairDistinctScores } from "./scores/distinct_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import { createEntryRemoval } from "./scores/remove_entries.ts";
@@ -73,11 +73,11 @@ export function createLeaderboards({
     },
     /** Removes a user from the boards of a project. */
     removeUser: createEntryRemoval(services),
-    /** Streams boards to listeners. */
-    live: new LiveBoards({
+    /** Streams boards, and what areas above stream beside them, to listeners. */
+    live: new LiveStreams({
       clock,
       timer,
-      onFailed: error => logger.log("warn", "live_board_failed", { error: String(error) }),
+      onFailed: error => logger.log("warn", "live_stream_failed", { error: String(error) }),
     }),
     /** Resolves when no score waits for its board any more. */
     idle: (): Promise<void> => delivery.idle(),

@@ -5,10 +5,12 @@
  */
 
 export type { LeaderboardContext } from "./http/answers.ts";
+export { createPublicBoards, type PublicBoards } from "./http/live_parts.ts";
 export { leaderboardRoutes } from "./http/routes.ts";
-export { includeMax, type LeaderboardEntry, limitMax } from "./http/schema.ts";
+export { includeMax, type LeaderboardEntry, ListSchema, limitMax, limitParameter } from "./http/schema.ts";
 export { createLeaderboards, type Leaderboards } from "./leaderboards.ts";
-export { LiveBoards, liveHeartbeatMs, liveListenersMax } from "./live/live_boards.ts";
+export { LiveStreams, liveHeartbeatMs, liveListenersMax } from "./live/live_streams.ts";
+export type { LivePart, LiveSource, LiveView, Rendered } from "./live/watcher.ts";
 export {
   createHiddenUsers,
   type HiddenUser,
@@ -34,6 +36,7 @@ export type {
 } from "./scores/score_feed.ts";
 export {
   type BoardDeclaration,
+  BoardIdSchema,
   boardFaults,
   parseBoards,
   scoreMax,

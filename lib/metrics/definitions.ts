@@ -91,7 +91,7 @@ export const metricDefinitions = {
   grandstand_board_listeners: {
     kind: "gauge",
     labels: [],
-    help: "Listeners of live boards at this process.",
+    help: "Listeners of live streams at this process.",
   },
   grandstand_webhook_duration_seconds: {
     kind: "histogram",

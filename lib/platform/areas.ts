@@ -11,7 +11,12 @@ import { downloadRoutes, exportRoutes } from "../exports/mod.ts";
 import { feedRoutes } from "../feeds/mod.ts";
 import { type Area, chain } from "../http/mod.ts";
 import { createPublicProfiles, identityRoutes, operatorRoutes, tokenExchangeRoute } from "../identity/mod.ts";
-import { createHiddenUsers, leaderboardRoutes } from "../leaderboards/mod.ts";
+import {
+  createHiddenUsers,
+  createPublicBoards,
+  type LeaderboardContext,
+  leaderboardRoutes,
+} from "../leaderboards/mod.ts";
 import { locationRoutes } from "../location/mod.ts";
 import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../loyalty/mod.ts";
 import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../space_tokens/mod.ts";
@@ -25,6 +30,7 @@ import {
   withTokenLimits,
 } from "./rate_limits.ts";
 import type { Services } from "./services.ts";
+import { version } from "./version.ts";
 
 /** Names of the areas of a platform. */
 export const areaNames = [
@@ -49,6 +55,7 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
   const spaces = spaceGuardOptions(services);
   const guards = new BackEndGuards(services);
   const keysWriter = guards.key("keys:write");
+  const boards = leaderboardContext(services, guards);
   const operated = operatorRoutes({ ...services, ...userGuards(guards), ...configGuards(guards) });
   const unarchived = (area: Area): Area => withoutArchived(area, services.directory);
   return {
@@ -59,7 +66,11 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
     }),
     location: { name: "location", family: "identity", routes: locationRoutes(services) },
     spaceTokens: { name: "space-tokens", family: "problem", routes: [tokenExchangeRoute(services)] },
-    leaderboards: unarchived(leaderboardArea(services, guards)),
+    leaderboards: unarchived({
+      name: "leaderboards",
+      family: "problem",
+      routes: withTokenLimits(leaderboardRoutes(boards), quotas),
+    }),
     loyalty: unarchived(loyaltyArea(services, spaces, guards)),
     audience: unarchived(audienceArea(services, spaces, guards)),
     control: {
@@ -71,7 +82,16 @@ export function createAreas(services: Services): Readonly<Record<AreaName, Area>
         ...withTokenLimits(apiKeyRoutes({ apiKeys, keysWriter }), quotas),
       ],
     },
-    feeds: { name: "feeds", family: "problem", routes: feedRoutes(services) },
+    feeds: {
+      name: "feeds",
+      family: "problem",
+      routes: feedRoutes({
+        ...services,
+        version,
+        live: boards.live,
+        publicBoards: createPublicBoards(boards),
+      }),
+    },
     studio: services.studio ?? { name: "studio", family: "problem", routes: [] },
     keys: jwksArea({ ring: keyRing }),
   };
@@ -106,9 +126,9 @@ function spaceGuardOptions(services: Services): SpaceGuardOptions {
   };
 }
 
-function leaderboardArea(services: Services, guards: BackEndGuards): Area {
-  const { store, directory, clock, apiKeys, leaderboards, quotas } = services;
-  const routes = leaderboardRoutes({
+function leaderboardContext(services: Services, guards: BackEndGuards): LeaderboardContext {
+  const { store, directory, clock, apiKeys, leaderboards } = services;
+  return {
     store,
     directory,
     clock,
@@ -118,8 +138,7 @@ function leaderboardArea(services: Services, guards: BackEndGuards): Area {
     publicProfiles: createPublicProfiles({ store, clock }),
     keyHolder: apiKeyGuard({ apiKeys }),
     ...userGuards(guards),
-  });
-  return { name: "leaderboards", family: "problem", routes: withTokenLimits(routes, quotas) };
+  };
 }
 
 function loyaltyArea(services: Services, spaces: SpaceGuardOptions, guards: BackEndGuards): Area {

@@ -108,7 +108,7 @@ export function methodsOf(endpoint: Endpoint, schemas: Schemas): string {
   const method = `${about}  ${operationId}(${input}): ${answerOf(endpoint, schemas)};\n`;
   if (!hasMedia(endpoint, "text/event-stream")) return method;
   const [schema] = jsonAnswers(endpoint);
-  const live = operationId.replace(/^list/, "watch");
+  const live = watchNameOf(operationId);
   const text = `${summary}, now and whenever it changes. Reconnects until the loop or the signal ends it.`;
   return `${method}${comment(text, "  ")}  ${live}(${input}): AsyncIterable<${typeOf(schema ?? {})}>;\n`;
 }
@@ -118,8 +118,14 @@ export function rowsOf(endpoint: Endpoint, schemas: Schemas): readonly (readonly
   const row = rowOf(endpoint, schemas);
   const rows = [[endpoint.operationId, row] as const];
   if (!hasMedia(endpoint, "text/event-stream")) return rows;
-  const flagged = row.split(" ").length === 2 ? `${row} e` : `${row}e`;
-  return [...rows, [endpoint.operationId.replace(/^list/, "watch"), flagged]];
+  const flags = endpoint.operationId.startsWith("list") ? "e" : "em";
+  const flagged = row.split(" ").length === 2 ? `${row} ${flags}` : `${row}${flags}`;
+  return [...rows, [watchNameOf(endpoint.operationId), flagged]];
+}
+
+/** `listTeams` lists, and `getLiveShow` gets, what `watchTeams` and `watchShow` stream. */
+function watchNameOf(operationId: string): string {
+  return operationId.replace(/^(list|getLive)/, "watch");
 }
 
 function inputOf({ parameters, requestBody }: Endpoint): string {

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Handler } from "../../lib/mod.ts";
 import { type Server, serve } from "../../runtime/node.ts";
 import { senderOf, starting } from "../../runtime/server/gate.ts";
+import { BoardWriter } from "../http/_boards.ts";
 import { browserAvailable, launchBrowser } from "../support/browser.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
@@ -96,5 +98,85 @@ describe("live boards of a page in a browser", { skip: browserAvailable() }, () 
     await shows(3);
     await server.stop();
     await page.close();
+  });
+
+  it("share one stream, which a hidden page gives back", async t => {
+    const world = await openWorld();
+    const server = await serve(world.platform.fetch, { port: 0, graceMsMax: 0 });
+    const { live } = world.platform.leaderboards;
+    const page = await browser.newPage();
+    t.after(async () => {
+      await page.close();
+      await server.stop();
+    });
+    await page.goto(`${server.url}/healthz`);
+    const client = { globalName: "client", format: "iife", bundle: true, write: false } as const;
+    const { outputFiles } = await build({ entryPoints: ["lib/client/mod.ts"], ...client });
+    await page.addScriptTag({ content: outputFiles[0]?.text ?? "" });
+    const boards = ["overall", ...[1, 2, 3, 4, 5].map(round => `round_${round}`)];
+    const input = { prefix: ids.event.slice(0, 2), eventId: ids.event, boards: boards.join() };
+    await page.evaluate(watched => {
+      const { client } = window as unknown as { client: typeof import("../../lib/client/mod.ts") };
+      const { feeds } = client.createClient({ url: location.origin, areas: { feeds: client.feeds } });
+      (async () => {
+        for await (const shown of feeds.watchEvent(watched)) Object.assign(window, { shown });
+      })();
+    }, input);
+    const leaders = (): Promise<readonly (string | undefined)[]> =>
+      page.evaluate(() => {
+        const { shown } = window as unknown as {
+          shown?: { leaderboards: Record<string, { data: readonly { userId: string }[] }> };
+        };
+        return Object.values(shown?.leaderboards ?? {}).map(({ data }) => data[0]?.userId);
+      });
+    await until("all boards are there", async () => (await leaders()).length === boards.length);
+    assert.equal(live.size, 1);
+    const statuses = await page.evaluate(() =>
+      Promise.all(Array.from({ length: 12 }, () => fetch("/healthz").then(({ status }) => status))),
+    );
+    assert.deepEqual(new Set(statuses), new Set([200]), "other calls are answered");
+
+    const writer = await BoardWriter.create(world);
+    const board = `/projects/${ids.project}/events/${ids.event}/leaderboards`;
+    await writer.put(`${board}/round_5`, "ann", { score: 1 });
+    await until("a board has changed", async () => (await leaders()).at(-1) === "ann");
+    const turn = (isHidden: boolean): Promise<void> =>
+      page.evaluate(value => {
+        Object.defineProperty(document, "hidden", { configurable: true, value });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, isHidden);
+    await turn(true);
+    await until("the stream is given back", () => live.size === 0);
+    await writer.put(`${board}/round_4`, "bea", { score: 1 });
+    await turn(false);
+    await until("the page has caught up", async () => (await leaders()).at(-2) === "bea");
+    assert.equal(live.size, 1);
+  });
+
+  it("are one stream for an EventSource, too", async t => {
+    const world = await openWorld();
+    const server = await serve(world.platform.fetch, { port: 0, graceMsMax: 0 });
+    const page = await browser.newPage();
+    t.after(async () => {
+      await page.close();
+      await server.stop();
+    });
+    await page.goto(`${server.url}/healthz`);
+    const path = `/projects/${ids.project.slice(0, 2)}/${ids.project}/live?boards=goals`;
+    await page.evaluate(address => {
+      const seen: string[] = [];
+      const source = new EventSource(address);
+      for (const name of ["hello", "listings", "leaderboard"]) {
+        source.addEventListener(name, ({ data }) => seen.push(`${name} ${Object.keys(JSON.parse(data))}`));
+      }
+      Object.assign(window, { seen });
+    }, path);
+    const seen = (): Promise<readonly string[]> =>
+      page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+    await until("the page is there", async () => (await seen()).length === 1);
+    const writer = await BoardWriter.create(world);
+    await writer.put(`/projects/${ids.project}/leaderboards/goals`, "ann", { score: 1 });
+    await until("the board has changed", async () => (await seen()).length === 2);
+    assert.deepEqual(await seen(), ["hello now,page,listings,leaderboards", "leaderboard leaderboards"]);
   });
 });

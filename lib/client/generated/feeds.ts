@@ -5,6 +5,7 @@
  */
 
 import type { Answer, Area, CallOptions } from "../area.ts";
+import type { Leaderboard } from "./shared.ts";
 
 /** `History` of the OpenAPI document. */
 export interface History {
@@ -119,6 +120,31 @@ export interface Listings {
   readonly assets: Readonly<Record<string, readonly unknown[]>>;
 }
 
+/** `LiveEvent` of the OpenAPI document. */
+export interface LiveEvent {
+  /** When the document was made, in Unix milliseconds */
+  readonly now: number;
+  /** Version of the pages; a page of another one should load itself anew */
+  readonly page: string;
+  readonly history: History;
+  readonly livestats: LiveStats;
+  /** Leaderboards of the event, by id */
+  readonly leaderboards: Readonly<Record<string, Leaderboard>>;
+  /** Leaderboards of its project, by id */
+  readonly projectLeaderboards: Readonly<Record<string, Leaderboard>>;
+}
+
+/** `LiveProject` of the OpenAPI document. */
+export interface LiveProject {
+  /** When the document was made, in Unix milliseconds */
+  readonly now: number;
+  /** Version of the pages; a page of another one should load itself anew */
+  readonly page: string;
+  readonly listings: Listings;
+  /** Leaderboards of the project, by id */
+  readonly leaderboards: Readonly<Record<string, Leaderboard>>;
+}
+
 /** `LiveStats` of the OpenAPI document. */
 export interface LiveStats {
   /** Id */
@@ -140,7 +166,7 @@ export interface LiveStats {
 
 /** Operations of the area feeds. */
 export interface FeedsOperations {
-  /** Get the listing of a project. Lists the events of the project. Poll feeds every 30 s at most. */
+  /** Get the listing of a project. Lists the events of the project. Poll it every 5 s while an event runs, and every 30 s otherwise, or open the live stream. */
   getListings(input: {
     /** First two characters of the id */
     readonly prefix: string;
@@ -148,7 +174,7 @@ export interface FeedsOperations {
     readonly projectId: string;
   }, options?: CallOptions): Answer<Listings>;
 
-  /** Get the history of an event. Shows the elements that were published, oldest first. */
+  /** Get the history of an event. Shows the elements that were published, oldest first. Poll it every 5 s while an event runs, and every 30 s otherwise, or open the live stream. */
   getHistory(input: {
     /** First two characters of the id */
     readonly prefix: string;
@@ -171,6 +197,56 @@ export interface FeedsOperations {
     /** Id of the event */
     readonly eventId: string;
   }, options?: CallOptions): Answer<LiveStats>;
+
+  /** Get everything that a page shows of an event. Returns the history, the live statistics and public leaderboards in one document. With `Accept: text/event-stream`, one stream for all of them begins with the document as the event `hello`; each later event has what changed. A part with `removed` has the changed items of its list only. */
+  getLiveEvent(input: {
+    /** First two characters of the id */
+    readonly prefix: string;
+    /** Id of the event */
+    readonly eventId: string;
+    /** Ids of up to 10 public leaderboards of the event, separated by commas */
+    readonly boards?: string;
+    /** Ids of up to 10 public leaderboards of its project, separated by commas */
+    readonly projectBoards?: string;
+    /** Number of users to list */
+    readonly limit?: number;
+  }, options?: CallOptions): Answer<LiveEvent>;
+  /** Get everything that a page shows of an event, now and whenever it changes. Reconnects until the loop or the signal ends it. */
+  watchEvent(input: {
+    /** First two characters of the id */
+    readonly prefix: string;
+    /** Id of the event */
+    readonly eventId: string;
+    /** Ids of up to 10 public leaderboards of the event, separated by commas */
+    readonly boards?: string;
+    /** Ids of up to 10 public leaderboards of its project, separated by commas */
+    readonly projectBoards?: string;
+    /** Number of users to list */
+    readonly limit?: number;
+  }, options?: CallOptions): AsyncIterable<LiveEvent>;
+
+  /** Get everything that a page shows of a project. Returns the listing and public leaderboards in one document. With `Accept: text/event-stream`, one stream for all of them begins with the document as the event `hello`; each later event has what changed. A part with `removed` has the changed items of its list only. */
+  getLiveProject(input: {
+    /** First two characters of the id */
+    readonly prefix: string;
+    /** Id of the project */
+    readonly projectId: string;
+    /** Ids of up to 10 public leaderboards of the project, separated by commas */
+    readonly boards?: string;
+    /** Number of users to list */
+    readonly limit?: number;
+  }, options?: CallOptions): Answer<LiveProject>;
+  /** Get everything that a page shows of a project, now and whenever it changes. Reconnects until the loop or the signal ends it. */
+  watchProject(input: {
+    /** First two characters of the id */
+    readonly prefix: string;
+    /** Id of the project */
+    readonly projectId: string;
+    /** Ids of up to 10 public leaderboards of the project, separated by commas */
+    readonly boards?: string;
+    /** Number of users to list */
+    readonly limit?: number;
+  }, options?: CallOptions): AsyncIterable<LiveProject>;
 }
 
 /** The area feeds, for `createClient`. */
@@ -180,5 +256,9 @@ export const feeds: Area<FeedsOperations> = {
     getHistory: "GET /events/{prefix}/{eventId}/history.json",
     getLatestResults: "GET /events/{prefix}/{eventId}/latest_results.json",
     getLiveStats: "GET /events/{prefix}/{eventId}/livestats.json",
+    getLiveEvent: "GET /events/{prefix}/{eventId}/live",
+    watchEvent: "GET /events/{prefix}/{eventId}/live em",
+    getLiveProject: "GET /projects/{prefix}/{projectId}/live",
+    watchProject: "GET /projects/{prefix}/{projectId}/live em",
   },
 };

@@ -5,6 +5,7 @@
  */
 
 import type { Answer, Area, CallOptions } from "../area.ts";
+import type { Leaderboard, LeaderboardEntry, LeaderboardSeason } from "./shared.ts";
 
 /** `HiddenUser` of the OpenAPI document. */
 export interface HiddenUser {
@@ -23,17 +24,6 @@ export interface HiddenUsersReply {
   readonly data: readonly HiddenUser[];
 }
 
-/** `Leaderboard` of the OpenAPI document. */
-export interface Leaderboard {
-  readonly data: readonly LeaderboardEntry[];
-  /** Number of all entries of the leaderboard */
-  readonly totalCount: number;
-  readonly meta: {
-    readonly rankStyle: "competition" | "dense" | "ordinal";
-    readonly season?: LeaderboardSeason;
-  };
-}
-
 /** `LeaderboardAddition` of the OpenAPI document. */
 export interface LeaderboardAddition {
   /** Id of the addition; a repeated one adds nothing */
@@ -42,18 +32,6 @@ export interface LeaderboardAddition {
   readonly by: number;
   /** When the score was reached (RFC 3339); by default now */
   readonly achievedAt?: string;
-}
-
-/** `LeaderboardEntry` of the OpenAPI document. */
-export interface LeaderboardEntry {
-  /** Rank of the user, from 1 */
-  readonly rank: number;
-  readonly score: number;
-  readonly userId: string;
-  readonly publicProfile: {
-    /** Empty where the user has no public name */
-    readonly username: string;
-  };
 }
 
 /** `LeaderboardScore` of the OpenAPI document. */
@@ -66,15 +44,6 @@ export interface LeaderboardScore {
   readonly achievedAt?: string;
   /** Only for `sum`, which needs it: the score is added once for an id */
   readonly id?: string;
-}
-
-/** `LeaderboardSeason` of the OpenAPI document. */
-export interface LeaderboardSeason {
-  readonly id: string;
-  /** RFC 3339 */
-  readonly startsAt: string;
-  /** RFC 3339, exclusive */
-  readonly endsAt: string;
 }
 
 /** `LeaderboardUser` of the OpenAPI document. */

@@ -69,6 +69,38 @@ export interface InventoryItem {
   readonly itemId: string;
 }
 
+/** `Leaderboard` of the OpenAPI document. */
+export interface Leaderboard {
+  readonly data: readonly LeaderboardEntry[];
+  /** Number of all entries of the leaderboard */
+  readonly totalCount: number;
+  readonly meta: {
+    readonly rankStyle: "competition" | "dense" | "ordinal";
+    readonly season?: LeaderboardSeason;
+  };
+}
+
+/** `LeaderboardEntry` of the OpenAPI document. */
+export interface LeaderboardEntry {
+  /** Rank of the user, from 1 */
+  readonly rank: number;
+  readonly score: number;
+  readonly userId: string;
+  readonly publicProfile: {
+    /** Empty where the user has no public name */
+    readonly username: string;
+  };
+}
+
+/** `LeaderboardSeason` of the OpenAPI document. */
+export interface LeaderboardSeason {
+  readonly id: string;
+  /** RFC 3339 */
+  readonly startsAt: string;
+  /** RFC 3339, exclusive */
+  readonly endsAt: string;
+}
+
 /** `LoyaltyTransaction` of the OpenAPI document. */
 export interface LoyaltyTransaction {
   readonly id: string;

@@ -13,7 +13,7 @@ import { Batcher, memoize } from "../../background/mod.ts";
 import { isoTime } from "../../calendar/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type JsonText } from "../../http/mod.ts";
-import type { LiveBoards } from "../live/live_boards.ts";
+import type { LiveStreams } from "../live/live_streams.ts";
 import { readAround } from "../ranking/around.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import { type RankedEntry, type Ranking, readRanking, readUserEntry } from "../ranking/ranking.ts";
@@ -27,7 +27,7 @@ type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
 
 /** Services of the routes of leaderboards. */
 export interface LeaderboardContext extends LeaderboardServices {
-  readonly live: LiveBoards;
+  readonly live: LiveStreams;
   readonly hiddenUsers: HiddenUsers;
   readonly retention: Pick<Retention, "track">;
   /** Finds the public profiles of users, in order. A cached profile is the same object. */

@@ -19,15 +19,12 @@ import {
 } from "../../http/mod.ts";
 import {
   createLeaderReader,
-  entriesText,
   type LeaderboardContext,
-  listText,
-  metaText,
   readableBoard,
-  readListing,
   readListText,
   readOneText,
 } from "./answers.ts";
+import { boardSource } from "./live_parts.ts";
 import {
   type BoardParams,
   type BoardScope,
@@ -35,7 +32,6 @@ import {
   type ListQuery,
   ListQuerySchema,
   ListSchema,
-  limitMax,
   OneSchema,
 } from "./schema.ts";
 
@@ -121,26 +117,20 @@ async function openStream(
   const { projectId, eventId = "", leaderboardId } = params;
   const apiKey = credentials.headers.get("x-api-key") ?? "";
   const body = await context.live.open({
-    name: [projectId, eventId, leaderboardId, season ?? "", apiKey].join("/"),
     limit,
     stopping: info.stopping,
-    locate: () =>
-      chain(readableBoard(context, params, { season, request: credentials }), board => ({
-        key: board.location.shards[0],
-        async read() {
-          // Read once for the longest list of all listeners.
-          const listing = await readListing(context, board, { limit: limitMax, include: [] });
-          return {
-            render(count) {
-              const entries = entriesText(listing, count);
-              return {
-                shown: metaText(board) + entries,
-                data: listText(board, entries, listing.totalCount),
-              };
-            },
-          };
-        },
-      })),
+    first: ([data = ""]) => ({ event: "leaderboard", data }),
+    parts: [
+      {
+        name: [projectId, eventId, leaderboardId, season ?? "", apiKey].join("/"),
+        event: "leaderboard",
+        wrap: data => data,
+        locate: () =>
+          chain(readableBoard(context, params, { season, request: credentials }), board =>
+            boardSource(context, board),
+          ),
+      },
+    ],
   });
   return stream(200, body, eventStreamHeaders);
 }

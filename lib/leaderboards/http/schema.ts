@@ -73,16 +73,19 @@ export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId }
 /** Validates the query of an entry. */
 export const EntryQuerySchema = v.object({ season });
 
+/** Validates the number of entries of a list. */
+export const limitParameter = v.optional(
+  integerParameter({ description: "Number of users to list", minimum: 1, maximum: limitMax }),
+  String(limitDefault),
+);
+
 /** Validates the query of a list. */
 export const ListQuerySchema = v.object({
   season,
   around: v.exactOptional(
     v.pipe(UserIdSchema, v.description("Lists the users around this one in place of the leaders")),
   ),
-  limit: v.optional(
-    integerParameter({ description: "Number of users to list", minimum: 1, maximum: limitMax }),
-    String(limitDefault),
-  ),
+  limit: limitParameter,
   include: v.optional(
     v.pipe(
       v.string(),

@@ -1,34 +1,56 @@
 /**
- * Reads one board for all of its listeners.
+ * Reads one source for all of its listeners.
  *
  * @module
  */
 
 import type { Timer } from "../../http/mod.ts";
-import { encodeMessage, type Listener, type LiveMessage } from "./listener.ts";
+import { encodeEvent, type Listener, type LiveMessage } from "./listener.ts";
 
-/** Shortest time between two reads of one board, in ms. */
+/** Shortest time between two reads of one source, in ms. */
 export const liveIntervalMs = 1_000;
 
-/** The content of a board at an instant. */
+/** What listeners with the same limit see. */
+export interface Rendered {
+  /** The visible content; nothing is sent while it stays the same. */
+  readonly shown: string;
+  /** The whole content in one line of JSON. */
+  readonly data: string;
+  /** What has changed since the content `from`, where that is less than the whole. */
+  readonly change?: { readonly from: string; readonly data: string } | undefined;
+}
+
+/** The content of a source at an instant. */
 export interface LiveView {
-  /** Renders the first `limit` entries: the visible content, and the whole answer in one line of JSON. */
-  render(limit: number): { readonly shown: string; readonly data: string };
+  /** Renders the first `limit` entries of a board; other content is the same for each limit. */
+  render(limit: number): Rendered;
 }
 
-/** A season of a board. */
-export interface LiveBoard {
-  /** The same for the same board and season. */
+/** A season of a board, or a feed. */
+export interface LiveSource {
+  /** The same for the same source. */
   readonly key: string;
-  read(): Promise<LiveView>;
+  /** @param last The view that was read before; null at first. */
+  read(last: LiveView | null): Promise<LiveView>;
 }
 
-/** The listeners that named a board in the same way. */
-export interface ListenerGroup {
+/** A part of a stream: a source under the name that a client gave it. */
+export interface LivePart {
+  /** The same for the same part of different streams. */
   readonly name: string;
-  /** Resolves the board that the name stands for now. */
-  readonly locate: () => LiveBoard | Promise<LiveBoard>;
+  /** The event of its messages. */
+  readonly event: string;
+  /** Resolves the source that the name stands for now. */
+  readonly locate: () => LiveSource | Promise<LiveSource>;
+  /** Puts content into the data of a message. */
+  readonly wrap: (data: string) => string;
+}
+
+/** The listeners of a part. */
+export interface PartGroup extends LivePart {
   readonly listeners: Set<Listener>;
+  /** The last message by limit. */
+  messages: ReadonlyMap<number, LiveMessage>;
 }
 
 /** Dependencies of a watcher. */
@@ -36,29 +58,31 @@ export interface WatcherOptions {
   /** Unix ms. */
   readonly clock: () => number;
   readonly timer: Timer;
-  /** Called between two reads; moves groups whose name now stands for another board. */
-  readonly regroup: (watcher: BoardWatcher) => Promise<void>;
+  /** Returns the time until the next read, in ms. */
+  readonly intervalMs: () => number;
+  /** Called between two reads; moves groups whose part now stands for another source. */
+  readonly regroup: (watcher: SourceWatcher) => Promise<void>;
   /** Called with the error of a failed read; the next one runs all the same. */
   readonly onFailed: (error: unknown) => void;
   /** Called when the watcher has stopped: no listener is left, or the first read failed. */
-  readonly onOver: (watcher: BoardWatcher) => void;
+  readonly onOver: (watcher: SourceWatcher) => void;
 }
 
-/** Reads a board at most once in {@linkcode liveIntervalMs}, and only while it has listeners. */
-export class BoardWatcher {
-  board: LiveBoard;
-  readonly groups: Map<string, ListenerGroup> = new Map();
+/** Reads a source at most once in {@linkcode liveIntervalMs}, and only while it has listeners. */
+export class SourceWatcher {
+  source: LiveSource;
+  readonly groups: Map<string, PartGroup> = new Map();
   /** Settles as the first read does. */
   readonly ready: Promise<void>;
   readonly #options: WatcherOptions;
-  #joining = 0;
-  #view: { readonly view: LiveView; readonly id: number } | null = null;
-  #messages = new Map<number, LiveMessage>();
+  #holds = 0;
+  #view: LiveView | null = null;
+  #viewedAt = 0;
   #wake: () => void = () => {};
   #isStopped = false;
 
-  constructor(board: LiveBoard, options: WatcherOptions) {
-    this.board = board;
+  constructor(source: LiveSource, options: WatcherOptions) {
+    this.source = source;
     this.#options = options;
     this.ready = this.#read();
     this.ready.then(
@@ -67,47 +91,44 @@ export class BoardWatcher {
     );
   }
 
-  /** Adds a listener to a group after the first read, and sends it the current content. */
-  async join(
-    group: Omit<ListenerGroup, "listeners">,
-    { listen, retryMs }: { readonly listen: () => Listener; readonly retryMs: number },
-  ): Promise<Listener> {
-    this.#joining += 1;
-    try {
-      await this.ready;
-      const listener = listen();
-      listener.moveTo(this.groupOf(group).listeners);
-      if (this.#view !== null) {
-        const { view, id } = this.#view;
-        listener.offer(encodeMessage(view.render(listener.limit), { id, retryMs }));
-      }
-      return listener;
-    } finally {
-      this.#joining -= 1;
-    }
+  /** Keeps the watcher running for a listener that is about to join. */
+  hold(): void {
+    this.#holds += 1;
   }
 
-  /** Returns the group of a name; creates it where there is none. */
-  groupOf({ name, locate }: Omit<ListenerGroup, "listeners">): ListenerGroup {
-    const group = this.groups.get(name) ?? { name, locate, listeners: new Set() };
+  /** Ends a {@linkcode hold}. */
+  release(): void {
+    this.#holds -= 1;
+  }
+
+  /** Renders the content of a source that has been read. */
+  render(limit: number): Rendered {
+    return this.#view?.render(limit) ?? { shown: "", data: "null" };
+  }
+
+  /** Returns the group of a part; creates it where there is none. */
+  groupOf({ name, event, locate, wrap }: LivePart): PartGroup {
+    const group = this.groups.get(name) ?? {
+      ...{ name, event, locate, wrap },
+      listeners: new Set(),
+      messages: new Map(),
+    };
     this.groups.set(name, group);
     return group;
   }
 
-  /** Sends the content of the board to every listener whose last message had another one. */
+  /** Sends the content of the source to every listener whose last message had another one. */
   publish(): void {
-    if (this.#view === null) return;
-    const { view, id } = this.#view;
-    const messages = new Map<number, LiveMessage>();
-    for (const { listeners } of this.groups.values()) {
-      for (const listener of listeners) {
+    for (const group of this.groups.values()) {
+      const messages = new Map<number, LiveMessage>();
+      for (const listener of group.listeners) {
         const { limit } = listener;
-        const message = messages.get(limit) ?? this.#messageOf(view.render(limit), limit, id);
+        const message = messages.get(limit) ?? this.#messageOf(group, limit);
         messages.set(limit, message);
-        listener.offer(message);
+        listener.offer(group.name, message);
       }
+      group.messages = messages;
     }
-    this.#messages = messages;
   }
 
   /** Ends every listener. */
@@ -121,14 +142,21 @@ export class BoardWatcher {
     this.#wake();
   }
 
-  #messageOf(rendered: ReturnType<LiveView["render"]>, limit: number, id: number): LiveMessage {
-    const last = this.#messages.get(limit);
-    return last?.shown === rendered.shown ? last : encodeMessage(rendered, { id });
+  #messageOf({ event, wrap, messages }: PartGroup, limit: number): LiveMessage {
+    const { shown, data, change } = this.render(limit);
+    const last = messages.get(limit);
+    if (last?.shown === shown) return last;
+    const encode = (text: string): Uint8Array => encodeEvent({ event, id: this.#viewedAt, data: wrap(text) });
+    return {
+      shown,
+      bytes: encode(data),
+      change: change === undefined ? null : { from: change.from, bytes: encode(change.data) },
+    };
   }
 
   async #read(): Promise<void> {
-    const view = await this.board.read();
-    this.#view = { view, id: this.#options.clock() };
+    this.#view = await this.source.read(this.#view);
+    this.#viewedAt = this.#options.clock();
   }
 
   async #run(): Promise<void> {
@@ -148,12 +176,12 @@ export class BoardWatcher {
 
   #isUnused(): boolean {
     for (const [name, { listeners }] of this.groups) if (listeners.size === 0) this.groups.delete(name);
-    return this.groups.size === 0 && this.#joining === 0;
+    return this.groups.size === 0 && this.#holds === 0;
   }
 
   #pause(): Promise<void> {
     return new Promise(resolve => {
-      const cancel = this.#options.timer(resolve, liveIntervalMs);
+      const cancel = this.#options.timer(resolve, this.#options.intervalMs());
       this.#wake = () => {
         cancel();
         resolve();

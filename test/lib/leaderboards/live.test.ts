@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { AppError } from "../../../lib/errors/mod.ts";
-import { LiveBoards, liveHeartbeatMs, liveListenersMax } from "../../../lib/leaderboards/live/live_boards.ts";
-import { type LiveBoard, liveIntervalMs } from "../../../lib/leaderboards/live/watcher.ts";
+import {
+  type LiveRequest,
+  LiveStreams,
+  liveHeartbeatMs,
+  liveListenersMax,
+} from "../../../lib/leaderboards/live/live_streams.ts";
+import { type LivePart, type LiveSource, liveIntervalMs } from "../../../lib/leaderboards/live/watcher.ts";
 import { EventReader } from "../../support/event_stream.ts";
 import { createManualTimer, type ManualTimer, settle } from "../../support/timer.ts";
 
 /** A board of names, the first of whom lead. */
-class FakeBoard implements LiveBoard {
+class FakeBoard implements LiveSource {
   reads = 0;
   names: readonly string[] = ["ann", "bob", "cid"];
   total = 3;
@@ -38,7 +43,7 @@ const fails = (code: string) => (error: unknown) => error instanceof AppError &&
 
 describe("live boards", () => {
   let time: ManualTimer;
-  let live: LiveBoards;
+  let live: LiveStreams;
   let board: FakeBoard;
   let now: number;
   let failures: unknown[];
@@ -47,18 +52,15 @@ describe("live boards", () => {
     board = new FakeBoard();
     now = 5_000;
     failures = [];
-    live = new LiveBoards({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
+    live = new LiveStreams({ clock: () => now, timer: time.timer, onFailed: error => failures.push(error) });
   });
 
-  type Request = Parameters<LiveBoards["open"]>[0];
-  const request = (options: Partial<Request> = {}): Request => ({
-    name: "board",
-    limit: 2,
-    locate: () => board,
-    ...options,
-  });
-  const listen = async (options: Partial<Request> = {}): Promise<EventReader> =>
-    new EventReader(await live.open(request(options)));
+  type Options = Partial<Pick<LiveRequest, "limit" | "stopping"> & Pick<LivePart, "name" | "locate">>;
+  const listen = async ({ name = "board", locate = () => board, ...options }: Options = {}) => {
+    const part = { name, locate, event: "leaderboard", wrap: (data: string) => data };
+    const first: LiveRequest["first"] = ([data = ""]) => ({ event: "leaderboard", data });
+    return new EventReader(await live.open({ limit: 2, parts: [part], first, ...options }));
+  };
   const data = async (reader: EventReader): Promise<string | undefined> => (await reader.next())?.data;
   /** Returns the messages so far, without waiting for more. */
   async function arrived(reader: EventReader): Promise<string | null> {
@@ -171,12 +173,13 @@ describe("live boards", () => {
 
   it("spread the reconnects of clients", async () => {
     const times = new Set<number>();
-    for (let client = 0; client < 100; client++) {
+    for (let client = 0; client < 200; client++) {
       const retry = Number((await (await listen()).next())?.retry);
-      assert.ok(retry >= 1_000 && retry < 5_000, `${retry}`);
+      assert.ok(retry >= 1_000 && retry < (client < 80 ? 5_000 : 11_000), `${retry}`);
       times.add(retry);
     }
-    assert.ok(times.size > 90);
+    assert.ok(times.size > 180);
+    assert.ok(Math.max(...times) > 10_000, "many take longer");
   });
 
   it("refuse listeners beyond the bound, and accept others when one has left", async () => {
@@ -288,7 +291,7 @@ describe("live boards", () => {
 
   it("end if their name no longer stands for a board", async () => {
     let gone = false;
-    const locate = (): LiveBoard => {
+    const locate = (): LiveSource => {
       if (gone) throw new AppError("not_found", "Cannot find it");
       return board;
     };
@@ -302,7 +305,7 @@ describe("live boards", () => {
 
   it("stay with the board while the name cannot be resolved", async () => {
     let fault = false;
-    const locate = (): LiveBoard => {
+    const locate = (): LiveSource => {
       if (fault) throw new AppError("storage_unavailable", "Cannot reach the store");
       return board;
     };
@@ -317,7 +320,7 @@ describe("live boards", () => {
   it("end if they moved to a board that cannot be read", async () => {
     const broken = new FakeBoard("broken");
     broken.fault = new AppError("storage_unavailable", "Cannot reach the store");
-    let current: LiveBoard = board;
+    let current: LiveSource = board;
     const reader = await listen({ name: "current", locate: () => current });
     await reader.next();
     current = broken;
