@@ -171,6 +171,17 @@ describe("live boards", () => {
     assert.equal(reader.comments, 0);
   });
 
+  it("are read less often the more listen", async () => {
+    for (let count = 0; count < 750; count++) await listen();
+    const { reads } = board;
+    await time.advance(1_000);
+    const later = board.reads;
+    await time.advance(1_499);
+    assert.equal(board.reads, later);
+    await time.advance(1);
+    assert.deepEqual([later, board.reads], [reads + 1, later + 1]);
+  });
+
   it("spread the reconnects of clients", async () => {
     const times = new Set<number>();
     for (let client = 0; client < 200; client++) {
