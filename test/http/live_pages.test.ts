@@ -299,6 +299,23 @@ describeOnEveryStore("a live page", open => {
     assert.equal(world.platform.leaderboards.live.size, 0);
   });
 
+  it("shows that the event is past once its project is archived, and goes on", async t => {
+    const page = await opened(t);
+    const { world, producer, id } = page;
+    const reader = await listen(world, eventPage(id));
+    await next(reader);
+    await producer.write(
+      `/projects/${ids.project}`,
+      "PATCH",
+      resource("projects", { archived: true }, { id: ids.project }),
+    );
+    await tick(page);
+    const archived = new Map([await next(reader), await next(reader)]);
+    assert.equal((archived.get("livestats")?.livestats as Part | undefined)?.state, "past");
+    assert.equal((await world.call(eventPage(id))).status, 200);
+    await reader.leave();
+  });
+
   it("ends when one of its boards is hidden, and is not opened with it again", async t => {
     const page = await opened(t);
     const { world, producer, id } = page;
