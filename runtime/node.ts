@@ -27,11 +27,11 @@ import {
   type Server,
 } from "./server/gate.ts";
 import { NodeRequest } from "./server/node_request.ts";
-import { nodeResponse, writeResponse } from "./server/node_response.ts";
+import { type NodeReply, nodeResponse, writeResponse } from "./server/node_response.ts";
 import { answerUnreadable, expectStream } from "./server/refused_request.ts";
 
 export type { ServeOptions, Server } from "./server/gate.ts";
-export { nodeResponse } from "./server/node_response.ts";
+export { type NodeReply, nodeResponse } from "./server/node_response.ts";
 
 /** Most bytes of header fields. */
 const headerBytesMax = 16_384;
@@ -48,8 +48,16 @@ const connectionsMax = 16_384;
 /** Interval at which the limits on headers and requests are enforced, in ms. */
 const checkMs = 2_000;
 
+type Listen = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+/** The request of a `node:http` server. */
+export interface NodeMessage {
+  readonly rawHeaders: readonly string[];
+  readonly httpVersionMinor: number;
+}
+
 /** Handles requests of a `node:http` server. */
-export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+export type NodeListener = (incoming: NodeMessage, outgoing: NodeReply) => void;
 
 /**
  * Creates a listener for any `node:http` server from a handler.
@@ -63,7 +71,7 @@ export function toNodeListener(
   handler: Handler,
   options: Pick<ServeOptions, "concurrentMax" | "onError"> = {},
 ): NodeListener {
-  return listener(handler, new Gate(options));
+  return listener(handler, new Gate(options)) as NodeListener;
 }
 
 /** Starts a server. @throws the error of `listen`, such as `EADDRINUSE`. */
@@ -94,7 +102,7 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
   };
 }
 
-function listener(handler: Handler, gate: Gate): NodeListener {
+function listener(handler: Handler, gate: Gate): Listen {
   const { waitUntil, stopping } = gate;
   function clientOf({ url: target = "/", socket: { remoteAddress } }: IncomingMessage): ClientInfo {
     const framed = true;

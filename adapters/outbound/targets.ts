@@ -18,6 +18,11 @@ export interface HostAddress {
 /** Finds the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>;
 
+/** Networks that are looked up by address. */
+export interface Networks {
+  check(address: string, family: "ipv4" | "ipv6"): boolean;
+}
+
 /** Resolves hosts to allowed addresses. */
 export interface Targets {
   /**
@@ -58,7 +63,7 @@ const globalUnicast = networks(["2000::/3"]);
  *
  * @throws {TypeError} A text is not in CIDR notation.
  */
-export function networks(texts: readonly string[]): BlockList {
+export function networks(texts: readonly string[]): Networks {
   const list = new BlockList();
   for (const text of texts) {
     const [address = "", bits = isIPv6(text) ? "128" : "32", ...more] = text.split("/");
@@ -74,7 +79,7 @@ export function networks(texts: readonly string[]): BlockList {
 }
 
 /** Creates the targets: public addresses over https, and those of the given networks over http too. */
-export function createTargets(allowed: BlockList, resolve: Resolve = resolveHost): Targets {
+export function createTargets(allowed: Networks, resolve: Resolve = resolveHost): Targets {
   return {
     async addressesOf({ hostname, protocol }) {
       const bare = hostname.replace(/^\[|\]$/g, "");
@@ -113,13 +118,13 @@ async function resolveHost(hostname: string): Promise<readonly HostAddress[]> {
   }
 }
 
-function isAllowed(text: string, allowed: BlockList): boolean {
+function isAllowed(text: string, allowed: Networks): boolean {
   const address = withoutZone(text);
   return isNamed(address, allowed) || (isIP(address) !== 0 && isPublic(address));
 }
 
 /** Returns true if an address is in one of the operator's networks. */
-function isNamed(text: string, allowed: BlockList): boolean {
+function isNamed(text: string, allowed: Networks): boolean {
   const address = withoutZone(text);
   return isIP(address) !== 0 && allowed.check(address, familyOf(address));
 }

@@ -5,10 +5,10 @@ import { AppError } from "../../lib/errors/mod.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import { redisRetryMs } from "./bounds.ts";
-import type { RedisAdapterOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
+import type { RedisAdapterOptions } from "./options.ts";
 import { blobChunkScript, blobCompleteScript, blobRemoveScript } from "./scripts.ts";
 
 /** Bytes of a chunk of a blob: large enough for few commands, small enough that none holds up others. */
@@ -174,7 +174,7 @@ function contended(name: string): AppError {
 }
 
 /** Returns the bytes of a stream in chunks of `size` bytes, the last of which may be shorter; each is a copy. */
-export async function* chunksOf(body: ReadableStream<Uint8Array>, size: number): AsyncGenerator<Buffer> {
+async function* chunksOf(body: ReadableStream<Uint8Array>, size: number): AsyncGenerator<Buffer> {
   let chunk = Buffer.allocUnsafeSlow(size);
   let filled = 0;
   for await (const piece of body) {

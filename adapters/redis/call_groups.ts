@@ -1,6 +1,7 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import type { CallOptions, RedisConnection, Script } from "./connection.ts";
+import type { CallOptions, RedisConnection } from "./connection.ts";
 import { Gatherer } from "./gatherer.ts";
+import type { Script } from "./script_cache.ts";
 import { readScript } from "./scripts.ts";
 
 /** Greatest size of a call that carries several batches or reads, in UTF-16 units: well below 1 ms of the server's time. */

@@ -1,23 +1,10 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { answerMsMax, reconnectMsMax, serverSilenceMsMax } from "./bounds.ts";
+import type { RedisClient } from "./options.ts";
 import { isDisplaced } from "./tracked_command.ts";
 
-/** Server and key prefix of an adapter. */
-export interface RedisAdapterOptions {
-  /**
-   * One URL (`redis://`, `rediss://`, or `unix:///path` for a socket) of a server or of a node of a Cluster, several of
-   * them separated by commas, or an ioredis client without `keyPrefix`. A given client is not used itself: its settings
-   * are, for a connection of the adapter's own, on which a change is never sent twice.
-   */
-  readonly server: string | RedisClient;
-  /** Prefix of every key, without braces. @default "gs:" */
-  readonly prefix?: string;
-  /** The current time, Unix ms. @default Date.now */
-  readonly clock?: () => number;
-}
-
-/** A connected or connectable ioredis client. */
-export type RedisClient = Redis | Cluster;
+/** A client of the adapter's own. */
+export type OwnClient = Redis | Cluster;
 
 const reconnectMsMin = 20;
 
@@ -65,7 +52,7 @@ const byName: ClusterOptions["dnsLookup"] = (name, found) => found(null, name);
  *
  * @throws {TypeError} A URL or a setting of the client cannot be used.
  */
-export function createClient(source: string | RedisClient): RedisClient {
+export function createClient(source: string | RedisClient): OwnClient {
   if (typeof source !== "string") return copyOf(source);
   const [first = {}, ...others] = source.split(",").map(url => addressOf(url.trim()));
   if (others.length === 0) return new Redis({ ...first, ...settings });
@@ -80,7 +67,7 @@ export function createClient(source: string | RedisClient): RedisClient {
 }
 
 /** Returns true if the client speaks to a Cluster. */
-export function isCluster(client: RedisClient): client is Cluster {
+export function isCluster(client: OwnClient): client is Cluster {
   return client instanceof Cluster;
 }
 
@@ -105,15 +92,16 @@ export async function whyUnreachable({ options }: Cluster, node: string): Promis
   return reason;
 }
 
-function copyOf(client: RedisClient): RedisClient {
+function copyOf(client: RedisClient): OwnClient {
   if (client.options.keyPrefix) {
     throw new TypeError(
       "Cannot use an ioredis client with a keyPrefix: give the option prefix of the adapter instead",
     );
   }
   if (client instanceof Redis) return client.duplicate(settings);
-  const redisOptions = { ...client.options.redisOptions, ...settings };
-  return client.duplicate([], { ...clusterSettings, redisOptions });
+  const cluster = client as Cluster;
+  const redisOptions = { ...cluster.options.redisOptions, ...settings };
+  return cluster.duplicate([], { ...clusterSettings, redisOptions });
 }
 
 function clusterOf(

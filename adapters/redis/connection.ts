@@ -1,14 +1,9 @@
 import type { Redis } from "ioredis";
 import { AppError } from "../../lib/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
-import { clusterAround, isCluster, type RedisClient, whyUnreachable } from "./client.ts";
+import { clusterAround, isCluster, type OwnClient, whyUnreachable } from "./client.ts";
+import type { Script } from "./script_cache.ts";
 import { CommandFailure, isRedirection, TrackedCommand } from "./tracked_command.ts";
-
-/** A Lua script and the SHA-1 digest by which Redis knows it. */
-export interface Script {
-  readonly lua: string;
-  readonly sha: string;
-}
 
 /** Options of a call. */
 export interface CallOptions {
@@ -31,7 +26,7 @@ interface Call {
 
 /** Commands over one client: bounded in time and number, never sent twice, with errors that say if they had an effect. */
 export class RedisConnection implements AsyncDisposable {
-  #client: RedisClient;
+  #client: OwnClient;
   #pending = 0;
   #lastError: Error | undefined;
   /** The last node (`host:port`) that the client of a Cluster could not ask. */
@@ -41,7 +36,7 @@ export class RedisConnection implements AsyncDisposable {
   #mayBeNode: boolean;
 
   /** @param isNode Set if the client speaks to one node of a Cluster on purpose. */
-  constructor(client: RedisClient, { isNode = false }: { readonly isNode?: boolean } = {}) {
+  constructor(client: OwnClient, { isNode = false }: { readonly isNode?: boolean } = {}) {
     this.#mayBeNode = !isNode;
     this.#client = client;
     this.#listen(client);
@@ -180,7 +175,7 @@ export class RedisConnection implements AsyncDisposable {
     return true;
   }
 
-  #listen(client: RedisClient): void {
+  #listen(client: OwnClient): void {
     // Without a listener an error event would end the process; calls report it as the cause of their failure.
     client.on("error", (error: Error & { readonly command?: { readonly name: string; args: unknown[] } }) => {
       this.#lastError = error;
@@ -197,7 +192,7 @@ export class RedisConnection implements AsyncDisposable {
 }
 
 /** Resolves with true once the client is ready, with false once an attempt to connect has failed. */
-function attempt(client: RedisClient): Promise<boolean> {
+function attempt(client: OwnClient): Promise<boolean> {
   if (client.status === "ready") return Promise.resolve(true);
   if (client.status === "end") return Promise.resolve(false);
   return new Promise(resolve => {

@@ -2,10 +2,10 @@ import { bucketAt, windowVerdict } from "../../lib/storage/limit_window.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
 import { expirySlackMs } from "./bounds.ts";
-import type { RedisAdapterOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
+import type { RedisAdapterOptions } from "./options.ts";
 import { forgetScript, limitScript } from "./scripts.ts";
 
 /**

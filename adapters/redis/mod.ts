@@ -4,8 +4,8 @@
  * @module
  */
 export { createRedisBlobs } from "./blobs.ts";
-export type { RedisAdapterOptions, RedisClient } from "./client.ts";
 export { inspectRedis, type RedisFacts } from "./inspect.ts";
 export { createRedisLimiter } from "./limiter.ts";
+export type { RedisAdapterOptions, RedisClient } from "./options.ts";
 export { createRedisQueue, type RedisQueueOptions } from "./queue.ts";
 export { createRedisStore } from "./store.ts";

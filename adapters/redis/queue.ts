@@ -2,10 +2,10 @@ import { AppError } from "../../lib/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
 import { redisRetryMs } from "./bounds.ts";
-import type { RedisAdapterOptions } from "./client.ts";
 import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
+import type { RedisAdapterOptions } from "./options.ts";
 import { ackScript, pushScript, releaseScript, takeScript } from "./scripts.ts";
 import { ServerClock } from "./server_clock.ts";
 

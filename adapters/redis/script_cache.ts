@@ -1,5 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Script } from "./connection.ts";
+
+/** A Lua script and the SHA-1 digest by which Redis knows it. */
+export interface Script {
+  readonly lua: string;
+  readonly sha: string;
+}
 
 /** Most scripts made to measure of one kind: Redis keeps each script that it was ever given. */
 export const shapesMax = 256;

@@ -1,5 +1,5 @@
 // Generated from the .lua files of this folder by test/adapters/redis/generate_scripts.ts: do not edit.
-import type { Script } from "./connection.ts";
+import type { Script } from "./script_cache.ts";
 
 /** `ack.lua`: settles messages, so that they are never handed out again. */
 export const ackScript: Script = {

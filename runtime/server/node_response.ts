@@ -102,7 +102,14 @@ export function nodeResponse(body: string | ReadableStream<Uint8Array> | null, i
   return body instanceof ReadableStream ? new Response(body, init) : new PlainResponse(body, init);
 }
 
+/** The reply of a `node:http` server. */
+export interface NodeReply {
+  readonly headersSent: boolean;
+  end(): unknown;
+}
+
 /** Writes any `Response`. Resolves once it is passed to the socket. */
-export function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> | undefined {
+export function writeResponse(response: Response, reply: NodeReply): Promise<void> | undefined {
+  const outgoing = reply as ServerResponse;
   return PlainResponse.write(response, outgoing) ? undefined : sendNodeResponse(outgoing, response);
 }

@@ -1,12 +1,12 @@
 /** One way from `node:http` to the same Fetch handler, named by the first argument. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { FastResponse, toNodeHandler } from "srvx/node";
 import type { Handler, ResponseFactory } from "../../lib/http/mod.ts";
-import { type NodeListener, toNodeListener } from "../../runtime/node.ts";
+import { toNodeListener } from "../../runtime/node.ts";
 
 const entries = Array.from({ length: 6 }, (_, index) => ({
   userId: `0f0a7b0e-5c1e-4c53-9b7e-00000000000${index}`,
@@ -83,14 +83,14 @@ async function naive(incoming: IncomingMessage, outgoing: ServerResponse): Promi
   outgoing.end(text);
 }
 
-const listeners: Readonly<Record<string, () => NodeListener>> = {
+const listeners: Readonly<Record<string, () => RequestListener>> = {
   bare: () => bare,
   grandstand: () => toNodeListener(handlerWith(readBytes, globalResponse)),
   // Its default: it replaces the global Request and Response.
   hono: () => getRequestListener(request => handlerWith(readBuffer, globalResponse)(request)),
   srvx: () => {
     const factory: ResponseFactory = (body, init) => new FastResponse(body, init);
-    return toNodeHandler(request => handlerWith(one => one.text(), factory)(request)) as NodeListener;
+    return toNodeHandler(request => handlerWith(one => one.text(), factory)(request)) as RequestListener;
   },
   naive: () => (incoming, outgoing) => void naive(incoming, outgoing),
 };

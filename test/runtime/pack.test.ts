@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Program, start } from "./processes.ts";
@@ -25,6 +25,7 @@ const secret = "Zm9yIHRlc3RzIG9ubHksIG5vdCBmb3IgYW55IGRlcGxveW1lbnQ";
 const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
   readonly devDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
 };
 const entries = Object.keys(manifest.exports)
   .filter(entry => entry !== "./package.json")
@@ -79,19 +80,37 @@ after(() => rmSync(folder, { recursive: true }));
 describe("the packed package", { skip: install() }, () => {
   it("holds the build, the files of operators and nothing else", () => {
     const installed = join(folder, "node_modules/grandstand");
-    assert.deepEqual(readdirSync(installed).toSorted(), [
+    const files = readdirSync(installed, { recursive: true, withFileTypes: true })
+      .filter(each => each.isFile())
+      .map(each => relative(installed, join(each.parentPath, each.name)));
+    const others = files.filter(file => !/^dist\/|\.md$/.test(file));
+    const operations = [
+      "Dockerfile",
+      "Dockerfile.dockerignore",
+      "alerts.yaml",
+      "compose.yaml",
+      "grafana.json",
+    ];
+    const services = ["grandstand-worker.service", "grandstand.service"];
+    assert.deepEqual(others.toSorted(), [
       "LICENSE",
-      "README.md",
-      "dist",
       "package.json",
-      "runtime",
+      ...[...operations, ...services].map(name => `runtime/operations/${name}`),
     ]);
-    assert.deepEqual(readdirSync(join(installed, "runtime"), { recursive: true }).toSorted(), [
-      "operations",
-      ...["alerts.yaml", "grafana.json", "grandstand-worker.service", "grandstand.service"].map(
-        name => `operations/${name}`,
-      ),
-    ]);
+  });
+
+  it("has every document that another one links to", () => {
+    const installed = join(folder, "node_modules/grandstand");
+    const documents = readdirSync(installed, { recursive: true, encoding: "utf8" }).filter(file =>
+      file.endsWith(".md"),
+    );
+    assert.ok(documents.includes("README.md"));
+    const broken = documents.flatMap(file =>
+      [...readFileSync(join(installed, file), "utf8").matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map(([, link = ""]) => `${join(dirname(file), link)}`)
+        .filter(target => !existsSync(join(installed, target))),
+    );
+    assert.deepEqual(broken, []);
   });
 
   it("offers every entry of its exports map", () => {
@@ -166,25 +185,22 @@ describe("the packed package", { skip: install() }, () => {
     node(join(root, "node_modules/typescript/bin/tsc"), ...flags, "types.ts");
   });
 
-  it("declares types that a project without the types of Node accepts", () => {
-    const compilerOptions = { noEmit: true, strict: true, module: "nodenext", target: "es2022", types: [] };
+  it("declares types that need neither the types of Node nor optional packages", () => {
+    const compilerOptions = {
+      ...{ noEmit: true, strict: true, exactOptionalPropertyTypes: true },
+      ...{ module: "nodenext", target: "es2022", types: [] },
+    };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["web.ts"] }));
-    const names = [
-      "",
-      "/http",
-      "/auth",
-      "/storage",
-      "/identity",
-      "/leaderboards",
-      "/loyalty",
-      "/memory",
-      "/s3",
-    ];
-    const lines = names.map(
-      (name, index) => `import * as m${index} from "grandstand${name}";\nconsole.log(m${index});`,
+    const imports = entries.map(
+      (entry, index) => `import * as m${index} from "${entry}";\nconsole.log(m${index});`,
     );
-    writeFileSync(join(folder, "web.ts"), lines.join("\n"));
-    node(join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json");
+    writeFileSync(join(folder, "web.ts"), imports.join("\n"));
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const read = node(compiler, "-p", "tsconfig.json", "--listFiles").split("\n");
+    const optional = [...Object.keys(manifest.peerDependencies), "@types"];
+    const found = read.filter(file => optional.some(name => file.includes(`/node_modules/${name}/`)));
+    assert.deepEqual(found, []);
+    assert.ok(read.some(file => file.endsWith("grandstand/dist/adapters/redis/mod.d.ts")));
   });
 
   it("runs its command", async () => {

@@ -20,7 +20,7 @@ export function generate(): string {
   const files = readdirSync(folder).filter(file => file.endsWith(".lua"));
   return [
     "// Generated from the .lua files of this folder by test/adapters/redis/generate_scripts.ts: do not edit.",
-    'import type { Script } from "./connection.ts";',
+    'import type { Script } from "./script_cache.ts";',
     ...files.sort().map(declaration),
     "",
   ].join("\n");
