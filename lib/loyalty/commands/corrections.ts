@@ -220,8 +220,16 @@ function actionOf(
   return reversedAction(record, ids.indexOf(transactionId), !ids.some(id => marks.has(id)));
 }
 
-function requireReversible({ type, entries, payload }: HistoryTransaction): void {
+/** Tests if a transaction gave or took something that a reversal takes back. */
+export function isTakenBack({ type, entries, payload }: HistoryTransaction): boolean {
   const { received, lost } = payload.inventoryChanges;
+  if (payload.redemptionId !== undefined || type === "reversed") return false;
+  return entries.some(isReversible) || received.length > 0 || lost.length > 0;
+}
+
+function requireReversible(transaction: HistoryTransaction): void {
+  if (isTakenBack(transaction)) return;
+  const { type, payload } = transaction;
   if (payload.redemptionId !== undefined) {
     throw new AppError("conflict", "Cannot take the transaction back by itself: refund its redemption");
   }
@@ -231,7 +239,6 @@ function requireReversible({ type, entries, payload }: HistoryTransaction): void
       "Cannot take a reversal back: give or take what the user is to have instead",
     );
   }
-  if (entries.some(isReversible) || received.length > 0 || lost.length > 0) return;
   throw new AppError(
     "conflict",
     "Cannot take the transaction back as it is not one that gave or took anything",

@@ -4,14 +4,15 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CliError, type Rows } from "../../../lib/cli/mod.ts";
 import { playScenarios } from "../../../lib/loyalty/mod.ts";
+import { demoLoyalty } from "../../../lib/platform/demo_loyalty.ts";
 import { loyaltyFaults } from "../../../runtime/services/seed_files.ts";
 import { textOf } from "../../repo/files.ts";
 import { recipeOf } from "../../support/recipes.ts";
 import { cliContext, runCommand, testHost } from "../../support/terminal.ts";
 
-const [, guideScenarios = ""] =
-  /^```yaml\n(scenarios:[\s\S]*?)^```/m.exec(textOf("lib/loyalty/README.md")) ?? [];
-const [, guideBoards = ""] = /^```yaml\n(boards:[\s\S]*?)^```/m.exec(textOf("lib/loyalty/README.md")) ?? [];
+const guide = textOf("lib/loyalty/README.md");
+const [, guideScenarios = ""] = /^```yaml\n(scenarios:[\s\S]*?)^```/m.exec(guide) ?? [];
+const [, guideBoards = ""] = /^```yaml\n(boards:[\s\S]*?)^```/m.exec(guide) ?? [];
 const weekend = JSON.stringify(recipeOf("Double points at a weekend"));
 
 function run(scenarios: string, configuration = weekend): ReturnType<typeof runCommand> {
@@ -53,6 +54,48 @@ describe("grandstand loyalty test", () => {
       "30",
       "30",
     ]);
+  });
+
+  it("redeems, refunds, reverses and grants, and expects coupons, stock, notifications and refusals", async () => {
+    const [, steps = ""] = /^```yaml\n(scenarios:\n {2}- name: A mug[\s\S]*?)^```/m.exec(guide) ?? [];
+    const demo = JSON.stringify(demoLoyalty);
+    const { notes, shown } = await run(steps, demo);
+    assert.deepEqual(notes, ["9 passed, 0 failed"], JSON.stringify(shown));
+    const failing = await run(
+      steps
+        .replace("redeem: mug, refused: limit_reached", "redeem: mug")
+        .replace("refund: purchase", "refund: purchase, refused: conflict"),
+      demo,
+    );
+    const failed = (failing.shown as Rows).rows.filter(([result]) => result === "failed");
+    assert.deepEqual(
+      failed.map(([, , where, , what, expected, actual]) => [where?.split(":")[1], what, expected, actual]),
+      [
+        ["11", "refused", "null", '"limit_reached"'],
+        ["17", "refused", '"conflict"', "null"],
+      ],
+    );
+    const at = 'at: "2026-12-04T12:00:00Z", user: ann';
+    const wrong = `scenarios:
+  - name: wrong
+    steps:
+      - { ${at}, refund: nothing }
+      - { ${at}, grant: [{ type: metric, metricId: gold, metricQuantity: 1 }] }
+      - { ${at}, id: a, action: share }
+      - { ${at}, id: a, action: share }
+      - { ${at}, refund: a }
+      - { ${at}, expect: { stock: { half-price-scarf: 1 }, coupons: { cap: 1 } } }`;
+    assert.deepEqual(
+      (await detailsOf(run(wrong, demo))).map(detail => detail.split(" ").slice(1).join(" ")),
+      [
+        "/scenarios/0/steps/0/refund: Expected the id of an earlier purchase of the user",
+        "/scenarios/0/steps/1/grant/0: Expected what the configuration of the space has",
+        "/scenarios/0/steps/3/id: Expected an id that no earlier step has",
+        "/scenarios/0/steps/4/refund: Expected the id of an earlier purchase of the user",
+        "/scenarios/0/steps/5/expect/coupons/cap: Expected one that is listed under /coupons",
+        "/scenarios/0/steps/5/expect/stock/half-price-scarf: Expected a product with a limited stock",
+      ],
+    );
   });
 
   it("shows the difference of a failure, and exits with 3", async () => {
