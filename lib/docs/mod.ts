@@ -52,20 +52,32 @@ export function createDocs({ content = packagedContent }: DocsOptions = {}): Cre
 }
 
 function routesOf(library: Library): Area["routes"] {
-  async function pageReply(page: () => Promise<string>, request: Request) {
+  const missing = async (depth: number) =>
+    text(404, await library.missing("../".repeat(depth)), { ...fieldsOfPage, "cache-control": "no-store" });
+  /** Answers people with a page where there is none of a name. */
+  async function orMissing<T>(reply: Promise<T>, request: Request): Promise<T> {
     try {
-      return text(200, await page(), fieldsOfPage);
+      return await reply;
     } catch (error) {
       if (!(error instanceof AppError && error.code === "not_found" && prefersHtml(request))) throw error;
-      const fields = { ...fieldsOfPage, "cache-control": "no-store" };
-      return text(404, await library.missing(), fields) as never;
+      return (await missing(1)) as never;
     }
   }
+  async function fileReply(name: string) {
+    const { mediaType, text: body } = await library.file(name);
+    return text(200, body, { ...pageFileFields, "content-type": `${mediaType}; charset=utf-8` });
+  }
+  const pageReply = async (page: Promise<string>, request: Request) =>
+    await orMissing(
+      page.then(content => text(200, content, fieldsOfPage)),
+      request,
+    );
   const named = (what: string) => v.pipe(v.string(), v.description(`Name of the ${what}`));
   return [
     route({
       ...definition,
       isPage: true,
+      missing,
       path: "/docs",
       operation: "getDocs",
       summary: "Open the documentation",
@@ -79,7 +91,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getGuide",
       summary: "Read a guide",
       params: v.object({ guide: named("guide") }),
-      handle: ({ params, request }) => pageReply(() => library.guide(params.guide), request),
+      handle: ({ params, request }) => pageReply(library.guide(params.guide), request),
     }),
     route({
       ...definition,
@@ -88,7 +100,7 @@ function routesOf(library: Library): Area["routes"] {
       operation: "getApiReference",
       summary: "Read the reference of an area of the API",
       params: v.object({ area: named("area") }),
-      handle: ({ params, request }) => pageReply(() => library.reference(params.area), request),
+      handle: ({ params, request }) => pageReply(library.reference(params.area), request),
     }),
     route({
       ...definition,
@@ -105,10 +117,7 @@ function routesOf(library: Library): Area["routes"] {
       summary: "Get a script or style of the documentation",
       description: "Its name has a digest, so that it never changes.",
       params: v.object({ file: named("file") }),
-      handle: async ({ params }) => {
-        const { mediaType, text: body } = await library.file(params.file);
-        return text(200, body, { ...pageFileFields, "content-type": `${mediaType}; charset=utf-8` });
-      },
+      handle: ({ params, request }) => orMissing(fileReply(params.file), request),
     }),
   ];
 }
@@ -166,13 +175,11 @@ class Library {
     });
   }
 
-  /** The page in the place of a guide or reference that is not there. */
-  missing(): Promise<string> {
-    return this.#once("missing", async () => {
-      const content = html`<h1>Not found</h1>
-<p>There is no page at this address. Search for it, or see <a href="../../docs">all guides and the API</a>.</p>`;
-      return await this.#page("Not found", "../", content);
-    });
+  /** The page in the place of one that is not there. */
+  async missing(up: string): Promise<string> {
+    const content = html`<h1>Not found</h1>
+<p>There is no page at this address. Search for it, or see <a href="${up}../docs">all guides and the API</a>.</p>`;
+    return await this.#page("Not found", up, content);
   }
 
   searchIndex(): Promise<string> {

@@ -297,6 +297,8 @@ export interface RouteHead<
   readonly isFallback?: boolean;
   /** A page that people open: its address with a slash at the end leads to it. @default false */
   readonly isPage?: boolean;
+  /** Answers people in the place of what is not there below a page; `depth` counts the folders between. @default JSON, as for programs */
+  readonly missing?: (depth: number) => Promise<Reply>;
 }
 
 /** One endpoint, whose handler returns what the schemas of its responses say. */

@@ -131,16 +131,27 @@ describe("the documentation", () => {
   });
 
   it("leads people back from a page that is not there, and tells programs in JSON", async () => {
-    for (const path of ["/docs/guides/none", "/docs/api/none"]) {
+    for (const [path, up] of [
+      ["/docs/none", "../"],
+      ["/docs/guides/none", "../../"],
+      ["/docs/api/none", "../../"],
+      ["/docs/files/none.js", "../../"],
+      ["/docs/guides/run/more/", "../../../../"],
+    ] as const) {
       const answer = await get(platform, path);
       assert.equal(answer.status, 404, path);
       assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
       assert.equal(answer.headers.get("cache-control"), "no-store");
-      assert.match(await answer.text(), /<h1>Not found<\/h1>[\s\S]*href="\.\.\/\.\.\/docs"/);
+      const page = await answer.text();
+      assert.match(page, /<h1>Not found<\/h1>/);
+      const [, style = ""] = /href="([^"]*)files\/[^"]*\.css"/.exec(page) ?? [];
+      assert.equal(new URL(`${style}../docs`, `http://x${path}`).pathname, "/docs", path);
+      assert.ok(page.includes(`<a href="${up}docs">all guides`), path);
       const program = await get(platform, path, "application/json");
       assert.equal(program.status, 404, path);
       assert.equal((await program.json()).code, "not_found");
     }
+    assert.equal((await get(platform, "/none")).headers.get("content-type"), "application/problem+json");
   });
 
   it("knows no other pages", async () => {

@@ -7,6 +7,7 @@ import { problemFamily } from "../errors/problem.ts";
 import type { Meters } from "../meters.ts";
 import type { Cors } from "../replies/cors.ts";
 import { emptyEventStream, isEventSource } from "../replies/event_streams.ts";
+import { prefersHtml } from "../replies/page_fields.ts";
 import { platformResponse, respond } from "../replies/replies.ts";
 import type { AnyRoute, ClientInfo, Reply } from "../route.ts";
 import { type FoundRoute, RouteIndex } from "../routing/route_index.ts";
@@ -55,6 +56,8 @@ export class Dispatcher {
   readonly #index: RouteIndex<Endpoint>;
   readonly #hot = new Cache<HotTarget>({ entriesMax: hotTargetsMax });
   readonly #familyOf: (path: string) => ErrorFamily;
+  /** Pages that answer for what is not there below them. */
+  readonly #folders: readonly Endpoint[];
 
   /** @throws `TypeError` for malformed or repeated paths. */
   constructor(endpoints: readonly Endpoint[], options: DispatcherOptions) {
@@ -65,6 +68,7 @@ export class Dispatcher {
     };
     this.#index = new RouteIndex(endpoints);
     this.#familyOf = familyFinder(endpoints, options.basePath);
+    this.#folders = endpoints.filter(({ route }) => route.missing !== undefined);
   }
 
   /** Returns true where a route has this method and path, and does not give way to those of an embedder. */
@@ -162,9 +166,13 @@ export class Dispatcher {
     };
   }
 
-  #withoutEndpoint(routedMethods: string | null, otherMethods: readonly string[], exchange: Exchange): Reply {
+  #withoutEndpoint(
+    routedMethods: string | null,
+    otherMethods: readonly string[],
+    exchange: Exchange,
+  ): Reply | Promise<Reply> {
     if (routedMethods === null && otherMethods.length === 0) {
-      const page = this.#pageBeforeSlash(exchange);
+      const page = this.#pageBeforeSlash(exchange) ?? this.#missingPage(exchange);
       if (page !== null) return page;
       throw new AppError("not_found", "Cannot find anything at this path");
     }
@@ -183,6 +191,12 @@ export class Dispatcher {
     // Relative, as a framework in front may have taken off a prefix of the path.
     const location = `../${shorter.slice(shorter.lastIndexOf("/") + 1)}${query === "" ? "" : `?${query}`}`;
     return { status: 308, headers: { location } };
+  }
+
+  #missingPage({ request, target: { path } }: Exchange): Promise<Reply> | null {
+    if (!["GET", "HEAD"].includes(request.method) || !prefersHtml(request)) return null;
+    const folder = this.#folders.find(each => path.startsWith(`${each.path}/`));
+    return folder?.route.missing?.(path.slice(folder.path.length + 1).split("/").length - 1) ?? null;
   }
 
   #optionsReply(allow: string, { request, extra }: Exchange): Reply {
