@@ -52,6 +52,16 @@ export interface CopiedElements {
   readonly assets: readonly string[];
 }
 
+/** A member that cannot be written as it is, unless it is what the answer shows anyway. */
+export interface Doubt {
+  readonly member: "attributes" | "relationships";
+  readonly name: string;
+  readonly value: unknown;
+  readonly faults: readonly FieldError[];
+  /** True if the role alone forbids it. */
+  readonly isRefused: boolean;
+}
+
 /** What a request writes, checked against the definition. */
 export interface Input {
   readonly attributes: Attributes;
@@ -67,6 +77,8 @@ export interface Input {
   readonly app?: AppSpec;
   /** Ids by relationship to many. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
+  /** Members that are accepted only where they are as the record shows them. */
+  readonly doubts?: readonly Doubt[];
   /** The value of the attribute `action`. */
   readonly action: string | null;
   /** Pointer of the resource object in the body. */

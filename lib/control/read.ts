@@ -14,6 +14,7 @@ import { readExactPage } from "./exact_pages.ts";
 import { pageLinks } from "./jsonapi/calls.ts";
 import {
   type Document,
+  linkageOf,
   type ResourceObject,
   relatedTo,
   type Shown,
@@ -269,9 +270,9 @@ export class Reader {
   ): Promise<void> {
     const { roles } = this.#services;
     for (const object of objects) {
-      const { type, id, relationships } = object;
+      const { type, id } = object;
       const home = await homeOf(this.#services, this.#kindOf(type), id);
-      if (home === null || relationships?.my_role === undefined) continue;
+      if (home === null || linkageOf(object, "my_role") === undefined) continue;
       const eventId = type === "events" ? id : (relatedTo(object, "event")[0]?.id ?? null);
       const role = await roles.shown(author, home, id, eventId);
       found.set(`scope_roles/${id}`, { type: "scope_roles", id, ...role });

@@ -16,7 +16,7 @@ import { recordChanges } from "./audit.ts";
 import { type Draft, runDraft, together } from "./draft.ts";
 import { type Attributes, type Entity, type Home, homePartition, platformHome } from "./entity.ts";
 import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
-import { joinAttributes, type ResourceObject, readInput } from "./jsonapi/input.ts";
+import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
 import {
   type Circumstances,
   type Identifier,
@@ -92,7 +92,7 @@ export class Writer {
    * @throws {AppError} `not_found`, `forbidden`, `unprocessable`, `conflict`, `precondition_failed`: nothing was written.
    */
   async write(request: WriteRequest): Promise<readonly (Answered | null)[]> {
-    const { store, clock, directory, roles, settingsFaults } = this.#services;
+    const { store, clock, directory, roles, settingsFaults, base } = this.#services;
     const { home, prepared, access } = await this.#prepare(request);
     const organisationId = access?.chain.organisationId ?? home.id;
     const earlier = await this.#earlier(home, request);
@@ -101,6 +101,7 @@ export class Writer {
     const run = async () => {
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
+      const made = new Map<Prepared, Prepared>();
       return await runDraft(store, homePartition(home), {
         keys: [
           ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
@@ -110,13 +111,13 @@ export class Writer {
           ...operations.map(
             operation => (draft: Draft) =>
               located(operation, () => {
-                apply(operation, draft, { ...circumstances, settingsFaults });
+                made.set(operation, apply(operation, draft, { ...circumstances, settingsFaults, base }));
                 return (
                   show(operation.kind, operation.id, draft, circumstances, request.shown)?.object ?? null
                 );
               }),
           ),
-          draft => recordChanges(draft, operations, request, circumstances),
+          draft => recordChanges(draft, [...made.values()], request, circumstances),
           draft => noteOnce(draft, operations, request, clock()),
         ],
         isDry: request.isDry,
@@ -332,9 +333,10 @@ function requireChangeable({ home, kind, input }: Prepared, draft: Draft): void 
   requireUnarchived(draft.get<Project>(projectKey));
 }
 
-type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults">;
+type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults" | "base">;
 
-function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): void {
+/** Makes an operation on a draft, and returns it as it was made. */
+function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): Prepared {
   const { op, kind, id } = operation;
   const previous = kind.records.get(draft, id);
   const { author } = circumstances;
@@ -347,11 +349,21 @@ function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumsta
   if (op === "remove") {
     if (previous !== null) kind.removed?.(previous, draft, circumstances);
     kind.records.set(draft, id, null);
-    return;
+    return operation;
   }
-  const next = changedEntity(operation, previous, draft, circumstances);
+  const input = inputOf(operation, draft, circumstances);
+  const next = changedEntity({ ...operation, input }, previous, draft, circumstances);
   if (!isReached(author, kind, next, "write")) throw notFound("event");
   if (next !== previous) kind.records.set(draft, id, next);
+  return { ...operation, input };
+}
+
+/** Returns the input of an operation. A client may save what it read, with what it may not change. */
+function inputOf({ kind, id, input }: Prepared, draft: Draft, circumstances: ChangeCircumstances): Input {
+  if (input.doubts === undefined) return input;
+  const fields = new Map([[kind.resource.type, namesIn(input)]]);
+  const shown = show(kind, id, draft, circumstances, { base: circumstances.base, fields, isListed: false });
+  return shown === null ? input : withoutEchoes(input, shown);
 }
 
 function changedEntity(

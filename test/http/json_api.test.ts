@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { type Attribute, type Relationship, resources } from "../../lib/authoring/mod.ts";
 import { type CallOptions, ids, openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
-import { operatorHeaders } from "./_control_examples.ts";
+import { controlExamples, operatorHeaders } from "./_control_examples.ts";
 
 const jsonApi = "application/vnd.api+json";
 
@@ -187,6 +188,105 @@ describeOnStores("JSON:API", open => {
       ["projects", "spaces", "organisations"],
       deep.text,
     );
+  });
+
+  it("includes what sparse fields leave out of the linkage", async t => {
+    const { call } = await opened(t);
+    const query =
+      "include=project.space.my_role&fields[events]=name&fields[projects]=name&fields[spaces]=name";
+    const typesOf = ({ json }: { json: { included?: readonly { type: string }[] } }) =>
+      json.included?.map(({ type }) => type);
+    const one = await call(`/events/${ids.event}?${query}`);
+    assert.deepEqual(typesOf(one), ["projects", "spaces", "scope_roles"], one.text);
+    assert.deepEqual(one.json.data.relationships, {});
+    assert.deepEqual(one.json.included?.[0]?.relationships, {});
+    const list = await call(`/projects/${ids.project}/events?include=project&fields[events]=name`);
+    assert.deepEqual(typesOf(list), ["projects"]);
+    const pages = await call(`/events/${ids.event}?include=project&fields[projects]=name`);
+    assert.equal(pages.json.data.relationships.project.data.id, ids.project);
+  });
+
+  it("lets clients save what they read, of every type, and refuses what they changed of it", async t => {
+    const { world, call } = await opened(t);
+    const examples = new Map(await controlExamples(world));
+    const paramsOf = (operation: string) =>
+      Object.values(examples.get(operation)?.[0]?.params ?? {})[0] ?? "";
+    const event = paramsOf("changeEvent");
+    const fields = [{ key: "note", values: { all: "a" } }];
+    const attributes = { settings: fields, action: "start", annotations: { a: "b" } };
+    const written = { type: "events", id: event, attributes };
+    assert.equal((await call(`/events/${event}`, { method: "PATCH", body: { data: written } })).status, 204);
+    const saved: Readonly<Record<string, string>> = {
+      organisations: ids.organisation,
+      spaces: ids.space,
+      projects: paramsOf("changeProjectApp"),
+      events: event,
+      event_templates: paramsOf("changeEventTemplate"),
+      elements: paramsOf("changeElement"),
+      assets: paramsOf("changeAsset"),
+      scope_roles: paramsOf("changeScopeRole"),
+      workflows: paramsOf("changeWorkflow"),
+    };
+    const changeable = Object.values(resources).filter(({ operations }) => operations.includes("change"));
+    assert.deepEqual(changeable.map(({ type }) => type).sort(), Object.keys(saved).sort());
+    for (const { type, attributes: known, relationships, operations } of changeable) {
+      const id = String(saved[type]);
+      const path = `/${type}/${id}`;
+      const listed = await call(`/projects/${ids.project}/roles?page[count]=100`);
+      const read = async () =>
+        (operations as readonly string[]).includes("read")
+          ? (await call(path)).json.data
+          : listed.json.data.find((one: { id: string }) => one.id === id);
+      const data = await read();
+      const save = (changed: object) =>
+        call(path, { method: "PATCH", body: { data: { ...data, ...changed } } });
+      const unchanged = await save({});
+      assert.equal(unchanged.status, 204, `${type}: ${unchanged.text}`);
+      assert.equal(unchanged.headers.get("etag"), data.meta.etag, type);
+      assert.deepEqual(await read(), data);
+      for (const [name, { write = "always" }] of Object.entries<Attribute>(known)) {
+        if (write !== "never" || !(name in data.attributes)) continue;
+        const refused = await save({ attributes: { ...data.attributes, [name]: "another" } });
+        assert.deepEqual(
+          [refused.status, refused.json.errors?.[0]?.source.pointer],
+          [422, `/data/attributes/${name}`],
+          `${type} ${refused.text}`,
+        );
+      }
+      for (const [name, { write = "never" }] of Object.entries<Relationship>(relationships)) {
+        if (write === "always") continue;
+        const other = { data: { type: "events", id: "0d000000-0000-4000-8000-0000000000ff" } };
+        const refused = await save({ relationships: { ...data.relationships, [name]: other } });
+        assert.equal(refused.status, 422, `${type} ${name} ${refused.text}`);
+      }
+    }
+    const data = (await call(`/elements/${saved.elements}`)).json.data;
+    const moved = { ...data, attributes: { ...data.attributes, start_offset: 9, label: "New" } };
+    const changed = await call(`/elements/${saved.elements}`, { method: "PATCH", body: { data: moved } });
+    assert.equal(changed.status, 204, changed.text);
+    const after = (await call(`/elements/${saved.elements}`)).json.data.attributes;
+    assert.deepEqual([after.start_offset, after.offset, after.label], [9, 9, "New"]);
+    const trail = await call(`/projects/${ids.project}/audit?page[count]=1`);
+    assert.deepEqual(trail.json.data[0].attributes.changes[0].attributes, ["label", "start_offset"]);
+  });
+
+  it("lets a creator save what needs an admin only as it is", async t => {
+    const { world, call } = await opened(t);
+    const body = { data: { type: "scope_roles", attributes: { email: "c@example.com", role: "creator" } } };
+    assert.equal((await call(`/projects/${ids.project}/roles`, { body })).status, 201);
+    const user = await world.platform.authors.findOrCreate("c@example.com");
+    const { token } = await world.platform.authors.createToken({ userId: user.id, name: "Test" });
+    const headers = { authorization: `Bearer ${token}` };
+    const { data } = (await call(`/events/${ids.event}`, { headers })).json;
+    const save = (services: object) =>
+      call(`/events/${ids.event}`, {
+        ...{ method: "PATCH", headers },
+        body: { data: { ...data, attributes: { ...data.attributes, name: "Mine", services } } },
+      });
+    assert.equal((await save({ location: { deny: ["FR"] } })).status, 403);
+    const saved = await save(data.attributes.services);
+    assert.equal(saved.status, 204, saved.text);
+    assert.equal((await call(`/events/${ids.event}`)).json.data.attributes.name, "Mine");
   });
 
   it("reads and changes annotations alone", async t => {

@@ -12,12 +12,17 @@ import { versionTag } from "../../http/mod.ts";
 import type { Attributes, Entity } from "../entity.ts";
 import type { Identifier, Presented } from "../kind.ts";
 
+/** The relationships of a resource object that are no part of the JSON text. */
+const unshown = Symbol("unshown");
+
 /** A resource object of an answer. */
 export interface ResourceObject {
   readonly type: ResourceType;
   readonly id: string;
   readonly attributes: Attributes;
   readonly relationships?: Readonly<Record<string, unknown>>;
+  /** Relationships that the answer leaves out, where it leaves some out: what includes them follows them all the same. */
+  readonly [unshown]?: Readonly<Record<string, unknown>>;
   readonly links?: { readonly self: string };
   readonly meta?: Attributes;
 }
@@ -89,21 +94,23 @@ export function shownOf(
   const names = wanted && Object.keys(values).filter(name => wanted.has(name));
   const attributes = names ? Object.fromEntries(names.map(name => [name, values[name]])) : values;
   const relationships: Record<string, unknown> = {};
+  const left: Record<string, unknown> = {};
   const self = `${base}/${type}/${id}`;
   for (const [name, { kind, type: to }] of related) {
-    if (wanted?.has(name) === false) continue;
+    const place = wanted?.has(name) === false ? left : relationships;
     if (kind === "link") {
-      relationships[name] = { links: { related: `${self}/${name}` } };
+      place[name] = { links: { related: `${self}/${name}` } };
       continue;
     }
     const ref = name === "my_role" ? id : entity.refs[name];
     const written = ref === undefined ? null : { type: to, id: ref };
     // Presented as null: there is none any more, whatever the record says.
     const presentedData = presented.related?.[name];
-    relationships[name] = { data: presentedData === undefined ? written : presentedData };
+    place[name] = { data: presentedData === undefined ? written : presentedData };
   }
   const meta = { etag: entityTag(entity, presented), ...presented.meta };
-  return { entity, values, object: { type, id, attributes, relationships, links: { self }, meta } };
+  const object = { type, id, attributes, relationships, links: { self }, meta };
+  return { entity, values, object: wanted === undefined ? object : { ...object, [unshown]: left } };
 }
 
 /** Returns the attributes of a form: computed ones, else written ones, else defaults. */
@@ -124,9 +131,14 @@ function valuesOf({ empty, isoNames }: Form, entity: Entity, presented: Presente
   return values;
 }
 
+/** Returns a relationship of a resource object, shown or not. */
+export function linkageOf(object: ResourceObject, name: string): unknown {
+  return object.relationships?.[name] ?? object[unshown]?.[name];
+}
+
 /** Returns the related records of a resource object under a name. */
 export function relatedTo(object: ResourceObject, name: string): readonly Identifier[] {
-  const { data } = (object.relationships?.[name] ?? {}) as {
+  const { data } = (linkageOf(object, name) ?? {}) as {
     readonly data?: Identifier | readonly Identifier[] | null;
   };
   if (data === undefined || data === null) return [];

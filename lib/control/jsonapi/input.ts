@@ -8,9 +8,10 @@ import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { type Attribute, isRoleAtLeast, type Resource, type Role } from "../../authoring/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
-import { issueDetail } from "../../http/mod.ts";
+import { canonicalJson, issueDetail } from "../../http/mod.ts";
 import type { Attributes, Entity } from "../entity.ts";
-import { type Input, unprocessable } from "../kind.ts";
+import { type Doubt, type Input, unprocessable } from "../kind.ts";
+import type { Shown } from "./documents.ts";
 
 /** Most faults of one answer. */
 const faultsMax = 100;
@@ -43,27 +44,91 @@ export function readInput(object: ResourceObject, options: InputOptions): Input 
   const { resource, isNew, role, pointer } = options;
   const { action = null, ...given } = object.attributes ?? {};
   const faults: FieldError[] = [];
+  const doubts: Doubt[] = [];
   const attributes: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     const attribute = Object.hasOwn(resource.attributes, name) ? resource.attributes[name] : undefined;
     const at = `${pointer}/attributes${jsonPointer(name)}`;
-    const fault =
-      attribute === undefined ? "Is not an attribute of the resource" : writeFault(attribute, isNew);
-    if (attribute === undefined || fault !== null)
-      faults.push({ pointer: at, detail: fault ?? "Cannot be written" });
-    else attributes[name] = readAttribute(attribute, value, at, faults);
+    const own: FieldError[] = [];
+    const fault = attribute && writeFault(attribute, isNew);
+    if (attribute === undefined) faults.push({ pointer: at, detail: "Is not an attribute of the resource" });
+    else if (fault != null) own.push({ pointer: at, detail: fault });
+    else attributes[name] = readAttribute(attribute, value, at, own);
+    const isRefused = attribute?.role !== undefined && !isRoleAtLeast(role, attribute.role);
+    if (isRefused && own.length === 0) own.push({ pointer: at, detail: `Needs the role ${attribute.role}` });
+    if (own.length === 0) continue;
+    delete attributes[name];
+    doubts.push({ member: "attributes", name, value, faults: own, isRefused });
   }
   if (isNew) faults.push(...missingAttributes(resource, given, pointer));
-  const { refs, lists } = readRefs(object, options, faults);
+  const { refs, lists } = readRefs(object, options, faults, doubts);
   const actions = isNew ? (resource.createActions ?? []) : (resource.actions ?? []);
   if (action !== null && !actions.includes(action as string)) {
     const expected =
       actions.length === 0 ? "Is not an attribute of the resource" : `Expected one of ${actions.join(", ")}`;
     faults.push({ pointer: `${pointer}/attributes/action`, detail: expected });
   }
-  requireRole(resource, Object.keys(attributes), role, pointer);
+  // A client may save what it read, of which only what is there tells.
+  if (isNew || faults.length > 0) requireFaultless(doubts, faults);
+  const input = { attributes, refs, lists, action: action as string | null, pointer };
+  return doubts.length === 0 ? input : { ...input, doubts };
+}
+
+/** @throws {AppError} `forbidden` or `unprocessable`, unless there is nothing wrong. */
+function requireFaultless(doubts: readonly Doubt[], others: readonly FieldError[] = []): void {
+  const refused = doubts.filter(({ isRefused }) => isRefused).flatMap(({ faults }) => faults);
+  if (refused.length > 0)
+    throw new AppError("forbidden", "Cannot write attributes that need another role", { fields: refused });
+  const faults = [...others, ...doubts.flatMap(doubt => doubt.faults)];
   if (faults.length > 0) throw unprocessable(...faults.slice(0, faultsMax));
-  return { attributes, refs, lists, action: action as string | null, pointer };
+}
+
+/** Returns the names of attributes and relationships that an input with doubts names. */
+export function namesIn({ attributes, refs, doubts = [] }: Input): ReadonlySet<string> {
+  return new Set([...Object.keys(attributes), ...Object.keys(refs), ...doubts.map(({ name }) => name)]);
+}
+
+/**
+ * Returns the input of a client that saves what it read: without what is as it is shown.
+ *
+ * @throws {AppError} `forbidden` or `unprocessable`: it changes what it may not.
+ */
+export function withoutEchoes(input: Input, { object, values }: Pick<Shown, "object" | "values">): Input {
+  const { attributes, refs, doubts = [], ...rest } = input;
+  const related = (name: string): unknown => object.relationships?.[name] ?? null;
+  requireFaultless(
+    doubts.filter(({ member, name, value }) =>
+      member === "attributes" ? !isSame(value, values[name]) : !isLinkedSame(value, related(name)),
+    ),
+  );
+  const isLinked = (name: string, id: string | null): boolean =>
+    isSame(id, ((related(name) as Linked | null)?.data as { readonly id?: string } | null)?.id ?? null);
+  return {
+    ...rest,
+    attributes: filtered(attributes, ([name, value]) => !isSame(value, values[name])),
+    refs: filtered(refs, ([name, id]) => !isLinked(name, id)),
+  };
+}
+
+function filtered<T>(
+  record: Readonly<Record<string, T>>,
+  keep: (entry: readonly [string, T]) => boolean,
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(record).filter(keep));
+}
+
+interface Linked {
+  readonly data?: unknown;
+}
+
+function isSame(sent: unknown, shown: unknown): boolean {
+  return canonicalJson(sent ?? null) === canonicalJson(shown ?? null);
+}
+
+/** What a client got beside the linkage, such as links, says nothing. */
+function isLinkedSame(sent: unknown, shown: unknown): boolean {
+  const [mine, there] = [sent, shown].map(value => (value as Linked | null)?.data);
+  return mine === undefined ? isSame(sent, shown) : isSame(mine, there);
 }
 
 /** Joins what is written with what is there. A value that leaves an attribute as it was is no change. */
@@ -147,6 +212,7 @@ function readRefs(
   { relationships = {} }: ResourceObject,
   { resource, isNew, pointer }: InputOptions,
   faults: FieldError[],
+  doubts: Doubt[],
 ): Required<Pick<Input, "refs" | "lists">> {
   const refs: Record<string, string | null> = {};
   const lists: Record<string, readonly string[]> = {};
@@ -155,16 +221,17 @@ function readRefs(
       ? resource.relationships[name]
       : undefined;
     const at = `${pointer}/relationships${jsonPointer(name)}`;
+    const doubt = (pointerTo: string, detail: string): void => {
+      const own = [{ pointer: pointerTo, detail }];
+      doubts.push({ member: "relationships", name, value, faults: own, isRefused: false });
+    };
     const write = relationship?.write ?? "never";
-    if (
-      relationship === undefined ||
-      write === "never" ||
-      write === "links" ||
-      (write === "create" && !isNew)
-    ) {
-      const detail =
-        relationship === undefined ? "Is not a relationship of the resource" : "Cannot be written here";
-      faults.push({ pointer: at, detail });
+    if (relationship === undefined) {
+      faults.push({ pointer: at, detail: "Is not a relationship of the resource" });
+      continue;
+    }
+    if (write === "never" || write === "links" || (write === "create" && !isNew)) {
+      doubt(at, "Cannot be written here");
       continue;
     }
     const schema = relationship.kind === "one" ? OneSchema : ManySchema;
@@ -177,14 +244,14 @@ function readRefs(
         relationship.kind === "one"
           ? `Expected null or an object ${one}`
           : `Expected an array of objects, each ${one}`;
-      faults.push({ pointer: `${at}/data`, detail });
+      doubt(`${at}/data`, detail);
     } else if (linked.some(({ id }) => !isUuid(id))) {
-      faults.push({ pointer: `${at}/data`, detail: "Expected UUIDs as ids" });
+      doubt(`${at}/data`, "Expected UUIDs as ids");
     } else if (relationship.kind === "one") refs[name] = linked[0]?.id.toLowerCase() ?? null;
     else lists[name] = linked.map(({ id }) => id.toLowerCase());
   }
   for (const [name, { required }] of Object.entries(resource.relationships)) {
-    const isFaulty = faults.some(fault => fault.pointer.startsWith(`${pointer}/relationships/${name}`));
+    const isFaulty = doubts.some(({ member, name: named }) => member === "relationships" && named === name);
     if (isNew && required === true && (refs[name] ?? null) === null && !isFaulty) {
       faults.push({ pointer: `${pointer}/relationships/${name}`, detail: "Is required" });
     }
@@ -195,16 +262,3 @@ function readRefs(
 const IdentifierSchema = v.object({ type: v.string(), id: v.string() });
 const OneSchema = v.object({ data: v.nullable(IdentifierSchema) });
 const ManySchema = v.object({ data: v.pipe(v.array(IdentifierSchema), v.maxLength(1_000)) });
-
-function requireRole(resource: Resource, names: readonly string[], role: Role, pointer: string): void {
-  const refused = names.filter(name => {
-    const needed = resource.attributes[name]?.role;
-    return needed !== undefined && !isRoleAtLeast(role, needed);
-  });
-  if (refused.length === 0) return;
-  const fields = refused.map(name => ({
-    pointer: `${pointer}/attributes/${name}`,
-    detail: "Needs the role admin",
-  }));
-  throw new AppError("forbidden", "Cannot write attributes that need another role", { fields });
-}
