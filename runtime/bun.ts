@@ -23,9 +23,15 @@ const idleSecondsMax = 65;
 /** Most bytes of a body that the server reads; the bounds of the routes are lower. */
 const bodyBytesMax = 1_073_741_824;
 
-interface BunServer {
-  readonly port: number;
+/** Longest time for which the rest of a body is discarded before a refusal that closes the connection, in ms. */
+const lingerMsMax = 2_000;
+
+interface BunPeer {
   requestIP(request: Request): { readonly address: string } | null;
+}
+
+interface BunServer extends BunPeer {
+  readonly port: number;
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
@@ -44,12 +50,16 @@ declare const Bun: {
 export async function serve(handler: Handler, options: ServeOptions = {}): Promise<Server> {
   const { host = hostDefault, port = portDefault, graceMsMax = graceMsDefault } = options;
   const gate = new Gate(options);
+  const answer = fetchServer(handler, gate, (request, peer: BunPeer) => peer.requestIP(request)?.address);
   const server = Bun.serve({
     hostname: host,
     port,
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: bodyBytesMax,
-    fetch: fetchServer(handler, gate, (request, bun: BunServer) => bun.requestIP(request)?.address),
+    fetch: (request, bun) =>
+      /^close$/i.test(request.headers.get("connection") ?? "") && request.body !== null
+        ? answerLast(request, request.body, bun, answer)
+        : answer(request, bun),
   });
   let stopped: Promise<boolean> | null = null;
   return {
@@ -59,6 +69,47 @@ export async function serve(handler: Handler, options: ServeOptions = {}): Promi
       return stopped;
     },
   };
+}
+
+/**
+ * Answers the last request of a connection. Bun closes it with the answer, and a client that is still sending would see a broken pipe
+ * in place of a refusal: the rest of the body is discarded first.
+ */
+async function answerLast(
+  request: Request,
+  sent: ReadableStream<Uint8Array>,
+  bun: BunPeer,
+  answer: (request: Request, peer: BunPeer) => Promise<Response>,
+): Promise<Response> {
+  const reader = sent.getReader();
+  // Cancelling it leaves the rest to be discarded.
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const { url, method, headers, signal } = request;
+  const init = { method, headers, signal, body, duplex: "half" };
+  const response = await answer(new Request(url, init), { requestIP: () => bun.requestIP(request) });
+  if (response.status >= 400) await discarded(reader);
+  return response;
+}
+
+function discarded(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, lingerMsMax);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const next = (): Promise<void> => reader.read().then(({ done }) => (done ? end() : next()), end);
+    void next();
+  });
 }
 
 async function stop(server: BunServer, gate: Gate, graceMsMax: number): Promise<boolean> {

@@ -84,7 +84,7 @@ function bodySection(definition: Json, book: SchemaBook): Html | null {
   const body = definition.requestBody as Json | undefined;
   if (body === undefined) return null;
   const [[type, media] = ["", {}]] = Object.entries(body.content as Readonly<Record<string, Json>>);
-  return html`<h3>Body</h3><p><code>${type}</code>${body.required === true ? null : ", optional"}</p>${schemaTable((media.schema ?? {}) as Json, book)}`;
+  return html`<h3>Body</h3><p><code>${type}</code>${body.required === true ? null : ", optional"}. ${String(body.description)}.</p>${schemaTable((media.schema ?? {}) as Json, book)}`;
 }
 
 function answerItem(status: string, response: Json, book: SchemaBook): Html {

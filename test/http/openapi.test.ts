@@ -30,6 +30,7 @@ interface Described {
   readonly description?: string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: {
+    readonly description?: string;
     readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>;
   };
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
@@ -93,6 +94,18 @@ describe("the OpenAPI document of a platform", () => {
         .map(([name]) => `${operationId} ${name}`),
     );
     assert.deepEqual(missing, []);
+  });
+
+  it("names the bound of every body", () => {
+    const bounds = Object.fromEntries(
+      operations.flatMap(({ operationId, requestBody }) =>
+        requestBody === undefined ? [] : [[operationId, requestBody.description]],
+      ),
+    );
+    const unnamed = Object.entries(bounds).filter(([, bound]) => !/^At most [\d,]+ bytes$/.test(bound ?? ""));
+    assert.deepEqual(unnamed, []);
+    assert.equal(bounds.queueActions, "At most 4,194,304 bytes");
+    assert.equal(bounds.updateAudienceProfiles, "At most 8,388,608 bytes");
   });
 
   it("gives every body an example", () => {

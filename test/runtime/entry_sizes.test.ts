@@ -46,7 +46,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./workflow/testing": 390_000,
   "./testing": 394_000,
   "./node": 9_100,
-  "./bun": 2_600,
+  "./bun": 3_000,
   "./deno": 2_600,
 };
 

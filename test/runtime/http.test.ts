@@ -78,7 +78,7 @@ function addServerTests(runtime: Runtime, environment: () => Promise<Record<stri
   });
   after(() => served.program.signal("SIGKILL"));
 
-  addTests(() => served, runtime.name);
+  addTests(() => served);
 
   it("ends live boards when it stops", async () => {
     const { baseUrl, projectId } = served.demo;

@@ -81,6 +81,7 @@ function requestBody({ route, body }: Endpoint, book: SchemaBook): Json {
   const example = route.body?.example;
   const media = { schema, ...(example === undefined ? {} : { example }) };
   return {
+    description: `At most ${body.bytesMax.toLocaleString("en")} bytes`,
     required: !body.optional,
     content: Object.fromEntries(body.mediaTypes.map(type => [type, media])),
   };
