@@ -213,14 +213,14 @@ describe("the packed package", { skip: install() }, () => {
     assert.equal(await program.ended, 0);
   });
 
-  for (const example of ["node_http", "hono"]) {
+  for (const example of ["node_http.ts", "hono.js"]) {
     it(`embeds as the example ${example} says`, async context => {
-      const source = join(root, `test/runtime/examples/${example}.ts`);
       mkdirSync(join(folder, "examples"), { recursive: true });
-      copyFileSync(source, join(folder, `examples/${example}.ts`));
+      for (const file of [example, "platform.js"])
+        copyFileSync(join(root, "test/runtime/examples", file), join(folder, "examples", file));
       const tsx = fileURLToPath(import.meta.resolve("tsx"));
       const program: Program = start(
-        [process.execPath, "--import", `file://${tsx}`, join(folder, `examples/${example}.ts`)],
+        [process.execPath, "--import", `file://${tsx}`, join(folder, "examples", example)],
         {
           GRANDSTAND_SECRET: secret,
           PORT: "0",

@@ -18,7 +18,12 @@ await seedPlatform(store, {
 // A random secret is enough for a store in memory. With any other, set one and keep it.
 const secret = new MasterSecret(process.env.GRANDSTAND_SECRET ?? crypto.randomUUID());
 const passwordKernels = nativeKernels();
-const platform = await createPlatform({ store, secret, passwordKernels, defaultSpaceId: spaceId });
+// The proxy in front, whose X-Forwarded-For says who the client is. Leave it out if clients connect directly.
+const clientAddress = { trustedProxies: ["127.0.0.1"] };
+const platform = await createPlatform({
+  ...{ store, secret, passwordKernels, clientAddress },
+  defaultSpaceId: spaceId,
+});
 const server = createServer(toNodeListener(platform.fetch));
 server.listen(Number(process.env.PORT ?? 8787), "127.0.0.1", () => {
   console.log("listening on", server.address());

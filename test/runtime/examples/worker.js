@@ -1,0 +1,11 @@
+import { openPlatform } from "./platform.js";
+
+const clientAddress = ({ headers }) => headers.get("cf-connecting-ip") ?? undefined;
+let platform;
+export default {
+  async fetch(request) {
+    // Workers have no random numbers before their first request.
+    platform ??= openPlatform({ clientAddress });
+    return (await platform).fetch(request);
+  },
+};
