@@ -186,8 +186,16 @@ describe("the platform inside", () => {
       assert.equal(JSON.parse(text).data.username, "Jürgen");
       assert.doesNotMatch(log(), /client_address_missing|forwarded_ignored/);
 
-      const refused = await register(url, "x".repeat(100_000));
-      assert.equal(refused.status, 413, await refused.text());
+      const isWorker = example === "worker.js";
+      // workerd closes the connection of a body that it does not read, which may reach the client before the answer.
+      await until("a body over the bound is refused", async () => {
+        const refused = await register(url, "x".repeat(100_000)).catch((error: unknown) => {
+          if (!isWorker) throw error;
+          return null;
+        });
+        if (refused !== null) assert.equal(refused.status, 413, await refused.text());
+        return refused !== null;
+      });
 
       const page = `${url}/projects/00/${projectId}/live?boards=overall`;
       const leave = new AbortController();
@@ -198,7 +206,7 @@ describe("the platform inside", () => {
       assert.equal(await listenersOf(url), 1);
       leave.abort();
       // A Worker is not told that a client has left.
-      if (example === "worker.js") return;
+      if (isWorker) return;
       await until("the stream of the client that left has ended", async () => (await listenersOf(url)) === 0);
     });
   }
