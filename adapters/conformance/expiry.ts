@@ -15,6 +15,13 @@ export const expiryCases: Cases<StoreCase> = {
     equal(await store.read(home, [record("a")]), [null]);
   },
 
+  async "the time that the store tells is the one by which its records expire"({ store, clock }) {
+    for (const ms of [0, 5_000]) {
+      clock.advance(ms);
+      equal(store.now?.() ?? clock.now(), clock.now());
+    }
+  },
+
   async "a record whose expireAt has passed is absent at once"({ store, clock }) {
     await must(
       store,

@@ -115,6 +115,8 @@ class MemoryStore implements Store, PartitionLister {
     if (group.length > 0) yield group;
   }
 
+  readonly now = (): number => this.#clock();
+
   async ping(): Promise<void> {
     await this.#opening;
     this.#requireOpen();

@@ -41,6 +41,11 @@ export class ServerClock {
     return undefined;
   }
 
+  /** Returns the server's time in Unix ms; that of the process before the first write. */
+  now(): number {
+    return this.#learntAt < 0 ? this.#clock() : this.#origin + performance.now();
+  }
+
   /** @throws {AppError} `storage_unavailable`: the server does not answer, or the clocks differ too much to serve requests. */
   async requireReady(): Promise<void> {
     await this.#learn();

@@ -117,6 +117,8 @@ class RedisStore implements Store, PartitionLister {
     await (this.#serverClock?.requireReady() ?? this.#connection.ask("ping", []));
   }
 
+  readonly now = (): number => this.#serverClock?.now() ?? this.#clock();
+
   async warnings(): Promise<readonly StoreWarning[]> {
     return await readWarnings(this.#connection);
   }

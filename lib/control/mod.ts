@@ -48,7 +48,7 @@ export type { LoginServices } from "./access/sessions.ts";
 
 /** Options of {@linkcode createControl}, which a platform gives. */
 export interface ControlOptions
-  extends Pick<ControlServices, "outbound" | "settingsFaults">,
+  extends Pick<ControlServices, "outbound" | "settingsFaults" | "beforeShowChange">,
     Pick<AssetFilesOptions, "blobs" | "sha256"> {
   readonly store: Store;
   readonly authors: Authors;

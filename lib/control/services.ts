@@ -38,6 +38,8 @@ export interface ControlServices {
   readonly outbound: Outbound | null;
   /** Tells the servers of such addresses who asks. */
   readonly userAgent: string;
+  /** Hears of events and elements that are about to change; the function that it returns is called after the change, or its failure. */
+  readonly beforeShowChange: (ids: readonly string[]) => Promise<() => Promise<void>>;
   /** Checks the settings of areas, as the attribute `services` has them. */
   readonly settingsFaults: (
     kind: HomeKind | "event",

@@ -97,8 +97,9 @@ export class Writer {
     const organisationId = access?.chain.organisationId ?? home.id;
     const earlier = await this.#earlier(home, request);
     if (earlier !== null) return await this.#shownAgain(home, prepared, earlier, request);
-    const after: (() => Promise<void>)[] = [];
+    const after: (() => Promise<void> | void)[] = [];
     const run = async () => {
+      if (!request.isDry) after.push(await this.#services.beforeShowChange(changedShowIds(prepared)));
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
       const made = new Map<Prepared, Prepared>();
@@ -123,7 +124,7 @@ export class Writer {
         isDry: request.isDry,
       });
     };
-    const answers = await run().finally(() => Promise.allSettled(after.map(end => end())));
+    const answers = await run().finally(() => Promise.allSettled(after.map(async end => end())));
     // Forgets only what changed: a producer who writes elements all evening keeps the project and the roles.
     const idsOf = (type: string) =>
       prepared.flatMap(each => (each.kind.resource.type === type ? each.id : []));
@@ -252,7 +253,7 @@ export class Writer {
     prepared: readonly Prepared[],
     { isDry, author }: WriteRequest,
     organisationId: string,
-    after: (() => Promise<void>)[],
+    after: (() => Promise<void> | void)[],
   ): Promise<readonly Prepared[]> {
     const ready: Prepared[] = [];
     for (const operation of prepared) {
@@ -418,4 +419,11 @@ function requireMatch(
       headers: { etag: tag },
     },
   );
+}
+
+/** Returns the ids of the events and elements that exist and that operations change or remove. */
+function changedShowIds(operations: readonly Prepared[]): readonly string[] {
+  const isOfShow = ({ op, kind: { resource } }: Prepared): boolean =>
+    op !== "add" && (resource.type === "events" || resource.type === "elements");
+  return operations.filter(isOfShow).map(({ id }) => id);
 }

@@ -9,19 +9,16 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import { elementKey, statsKey } from "../authoring/contents.ts";
-import { Batcher, Cache, type Loaded, mapConcurrent } from "../background/mod.ts";
-import { type Directory, directoryPartition, type Places } from "../directory/mod.ts";
+import { statsKey } from "../authoring/contents.ts";
+import { Batcher, mapConcurrent } from "../background/mod.ts";
+import { directoryPartition } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
+import { optionsOf } from "../loyalty/mod.ts";
 import { type Add, type Store, storageLimits } from "../storage/mod.ts";
-import type { ElementRecord } from "./sources.ts";
+import type { Owners } from "./owners.ts";
 
 /** Pause between writes, in ms. */
 const pauseMs = 500;
-/** Most options of an element. */
-const optionsMax = 100;
-/** Elements and events whose owner a process remembers, and for how long in ms. */
-const ownersKept = { entriesMax: 20_000, maxAgeMs: 30_000 };
 /** Owners that are looked up at a time. */
 const concurrency = 16;
 /** Most different names that wait for the next write; actions that name others are not counted. */
@@ -30,18 +27,9 @@ const waitingNamesMax = 10_000;
 /** Services that counting needs. */
 interface ActionCountServices {
   readonly store: Store;
-  readonly places: Places;
-  readonly directory: Pick<Directory, "project">;
-  readonly clock: () => number;
+  readonly owners: Owners;
   readonly timer: Timer;
   readonly logger: Logger;
-}
-
-/** The owner of an element or event. */
-interface Owner {
-  readonly spaceId: string;
-  readonly projectId: string;
-  readonly eventId: string;
 }
 
 /** The number of actions that name the same. */
@@ -55,7 +43,6 @@ interface Named {
 /** Counts actions. */
 export class ActionCounts {
   readonly #services: ActionCountServices;
-  readonly #owners: Cache<Owner | null>;
   readonly #names: Batcher<Named>;
   /** What waits for the next write, by what it names. */
   #waiting = new Map<string, Named>();
@@ -66,7 +53,6 @@ export class ActionCounts {
 
   constructor(services: ActionCountServices) {
     this.#services = services;
-    this.#owners = new Cache({ ...ownersKept, clock: services.clock });
     this.#names = new Batcher({ run: (_, names) => this.#write(names) });
   }
 
@@ -131,16 +117,17 @@ export class ActionCounts {
   /** Sums actions up, by partition and by key and field. */
   async #addsOf(names: readonly Named[]): Promise<ReadonlyMap<string, ReadonlyMap<string, Add>>> {
     const all = new Map<string, Map<string, Add>>();
-    const owners = await mapConcurrent(names, concurrency, async ({ id }) =>
-      this.#owners.getOrLoad(id, () => this.#load(id)),
-    );
+    const owners = await mapConcurrent(names, concurrency, async ({ id }) => this.#services.owners.of(id));
     for (const [index, { spaceId, id, option, count }] of names.entries()) {
       const owner = owners[index];
       if (owner?.spaceId !== spaceId) continue;
       const partition = directoryPartition("project", owner.projectId);
       const adds = all.get(partition) ?? new Map<string, Add>();
       all.set(partition, adds);
-      const named = [[id, "actions"], ...optionsOf(option).map(each => [id, String(each)] as const)] as const;
+      const named = [
+        [id, "actions"],
+        ...(optionsOf(option) ?? []).map(each => [id, String(each)] as const),
+      ] as const;
       for (const [of, field] of owner.eventId === id
         ? named
         : [[owner.eventId, "actions"] as const, ...named]) {
@@ -151,26 +138,4 @@ export class ActionCounts {
     }
     return all;
   }
-
-  async #load(id: string): Promise<Loaded<Owner | null>> {
-    const { store, places, directory } = this.#services;
-    const home = await places.homeOf(id);
-    if (home?.kind !== "project") return { value: null };
-    const [element, event] = await store.read(directoryPartition("project", home.id), [
-      { type: "record", key: elementKey(id) },
-      { type: "record", key: `event:${id}` },
-    ]);
-    const project = await directory.project(home.id);
-    const eventId = element === null ? id : (JSON.parse(element.value) as ElementRecord).refs.event;
-    if (project === null || eventId === undefined || (element ?? event) === null) return { value: null };
-    return { value: { spaceId: project.spaceId, projectId: home.id, eventId } };
-  }
-}
-
-/** Returns the numbers of a choice: one, or several as `"1,3"`. A choice that is not well-formed has none. */
-function optionsOf(option: unknown): readonly number[] {
-  const numbers = typeof option === "string" ? option.split(",", optionsMax + 1).map(Number) : [option];
-  const isOption = (each: unknown): each is number =>
-    Number.isInteger(each) && Number(each) >= 1 && Number(each) <= optionsMax;
-  return numbers.every(isOption) ? [...new Set(numbers)] : [];
 }

@@ -15,6 +15,7 @@ import { byLocale, isoOf, withoutNulls } from "./content.ts";
 import { nextAfter, type Timed } from "./listings.ts";
 import type { History, LatestResults, LiveStats } from "./schemas.ts";
 import type { CountedSource, Counts, ElementRecord, EventSource } from "./sources.ts";
+import { boundsOf } from "./voted_elements.ts";
 
 /** Most elements of the latest results. */
 const resultsMax = 100;
@@ -50,6 +51,7 @@ export function historyOf(source: EventSource, now: number): Timed<History> {
       updated_at_iso: isoOf(Math.max(element.updated, publishedAt)),
       custom_fields: byLocale(publicFields(each)),
       ...contentOf(each),
+      vote: votingRulesOf(element.attributes),
     });
   });
   const config = byLocale(source.event.authored?.attributes.settings);
@@ -126,6 +128,15 @@ function contentOf({ element: { attributes }, answerAt, phase }: Shown) {
     question: byLocale(fields),
     options: options.map(option => byLocale(option.fields)),
     ...(isReached(answerAt, phase.at) ? { correct_option: answer } : {}),
+  };
+}
+
+function votingRulesOf(attributes: ElementRecord["attributes"]): History["timeline"][number]["vote"] {
+  const { optionsMin, optionsMax, perUser, needsVerifiedUser } = boundsOf(attributes);
+  const { reveal_answer_on_vote: tellsAnswer, reveal_results_mode: resultsMode = "vote" } = attributes;
+  return {
+    ...{ min: optionsMin, max: optionsMax, perUser, verified: needsVerifiedUser },
+    ...{ answerOnVote: tellsAnswer === true, resultsMode: String(resultsMode) },
   };
 }
 

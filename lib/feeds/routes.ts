@@ -21,14 +21,13 @@ import { FeedParams, feedHeaders, feedIdOf, feedPaths, type Owner, unknownFeed }
 import { listingsOf, type Timed } from "./listings.ts";
 import { type LiveOptions, liveRoutes } from "./live_routes.ts";
 import { HistorySchema, LatestResultsSchema, ListingsSchema, LiveStatsSchema } from "./schemas.ts";
-import { type ProjectSource, Sources, type SourcesOptions } from "./sources.ts";
+import type { ProjectSource, Sources } from "./sources.ts";
 
 /** Builds the routes of the feeds, alone and in live streams. */
 export function feedRoutes(
-  options: SourcesOptions & LiveOptions & { readonly publicUrl: string },
+  options: LiveOptions & { readonly sources: Sources; readonly publicUrl: string },
 ): readonly AnyRoute[] {
-  const { clock, publicUrl } = options;
-  const sources = new Sources(options);
+  const { sources, clock, publicUrl } = options;
   const listings = keeper(clock, (source: ProjectSource, now) => listingsOf(source, now, publicUrl));
   const history = keeper(clock, historyOf);
   const latest = keeper(clock, latestResultsOf);

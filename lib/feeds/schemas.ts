@@ -65,6 +65,18 @@ const correctOption = described(
   "Number of the right option, counted from 1, once it is revealed; absent where there is none",
 );
 
+const votingRules = described(
+  v.object({
+    min: v.pipe(v.number(), v.description("Fewest options of a vote")),
+    max: v.pipe(v.number(), v.description("Most options of a vote; 0 means no bound")),
+    perUser: v.pipe(v.number(), v.description("Most votes of a user; 0 means no bound")),
+    verified: v.pipe(v.boolean(), v.description("True if only verified users may vote")),
+    answerOnVote: v.pipe(v.boolean(), v.description("True if a user sees the answer with the vote")),
+    resultsMode: v.pipe(v.string(), v.description("When results are shown")),
+  }),
+  "How votes for it are taken",
+);
+
 /** Validates the history of an event. */
 export const HistorySchema = named(
   "History",
@@ -83,6 +95,7 @@ export const HistorySchema = named(
           question,
           options: described(v.array(byLocale), "Fields of each option"),
           correct_option: correctOption,
+          vote: votingRules,
         }),
       ),
       "Elements that were published and not revoked, oldest first",

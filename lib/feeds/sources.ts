@@ -6,7 +6,7 @@
 
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../authoring/contents.ts";
 import type { ElementFacts } from "../authoring/element_times.ts";
-import { Cache, type Loaded } from "../background/mod.ts";
+import { Batcher, Cache, type Loaded } from "../background/mod.ts";
 import {
   defaultListings,
   directoryPartition,
@@ -98,6 +98,13 @@ export class Sources {
   /** The last sources by event, each with the version of the records that guard its elements. */
   readonly #last = new Cache<{ readonly version: string; readonly value: EventSource }>({ entriesMax });
   readonly #counted = new WeakMap<EventSource, CountedSource>();
+  readonly #rereads = new Batcher<null, EventSource | null>({
+    run: async (id, callers) => {
+      this.#events.delete(id);
+      const event = await this.event(id);
+      return callers.map(() => event);
+    },
+  });
 
   constructor(options: SourcesOptions) {
     const common = { entriesMax, staleMs, clock: options.clock };
@@ -109,6 +116,16 @@ export class Sources {
 
   event(id: string): EventSource | null | Promise<EventSource | null> {
     return this.#events.getOrLoad(id, () => this.#loadEvent(id));
+  }
+
+  /** Forgets an event that has changed. */
+  forget(id: string): void {
+    this.#events.delete(id);
+  }
+
+  /** Reads an event that may have changed since it was read last. Callers who arrive during a read share the next one. */
+  currentEvent(id: string): Promise<EventSource | null> {
+    return this.#rereads.add(id, null);
   }
 
   project(id: string): ProjectSource | null | Promise<ProjectSource | null> {

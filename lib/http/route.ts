@@ -78,6 +78,11 @@ export interface BareReply<S extends number> extends Reply {
   readonly json?: never;
 }
 
+/** A reply without a body. */
+export interface EmptyReply<S extends number> extends BareReply<S> {
+  readonly text?: never;
+}
+
 /** A reply whose body is a stream. */
 export interface StreamReply<S extends number> extends BareReply<S> {
   readonly text?: never;
@@ -96,6 +101,7 @@ type ReplyWith<S extends number, R> = R extends { readonly schema: infer B exten
       | JsonReply<S, Immutable<InferOutput<B>>>
       | JsonTextReply<S, InferOutput<B>>
       | (R extends { readonly isStreamable: true } ? StreamReply<S> : never)
+      | (R extends { readonly mayBeEmpty: true } ? EmptyReply<S> : never)
   : R extends { readonly lines: GenericSchema }
     ? StreamReply<S>
     : BareReply<S>;
@@ -199,6 +205,8 @@ export interface ResponseSpec {
   readonly schema?: GenericSchema;
   /** Says that the answer is an event stream where `Accept` asks for one. @default false */
   readonly isStreamable?: boolean;
+  /** Says that the answer has no body where there is nothing to say. @default false */
+  readonly mayBeEmpty?: boolean;
   /** Schema of each line of an answer in JSON lines, which is a stream. */
   readonly lines?: GenericSchema;
 }

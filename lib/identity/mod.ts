@@ -42,4 +42,4 @@ export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";
 export { IdentitySettingsSchema, identityFaults, issuersOf, spaceIssuerFaults } from "./settings.ts";
 export { type ExchangeContext, tokenExchangeRoute } from "./token_exchange.ts";
-export { findStoredUser, type StoredUser, type User, Users } from "./users.ts";
+export { findStoredUser, isVerifiedUser, type StoredUser, type User, Users } from "./users.ts";

@@ -107,6 +107,12 @@ export async function findStoredUser(
   return stored === null ? null : (JSON.parse(stored.value) as StoredUser);
 }
 
+/** Tells if a user has proved an e-mail address, or another provider says so. */
+export async function isVerifiedUser(store: Store, projectId: string, userId: string): Promise<boolean> {
+  const user = await findStoredUser(store, projectId, userId);
+  return (user?.account ?? user?.social)?.isEmailVerified === true;
+}
+
 /** The users of all projects. */
 export class Users {
   readonly #store: Store;

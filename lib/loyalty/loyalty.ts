@@ -20,6 +20,7 @@ import { LateScores } from "./commands/late_scores.ts";
 import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
 import { mergeUsers } from "./commands/merge_users.ts";
 import { recountUser } from "./commands/recount.ts";
+import { createRevealQueue, Reveals } from "./commands/reveals.ts";
 import { createUserCommands, type UserCommands } from "./commands/user_commands.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
@@ -31,7 +32,13 @@ import {
   createCodePools,
   createCoupons,
 } from "./coupons/mod.ts";
-import { createDueUserQueue, type DueUser, listUsersOf, sweepDueUsers } from "./due_users/mod.ts";
+import {
+  createDueUserQueue,
+  type DueUser,
+  type DueUserQueue,
+  listUsersOf,
+  sweepDueUsers,
+} from "./due_users/mod.ts";
 import { advanceTime } from "./engine/mod.ts";
 import { createGlobalLimits } from "./limits/global_limits.ts";
 import { createProducts, type Products } from "./products/mod.ts";
@@ -49,6 +56,9 @@ import { parseState, printState, readState } from "./user/stored_state.ts";
 import { createLoyaltyReader, type LoyaltyReader } from "./views/loyalty_reader.ts";
 import { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
 import { createUserVerification, type UserVerification } from "./views/verification.ts";
+import type { ElementSource } from "./votes/elements.ts";
+import { type OwnVotes, ownVotes } from "./votes/own_votes.ts";
+import { Voters } from "./votes/voters.ts";
 import { createWebhooks, type WebhookAdmin, type WebhookServices, type Webhooks } from "./webhooks/mod.ts";
 
 /** An unread notification as the API shows it. */
@@ -75,6 +85,12 @@ export interface Loyalty extends UserCommands, UserVerification {
    * @throws {AppError} `not_found` where the user has no such coupon, or it has expired.
    */
   coupon(user: SpaceUser, id: string): Promise<CouponView>;
+  /**
+   * Returns the votes of a user for the elements of an event, in the order of the event.
+   *
+   * @throws {AppError} `not_found` where the user's project has no such event.
+   */
+  votes(user: SpaceUser, eventId: string): Promise<readonly OwnVotes[]>;
   /** Returns the first page of transactions in ascending time, from `from` to `to` (Unix seconds, both inclusive). */
   history(
     user: SpaceUser,
@@ -113,7 +129,9 @@ export interface Loyalty extends UserCommands, UserVerification {
   users(organisationId: string): AsyncIterable<DueUser>;
   /** Announcements to webhooks, and their administration. */
   readonly webhooks: Announcer & WebhookAdmin;
-  /** Resolves when no webhook message is being sent any more. */
+  /** Pays what depends on the answers of elements once these are public. */
+  readonly reveals: Pick<Reveals, "expect" | "start">;
+  /** Resolves when voters are listed, reveals have paid what was begun, and no webhook message is being sent any more. */
   idle(): Promise<void>;
 }
 
@@ -124,6 +142,8 @@ export interface LoyaltyOptions
   readonly directory: Directory;
   /** Earlier versions of configurations, for when the current one cannot be used. */
   readonly versions: Pick<LoyaltyVersions, "list" | "get">;
+  /** The elements that actions name. */
+  readonly elements: ElementSource;
   /** Names this process among those that sweep. */
   readonly holder: string;
   readonly webhooks: Pick<WebhookServices, "sender" | "keyOf">;
@@ -146,19 +166,23 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const dueUsers = createDueUserQueue(shared);
   const webhooks = createLoyaltyWebhooks(options, configOf);
   const { countAction } = options;
+  const queue = createRevealQueue(options);
+  const voters = new Voters({ ...options, queue });
   const lateScores = new LateScores();
-  const followed = { limits, coupons, dueUsers, webhooks, countAction, lateScores };
+  const followed = { limits, coupons, dueUsers, webhooks, countAction, lateScores, voters };
   const commands = createCommandRunner({ ...shared, ...followed });
+  const userCommands = createUserCommands({ ...shared, limits }, commands);
+  const reveals = new Reveals({ ...shared, queue, run: commands.run, reverse: userCommands.reverse });
   const products = createProducts({ ...shared, commands, pools });
-  const reader = createLoyaltyReader(shared);
   const { finishInterrupted } = products;
   const settled = <T>(user: SpaceUser, read: () => Promise<T>) =>
     readSettled({ ...shared, finishInterrupted }, commands, user, read);
-  const dueWork = (user: SpaceUser) => processDueUser(clock, user, { commands, coupons, products, webhooks });
+  const dueWork = (user: SpaceUser) =>
+    processDueUser(clock, user, { commands, coupons, products, webhooks, voters, users });
   const inbox = new Inbox(shared, settled);
   const historyPage = createHistoryPages(store, settled);
   return {
-    ...createUserCommands({ ...shared, limits }, commands),
+    ...userCommands,
     ...createUserVerification(shared, limits),
     config: configOf,
     products,
@@ -166,21 +190,13 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     webhooks,
     codePools: pools,
     coupon: coupons.find,
-    async profile(user) {
-      const config = await configOf(user.spaceId);
-      const loaded = await loadOrCreateState(shared, dueUsers, user);
-      const isFinished = await finishInterrupted(user, loaded.state);
-      const { state, updates } = isFinished ? await loadOrCreateState(shared, dueUsers, user) : loaded;
-      commands.deliverScores(user, updates);
-      return rewardsProfile(config, advanceTime(config, state, clock()).state);
-    },
+    profile: createProfiles({ ...shared, finishInterrupted, dueUsers, commands }),
     notifications: async user => (await inbox.unread(user)).map(notificationView),
     history: async (user, range) => (await historyPage(user, range)).transactions,
     historyPage,
-    reader: {
-      ...reader,
-      ledger: (user, query) => settled(user, () => reader.ledger(user, query)),
-    },
+    votes: (user, eventId) =>
+      ownVotes(store, options.elements, { user, eventId, now: store.now?.() ?? clock() }),
+    reader: createSettledReader(shared, settled),
     async processDueUser(user) {
       await dueUsers.register(user, { isActivity: false });
       return await dueWork(user);
@@ -200,7 +216,34 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
       await dueUsers.register(user);
     },
     users: organisationId => listUsersOf(store, organisationId),
-    idle: webhooks.idle,
+    reveals,
+    idle: async () => void (await Promise.all([voters.idle(), reveals.idle(), webhooks.idle()])),
+  };
+}
+
+function createSettledReader(
+  services: Parameters<typeof createLoyaltyReader>[0],
+  settled: <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>,
+): LoyaltyReader {
+  const reader = createLoyaltyReader(services);
+  return { ...reader, ledger: (user, query) => settled(user, () => reader.ledger(user, query)) };
+}
+
+function createProfiles(
+  services: LoyaltyServices & {
+    readonly finishInterrupted: Products["finishInterrupted"];
+    readonly dueUsers: DueUserQueue;
+    readonly commands: Pick<CommandRunner, "deliverScores">;
+  },
+): Loyalty["profile"] {
+  const { configOf, clock, finishInterrupted, dueUsers, commands } = services;
+  return async user => {
+    const config = await configOf(user.spaceId);
+    const loaded = await loadOrCreateState(services, dueUsers, user);
+    const isFinished = await finishInterrupted(user, loaded.state);
+    const { state, updates } = isFinished ? await loadOrCreateState(services, dueUsers, user) : loaded;
+    commands.deliverScores(user, updates);
+    return rewardsProfile(config, advanceTime(config, state, clock()).state);
   };
 }
 
@@ -286,19 +329,24 @@ async function processDueUser(
     coupons,
     products,
     webhooks,
+    voters,
+    users,
   }: {
     readonly commands: CommandRunner;
     readonly coupons: Coupons;
     readonly products: Products;
     readonly webhooks: Webhooks;
+    readonly voters: Voters;
+    readonly users: UserCache;
   },
 ): Promise<number | null> {
   const settled = await commands.run(user, () => timeCommand);
   const unfinished = await products.finish(user, settled.state);
   const isChanged = settled.state.redemptions.length > unfinished;
   const { state, updates } = isChanged ? await commands.run(user, () => timeCommand) : settled;
-  const isDelivered = await commands.deliverScoresNow(user, updates);
-  if (isDelivered && updates.length > 0) {
+  const isListed = await voters.listNow(users.get(user), state.voterOf);
+  const isDelivered = (await commands.deliverScoresNow(user, updates)) && isListed;
+  if (isDelivered && updates.length + state.voterOf.length > 0) {
     await commands.run(user, () => ({ ...timeCommand, dropsDelivered: true }));
   }
   const giftsLeft = state.gifts.length === 0 ? 0 : await commands.sendGifts(user, state);

@@ -4,8 +4,8 @@
  * @module
  */
 
+export type { ActionReport } from "./commands/reports.ts";
 export { readRecordedScore } from "./commands/scores.ts";
-export type { ActionReport } from "./commands/user_commands.ts";
 export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
 export type { ActionData, LoyaltyConfig } from "./config/document.ts";
@@ -47,4 +47,11 @@ export type { LedgerCursor, LedgerEntryView } from "./views/ledger_pages.ts";
 export type { LoyaltyReader } from "./views/loyalty_reader.ts";
 export { playScenarios, type ScenarioCheck } from "./views/scenarios.ts";
 export type { LoyaltySummary } from "./views/summary.ts";
+export {
+  type ElementMoment,
+  type ElementSource,
+  optionsOf,
+  type VoteBounds,
+  type VotedElement,
+} from "./votes/elements.ts";
 export type { WebhookKeys } from "./webhooks/mod.ts";

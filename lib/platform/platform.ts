@@ -211,6 +211,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
 /** Does one round of due work. */
 async function work(services: Services, readiness: Readiness, metrics?: PlatformMetrics): Promise<void> {
   services.exports.start();
+  services.loyalty.reveals.start();
   const swept = await services.loyalty.sweep();
   for (const outcome of ["processed", "failed"] as const) {
     metrics?.counter("grandstand_due_users_total", { outcome }).add(swept[outcome]);

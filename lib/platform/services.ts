@@ -26,7 +26,7 @@ import {
   Places,
 } from "../directory/mod.ts";
 import { Exports } from "../exports/mod.ts";
-import { ActionCounts } from "../feeds/mod.ts";
+import { ActionCounts, Owners, Sources, VotedElements } from "../feeds/mod.ts";
 import type { Area, Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import {
@@ -35,6 +35,7 @@ import {
   createNoMailer,
   type ExchangeContext,
   type IdentityServices,
+  isVerifiedUser,
   type User,
 } from "../identity/mod.ts";
 import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
@@ -78,6 +79,8 @@ export interface Services extends ExchangeContext {
   readonly studio: Area | null;
   readonly places: Places;
   readonly publicUrl: string;
+  /** The records that feeds are made of. */
+  readonly sources: Sources;
   /** Counts actions for statistics. */
   readonly actionCounts: ActionCounts;
 }
@@ -99,18 +102,16 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     boards: options.metrics?.feed(leaderboards.feed) ?? leaderboards.feed,
   });
   const places = new Places({ store, random });
-  const actionCounts = new ActionCounts({ store, places, directory, clock, timer, logger });
+  const { sources, elements, actionCounts } = createShows(options, { places, directory });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
   const webhookKeyOf: WebhookKeys = (spaceId, id) => deriveKey(secret, "webhook", spaceId, id);
   const loyalty = createLoyalty({
-    store,
-    directory,
+    ...{ store, directory, clock, logger },
     versions: loyaltyVersions,
-    clock,
     feed: scoreFeed,
-    logger,
     holder: uuid(random),
     countAction: (spaceId, data) => actionCounts.count(spaceId, data),
+    elements,
     webhooks: { sender: options.webhooks, keyOf: webhookKeyOf },
   });
   const tokens = createTokens({ ring: keyRing, clock, random });
@@ -153,17 +154,40 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
       announcer: loyalty.webhooks,
     }),
     webhookKeyOf,
-    ...{ actions, actionCounts, places, publicUrl },
+    ...{ actions, actionCounts, places, publicUrl, sources },
     studio: options.studio ?? null,
-    ...createAuthoring(options, { directory, login: identity, actions }),
+    ...createAuthoring(options, { directory, login: identity, actions, loyalty, elements }),
     quotas,
   };
+}
+
+/** Creates what fans see of shows and do there. */
+function createShows(
+  { store, clock, timer, logger }: ResolvedOptions,
+  { places, directory }: Pick<Services, "places" | "directory">,
+) {
+  const sources = new Sources({ store, places, clock });
+  const owners = new Owners({ store, places, directory, clock });
+  const elements = new VotedElements({
+    ...{ owners, sources },
+    isVerifiedUser: (projectId, userId) => isVerifiedUser(store, projectId, userId),
+  });
+  return { sources, elements, actionCounts: new ActionCounts({ store, owners, timer, logger }) };
 }
 
 /** Creates the authoring side, with the signed cursors of all lists. */
 function createAuthoring(
   options: ResolvedOptions,
-  { directory, login, actions }: Pick<Services, "directory" | "actions"> & { readonly login: LoginServices },
+  {
+    directory,
+    login,
+    actions,
+    loyalty,
+    elements,
+  }: Pick<Services, "directory" | "actions" | "loyalty"> & {
+    readonly login: LoginServices;
+    readonly elements: VotedElements;
+  },
 ): Pick<Services, "authors" | "control" | "cursors" | "roles"> {
   const { store, secret, clock, random, publicUrl, blobs, logger } = options;
   const cursors = new Cursors(deriveKey(secret, "cursor"), clock);
@@ -186,6 +210,13 @@ function createAuthoring(
       settingsFaults,
     },
     holder: uuid(random),
+    async beforeShowChange(ids) {
+      const [forget, look] = await Promise.all([elements.beforeChange(ids), loyalty.reveals.expect(ids)]);
+      return async () => {
+        forget();
+        await look();
+      };
+    },
     metrics: options.metrics ?? null,
     deadLetters: actions.deadLetters,
     outbound: options.outbound ?? null,

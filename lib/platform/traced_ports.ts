@@ -36,6 +36,7 @@ function tracedStore(store: Store, tracer: Tracer): Store {
     read: (partition, queries) => tracer.call(read, () => store.read(partition, queries)),
     commit: (partition, batch) => tracer.call(commit, () => store.commit(partition, batch)),
     ping: () => store.ping(),
+    now: store.now,
     warnings: async () => (await store.warnings?.()) ?? [],
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

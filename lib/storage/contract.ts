@@ -308,6 +308,8 @@ export interface Store extends AsyncDisposable {
    * process and that of the store differ too much for it to serve requests.
    */
   ping(): Promise<void>;
+  /** Returns the time of the store in Unix ms, as far as this process knows it. @default the clock of the process */
+  readonly now?: (() => number) | undefined;
   /** Returns what endangers the data, as far as the store says so. @default nothing */
   warnings?(): Promise<readonly StoreWarning[]>;
 }

@@ -24,7 +24,9 @@ export interface Operation {
     readonly schema: Schema;
   }[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Content; readonly "x-may-be-empty"?: boolean }>
+  >;
 }
 
 /** An operation with its address. */
@@ -159,7 +161,9 @@ function answerOf(endpoint: Endpoint, schemas: Schemas): string {
     return `AsyncIterable<${line}>`;
   }
   const documents = jsonAnswers(endpoint);
-  const isBare = successes(endpoint).some(content => Object.keys(content).length === 0);
+  const isBare =
+    successes(endpoint).some(content => Object.keys(content).length === 0) ||
+    Object.values(endpoint.responses).some(response => response["x-may-be-empty"]);
   if (documents.length === 0) return "Answer<undefined>";
   const document = union(documents.map(one => typeOf(one)));
   const parts = documents.flatMap(one => contentsOf(one, schemas));

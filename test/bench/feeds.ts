@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { Places } from "../../lib/directory/mod.ts";
-import { ActionCounts } from "../../lib/feeds/mod.ts";
+import { ActionCounts, Owners } from "../../lib/feeds/mod.ts";
 import { silentLogger, systemTimer } from "../../lib/http/mod.ts";
 import { operatorHeaders, resource, to } from "../http/_control_examples.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
@@ -92,7 +92,8 @@ async function measureCounting({ platform, store, clock }: TestPlatform, element
   const places = new Places({ store, random: size => crypto.getRandomValues(new Uint8Array(size)) });
   const { directory } = platform;
   const logger = silentLogger;
-  const counts = new ActionCounts({ store, places, directory, clock: clock.now, timer: systemTimer, logger });
+  const owners = new Owners({ store, places, directory, clock: clock.now });
+  const counts = new ActionCounts({ store, owners, timer: systemTimer, logger });
   const data = { elementId, option: 1 };
   const usOf = async (work: () => Promise<void>): Promise<number> => {
     const before = process.cpuUsage();

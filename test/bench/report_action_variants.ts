@@ -3,7 +3,9 @@
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
+import { createControl } from "../../lib/control/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
+import type { ActionData } from "../../lib/loyalty/mod.ts";
 import { createPlatform, type Handler, type Platform } from "../../lib/mod.ts";
 import type { Store, Write } from "../../lib/storage/mod.ts";
 import { eventId, leagueIds, leagueSeed } from "../season/league.ts";
@@ -13,6 +15,8 @@ import { CountingStore, type Trips } from "./counting_store.ts";
 /** Users that take turns. */
 export const userCount = 5_000;
 
+/** Elements that users vote for, one after the other: more than a sample has votes of a user. */
+const votedElements = 8;
 /** Reports in a row that a hot user makes. */
 const hotReports = 5_000;
 /** Points that each report earns. */
@@ -50,6 +54,7 @@ function hotUserOf(n: number): string {
 export const variants: ReadonlyMap<string, (socket: string) => Promise<Reporter>> = new Map([
   ["memory, library", async () => library(createMemoryStore({ clock: Date.now }), userOf)],
   ["memory, library, one user", async () => library(createMemoryStore({ clock: Date.now }), hotUserOf)],
+  ["memory, library, votes", async () => voting(createMemoryStore({ clock: Date.now }))],
   ["memory, handler", async () => handler(createMemoryStore({ clock: Date.now }), bridgeRequest)],
   [
     "memory, handler, undici Request",
@@ -58,6 +63,7 @@ export const variants: ReadonlyMap<string, (socket: string) => Promise<Reporter>
   ["Redis, dedicated script", dedicated],
   ["Redis, library", async socket => library(redisStore(socket), userOf)],
   ["Redis, library, one user", async socket => library(redisStore(socket), hotUserOf)],
+  ["Redis, library, votes", async socket => voting(redisStore(socket))],
   ["Redis, handler", async socket => handler(redisStore(socket), bridgeRequest)],
 ]);
 
@@ -67,19 +73,32 @@ function redisStore(socket: string): Store {
 
 async function openPlatform(store: Store): Promise<Platform> {
   await seedDirectory(store, leagueSeed(matches));
-  return await createPlatform({ store, secret: testSecret, defaultSpaceId: spaceId });
+  return await createPlatform({ store, secret: testSecret, defaultSpaceId: spaceId, control: createControl });
 }
 
-async function library(inner: Store, user: (n: number) => string): Promise<Reporter> {
+/** Reports of votes, each of a user for another element. */
+async function voting(inner: Store): Promise<Reporter> {
+  return await library(inner, userOf, async platform => {
+    const ids = await publishElements(platform, votedElements);
+    return n => ({ ...data, elementId: ids[Math.floor(n / userCount) % votedElements] ?? "", option: 1 });
+  });
+}
+
+async function library(
+  inner: Store,
+  user: (n: number) => string,
+  dataFor: (platform: Platform) => Promise<(n: number) => ActionData> = async () => () => data,
+): Promise<Reporter> {
   const store = new CountingStore(inner);
   const platform = await openPlatform(store);
+  const dataOf = await dataFor(platform);
   let reports = 0;
   return {
     report(n) {
       reports += 1;
       return platform.loyalty.report(
         { organisationId, spaceId, userId: user(n), projectId },
-        { action: "prediction", actionId: `match-${n}`, data, isClientReport: true },
+        { action: "prediction", actionId: `match-${n}`, data: dataOf(n), isClientReport: true },
       );
     },
     idle: () => platform.idle(),
@@ -90,6 +109,35 @@ async function library(inner: Store, user: (n: number) => string): Promise<Repor
       await store[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Publishes predictions in an event that is running. */
+async function publishElements(platform: Platform, count: number): Promise<readonly string[]> {
+  const author = await platform.authors.findOrCreate("producer@example.com", { operator: true });
+  const { token } = await platform.authors.createToken({ userId: author.id, name: "Benchmark" });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/vnd.api+json" };
+  const write = async (method: string, path: string, document: object): Promise<string> => {
+    const request = { method, headers, body: JSON.stringify({ data: document }) };
+    const answer = await platform.fetch(new Request(`http://league.example/api/v2${path}`, request));
+    if (answer.status >= 300) throw new Error(await answer.text());
+    return answer.status === 204 ? "" : (await answer.json()).data.id;
+  };
+  const project = { data: { type: "projects", id: projectId } };
+  const event = {
+    type: "events",
+    attributes: { name: "Show", duration: 36_000 },
+    relationships: { project },
+  };
+  const id = await write("POST", "/events", event);
+  await write("PATCH", `/events/${id}`, { type: "events", id, attributes: { action: "start" } });
+  const attributes = { content_type: "prediction", question: { options: [{ fields: [] }, { fields: [] }] } };
+  const relationships = { event: { data: { type: "events", id } } };
+  const published = { ...attributes, action: "publish" };
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    ids.push(await write("POST", "/elements", { type: "elements", attributes: published, relationships }));
+  }
+  return ids;
 }
 
 /** The points that all users have together: none is lost, none counts twice. */

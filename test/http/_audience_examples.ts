@@ -1,6 +1,6 @@
 /** Valid requests of the audience API, by operation. */
 
-import type { TestPlatform } from "../support/platform.ts";
+import { ids, type TestPlatform } from "../support/platform.ts";
 import { exportExamples } from "./_export_examples.ts";
 import type { Example } from "./_operations.ts";
 import { backEnd } from "./audience/_back_end.ts";
@@ -100,6 +100,7 @@ export async function audienceExamples(
       "listSpaceChallenges",
       [{ query: { limit: "1" } }, { query: { user_ids: "somebody" }, headers: service }],
     ],
+    ["listOwnVotes", [{ query: { event_id: ids.event } }]],
     ["listSpaceNotifications", [{ query: { user_ids: "somebody" }, headers: service }]],
     [
       "putSpaceProfiles",

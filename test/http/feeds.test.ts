@@ -245,7 +245,10 @@ describeOnEveryStore("feeds", open => {
     const modes = ["vote", "close"];
     const [shown = "", hidden = ""] = await Promise.all(
       modes.map(mode =>
-        producer.element(id, { ...poll, reveal_results_mode: mode, include_in_latest_results_feed: true }),
+        producer.element(id, {
+          ...{ ...poll, max_options_per_vote: 2 },
+          ...{ reveal_results_mode: mode, include_in_latest_results_feed: true },
+        }),
       ),
     );
     for (const each of [shown, hidden]) await producer.act("elements", each, "publish");
@@ -264,16 +267,16 @@ describeOnEveryStore("feeds", open => {
     assert.deepEqual(live, {
       id,
       state: "current",
-      actions: 5,
+      actions: 4,
       elements: [
-        { id: shown, actions: 3, votes: [1, 2] },
+        { id: shown, actions: 2, votes: [1, 2] },
         { id: hidden, actions: 1 },
       ],
     });
     const { results } = await producer.feed(eventFeed(id, "latest_results"));
     assert.deepEqual(
       (results as unknown as Part[]).map(({ id: of, votes, actions }) => [of, votes, actions]),
-      [[shown, [1, 2], 3]],
+      [[shown, [1, 2], 2]],
     );
     const headers = await operatorHeaders(world);
     const answer = await world.call(`/api/v2/events/${id}/elements?include=stats`, { headers });
@@ -281,13 +284,13 @@ describeOnEveryStore("feeds", open => {
     assert.deepEqual(
       stats.map(({ id: of, attributes }: Part) => [of, attributes]),
       [
-        [shown, { actions: 3, options: { 1: 1, 2: 2 } }],
+        [shown, { actions: 2, options: { 1: 1, 2: 2 } }],
         [hidden, { actions: 1, options: { 1: 1 } }],
       ],
     );
     const events = await world.call(`/api/v2/projects/${ids.project}/events?include=stats`, { headers });
     const ofEvent = events.json.included.find((each: Part) => each.id === id && each.type === "stats");
-    assert.equal(ofEvent.attributes.actions, 5);
+    assert.equal(ofEvent.attributes.actions, 4);
     await producer.act("events", id, "stop");
     const removed = await world.call(`/api/v2/events/${id}`, { method: "DELETE", headers });
     assert.equal(removed.status, 204, removed.text);

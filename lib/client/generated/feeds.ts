@@ -33,6 +33,21 @@ export interface History {
     readonly options: readonly Readonly<Record<string, Readonly<Record<string, unknown>>>>[];
     /** Number of the right option, counted from 1, once it is revealed; absent where there is none */
     readonly correct_option?: number;
+    /** How votes for it are taken */
+    readonly vote: {
+      /** Fewest options of a vote */
+      readonly min: number;
+      /** Most options of a vote; 0 means no bound */
+      readonly max: number;
+      /** Most votes of a user; 0 means no bound */
+      readonly perUser: number;
+      /** True if only verified users may vote */
+      readonly verified: boolean;
+      /** True if a user sees the answer with the vote */
+      readonly answerOnVote: boolean;
+      /** When results are shown */
+      readonly resultsMode: string;
+    };
   }[];
   /** Settings of the event by locale and key */
   readonly config: Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -18,6 +18,8 @@ export interface ActionReport {
   readonly data?: ActionData;
   /** The action takes effect once under this id */
   readonly actionId?: string;
+  /** True: a back end's vote is checked like that of a fan, which always is */
+  readonly isGuarded?: boolean;
 }
 
 /** `ActionTrial` of the OpenAPI document. */
@@ -218,6 +220,25 @@ export interface NewCodes {
   readonly codes: readonly string[];
 }
 
+/** `OwnVotes` of the OpenAPI document. */
+export interface OwnVotes {
+  readonly elementId: string;
+  /** Number of the user's votes for the element */
+  readonly votes: number;
+  /** The options that the user chose, with the number of votes for each */
+  readonly options: readonly {
+    /** Number of the option, from 1 on */
+    readonly option: number;
+    readonly votes: number;
+  }[];
+}
+
+/** `OwnVotesReply` of the OpenAPI document. */
+export interface OwnVotesReply {
+  readonly message: string;
+  readonly data: readonly OwnVotes[];
+}
+
 /** `PublicLoyaltyConfig` of the OpenAPI document. */
 export interface PublicLoyaltyConfig {
   readonly metrics: readonly {
@@ -345,6 +366,27 @@ export interface UserRedemptionReply {
   readonly data: UserRedemption;
 }
 
+/** `VoteReply` of the OpenAPI document. */
+export interface VoteReply {
+  readonly message: string;
+  readonly data: {
+    readonly counted: boolean;
+    readonly vote: {
+      readonly elementId: string;
+      /** Number of the user's votes for the element */
+      readonly votes: number;
+      /** The options that the user chose, with the number of votes for each */
+      readonly options: readonly {
+        /** Number of the option, from 1 on */
+        readonly option: number;
+        readonly votes: number;
+      }[];
+    };
+    /** True for the right option; left out unless the element tells the answer with the vote */
+    readonly isRight?: boolean;
+  };
+}
+
 /** Operations of the area loyalty. */
 export interface LoyaltyOperations {
   /** Get the loyalty configuration. With a token, the configuration for its user; without one, the public part. */
@@ -353,14 +395,14 @@ export interface LoyaltyOperations {
     readonly space_id?: string;
   }, options?: CallOptions): Answer<PublicLoyaltyConfig, PublicLoyaltyConfigReply>;
 
-  /** Report an action of the user. The next read of the user's loyalty shows the effects; leaderboards follow in the background, usually within a second. Reports of a user with the same `actionId` take effect once. */
+  /** Report an action of the user. The next read of the user's loyalty shows the effects; leaderboards follow in the background, usually within a second. Reports of a user with the same `actionId` take effect once. An action whose `data.elementId` is an element is a vote for the `data.option` that it names, from 1 on. */
   reportAction(input: {
     /** Id of the user whom a service token acts for; required with one */
     readonly user_id?: string;
     /** Project of the user, where the space may not know the user yet */
     readonly project_id?: string;
     readonly body: ActionReport;
-  }, options?: CallOptions): Answer<undefined>;
+  }, options?: CallOptions): Answer<VoteReply["data"] | undefined, VoteReply>;
 
   /** Get a coupon of the user. Returns the coupon with its code. An expired coupon is not found. */
   getCoupon(input: {
@@ -371,6 +413,16 @@ export interface LoyaltyOperations {
     /** Project of the user, where the space may not know the user yet */
     readonly project_id?: string;
   }, options?: CallOptions): Answer<UserCoupon, UserCouponReply>;
+
+  /** List the user's votes in an event. In the order of the event's elements, those without votes left out. */
+  listOwnVotes(input: {
+    /** Id of the user whom a service token acts for; required with one */
+    readonly user_id?: string;
+    /** Project of the user, where the space may not know the user yet */
+    readonly project_id?: string;
+    /** Id of the event */
+    readonly event_id: string;
+  }, options?: CallOptions): Answer<readonly OwnVotes[], OwnVotesReply>;
 
   /** Get the user's rewards profile. Creates an empty profile where the user has none. */
   getRewardsProfile(input?: {
@@ -501,6 +553,7 @@ export const loyalty: Area<LoyaltyOperations> = {
     getLoyaltyConfig: "GET /api/loyalty/config s",
     reportAction: "POST /api/loyalty/action sd",
     getCoupon: "GET /api/loyalty/coupons/{couponId} s",
+    listOwnVotes: "GET /api/loyalty/votes s",
     getRewardsProfile: "GET /api/loyalty/profile s",
     listLoyaltyNotifications: "GET /api/loyalty/notifications s",
     listLoyaltyHistory: "GET /api/loyalty/history s",

@@ -98,7 +98,7 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
         }),
   };
   const entries = Object.entries(route.responses).map(
-    ([status, { description, schema, lines, isStreamable }]) => {
+    ([status, { description, schema, lines, isStreamable, mayBeEmpty }]) => {
       if (lines !== undefined) {
         const line = book.refer(lines, componentName(route.operation, `line${status}`), "output");
         return [status, { description, headers, content: { "application/x-ndjson": { schema: line } } }];
@@ -107,7 +107,7 @@ function successes({ route, limit, family }: Endpoint, book: SchemaBook): Json {
       const reference = book.refer(schema, componentName(route.operation, `answer${status}`), "output");
       const events = isStreamable === true ? { "text/event-stream": { schema: { type: "string" } } } : {};
       const content = { [family.successMediaType]: { schema: reference }, ...events };
-      return [status, { description, headers, content }];
+      return [status, { description, headers, content, ...(mayBeEmpty ? { "x-may-be-empty": true } : {}) }];
     },
   );
   return Object.fromEntries(entries);

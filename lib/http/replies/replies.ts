@@ -7,6 +7,7 @@
 
 import type {
   BareReply,
+  EmptyReply,
   JsonReply,
   JsonText,
   JsonTextReply,
@@ -61,7 +62,7 @@ export function text<const S extends number>(
 export function empty<const S extends number = 204>(
   status: S = 204 as S,
   headers?: Readonly<Record<string, string>>,
-): BareReply<S> {
+): EmptyReply<S> {
   return headers === undefined ? { status } : { status, headers };
 }
 

@@ -57,7 +57,7 @@ export interface Command {
     results: readonly unknown[],
     input: DecisionInput,
   ) => CommandResult | null;
-  /** Drops delivered board scores from the state even where nothing else changes. @default false */
+  /** Drops delivered board scores, and notes of voters that are listed, even where nothing else changes. @default false */
   readonly dropsDelivered?: boolean;
   /** Ids of gifts whose notes are removed from the state. @default none */
   readonly settledGifts?: ReadonlySet<string>;
@@ -190,7 +190,9 @@ export function applyCommand(
   const gifts = withoutSettled(before.gifts, command);
   const dropsNothing =
     gifts.length === before.gifts.length &&
-    (command.dropsDelivered !== true || waiting.length === before.undelivered.length);
+    (command.dropsDelivered !== true ||
+      (waiting.length === before.undelivered.length &&
+        cachedUser.unlisted(before.voterOf).length === before.voterOf.length));
   if (result === null && passed.state === before && dropsNothing && extra.length === 0) {
     return unchanged(before, projectId, { updates: waiting });
   }
@@ -244,7 +246,7 @@ interface Change {
 }
 
 function changed(
-  { projectId, targets, now }: CommandContext,
+  { projectId, targets, now, cachedUser }: CommandContext,
   command: Command,
   { before, passed, result, waiting, extra }: Change,
 ): AppliedCommand {
@@ -262,6 +264,7 @@ function changed(
   state.projectId = projectId;
   state.gifts = withoutSettled(state.gifts, command);
   state.undelivered = updates;
+  state.voterOf = cachedUser.unlisted(state.voterOf);
   state.sums = withChangedSums(before.sums, sums, now);
   if (once !== undefined) state.onceMarks = nextOnceMarks(before, now);
   const record = result === null ? [] : withEvent(result.record, targets);

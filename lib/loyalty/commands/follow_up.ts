@@ -10,6 +10,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData } from "../config/document.ts";
 import type { Coupons } from "../coupons/mod.ts";
 import type { CachedUser, SpaceUser } from "../user/space_user.ts";
+import type { Voters } from "../votes/voters.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { CommandDecision } from "./command.ts";
 import type { LateScores } from "./late_scores.ts";
@@ -21,6 +22,7 @@ export interface FollowUpServices {
   readonly logger: Logger;
   readonly coupons: Pick<Coupons, "assignCodes">;
   readonly webhooks: Pick<Webhooks, "enqueue" | "progress">;
+  readonly voters: Pick<Voters, "list">;
   /** Counts an action that names an element or event and took effect for the first time. @default nothing */
   readonly countAction?: ((spaceId: string, data: ActionData) => void) | undefined;
 }
@@ -42,11 +44,13 @@ export async function followUp(
   if (last === undefined) return;
   for (const decision of decisions) {
     logDiagnostics(services, of, decision);
-    const data = decision.result?.record.action?.data;
+    const { data, isReveal } = decision.result?.record.action ?? {};
+    if (isReveal === true) continue;
     if (data?.elementId !== undefined || data?.eventId !== undefined)
       services.countAction?.(of.user.spaceId, data);
   }
   deliverScores(services, of.cachedUser, last.updates);
+  if (last.state.voterOf.length > 0) services.voters.list(of.cachedUser, last.state.voterOf);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
   if (decisions.some(hasNewCoupon)) await assignCodes(services, of.user, last);
 }

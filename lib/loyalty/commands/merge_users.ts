@@ -18,6 +18,7 @@ import type { GrantedReward, HistoryEntry, Inheritance } from "../user/history.t
 import { readWholeHistory } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, type UserState } from "../user/state.ts";
+import { type MovedVotes, readMovedVotes, readVotesBeside, receiveVotes } from "../votes/tally.ts";
 import type { Command } from "./command.ts";
 import type { CommandRunner } from "./command_runner.ts";
 import { type ChangedSum, sumKey, targetQueryOf } from "./scores.ts";
@@ -47,9 +48,11 @@ export async function mergeUsers(
     await dueWork(from);
     ({ state, sums } = await readClosed(services, from));
   }
+  const votes = await readMovedVotes(services.store, spaceUserPartition(from), state);
   await commands.run(into, (config, now) => {
     const rewards = rewardsOf(config, state, now);
-    return receiveCommand({ rewards, inheritance: inheritanceOf(from, state, rewards), sums }, config, now);
+    const inheritance = inheritanceOf(from, state, rewards);
+    return receiveCommand({ rewards, inheritance, sums, votes }, config, now);
   });
   await commands.run(from, (config, now) => emptyCommand(config, now));
   // Delivers the last scores, so that none brings the user back to a board later.
@@ -140,22 +143,24 @@ interface Estate {
   readonly rewards: readonly GrantedReward[];
   readonly inheritance: Inheritance;
   readonly sums: readonly ChangedSum[];
+  readonly votes: MovedVotes;
 }
 
 /** Makes the command that gives a user what a closed one has, once. */
 function receiveCommand(
-  { rewards, inheritance, sums }: Estate,
+  { rewards, inheritance, sums, votes }: Estate,
   config: CompiledConfig,
   now: number,
 ): Command {
   const key = keyName("merged", inheritance.from);
   const { from, ...progress } = inheritance;
-  const isEmpty = [rewards, ...Object.values(progress)].every(part => Object.keys(part).length === 0);
+  const isEmpty =
+    votes.size === 0 && [rewards, ...Object.values(progress)].every(part => Object.keys(part).length === 0);
   return {
     isIdempotent: true,
-    extraReads: [{ type: "record", key }],
+    extraReads: [{ type: "record", key }, ...readVotesBeside(votes)],
     addedSums: sums,
-    decide: (state, [stored], { isReached, profile }) => {
+    decide: (state, [stored, ...tallies], { isReached, profile }) => {
       if (stored !== null || isEmpty) return null;
       const grant = {
         rewards,
@@ -165,7 +170,9 @@ function receiveCommand(
         inheritance,
       };
       const outcome = applyGrant(config, state, grant, { globalLimitReached: isReached, profile });
-      return { ...outcome, writes: [{ type: "put", key, value: "" }] };
+      const received = receiveVotes(state.votes, votes, tallies as readonly ReadonlyMap<string, number>[]);
+      outcome.state.votes = received.kept;
+      return { ...outcome, writes: [{ type: "put", key, value: "" }, ...received.writes] };
     },
   };
 }

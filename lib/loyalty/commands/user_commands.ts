@@ -4,16 +4,12 @@
  * @module
  */
 
-import { AppError, type FieldError } from "../../errors/mod.ts";
-import type { CompiledConfig } from "../config/compiled.ts";
-import type { ActionData, ActionDefinition } from "../config/document.ts";
-import { ownValue } from "../config/scope.ts";
-import { type Action, applyAction, type ReversedAction } from "../engine/mod.ts";
+import type { ReversedAction } from "../engine/mod.ts";
 import { type TransactionView, transactionView } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
-import { MergedUserError, onAccount, requireUnmerged } from "../user/state.ts";
-import type { Command, CommandDecision } from "./command.ts";
-import type { BatchOutcome, CommandRunner, CommandServices, MakeCommand } from "./command_runner.ts";
+import { MergedUserError, onAccount } from "../user/state.ts";
+import type { CommandDecision } from "./command.ts";
+import type { BatchOutcome, CommandRunner, CommandServices } from "./command_runner.ts";
 import {
   type AdjustmentOrder,
   adjustmentCommand,
@@ -24,8 +20,16 @@ import {
   reversedBefore,
 } from "./corrections.ts";
 import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
+import {
+  type ActionReport,
+  namedElement,
+  type Reported,
+  type ReportServices,
+  reportAction,
+  reporting,
+} from "./reports.ts";
 
-type UserCommandServices = Pick<CommandServices, "store" | "configOf" | "limits" | "logger">;
+type UserCommandServices = ReportServices & Pick<CommandServices, "configOf" | "limits" | "logger">;
 
 /** The commands about users. */
 export type UserCommands = ReturnType<typeof createUserCommands>;
@@ -39,16 +43,23 @@ export function createUserCommands(services: UserCommandServices, { run, runAll 
      * an action with the same id took effect before.
      *
      * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
-     *   declared.
+     *   declared; for a vote also `vote_closed`, `vote_limit`, `option` and `email_not_verified`.
      */
     report: (user: SpaceUser, report: ActionReport): Promise<boolean> =>
-      onAccount(user, of => run(of, reporting(report))).then(hasTakenEffect),
+      reportAction(services, run, user, report).then(({ isNew }) => isNew),
+    /** Applies an action like `report`, and returns the user's votes for the element that it names. */
+    reportVote: (user: SpaceUser, report: ActionReport): Promise<Reported> =>
+      reportAction(services, run, user, report),
     /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
     async reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome> {
-      const outcome = await runAll(user, reports.map(reporting));
+      const named = await Promise.all(reports.map(report => namedElement(services, user, report)));
+      const commands = reports.map((report, index) =>
+        reporting(services, { user, report, named: named[index] }),
+      );
+      const outcome = await runAll(user, commands);
       if (!(outcome.error instanceof MergedUserError)) return outcome;
       const account = { ...user, userId: outcome.error.account };
-      const rest = await runAll(account, reports.slice(outcome.applied).map(reporting));
+      const rest = await runAll(account, commands.slice(outcome.applied));
       return { ...rest, applied: outcome.applied + rest.applied };
     },
     /**
@@ -137,18 +148,6 @@ async function giveBackUse(
   }
 }
 
-/** Checks that the action may be reported, then makes its command. */
-function reporting(report: ActionReport): MakeCommand {
-  return (config, now) => {
-    requireReportable(config, report);
-    return reportCommand(config, report, now);
-  };
-}
-
-function hasTakenEffect({ result }: CommandDecision): boolean {
-  return result !== null;
-}
-
 function firstTransaction({ result, recordId }: CommandDecision): TransactionView | null {
   const [first] = result?.record.transactions ?? [];
   if (result === null || first === undefined || recordId === null) return null;
@@ -158,73 +157,4 @@ function firstTransaction({ result, recordId }: CommandDecision): TransactionVie
     at: result.record.at,
     metadata: first.payload.metadata,
   });
-}
-
-/** An action that a fan or a back end reports. */
-export interface ActionReport {
-  readonly action: string;
-  readonly data: ActionData;
-  /** Reports of one user with the same id take effect once; ids are remembered for 7 to 14 days. */
-  readonly actionId?: string;
-  /** True for reports of a fan's own device, which the action must allow. */
-  readonly isClientReport: boolean;
-  /** The user's project as a back end names it; a user of another one refuses the action. @default unnamed */
-  readonly projectId?: string | undefined;
-  /** When the action happened, Unix ms; no later than now. @default now */
-  readonly at?: number;
-  /** Notes that its transactions show. @default none */
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-}
-
-/**
- * Checks that the caller may report the action and that its data are as declared.
- *
- * @throws {AppError} `forbidden` or `validation_failed`.
- */
-export function requireReportable(config: CompiledConfig, report: ActionReport): void {
-  const plan = config.actions.get(report.action);
-  if (plan === undefined && !report.isClientReport) {
-    throw new AppError(
-      "forbidden",
-      "Cannot report the action as the configuration of the space does not name it",
-    );
-  }
-  if (plan === undefined || (report.isClientReport && !plan.definition.clientReportable)) {
-    throw new AppError("forbidden", "Cannot report the action as it is not one that this caller may report");
-  }
-  const fields = dataErrors(plan.definition, report.data);
-  if (fields.length === 0) return;
-  throw new AppError("validation_failed", "Cannot report the action as its data are not as declared", {
-    fields,
-  });
-}
-
-/** Makes the command of a report. */
-function reportCommand(config: CompiledConfig, report: ActionReport, now: number): Command {
-  const { action: name, data, actionId: id, metadata, projectId } = report;
-  const at = Math.min(report.at ?? now, now);
-  const action: Action = { name, data, at, id, metadata };
-  return {
-    at,
-    projectId,
-    once: id === undefined ? undefined : { of: "action", id },
-    scoring: { action: name, data },
-    decide: (state, _, { isReached, profile }) => {
-      requireUnmerged(state);
-      return applyAction(config, state, action, { globalLimitReached: isReached, profile });
-    },
-  };
-}
-
-function dataErrors({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {
-  const errors: FieldError[] = [];
-  if (declared === undefined) return errors;
-  for (const name of Object.keys(data)) {
-    const type = ownValue(declared, name);
-    if (typeof data[name] === type) continue;
-    const pointer = `/data/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    const detail = type === undefined ? "Expected a declared property" : `Expected a ${type}`;
-    errors.push({ pointer, detail });
-  }
-  return errors;
 }

@@ -14,6 +14,7 @@ import {
   type CompiledConfig,
   type CompiledRule,
   compareRules,
+  type TriggeredPart,
   type TriggerPlan,
 } from "./compiled.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
@@ -48,7 +49,7 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
   const actions = config.actions.map((definition): [string, ActionPlan] => {
     const plan = triggers.get(actionKey(definition.name)) ?? emptyPlan();
     const counted = aggregates.filter(({ action }) => action === definition.name);
-    return [definition.name, { ...plan, definition, aggregates: counted }];
+    return [definition.name, { ...plan, definition, aggregates: counted, answered: answeredPart(plan) }];
   });
   const zoneField = config.userTimeZone === undefined ? null : customFieldOf(config.userTimeZone.var);
   const limitedRules = config.rules.filter(({ limits }) => limits.some(({ per }) => per === "global"));
@@ -91,6 +92,17 @@ function compilePlans(
     planAt(plans, triggerKey("metric", set.metricId)).milestoneSets.push(parts.milestoneSet(set));
   }
   return plans;
+}
+
+/** Returns the part of a plan that depends on the answer of an element; null: there is none. */
+function answeredPart({ rules, failures, missions }: TriggerPlan): TriggerPlan | null {
+  const reads = ({ readsAnswer }: TriggeredPart): boolean => readsAnswer;
+  const parts = {
+    rules: rules.filter(reads),
+    failures: failures.filter(reads),
+    missions: missions.filter(reads),
+  };
+  return Object.values(parts).every(list => list.length === 0) ? null : { ...emptyPlan(), ...parts };
 }
 
 function boundedRules(plans: Iterable<TriggerPlan>): ReadonlySet<string> {

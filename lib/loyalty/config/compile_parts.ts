@@ -44,9 +44,11 @@ import type { SingleReward } from "./rewards.ts";
 import { compileTimes } from "./rule_times.ts";
 import {
   type ActionValue,
+  answerVariable,
   countedUnit,
   customVariable,
   dataVariables,
+  elementVariable,
   type FindVariable,
   type Scope,
   toCounterWindow,
@@ -65,6 +67,8 @@ export class ConfigPartsCompiler {
   readonly customFields = new Set<string>();
   /** Number of variables so far that read custom fields. */
   #customReads = 0;
+  /** Number of variables so far that read the answer of an element. */
+  #answerReads = 0;
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #metricCaps: ReadonlyMap<string, readonly CompiledLimit[]>;
   readonly #timeZone: string;
@@ -111,6 +115,7 @@ export class ConfigPartsCompiler {
       ...(this.#metricCaps.get(metricId) ?? []),
     ];
     const customReads = this.#customReads;
+    const answerReads = this.#answerReads;
     return {
       rule,
       ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
@@ -119,6 +124,7 @@ export class ConfigPartsCompiler {
       ),
       gifts: this.#gifts(rule, environment, pointer),
       readsProfile: this.#customReads > customReads,
+      readsAnswer: this.#answerReads > answerReads,
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
       timeFault: compileTimes(rule, this.#timeZone),
@@ -144,6 +150,7 @@ export class ConfigPartsCompiler {
       const amount = "amount" in mission.rule ? mission.rule.amount : undefined;
       const at = `${pointer}/missions/${m}/rule`;
       const environment = this.#environment(action);
+      const answerReads = this.#answerReads;
       const value =
         "distinct" in mission.rule
           ? { by: this.#value(action, mission.rule.distinct.var, `${at}/distinct`) }
@@ -159,6 +166,7 @@ export class ConfigPartsCompiler {
             condition: `${at}/when`,
             part: `${pointer}/missions/${m}`,
           }),
+          readsAnswer: this.#answerReads > answerReads,
         },
       ];
     });
@@ -178,7 +186,9 @@ export class ConfigPartsCompiler {
     if (fail === undefined) return [];
     const part = `${pointer}/fail`;
     const environment = this.#environment(fail.action);
-    return [{ of, ...this.#conditional(fail.when, environment, { condition: `${part}/when`, part }) }];
+    const answerReads = this.#answerReads;
+    const conditional = this.#conditional(fail.when, environment, { condition: `${part}/when`, part });
+    return [{ of, ...conditional, readsAnswer: this.#answerReads > answerReads }];
   }
 
   milestoneSet(set: MilestoneSet): CompiledMilestoneSet {
@@ -270,9 +280,18 @@ export class ConfigPartsCompiler {
     const definition = action === null ? undefined : this.#actions.get(action);
     const data = definition === undefined ? undefined : dataVariables(definition);
     return {
-      variable: path => data?.(path) ?? this.#userVariable(path) ?? this.#customVariable(path),
+      variable: path =>
+        data?.(path) ??
+        (data === undefined ? null : this.#elementVariable(path)) ??
+        this.#userVariable(path) ??
+        this.#customVariable(path),
       aggregate: (kind, source, pointer) => this.aggregates.variable(kind, source, pointer),
     };
+  }
+
+  #elementVariable(path: string): ReturnType<FindVariable> {
+    if (path === answerVariable) this.#answerReads += 1;
+    return elementVariable(path);
   }
 
   #customVariable(path: string): ReturnType<FindVariable> {

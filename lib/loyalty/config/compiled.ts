@@ -32,6 +32,12 @@ export interface ConditionalPart {
   readonly pointer: string;
 }
 
+/** A part that an action triggers. */
+export interface TriggeredPart extends ConditionalPart {
+  /** True where it depends on the answer of an element: it applies once the user may know the answer. */
+  readonly readsAnswer: boolean;
+}
+
 /** An effect without bundles. */
 export type CompiledEffect =
   | {
@@ -61,7 +67,7 @@ export interface CompiledLimit {
 }
 
 /** A rule with its condition, effects and limits per user. */
-export interface CompiledRule extends ConditionalPart {
+export interface CompiledRule extends TriggeredPart {
   readonly rule: LoyaltyRule;
   /** The effects on the user of the action. */
   readonly effects: readonly CompiledEffect[];
@@ -90,7 +96,7 @@ export interface CompiledChallenge {
 }
 
 /** A mission that an action may advance. */
-export interface CompiledMission extends ConditionalPart {
+export interface CompiledMission extends TriggeredPart {
   readonly of: CompiledChallenge;
   readonly mission: Mission;
   readonly count: number;
@@ -110,7 +116,7 @@ export interface CompiledMetricMission {
 }
 
 /** An action that fails a challenge. */
-export interface CompiledFailure extends ConditionalPart {
+export interface CompiledFailure extends TriggeredPart {
   readonly of: CompiledChallenge;
 }
 
@@ -135,6 +141,8 @@ export interface TriggerPlan {
 export interface ActionPlan extends TriggerPlan {
   readonly definition: ActionDefinition;
   readonly aggregates: readonly CompiledAggregate[];
+  /** What waits for the answer of an element; null: nothing. */
+  readonly answered: TriggerPlan | null;
 }
 
 /** A product with its condition and its limit per user. */

@@ -7,6 +7,7 @@
 
 import type { CountedUnit, PeriodUnit } from "../../calendar/mod.ts";
 import type { Environment, Operand, ValueType, VariableDeclaration } from "../../expressions/mod.ts";
+import type { ElementFacts } from "../votes/elements.ts";
 import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
 import { type CountWindow, customFieldOf } from "./fields.ts";
 
@@ -76,6 +77,8 @@ export interface UserView {
 export interface Scope {
   readonly data: ActionData;
   readonly user: UserView;
+  /** The element that the action names. */
+  readonly element?: ElementFacts | undefined;
 }
 
 /** Returns the key of a value of an action; null: the action has none. */
@@ -94,6 +97,19 @@ export function dataVariables({ data: declared }: ActionDefinition): FindVariabl
     return { type, read: ({ data }) => ownValue(data, name) };
   };
 }
+
+/** The variable that has no value before the user may know the answer. */
+export const answerVariable = "element.isRight";
+
+const elementVariables: Readonly<Record<string, VariableDeclaration<Scope>>> = {
+  "element.type": { type: "string", read: ({ element }) => element?.type },
+  "element.points": { type: "number", read: ({ element }) => element?.points },
+  "element.seconds": { type: "number", read: ({ element }) => element?.seconds },
+  [answerVariable]: { type: "boolean", read: ({ element }) => element?.isRight },
+};
+
+/** Resolves the variables of the element that an action names. */
+export const elementVariable: FindVariable = path => ownValue(elementVariables, path) ?? null;
 
 /** The parts of the state that have variables. */
 type UserVariable = "metrics" | "inventory" | "challenges" | "milestones";

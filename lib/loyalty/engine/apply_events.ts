@@ -21,6 +21,7 @@ import {
 } from "../user/history.ts";
 import type { ProfileFields } from "../user/profile_fields.ts";
 import type { Gift, UserState } from "../user/state.ts";
+import type { ElementFacts } from "../votes/elements.ts";
 import { type GlobalLimitReached, type Outcome, StateDraft } from "./draft.ts";
 import { correctMetric, movePoints, takeBackPoints } from "./metric_changes.ts";
 import { type GrantedSingleReward, giveRewards, inherit } from "./rewards.ts";
@@ -50,6 +51,10 @@ export interface Action {
   readonly id?: string | undefined;
   /** Given by the caller. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** What rules may read of the element that it names. */
+  readonly element?: ElementFacts | undefined;
+  /** True where the action counted before, and what depends on the answer of its element applies now. */
+  readonly isReveal?: true | undefined;
 }
 
 /** Applies an action. One that the configuration does not name has no effects but its record. */
@@ -59,15 +64,18 @@ export function applyAction(
   action: Action,
   { onRound, ...options }: EventOptions & { readonly onRound?: OnRound } = {},
 ): Outcome {
-  const { name, data, id, metadata, happenedAt = action.at } = action;
+  const { name, data, id, metadata, element, isReveal, happenedAt = action.at } = action;
   const draft = new StateDraft(compiled, state, action.at, { ...options, happenedAt });
   const plan = compiled.actions.get(name);
   if (plan !== undefined) {
-    const scope = { data, user: draft };
-    draft.countAction(plan.aggregates, scope);
-    runRounds(draft, plan, scope, onRound);
+    const scope = element === undefined ? { data, user: draft } : { data, user: draft, element };
+    if (isReveal !== true) draft.countAction(plan.aggregates, scope);
+    const part = isReveal === true ? plan.answered : plan;
+    if (part !== null) runRounds(draft, part, scope, onRound);
   }
-  const named = id === undefined ? { name, data } : { name, data, id };
+  const plain = id === undefined ? { name, data } : { name, data, id };
+  const voted = element === undefined ? plain : { ...plain, element };
+  const named = isReveal === undefined ? voted : { ...voted, isReveal };
   const timed = happenedAt === draft.at ? named : { ...named, at: happenedAt };
   const noted = metadata === undefined ? timed : { ...timed, metadata };
   const reported = { ...noted, ...countedBy(draft) };

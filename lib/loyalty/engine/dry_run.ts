@@ -15,7 +15,7 @@ import { advanceTime } from "./advance_time.ts";
 import { type Action, applyAction, type EventOptions } from "./apply_events.ts";
 import { openRun } from "./challenges.ts";
 import { type Outcome, StateDraft } from "./draft.ts";
-import type { RuleRound } from "./rounds.ts";
+import { isAwaiting, type RuleRound } from "./rounds.ts";
 
 /** The effects that an action would have. */
 export interface DryRun extends Pick<Outcome, "state" | "notifications" | "diagnostics"> {
@@ -99,11 +99,15 @@ function dryRunRules(round: RuleRound, reached: ReachedLimits): DryRun["rules"] 
 }
 
 function ruleFailures(
-  { rule, explain, limits, pointer, timeFault }: CompiledRule,
+  compiled: CompiledRule,
   { draft, scope, firing }: RuleRound,
   reached: ReachedLimits,
 ): readonly Failure[] {
+  const { rule, explain, limits, pointer, timeFault } = compiled;
   const failures = [...explain()(scope)];
+  if (isAwaiting(compiled, scope)) {
+    failures.push({ path: pointer, expected: "an element whose answer the user knows", actual: null });
+  }
   const outside = timeFault?.(draft.happenedAt) ?? null;
   if (outside !== null) {
     const { member, expected } = outside;

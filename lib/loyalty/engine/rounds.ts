@@ -17,6 +17,7 @@ import {
   type CompiledMission,
   type CompiledRule,
   compareRules,
+  type TriggeredPart,
   type TriggerPlan,
 } from "../config/compiled.ts";
 import { giftedRewards } from "../config/gifts.ts";
@@ -115,7 +116,11 @@ function runRound(
   if (rules.length > 0) onRound?.({ draft, scope, rules, firing });
   const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope, draft.happenedAt) }));
   const failing = failures.filter(
-    ({ of, when }) => when(scope) && takesAction(draft, of) && openRun(draft, of) !== null,
+    failure =>
+      !isAwaiting(failure, scope) &&
+      failure.when(scope) &&
+      takesAction(draft, failure.of) &&
+      openRun(draft, failure.of) !== null,
   );
   const advances = findAdvances(draft, missions, scope);
   const reachedMissions = findReachedMissions(draft, metricMissions);
@@ -134,6 +139,11 @@ function runRound(
   for (const { set, indexes } of reachedMilestones) reachMilestones(draft, set, indexes);
 }
 
+/** Tests if a part depends on an answer that the user may not know yet. */
+export function isAwaiting({ readsAnswer }: TriggeredPart, { element }: Scope): boolean {
+  return readsAnswer && element?.isRight === undefined;
+}
+
 /** Finds the rules that hold and are within their limits, after others of the round; of each group only the first. */
 function findFiringRules(
   draft: StateDraft,
@@ -144,6 +154,7 @@ function findFiringRules(
   const firing: CompiledRule[] = [];
   for (const compiled of rules) {
     const { rule, when, limits, hasGlobalLimit, timeFault, readsProfile } = compiled;
+    if (isAwaiting(compiled, scope)) continue;
     const { group } = rule;
     if (timeFault !== null && timeFault(draft.happenedAt) !== null) continue;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
@@ -201,7 +212,7 @@ function findAdvances(
   let challenge: CompiledChallenge | null = null;
   let run: ChallengeProgress | null = null;
   for (const compiled of missions) {
-    if (!compiled.when(scope)) continue;
+    if (isAwaiting(compiled, scope) || !compiled.when(scope)) continue;
     const { of, mission } = compiled;
     if (challenge !== of) run = takesAction(draft, of) ? openRun(draft, of) : null;
     challenge = of;

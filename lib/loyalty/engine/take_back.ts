@@ -41,14 +41,14 @@ export function reversedAction(
  * sums, distinct values, and the progress of missions whose run is open. Streaks stay.
  */
 export function takeBackCounts(draft: StateDraft, { action, at, ruleId, isFirst }: ReversedAction): void {
-  const scope: Scope = { data: action.data, user: draft };
+  const scope: Scope = { data: action.data, user: draft, element: action.element };
   for (const { key, window, by } of findRule(draft, ruleId)?.limits ?? []) {
     const value = by?.(scope);
     if (value !== null) draft.uncount(key, window, { amount: 1, at, value });
   }
   const plan = draft.compiled.actions.get(action.name);
   if (!isFirst || plan === undefined) return;
-  for (const { key, window, when, amount, by } of plan.aggregates) {
+  for (const { key, window, when, amount, by } of action.isReveal === true ? [] : plan.aggregates) {
     const value = by?.(scope);
     if (value !== null && when(scope)) draft.uncount(key, window, { amount: amount(scope), at, value });
   }

@@ -101,8 +101,25 @@ export const ActionBodySchema = named(
         wellFormed,
       ),
     ),
+    isGuarded: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.description("True: a back end's vote is checked like that of a fan, which always is"),
+      ),
+    ),
   }),
 );
+
+/** The query of a user's votes. */
+export const VotesQuerySchema = v.object({
+  ...userQuery,
+  event_id: v.pipe(
+    v.string(),
+    v.description("Id of the event"),
+    v.check(isUuid, "Expected a UUID"),
+    v.toLowerCase(),
+  ),
+});
 
 /** The body of a dry run. */
 export const DryRunBodySchema = named(

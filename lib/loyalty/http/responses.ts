@@ -142,6 +142,35 @@ export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
 export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema);
 /** Unread notifications. */
 export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
+
+const ownVotes = {
+  elementId: text,
+  votes: v.pipe(integer, v.description("Number of the user's votes for the element")),
+  options: v.pipe(
+    v.array(
+      v.object({ option: v.pipe(integer, v.description("Number of the option, from 1 on")), votes: integer }),
+    ),
+    v.description("The options that the user chose, with the number of votes for each"),
+  ),
+};
+/** A vote that was counted. */
+export const VoteResponse = reply(
+  "VoteReply",
+  v.object({
+    counted: flag,
+    vote: v.object(ownVotes),
+    isRight: v.exactOptional(
+      v.pipe(
+        flag,
+        v.description(
+          "True for the right option; left out unless the element tells the answer with the vote",
+        ),
+      ),
+    ),
+  }),
+);
+/** The votes of a user in an event. */
+export const VotesResponse = reply("OwnVotesReply", v.array(named("OwnVotes", v.object(ownVotes))));
 /** Transactions in ascending time. */
 export const HistoryResponse = named(
   "LoyaltyHistoryReply",

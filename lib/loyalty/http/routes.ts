@@ -26,13 +26,15 @@ import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import type { RewardsProfile } from "../views/profile.ts";
-import { ActionBodySchema, HistoryQuerySchema, UserQuerySchema } from "./requests.ts";
+import { ActionBodySchema, HistoryQuerySchema, UserQuerySchema, VotesQuerySchema } from "./requests.ts";
 import {
   ConfigResponse,
   CouponResponse,
   HistoryResponse,
   NotificationsResponse,
   ProfileResponse,
+  VoteResponse,
+  VotesResponse,
 } from "./responses.ts";
 
 /** Services of the routes. */
@@ -58,6 +60,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
     configRoute(context),
     reportRoute(context),
     couponRoute(context),
+    votesRoute(context),
     route({
       ...aboutUser,
       path: "/api/loyalty/profile",
@@ -133,24 +136,55 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext):
     operation: "reportAction",
     summary: "Report an action of the user",
     description:
-      "The next read of the user's loyalty shows the effects; leaderboards follow in the background, usually within a second. Reports of a user with the same `actionId` take effect once.",
+      "The next read of the user's loyalty shows the effects; leaderboards follow in the background, usually within a second. Reports of a user with the same `actionId` take effect once. An action whose `data.elementId` is an element is a vote for the `data.option` that it names, from 1 on.",
     auth,
     query: UserQuerySchema,
     body: { schema: ActionBodySchema, example: { action: "prediction", data: {} } },
     responses: {
-      200: { description: "The action has taken effect, now or when its id was first reported" },
+      200: {
+        description:
+          "The action has taken effect, now or when its id was first reported. For a vote the body has the user's votes for the element; else it is empty",
+        schema: VoteResponse,
+        mayBeEmpty: true,
+      },
     },
-    errors: ["not_found", "forbidden", "insufficient_scope", "rate_limited"],
+    errors: [
+      "not_found",
+      "forbidden",
+      "insufficient_scope",
+      "rate_limited",
+      "vote_closed",
+      "vote_limit",
+      "option",
+      "email_not_verified",
+    ],
     handle: async ({ principal, query, body }) => {
       const isClientReport = principal.caller.kind === "user";
       const user = await authorizeUser(directory, principal, query, "actions:write");
-      if (isClientReport) await loyalty.report(user, { ...body, isClientReport });
-      else
-        await loyalty.report(
-          { ...user, projectId: null },
-          { ...body, isClientReport, projectId: user.projectId ?? undefined },
-        );
-      return empty(200);
+      const { vote } = isClientReport
+        ? await loyalty.reportVote(user, { ...body, isClientReport })
+        : await loyalty.reportVote(
+            { ...user, projectId: null },
+            { ...body, isClientReport, projectId: user.projectId ?? undefined },
+          );
+      return vote === null ? empty(200) : envelope({ counted: true, ...vote });
+    },
+  });
+}
+
+function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+  return route({
+    ...aboutUser,
+    path: "/api/loyalty/votes",
+    operation: "listOwnVotes",
+    summary: "List the user's votes in an event",
+    description: "In the order of the event's elements, those without votes left out.",
+    auth,
+    query: VotesQuerySchema,
+    responses: { 200: { description: "The votes", schema: VotesResponse } },
+    handle: async ({ principal, query }) => {
+      const user = await authorizeUser(directory, principal, query, "users:read");
+      return envelope(await loyalty.votes(user, query.event_id));
     },
   });
 }

@@ -10,6 +10,7 @@ import type { Immutable } from "../../http/mod.ts";
 import type { ActionData, MetricReward, NotificationSetting, Price, Reward } from "../config/document.ts";
 import type { transactionTypes } from "../config/webhooks.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
+import type { ElementFacts } from "../votes/elements.ts";
 import type { ChangePayload, TransactionSchema } from "./change_payload.ts";
 import type { ProfileFields } from "./profile_fields.ts";
 import type { UserState } from "./state.ts";
@@ -83,6 +84,10 @@ export interface HistoryRecord {
     readonly at?: number;
     /** Notes of the back end that reported it. */
     readonly metadata?: Readonly<Record<string, unknown>>;
+    /** What rules could read of the element that it names. */
+    readonly element?: ElementFacts;
+    /** Set where the action counted before, and what depended on the answer of its element applied now. */
+    readonly isReveal?: true;
     /** The rules that fired, in the order of their transactions, where one of them has limits or caps. */
     readonly fired?: readonly string[];
     /** The missions that it advanced. */

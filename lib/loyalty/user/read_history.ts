@@ -119,7 +119,9 @@ export function earningOf({ at, action, reversed, transactions }: HistoryEntry):
   }
   const { name, eventId, data: reported } = action ?? { name: "", data: {} };
   const data = eventId === undefined ? reported : { ...reported, eventId };
-  return { at: action?.at ?? at, gain: { action: name, data, metrics: gained } };
+  // A reveal is no action of its own.
+  const counted = action?.isReveal === true ? "" : name;
+  return { at: action?.at ?? at, gain: { action: counted, data, metrics: gained } };
 }
 
 /** Passes all records that are left to `take`, oldest first, and returns the state that they led to; null: there is none. */

@@ -6,12 +6,13 @@
 
 import { decide, type ReadRecord, type RecordCache, type Store, type Write } from "../../storage/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
+import { votesKeys } from "../votes/tally.ts";
 import { onceMarkKeys } from "./once_marks.ts";
 import { profileKey } from "./profile_fields.ts";
 import { readWholeHistory } from "./read_history.ts";
 import { reversalGenerationsRead, reversalMarkKeys } from "./reversal_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
-import type { UserState } from "./state.ts";
+import { emptyState, type UserState } from "./state.ts";
 import { parseState, readState } from "./stored_state.ts";
 
 const records = [readState.key, reversalGenerationsRead.key, "inbox", "webhooks", profileKey];
@@ -50,8 +51,8 @@ export async function removeUserState(
   await decide(store, spaceUserPartition(user), {
     reads: [readState, reversalGenerationsRead],
     apply: ([stored, reversed]) => {
-      const marks = stored === null ? [] : onceMarkKeys(parseState(stored.value));
-      const tallies = [...marks, ...reversalMarkKeys(reversed)];
+      const state = stored === null ? emptyState(null) : parseState(stored.value);
+      const tallies = [...onceMarkKeys(state), ...votesKeys(state), ...reversalMarkKeys(reversed)];
       const writes: Write[] = [
         ...records.map(key => ({ type: "delete", shape: "record", key }) as const),
         ...logs.map(key => ({ type: "delete", shape: "log", key }) as const),

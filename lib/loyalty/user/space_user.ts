@@ -17,6 +17,10 @@ export interface SpaceUser {
   readonly projectId: string | null;
 }
 
+const noElements: ReadonlySet<string> = new Set();
+/** Elements of a user of which a process remembers that the user is listed. */
+const listedMax = 32;
+
 /** The ids that identify a user, without a project. */
 export type UserKey = Omit<SpaceUser, "projectId">;
 
@@ -49,6 +53,8 @@ export class CachedUser implements UserKey {
   hasRecord = false;
   /** Revision of the newest delivered score. */
   #delivered = -1;
+  /** Elements among whose voters the user is listed. */
+  #listed: ReadonlySet<string> = noElements;
 
   /** @throws {AppError} `validation_failed`: an id is ill-formed or too long. */
   constructor({ organisationId, spaceId, userId }: UserKey) {
@@ -66,6 +72,18 @@ export class CachedUser implements UserKey {
     this.hasNoProjectUntil = 0;
     this.hasRecord = false;
     this.#delivered = -1;
+    this.#listed = noElements;
+  }
+
+  /** Filters out the elements among whose voters the user is listed. */
+  unlisted(elementIds: readonly string[]): readonly string[] {
+    if (elementIds.length === 0 || this.#listed.size === 0) return elementIds;
+    return elementIds.filter(id => !this.#listed.has(id));
+  }
+
+  /** Remembers that the user is listed among the voters of an element. The newest are enough: another one is listed twice. */
+  markListed(elementId: string): void {
+    this.#listed = new Set([...this.#listed, elementId].slice(-listedMax));
   }
 
   /** Filters out the updates that were delivered. */

@@ -194,6 +194,10 @@ export interface UserState {
   readonly sums: Readonly<Record<string, RunningSum>>;
   /** The newest generation of once marks, and its number of marks. */
   readonly onceMarks: { readonly generation: number; readonly count: number };
+  /** The tallies of votes by generation, oldest first, each with the most fields that it may have. */
+  readonly votes: readonly (readonly [generation: number, fields: number])[];
+  /** Elements among whose voters the user may not be listed. */
+  readonly voterOf: readonly string[];
   /** The user that this one was merged into; null: none. */
   readonly mergedInto: string | null;
 }
@@ -224,6 +228,8 @@ export function emptyState(projectId: string | null): UserState {
     undelivered: [],
     sums: {},
     onceMarks: { generation: 0, count: 0 },
+    votes: [],
+    voterOf: [],
     mergedInto: null,
   };
 }
@@ -320,6 +326,8 @@ export function copyState(state: UserState): MutableState {
     undelivered: state.undelivered,
     sums: state.sums,
     onceMarks: state.onceMarks,
+    votes: state.votes,
+    voterOf: state.voterOf,
     mergedInto: state.mergedInto,
   };
 }

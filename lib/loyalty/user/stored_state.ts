@@ -67,6 +67,8 @@ export function printState(state: UserState): string {
         : state.undelivered.map(update => storedUpdate(update, state)),
     sums: filled(state.sums),
     seen: state.onceMarks.generation === 0 && state.onceMarks.count === 0 ? undefined : state.onceMarks,
+    votes: filled(state.votes),
+    voterOf: filled(state.voterOf),
     mergedInto: state.mergedInto ?? undefined,
   };
   return JSON.stringify(stored);

@@ -30,6 +30,15 @@ const actionStep = v.strictObject({
   data: v.optional(scalars, {}),
   /** For an action that is reported late. */
   happenedAt: v.exactOptional(time),
+  /** The element that the action votes for; `isRight` where the user knows the answer. */
+  element: v.exactOptional(
+    v.strictObject({
+      type: v.optional(v.string(), "quiz"),
+      points: v.optional(v.number(), 0),
+      seconds: v.optional(v.number(), 0),
+      isRight: v.exactOptional(v.boolean()),
+    }),
+  ),
 });
 const profileStep = v.strictObject({
   ...common,

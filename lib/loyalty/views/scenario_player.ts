@@ -11,7 +11,7 @@ import type { Command, CommandResult, DecisionInput } from "../commands/command.
 import { noLimits } from "../commands/command_rules.ts";
 import { isTakenBack } from "../commands/corrections.ts";
 import { requireRewards } from "../commands/grants.ts";
-import { requireReportable } from "../commands/user_commands.ts";
+import { requireReportable } from "../commands/reports.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { ownValue } from "../config/scope.ts";
 import {
@@ -108,13 +108,15 @@ export class ScenarioPlayer {
     return this;
   }
 
-  #act({ action, data, happenedAt, id }: StepOf<"action">, context: StepContext): void {
+  #act({ action, data, happenedAt, element, id }: StepOf<"action">, context: StepContext): void {
     const { at, user } = context;
     const isKnown = this.#isValid(context, "/action", () =>
       requireReportable(this.#config, { action, data, isClientReport: false }),
     );
     if (!isKnown) return;
-    const reported = { name: action, data, at, happenedAt: Math.min(happenedAt ?? at, at) };
+    const named = element && { id: String(data.elementId ?? ""), ...element };
+    const time = { at, happenedAt: Math.min(happenedAt ?? at, at) };
+    const reported = { name: action, data, ...time, element: named };
     const outcome = applyAction(this.#config, this.#stateAt(user, at), reported, this.#input(user));
     this.#name(id, context, { user, record: this.#take(user, outcome, at), isReversed: false });
   }

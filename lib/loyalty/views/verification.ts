@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../errors/mod.ts";
-import { type ActionReport, requireReportable } from "../commands/user_commands.ts";
+import { type ActionReport, requireReportable } from "../commands/reports.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import { advanceReplay, compareStates, type DryRun, dryRun, Replay } from "../engine/mod.ts";

@@ -76,6 +76,7 @@ function measuredStore(store: Store, metrics: Metrics, elapsed: Elapsed): Store 
       }
     },
     ping: () => store.ping(),
+    now: store.now,
     warnings: async () => (await store.warnings?.()) ?? [],
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

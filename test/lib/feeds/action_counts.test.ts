@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
 import { createDirectory, Places, seedDirectory } from "../../../lib/directory/mod.ts";
-import { ActionCounts, readCounts } from "../../../lib/feeds/mod.ts";
+import { ActionCounts, Owners, readCounts } from "../../../lib/feeds/mod.ts";
 import { systemTimer } from "../../../lib/http/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids, seed } from "../../support/platform.ts";
@@ -16,9 +16,12 @@ it("actions that name 10,000 others leave no room for more until the next write,
   await seedDirectory(store, seed, { clock });
   const lost: unknown[] = [];
   const counts = new ActionCounts({
-    ...{ store, clock, timer: systemTimer },
-    places: new Places({ store, random: systemRandom }),
-    directory: createDirectory({ store, clock }),
+    ...{ store, timer: systemTimer },
+    owners: new Owners({
+      ...{ store, clock },
+      places: new Places({ store, random: systemRandom }),
+      directory: createDirectory({ store, clock }),
+    }),
     logger: { enabled: () => true, log: (_, event, { actions }) => void lost.push([event, actions]) },
   });
   const count = (eventId: string): void => counts.count(ids.space, { eventId });

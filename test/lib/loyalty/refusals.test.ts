@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { reversalCommand } from "../../../lib/loyalty/commands/corrections.ts";
-import { requireReportable } from "../../../lib/loyalty/commands/user_commands.ts";
+import { requireReportable } from "../../../lib/loyalty/commands/reports.ts";
 import { compileConfig } from "../../../lib/loyalty/mod.ts";
 import { emptyState } from "../../../lib/loyalty/user/state.ts";
 import { base } from "./engine/_player.ts";
