@@ -101,7 +101,17 @@ function votedElement(record: ElementRecord, event: EventRecord, spaceId: string
     rightOption: typeof answer === "number" && answer > 0 ? answer : null,
     tellsAnswer: attributes.reveal_answer_on_vote === true,
     points: numberOf(points) ?? 0,
-    at: now => momentOf(record, event, now),
+    at: eachMoment(now => momentOf(record, event, now)),
+  };
+}
+
+/** Makes a moment once for all that ask at the same time. */
+function eachMoment(make: (now: number) => ElementMoment): (now: number) => ElementMoment {
+  let [made, moment]: [number, ElementMoment | null] = [0, null];
+  return now => {
+    const at = Math.floor(now);
+    if (moment === null || made !== at) [made, moment] = [at, make(at)];
+    return moment;
   };
 }
 

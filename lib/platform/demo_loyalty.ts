@@ -90,6 +90,20 @@ export const demoLoyalty: unknown = {
       effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
     },
     {
+      id: "poll-vote",
+      trigger: { action: "vote" },
+      when: { eq: [{ var: "element.type" }, "poll"] },
+      effects: [{ type: "metric", metricId: "points", metricQuantity: 1 }],
+    },
+    {
+      id: "right-answer",
+      trigger: { action: "vote" },
+      when: { eq: [{ var: "element.isRight" }, true] },
+      effects: [
+        { type: "metric", metricId: "points", metricQuantity: { max: [{ var: "element.points" }, 1] } },
+      ],
+    },
+    {
       id: "three-days-running",
       trigger: { action: "prediction" },
       when: { gte: [{ streak: { action: "prediction", unit: "day" } }, 3] },

@@ -99,13 +99,53 @@ describeOnStores("the demo", open => {
     assert.equal((await platform.loyalty.profile(member)).metrics.points, 5 + 3 + 10);
   });
 
-  it("takes votes of fans on its polls", async t => {
-    const { demo, platform } = await opened(t);
-    const { organisationId, spaceId, projectId } = demo;
+  it("pays polls, quizzes and predictions without a back end", async t => {
+    const { demo, platform, clock } = await opened(t);
+    const { organisationId, spaceId, projectId, baseUrl, operatorToken } = demo;
     const member = { organisationId, spaceId, projectId, userId: "voter" };
-    const data = { elementId: "00000000-0000-4000-8000-000000000009", option: "1" };
-    const report = { action: "vote", data, isClientReport: true };
-    await platform.loyalty.report(member, report).catch(({ code }) => assert.notEqual(code, "forbidden"));
+    const headers = { authorization: `Bearer ${operatorToken}`, "content-type": "application/vnd.api+json" };
+    const write = async (method: string, path: string, data: object): Promise<string> => {
+      const request = { method, headers, body: JSON.stringify({ data }) };
+      const answer = await platform.fetch(new Request(`${baseUrl}/api/v2${path}`, request));
+      assert.ok(answer.status < 300, String(answer.status));
+      return answer.status === 204 ? "" : (await answer.json()).data.id;
+    };
+    const change = (type: string, id: string, attributes: object) =>
+      write("PATCH", `/${type}/${id}`, { type, id, attributes });
+    const project = { data: { type: "projects", id: projectId } };
+    const show = { type: "events", attributes: { name: "Show", duration: 900 }, relationships: { project } };
+    const eventId = await write("POST", "/events", show);
+    await change("events", eventId, { action: "start" });
+    const relationships = { event: { data: { type: "events", id: eventId } } };
+    const text = (key: string, all: string) => ({ fields: [{ key, values: { all } }] });
+    const question = { ...text("question", "Who?"), options: [text("text", "Us"), text("text", "Them")] };
+    const points = async () => (await platform.loyalty.profile(member)).metrics.points;
+    const elements = [
+      { content_type: "poll" },
+      { content_type: "quiz", custom_fields: [{ key: "points", values: { all: 20 } }], correct_option: 1 },
+      { content_type: "prediction" },
+    ];
+    const ids: string[] = [];
+    for (const attributes of elements) {
+      const all = { ...attributes, question, action: "publish" };
+      const elementId = await write("POST", "/elements", {
+        type: "elements",
+        attributes: all,
+        relationships,
+      });
+      ids.push(elementId);
+      const report = { action: "vote", data: { elementId, option: "1" }, isClientReport: true };
+      await platform.loyalty.report(member, report);
+    }
+    assert.equal(await points(), 1);
+    const [, quiz = "", prediction = ""] = ids;
+    await change("elements", quiz, { action: "reveal_answer" });
+    await change("elements", prediction, { action: "reveal_answer", correct_option: 1 });
+    await platform.idle();
+    clock.advance(60_000);
+    await platform.work();
+    await platform.idle();
+    assert.equal(await points(), 1 + 20 + 1);
   });
 
   it("limits what sharing earns in a day", async t => {

@@ -68,6 +68,7 @@ export function connect(servers: Servers, connection: Connection) {
   return {
     store: {
       traits: store.traits,
+      now: store.now,
       read: (partition: Partition, queries: readonly Read[]) =>
         link.ask(`read ${partition}`, () => store.read(partition, queries)),
       commit: (partition: Partition, batch: Batch) =>

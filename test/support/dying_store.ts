@@ -40,6 +40,7 @@ export function createDyingStore(store: Store): DyingStore {
   }
   return {
     traits: store.traits,
+    now: store.now,
     read: (partition, queries) => run(() => store.read(partition, queries)),
     commit: (partition, batch) => run(() => store.commit(partition, batch)),
     ping: () => store.ping(),

@@ -14,7 +14,7 @@ import { type Standing, type Vote, voteLimit } from "./guard.ts";
 const generationMs = 28 * 24 * 60 * 60 * 1_000;
 /** Tallies that are kept, the newest: votes are known for a year after the publication of their element. */
 const generationsMax = 13;
-/** Most fields of a tally. A vote has one for each option, and three more. */
+/** Most fields of a tally. A vote has one for each option, and five more once it is paid. */
 export const voteFieldsMax = 6_000;
 const fieldsOfVote = 5;
 /** Most fields that a user takes over from a merged one, in one commit. */
@@ -24,10 +24,8 @@ const movedFieldsMax = 800;
 const fields = {
   votes: (id: string): string => id,
   option: (id: string, option: number): string => `${id} ${option}`,
-  /** Sum of the times from the publication to each vote, in ms. */
-  time: (id: string): string => `${id} ms`,
-  /** Votes that were reported as this action. */
-  action: (id: string, name: string): string => `${id} by ${name}`,
+  /** Sum of the times from the publication to each vote that was reported as this action, in ms and one more for each. */
+  time: (id: string, name: string): string => `${id} by ${name}`,
   /** Votes that were reported as this action and whose answer the user learnt with the vote. */
   told: (id: string, name: string): string => `${id} told ${name}`,
   /** Number of the reveal that paid for the votes of this action last. */
@@ -76,8 +74,7 @@ export function countVote(
     writes: [
       { ...add(fields.votes(id)), ...most(bounds.perUser) },
       ...options.map(option => ({ ...add(fields.option(id, option)), ...most(bounds.perOption) })),
-      add(fields.time(id), of.ms),
-      add(fields.action(id, of.action)),
+      add(fields.time(id, of.action), of.ms + 1),
       ...(of.isTold ? [add(fields.told(id, of.action))] : []),
       ...all.slice(0, -generationsMax).map(([each]) => removal(each)),
     ],
@@ -154,7 +151,7 @@ export function receiveVotes(
 /** What a reveal knows of a user's votes for an element that were reported as an action. */
 export interface RevealState {
   readonly standing: Standing;
-  /** Mean time from the publication to a vote, in ms. */
+  /** Mean time from the publication to a vote that was reported as the action, in ms. */
   readonly ms: number;
   /** True if no vote was reported as the action, or the answer was told with one. */
   readonly isSettled: boolean;
@@ -171,10 +168,10 @@ export function readRevealState(
   const { id } = element;
   const { key, fields: counted = [] } = readStanding(element, publishedAt);
   const byAction = actions.flatMap(name => [
-    ...[fields.action(id, name), fields.told(id, name)],
+    ...[fields.time(id, name), fields.told(id, name)],
     ...[fields.round(id, name), fields.paid(id, name)],
   ]);
-  return { type: "tally", key, fields: [...counted, fields.time(id), ...byAction] };
+  return { type: "tally", key, fields: [...counted, ...byAction] };
 }
 
 /** Returns the result of the read for one of its actions; null: the user did not vote. */
@@ -188,8 +185,8 @@ export function revealStateIn(
   const countOf = (field: (id: string, name: string) => string) => tally.get(field(element.id, action)) ?? 0;
   return {
     standing,
-    ms: Math.round((tally.get(fields.time(element.id)) ?? 0) / standing.votes),
-    isSettled: countOf(fields.action) === 0 || countOf(fields.told) > 0,
+    ms: Math.max(0, Math.round(countOf(fields.time) / standing.votes) - 1),
+    isSettled: countOf(fields.time) === 0 || countOf(fields.told) > 0,
     round: countOf(fields.round),
     paidAt: countOf(fields.paid),
   };
