@@ -159,8 +159,7 @@ export function starting(sender: Sender): Refusal {
 function busy(message: string, { accept, cacheControl }: Sender): Refusal {
   if (isEventSource(accept, cacheControl)) {
     const { status, headers, text: body } = emptyEventStream(retrySeconds * 1_000);
-    // Of whatever page: there is nothing in it, and without the field the browser gives up.
-    return { status, headers: { ...headers, "access-control-allow-origin": "*" }, body };
+    return { status, headers, body };
   }
   const { status, title } = errorFacts.busy;
   return refusal({ status, code: "busy", title, message, headers: { "retry-after": String(retrySeconds) } });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { liveIntervalMs } from "../../lib/leaderboards/live/watcher.ts";
+import type { PlatformOptions } from "../../lib/mod.ts";
 import { version } from "../../lib/platform/version.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { EventReader, type StreamEvent } from "../support/event_stream.ts";
@@ -28,9 +29,13 @@ const eventBoard = (event: string, id: string): string =>
 
 describeOnEveryStore("a live page", open => {
   /** A process with a running event that has one open poll. */
-  async function opened(t: TestContext, store: (clock: () => number) => Promise<Store> = open) {
+  async function opened(
+    t: TestContext,
+    store: (clock: () => number) => Promise<Store> = open,
+    options: Pick<PlatformOptions, "http"> = {},
+  ) {
     const time = createManualTimer();
-    const world = await openPlatform(store, { seed: pageSeed, timer: time.timer });
+    const world = await openPlatform(store, { ...options, seed: pageSeed, timer: time.timer });
     t.after(() => world.dispose());
     const producer = new Producer(world);
     const id = await producer.event({ name: "Show", duration: 10_000 });
@@ -361,8 +366,8 @@ describeOnEveryStore("a live page", open => {
     assert.equal(world.platform.leaderboards.live.size, 0);
   });
 
-  it("asks an EventSource to come back while the platform closes", async t => {
-    const { world, id } = await opened(t);
+  it("asks an EventSource of any page to come back while the platform closes", async t => {
+    const { world, id } = await opened(t, open, { http: { cors: { origins: ["https://other.example"] } } });
     const reader = await listen(world, eventPage(id));
     await next(reader);
     await world.platform.close();
@@ -370,6 +375,7 @@ describeOnEveryStore("a live page", open => {
     assert.equal((await request(world, eventPage(id))).status, 503);
     const headers = { "cache-control": "no-cache", origin: "https://club.example" };
     const source = await request(world, eventPage(id), { headers });
+    assert.equal(source.headers.get("access-control-allow-origin"), "*");
     assert.deepEqual([source.status, await source.text()], [200, "retry: 5000\n\n"]);
   });
 });

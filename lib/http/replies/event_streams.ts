@@ -39,5 +39,7 @@ export function emptyEventStream(ms: number): {
   readonly headers: Record<string, string>;
   readonly text: string;
 } {
-  return { status: 200, headers: { ...eventStreamHeaders }, text: `retry: ${ms}\n\n` };
+  // Of whatever page: there is nothing in it, and without the field the browser gives up.
+  const headers = { ...eventStreamHeaders, "access-control-allow-origin": "*" };
+  return { status: 200, headers, text: `retry: ${ms}\n\n` };
 }
