@@ -1,7 +1,7 @@
 /** The files of commands. */
 
 import { createReadStream, type Stats } from "node:fs";
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { yamlText } from "../../lib/cli/frame/output.ts";
 import { CliError, type CliFiles, exits, invalid, wrongUsage } from "../../lib/cli/mod.ts";
@@ -40,6 +40,10 @@ export const files: CliFiles = {
           bytes: found.isFile() ? found.size : null,
           stream: () => Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>,
         };
+  },
+  async names(folder) {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    return entries.filter(entry => !entry.isDirectory()).map(({ name }) => name);
   },
   async write(path, document) {
     await writeText(path, await documentText(path, document));

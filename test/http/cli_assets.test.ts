@@ -120,6 +120,29 @@ describe("assets on the command line", () => {
     assert.doesNotMatch(dumb.stderr, /\r/);
   });
 
+  it("finds the files of patterns that the shell left", async t => {
+    const { cli, files } = await opened(t);
+    files.set("what?.txt", "Name");
+    files.set(".hidden.txt", "No");
+    const uploadedBy = async (...names: string[]) =>
+      (await dataOf(cli, ["assets", "upload", ...names])).map(({ file }: { file: string }) => file);
+    assert.deepEqual(await uploadedBy("*.txt", "a.*"), ["a.txt", "b.txt", "what?.txt"]);
+    assert.deepEqual(await uploadedBy("pictures/l?go*"), ["pictures/logo.png"]);
+    // A file of that very name is no pattern.
+    assert.deepEqual(await uploadedBy("what?.txt"), ["what?.txt"]);
+    const none = await cli(["assets", "upload", "*.gif", "a.txt"]);
+    assert.deepEqual([none.code, none.requests], [2, []]);
+    assert.match(none.stderr, /There is no file \*\.gif/);
+  });
+
+  it("says on a page that there are more", async t => {
+    const { cli } = await opened(t);
+    await dataOf(cli, "assets upload pictures/logo.png a.txt b.txt");
+    const first = await cli("assets list --limit 2");
+    assert.equal(first.stderr, "1 more: --page 2\n");
+    assert.equal((await cli("assets list --limit 2 --page 2")).stderr, "");
+  });
+
   it("refuses missing files and unknown tags before it sends anything", async t => {
     const { cli, files } = await opened(t);
     files.set("empty.png", "");
@@ -182,7 +205,7 @@ describe("assets on the command line", () => {
     assert.equal((await cli(`assets update ${id}`)).code, 2);
     assert.deepEqual(await dataOf(cli, `assets tag ${id} ${tag} ${tag}`), { id, tags: [tag] });
     const unknown = await cli(`assets tag ${id} ${crypto.randomUUID()} --json`);
-    assert.deepEqual([unknown.code, unknown.error.status], [8, 404]);
+    assert.deepEqual([unknown.code, unknown.error.status], [6, 404]);
     assert.deepEqual(await dataOf(cli, `assets untag ${id} ${tag}`), { id, tags: [] });
     assert.equal((await cli(`assets tag ${crypto.randomUUID()} ${tag}`)).code, 6);
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { parse } from "yaml";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { sampleSize } from "../support/full.ts";
@@ -126,6 +127,23 @@ async function picture(show: Show, event: string): Promise<unknown> {
 }
 
 describe("files of elements", () => {
+  it("quote what YAML 1.1 takes for other values", async t => {
+    const show = await openShow(t, async clock => createMemoryStore({ clock }));
+    const event = await show.create("events", { name: "Show" }, { project: to("projects", ids.project) });
+    const words = ["yes", "No", "on", "OFF", "y", "2026-01-01", "1:30", "0o7", "1_000", "~"];
+    const custom_fields = words.map((all, nth) => ({ key: `k${nth}`, values: { all } }));
+    await show.create(
+      "elements",
+      { content_type: "own", name: "on", custom_fields },
+      { event: to("events", event) },
+    );
+    const { stdout } = await show.run(`elements export --event ${event}`);
+    assert.match(stdout, /name: "on"/);
+    const [item] = parse(stdout, { version: "1.1" });
+    assert.deepEqual(Object.values(item.fields), words, stdout);
+    assert.deepEqual(Object.values(parse(stdout)[0].fields), words);
+  });
+
   it("are exported and applied to an equal event, and exist when they are applied again", async t => {
     const show = await openShow(t, async clock => createMemoryStore({ clock }));
     for (let seed = 0; seed < sampleSize(100, 10); seed++) {

@@ -238,12 +238,14 @@ describeOnStores("commands about elements", open => {
 - { type: message, name: c, fields: { body: x } }
 - { type: message, name: d, fields: { body: x }, parent: e }
 - { type: group, name: g, children: [c, {{zz}}] }
+- { type: poll, name: s, question: Who?, fields: { colour: red } }
+- { type: nothing, name: t, fields: { body: "{{c}}" } }
 `,
     );
     const before = await show.audited();
     const { code, error } = await show.run(`${line} --json`, values);
     assert.equal(code, 8);
-    assert.equal(error.details.length, 9);
+    assert.equal(error.details.length, 11, error.details.join("\n"));
     const all = error.details.join("\n");
     for (const text of [
       /:3:12: There is no member qestion. Did you mean question\?/,
@@ -255,6 +257,9 @@ describeOnStores("commands about elements", open => {
       /:6:\d+: Expected a list/,
       /:7:3: Expected an element, as a map/,
       /:9:\d+: No element is named e/,
+      // The server is asked about what has no error of its own.
+      /:11:60: Expected a field of the content type/,
+      /:12:11: Expected a content type that the project uses/,
     ]) {
       assert.match(all, text);
     }
@@ -296,6 +301,8 @@ describeOnStores("commands about elements", open => {
     const set = await show.data(`${create} --type countdown --template --var target=${target}`, values);
     assert.equal((await read(set.id)).custom_fields[0].values.all, target);
 
+    const mention = await show.data(`${create} --type message --var fields.body=@@home`, values);
+    assert.equal((await read(mention.id)).custom_fields[0].values.all, "@home");
     show.files.set("text", "line 1\nline 2");
     show.files.set("-", "{type: cta, name: Shop, fields: {label: Shop}, duration: 5}");
     const cta = await show.data(
@@ -436,6 +443,14 @@ describeOnStores("smoke commands", open => {
     assert.equal(few.requests.length, 5);
     assert.match(few.stdout, /^poll\tok\tskipped\t\nmessage\tok\tskipped\t\nhttps?:\S+event=\S+\n$/);
     assert.equal((await show.run("smoke run --project $PROJECT --types nothing")).code, 8);
+    const before = await show.data(`events list --project ${ids.project}`);
+    const bare = await show.run(`smoke run --project ${ids.project} --json`);
+    assert.deepEqual(
+      [bare.code, bare.error.message],
+      [8, "The project has no content types to try"],
+      bare.stderr,
+    );
+    assert.deepEqual(await show.data(`events list --project ${ids.project}`), before);
 
     const fetch = async (request: Request): Promise<Response> => {
       const text = await request.clone().text();
@@ -450,6 +465,10 @@ describeOnStores("smoke commands", open => {
     const lookalike = await show.event({ name: "smoke-signals" });
     const tagged = await show.event({ name: "Ours", annotations: { "smoke/run": "x" } });
     assert.equal((await show.run("smoke clean --project $PROJECT")).code, 2);
+    const asked = await show.run("smoke clean --project $PROJECT", {}, { answers: ["n"] });
+    assert.equal(asked.code, 10);
+    assert.ok(asked.stderr.includes(`Stop and delete 3 events: `), asked.stderr);
+    assert.ok(asked.stderr.includes(json.meta.event) && !asked.stderr.includes(lookalike), asked.stderr);
     assert.equal((await show.data("smoke clean --project $PROJECT --yes")).length, 3);
     const left = await show.data("events list --project $PROJECT");
     assert.deepEqual(column(left, "id").toSorted(), [lookalike, tagged].toSorted());

@@ -202,7 +202,11 @@ describeOnStores("commands about events", open => {
     ]);
     const unasked = await show.run(`${line} --json`);
     assert.deepEqual([unasked.code, unasked.error.code], [2, "consent_missing"]);
-    assert.equal((await show.run(line, {}, { answers: ["n"] })).code, 10);
+    const asked = await show.run(line, {}, { answers: ["n"] });
+    assert.equal(asked.code, 10);
+    assert.match(asked.stderr, /Delete 3 events: /);
+    for (const name of [`empty (${empty})`, `drafts (${drafts})`, `planned (${planned})`])
+      assert.ok(asked.stderr.includes(name), asked.stderr);
     assert.equal(await show.audited(), before);
 
     let isFirst = true;

@@ -76,6 +76,8 @@ describe("grandstand login", () => {
     assert.equal((await run(world, "whoami", { files })).code, 4);
     assert.equal((await run(world, "whoami", { variables: { GRANDSTAND_TOKEN: token } })).code, 4);
     assert.equal((await run(world, "logout --json", { files })).json.data.was_logged_in, false);
+    const again = await run(world, "logout", { files, isTerminal: true });
+    assert.match(again.stdout, /PROFILE {2}WAS_LOGGED_IN.*\nstaging {2}false\n$/);
   });
 
   it("takes a token with a line break at its end from a variable", async () => {

@@ -120,7 +120,7 @@ describe("apps and projects on the command line", () => {
     assert.deepEqual(data.types.find((one: { type: string }) => one.type === "quiz").enabled, false);
     assert.match((await cli(`projects inspect ${project}`)).stdout, /^type quiz\tQuiz \(hidden\)$/m);
     const foreign = await cli(["projects", "create", "--name", "X", "--app", crypto.randomUUID()]);
-    assert.equal(foreign.code, 8, foreign.stderr);
+    assert.equal(foreign.code, 6, foreign.stderr);
   });
 
   it("compares projects by settings, app and content types", async t => {
@@ -172,8 +172,16 @@ describe("apps and projects on the command line", () => {
       { content_type: "fan_cam", name: "Cam" },
       { event: { data: { type: "events", id: event } } },
     );
+    const warned = await cli(`projects reload ${project} --dry-run --json`);
+    assert.equal(warned.code, 7);
+    assert.match(warned.error.message, /fan_cam/);
+    assert.equal(warned.error.next, `grandstand projects reload ${project} --force`);
+    const forced = await dataOf(cli, `projects reload ${project} --force --dry-run`);
+    assert.deepEqual([forced.app_id, forced.removed_types], [null, ["fan_cam"]]);
+    assert.equal((await dataOf(cli, "apps list")).length, 1);
     const refused = await cli(`projects reload ${project} --json`);
     assert.equal(refused.code, 7);
+    assert.equal(refused.error.message, warned.error.message);
     assert.match(refused.error.message, /fan_cam/);
     const app = (await dataOf(cli, "apps list"))[0].id;
     assert.deepEqual(refused.error.details, [`done already: registered app ${app}`]);

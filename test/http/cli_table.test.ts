@@ -17,6 +17,9 @@ const ajv = new Ajv({ formats: { "date-time": true } });
 const elsewhere =
   /^(login|logout|loyalty|webhooks|keys|actions|exports|users|projects client-token|workflow run)\b/;
 
+const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+const unknownId = "0fffffff-0000-4000-8000-0000000000ff";
+
 function refusing(status: number, code: string): Surroundings {
   const body = { errors: [{ status: String(status), code, title: code, detail: "No" }] };
   return {
@@ -147,6 +150,17 @@ describe("every command of the control API", () => {
           assert.equal(outcome.error.status, status);
           assert.equal(outcome.error.retryable, false);
           if (status === 401) assert.equal(outcome.error.next, "grandstand login");
+        }
+      });
+
+      it("ends with 6 where there is nothing of an id, wherever the id stands", async () => {
+        const { args } = await untouched();
+        for (const [at, word] of args.entries()) {
+          if (!uuid.test(word)) continue;
+          const { world, around } = await fresh();
+          const line = args.with(at, word.replace(uuid, unknownId));
+          const { code, stdout, stderr } = await world.cli(line, around);
+          assert.deepEqual([code, stdout], [6, ""], `${line.join(" ")}\n${stderr}`);
         }
       });
 

@@ -55,6 +55,18 @@ describe("the command", { concurrency: true }, () => {
     }
   });
 
+  it("reads documents from pipes: a process substitution, and /dev/stdin", async () => {
+    assert.ok(built !== undefined);
+    const valid = JSON.stringify({ metrics: [] });
+    const command = [...cliCommand(built), "loyalty", "validate"].map(word => `'${word}'`).join(" ");
+    for (const line of [`${command} <(echo '${valid}')`, `echo '${valid}' | ${command} /dev/stdin`]) {
+      const program = start(["bash", "-c", line], {});
+      assert.equal(await program.ended, 0, `${line}\n${program.stderr()}`);
+    }
+    const wrong = start(["bash", "-c", `${command} <(echo '{"metrics": 1}')`], {});
+    assert.equal(await wrong.ended, 8, wrong.stderr());
+  });
+
   it("refuses unknown words, and suggests the closest one", async () => {
     const cases: [string[], RegExp][] = [
       [["sevre"], /There is no command "sevre". Did you mean serve\?/],

@@ -134,6 +134,11 @@ export function testHost(
         const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
         return { bytes: bytes.length, stream: () => new Blob([new Uint8Array(bytes)]).stream() };
       },
+      async names(folder) {
+        const start = folder === "." ? "" : `${folder}/`;
+        const below = [...files.keys()].filter(path => path.startsWith(start));
+        return below.map(path => path.slice(start.length)).filter(name => !name.includes("/"));
+      },
       async write(path, document) {
         files.set(path, `${JSON.stringify(document, null, 2)}\n`);
       },

@@ -31,7 +31,13 @@ interface Upload {
 export const uploadAssets: CommandSpec = {
   words: ["assets", "upload"],
   summary: "Upload files to a space; a file that it has already is not stored again",
-  args: [{ name: "files", description: "Files, - for stdin, or with --url https addresses", repeated: true }],
+  args: [
+    {
+      name: "files",
+      description: "Files or patterns such as *.png, - for stdin, or with --url https addresses",
+      repeated: true,
+    },
+  ],
   flags: {
     space: spaceFlag,
     url: { description: "The arguments are addresses, which the server reads" },
@@ -96,12 +102,26 @@ async function openAll(
   { files }: CliContext,
 ): Promise<readonly Source[]> {
   if (areUrls) return names.map(name => [name, null]);
+  const all = (await Promise.all(names.map(name => matching(name, files)))).flat();
   const sources = await Promise.all(
-    names.map(async (name): Promise<Source> => [name, await files.open(name)]),
+    [...new Set(all)].map(async (name): Promise<Source> => [name, await files.open(name)]),
   );
   const missing = sources.filter(([, opened]) => opened === null).map(([name]) => name);
   if (missing.length === 0) return sources;
   throw wrongUsage(`There is no file ${missing.join(", ")}`, { code: "missing_file" });
+}
+
+/** Returns the files that a pattern stands for, where the shell left it as it is: it is quoted, or the shell of Windows. */
+async function matching(name: string, files: CliContext["files"]): Promise<readonly string[]> {
+  const [, start = "", folder = "", last = name] = /^((.*)[/\\])?([^/\\]*)$/.exec(name) ?? [];
+  if (!/[*?]/.test(last) || (await files.open(name).catch(() => null)) !== null) return [name];
+  const source = last
+    .replace(/[^\w*?]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  const pattern = new RegExp(`^${/^[*?]/.test(last) ? "(?!\\.)" : ""}${source}$`, "s");
+  const found = (await files.names(folder || start || ".")).filter(each => pattern.test(each));
+  return found.length === 0 ? [name] : found.sort().map(each => start + each);
 }
 
 /** Finds tags by id or name. @throws {CliError} The space has none. */

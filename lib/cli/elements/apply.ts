@@ -3,13 +3,13 @@
 import { needsLocales } from "../element_content.ts";
 import { eventFlag, isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
-import { conflict, exits, invalid, missingFile } from "../frame/errors.ts";
+import { CliError, conflict, exits, invalid, missingFile } from "../frame/errors.ts";
 import type { LocatedDocument } from "../frame/host.ts";
 import { json, rows, yamlText } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
-import { eventName, pathOfToken, tokenOf } from "./references.ts";
+import { eventName, mapTexts, pathOfToken, replaceTokens, tokenOf } from "./references.ts";
 
 /** Longest text of a file that an export compares with, in bytes. */
 const fileBytesMax = 16_777_216;
@@ -71,8 +71,10 @@ export const applyElements: CommandSpec = {
     const { compared } = await import("./items.ts");
     const { elements, faults } = elementsOfFile(file.document, new Set(byName.keys()), locales);
     if (faults.length > 0) {
-      throw invalid(`${path} has ${faults.length === 1 ? "an error" : `${faults.length} errors`}`, {
-        details: faults.map(({ pointer, detail }) => `${file.locate(pointer)}: ${detail}`),
+      const own = faults.map(({ pointer, detail }) => `${file.locate(pointer)}: ${detail}`);
+      const details = [...own, ...(await serverFaults(context, eventId, { elements, faults, file }))];
+      throw invalid(`${path} has ${details.length === 1 ? "an error" : `${details.length} errors`}`, {
+        details,
       });
     }
     const ownByName = new Map(elements.map(element => [element.name, element]));
@@ -113,6 +115,40 @@ export const applyElements: CommandSpec = {
     return { data, notes: draftsByClock(pairs) };
   },
 };
+
+/** Returns what the server finds wrong with the elements of a file that have no fault of their own, without those in the event. */
+async function serverFaults(
+  context: CliContext,
+  eventId: string,
+  {
+    elements,
+    faults,
+    file,
+  }: { readonly file: LocatedDocument } & ReturnType<typeof import("./file.ts").elementsOfFile>,
+): Promise<readonly string[]> {
+  const { filePointer } = await import("./file.ts");
+  const isFaulty = ({ pointer }: FileElement): boolean =>
+    faults.some(fault => `${fault.pointer}/`.startsWith(`${pointer}/`));
+  const sound = new Map(elements.filter(one => !isFaulty(one)).map(one => [one.name, one]));
+  // Each alone: what it names may be faulty.
+  const nobody = "00000000-0000-4000-8000-000000000000";
+  const changes = [...sound.values()].map(({ name, attributes }): Change => {
+    const values = mapTexts(attributes, text => replaceTokens(text, () => nobody)) as Attributes;
+    return { op: "add", id: tokenOf(name), attributes: values, related: { event: eventId } };
+  });
+  const within = { kind: "event", id: eventId } as const;
+  const where = ({ id }: Change, pointer: string): string | undefined => {
+    const element = sound.get(pathOfToken(id) ?? "");
+    return element && file.locate(filePointer(element.pointer, element.attributes, pointer));
+  };
+  try {
+    await sendChanges(context, changes, { within, isDryRun: true, where });
+    return [];
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return error.exit === exits.invalid ? (error.options.details ?? []) : [];
+  }
+}
 
 /** Names the drafts that their wrappers, which the clock publishes, are shown without. */
 function draftsByClock(pairs: readonly Pair[]): readonly string[] {

@@ -59,6 +59,8 @@ export interface CliFiles {
   readText(path: string, bytesMax: number): Promise<string | null>;
   /** Opens a file for sending; null if there is no such file. @throws {CliError} It is a folder. */
   open(path: string): Promise<OpenedFile | null>;
+  /** Returns the names of the files in a folder, in any order; none if there is no such folder. */
+  names(folder: string): Promise<readonly string[]>;
   /** Writes a document as YAML or JSON by the name of the file, as {@linkcode writeText} does. */
   write(path: string, document: unknown): Promise<void>;
   /**

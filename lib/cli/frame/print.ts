@@ -50,8 +50,9 @@ export function printedError({ exit, message, options }: CliError, isJson: boole
   return lines.map(line => `${clean(line)}\n`).join("");
 }
 
-/** Shortest width to which the widest column is cut. */
-const cellWidthMin = 12;
+/** Shortest widths to which columns are cut: of texts at first and in the end, and of ids beside the first one. */
+const cellWidthsMin = [12, 4];
+const idWidthMin = 9;
 const gap = 2;
 
 function table({ columns, rows }: Rows, { isTerminal, hasColors, width }: PrintOptions): string {
@@ -72,18 +73,27 @@ function table({ columns, rows }: Rows, { isTerminal, hasColors, width }: PrintO
   return [hasColors ? `\u001b[1m${header}\u001b[0m` : header, ...others].map(text => `${text}\n`).join("");
 }
 
-/** Columns of ids and addresses, and ids, digests and addresses in others, are never cut. */
+/** Columns of ids and addresses, and those with ids, digests and addresses, are cut last. */
 const wholeName = /(^|_)ID$|URL/;
 const wholeCell = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^(sha256|https?):/;
 
-/** Narrows the widest column that may be cut until the table fits. */
+/**
+ * Narrows columns until a row fits into a line. The last column is the least important one; the first of those that hold ids is whole
+ * however narrow the terminal is.
+ */
 function fitted(areWhole: readonly boolean[], natural: readonly number[], width: number): readonly number[] {
   const widths = [...natural];
-  const total = (): number => widths.reduce((sum, size) => sum + size + gap, -gap);
-  const candidates = [...widths.keys()].filter(index => areWhole[index] === false);
-  const widest = candidates.sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
-  if (widest === undefined || total() <= width) return widths;
-  widths[widest] = Math.max(cellWidthMin, (widths[widest] ?? 0) - (total() - width));
+  const firstWhole = areWhole.indexOf(true);
+  const columns = [...widths.keys()].reverse();
+  const narrow = (areCut: boolean, least: number): void => {
+    for (const index of columns.filter(each => areWhole[each] === areCut && each !== firstWhole)) {
+      const tooWide = widths.reduce((sum, size) => sum + size + gap, -gap) - width;
+      const own = widths[index] ?? 0;
+      if (tooWide > 0 && own > least) widths[index] = Math.max(least, own - tooWide);
+    }
+  };
+  for (const least of cellWidthsMin) narrow(false, least);
+  narrow(true, idWidthMin);
   return widths;
 }
 

@@ -152,21 +152,15 @@ function failureOf(error: GrandstandError, url: string, profileName: string): Cl
   const details = fields.flatMap(({ pointer, detail }) =>
     pointer === "" && fields.length === 1 ? [] : [`${pointer}: ${detail}`],
   );
-  // What is missing is named in the document, not by the command.
-  const isInDocument = status === 404 && details.length > 0;
   const message = isUnknown ? `The server answered ${status}` : error.message;
-  return new CliError(
-    isInDocument ? exits.invalid : exitOf(status),
-    details.length > 1 ? "The server found errors" : message,
-    {
-      code: isUnknown ? `http_${status}` : code,
-      status,
-      details,
-      ...hintsOf(status, `profile ${profileName}, ${url}`),
-      ...(requestId === null ? {} : { requestId }),
-      ...(Object.keys(meta).length === 0 ? {} : { meta }),
-    },
-  );
+  return new CliError(exitOf(status), details.length > 1 ? "The server found errors" : message, {
+    code: isUnknown ? `http_${status}` : code,
+    status,
+    details,
+    ...hintsOf(status, `profile ${profileName}, ${url}`),
+    ...(requestId === null ? {} : { requestId }),
+    ...(Object.keys(meta).length === 0 ? {} : { meta }),
+  });
 }
 
 function unreachable(url: string, cause: unknown): CliError {

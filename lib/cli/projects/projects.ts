@@ -153,7 +153,7 @@ const reloadProject: CommandSpec = {
     const next =
       app === null
         ? await appAgain(api, project, isDryRun, context)
-        : { id: app.data.id, title: titleOf(app.data) };
+        : { id: app.data.id, title: titleOf(app.data), specUrl: undefined };
     const data = {
       project: projectId,
       before,
@@ -162,29 +162,23 @@ const reloadProject: CommandSpec = {
       added_types: [],
       removed_types: [],
     };
-    if (next.id === null) {
-      return {
-        data: { ...data, changed: true },
-        notes: ["Content types are compared once the version is registered"],
-      };
-    }
-    if (next.id === relation(project.data, "app"))
+    if (next.id !== null && next.id === relation(project.data, "app"))
       return { data: { ...data, changed: false }, notes: ["No change"] };
     const move = (isDry: boolean) =>
       api
         .write("PATCH", `${pathOf(target)}/relationships/app`, {
           within: target,
-          document: { data: { type: "apps", id: next.id } },
+          document: { data: { type: "apps", id: next.id ?? relation(project.data, "app") } },
           ifMatch: project.etag,
           isDryRun: isDry,
-          query: { force: flags.force === undefined ? undefined : "true" },
+          query: { force: flags.force === undefined ? undefined : "true", spec_url: next.specUrl },
         })
         .catch(
           explain(409, ({ message, options }) =>
             conflict(message, {
               ...options,
               hint: "Elements of lost types can neither be changed nor published any more: --force moves it all the same",
-              next: `grandstand projects reload ${projectId} --app ${next.id} --force`,
+              next: `grandstand projects reload ${projectId}${next.id === null ? "" : ` --app ${next.id}`} --force`,
             }),
           ),
         );
@@ -200,7 +194,7 @@ async function appAgain(
   project: Document,
   isDryRun: boolean,
   { done }: CliContext,
-): Promise<{ readonly id: string | null; readonly title: string | null }> {
+): Promise<{ readonly id: string | null; readonly title: string | null; readonly specUrl?: string }> {
   const app = appOf(project.data, project);
   const spaceId = relation(project.data, "space");
   if (app === undefined || spaceId === null) {
@@ -217,7 +211,7 @@ async function appAgain(
   try {
     const added = await registerApp(api, { spaceId, specUrl, isDryRun });
     if (!isDryRun) done(`registered app ${added.id}`);
-    return { id: isDryRun ? null : added.id, title: titleOf(added) };
+    return isDryRun ? { id: null, title: titleOf(added), specUrl } : { id: added.id, title: titleOf(added) };
   } catch (error) {
     const { id: existing, is_equal: isEqual } = error instanceof CliError ? (error.options.meta ?? {}) : {};
     if (isEqual !== true) throw error;

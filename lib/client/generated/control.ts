@@ -3755,6 +3755,8 @@ export interface ControlOperations {
     readonly projectId: string;
     /** `true`: checks everything and writes nothing */
     readonly dry_run?: "true" | "false";
+    /** With `dry_run`: tries what this address has now, in place of the app of the body */
+    readonly spec_url?: string;
     /** `true`: moves the project although elements lose their content type */
     readonly force?: "true" | "false";
     readonly body: AppOfProject;

@@ -14,7 +14,7 @@ import { readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
 import { badAttribute, type Identifier, notFound } from "../kind.ts";
 import { homeNamed } from "../kinds/people.ts";
-import type { ControlServices } from "../services.ts";
+import { type ControlServices, requireReach } from "../services.ts";
 import { newObjectOf } from "../write_calls.ts";
 import { type Author, type AuthorUser, kindOf, requirePerson, scopesOf, type TokenInfo } from "./author.ts";
 import { createDialogueToken, dialogueSecondsMax } from "./dialogue_tokens.ts";
@@ -165,6 +165,11 @@ function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
       if (attributes.kind !== "dialogue") {
         requireOfPerson(attributes, scopes);
         const { id: userId } = lastingOf(principal);
+        for (const scope of scopes ?? [])
+          await requireReach(services, principal, homeNamed(scope), {
+            needed: "viewer",
+            noun: scope.type.slice(0, -1),
+          });
         const created = await services.authors.createToken({
           ...{ ...wanted, userId, scopes: scopes?.map(homeNamed) ?? null },
         });

@@ -5,9 +5,9 @@
  */
 
 import * as v from "valibot";
-import { type Contents, contentsKey, elementKey } from "../../authoring/mod.ts";
+import { type AppSpec, type Contents, contentsKey, elementKey } from "../../authoring/mod.ts";
 import { directoryPartition } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, type Reply, route } from "../../http/mod.ts";
 import { type BoardEntry, readMany, readPageAfter, type Store } from "../../storage/mod.ts";
 import type { Entity } from "../entity.ts";
@@ -18,6 +18,7 @@ import { useApp } from "../kinds/apps.ts";
 import { templatesKey } from "../kinds/templates.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
 import { type ResourceRoutesContext, write } from "../write_calls.ts";
+import { readApp } from "./read_app.ts";
 
 const MoveBody = named(
   "AppOfProject",
@@ -54,6 +55,13 @@ export function moveRoute(context: ResourceRoutesContext): AnyRoute {
     params: idParams("projects"),
     query: v.strictObject({
       ...dryRun,
+      spec_url: v.optional(
+        v.pipe(
+          v.string(),
+          v.maxLength(1_024),
+          v.description("With `dry_run`: tries what this address has now, in place of the app of the body"),
+        ),
+      ),
       force: v.optional(
         v.pipe(
           v.picklist(["true", "false"], "Expected true or false"),
@@ -85,7 +93,7 @@ export function moveRoute(context: ResourceRoutesContext): AnyRoute {
 async function moveProject(call: AuthorCall, context: ResourceRoutesContext): Promise<Reply> {
   const { services, kinds } = context;
   const { data } = call.body as v.InferOutput<typeof MoveBody>;
-  const query = call.query as { readonly dry_run?: string; readonly force?: string };
+  const query = call.query as Readonly<Partial<Record<"dry_run" | "force" | "spec_url", string>>>;
   const id = idOf(call, "projects");
   const isDry = query.dry_run === "true";
   const { apps } = services;
@@ -94,19 +102,30 @@ async function moveProject(call: AuthorCall, context: ResourceRoutesContext): Pr
   const project = await apps.project(id);
   if (project === null || kinds.projects === undefined) throw notFound("project");
   const use = { spaceId: project.refs.space ?? "", appId: data.id, projectId: id, pointer: "/data/id" };
-  const { elements } = (await useApp(services, { ...use, isDry: true })).app;
+  const tried = query.spec_url === undefined ? null : await triedApp(services, query.spec_url, isDry);
+  const { elements } = tried ?? (await useApp(services, { ...use, isDry: true })).app;
   const before = (await apps.typesOf(project))?.map(({ definition }) => definition.content_type);
   const next = elements.map(type => type.content_type);
   const removed_types = (before ?? []).filter(type => !next.includes(type));
   if (query.force !== "true" && (before === undefined || removed_types.length > 0))
     await requireUnused(services, id, next);
-  const { after, app } = await useApp(services, { ...use, isDry });
+  const { after, app } = tried === null ? await useApp(services, { ...use, isDry }) : { app: tried };
   const more = { refs: { app: data.id }, app };
   const operation = { op: "update", kind: kinds.projects, id, pointer: "", more } as const;
   const written = await write(call, operation, context, false).finally(after);
   if (!isDry) return { status: 204, headers: { etag: String(written.data.meta?.etag) } };
   const added_types = next.filter(type => before?.includes(type) !== true);
   return answer(call, { data, meta: { dry_run: true, added_types, removed_types } } as never);
+}
+
+/** Reads the app at an address, which nothing registers. @throws {AppError} `validation_failed` */
+async function triedApp(services: ControlServices, specUrl: string, isDry: boolean): Promise<AppSpec> {
+  const refused = (detail: string) => invalidField("Cannot try the address of an app", "spec_url", detail);
+  if (!isDry) throw refused("Expected `dry_run=true` beside it");
+  const { app, checks } = await readApp(services, specUrl);
+  if (app !== null) return app;
+  const { file, detail } = checks.find(({ result }) => result === "fail") ?? {};
+  throw refused(`${file}: ${detail}`);
 }
 
 /** @throws {AppError} `conflict`: elements have content types that are not among these. */

@@ -32,7 +32,7 @@ describe("the result of a command", () => {
     assert.ok(printed({ data }, { hasColors: true }).startsWith(`\u001b[1m${heading}\u001b[0m\n1 `));
   });
 
-  it("fits the terminal by cutting the widest column, never an id", () => {
+  it("fits the terminal by cutting the least important column first, and the first id never", () => {
     const wide = [{ ...data[0], id: "i".repeat(40), name: "漢字".repeat(20) }];
     const [header = "", row = ""] = printed({ data: wide }, { width: 80 }).split("\n");
     assert.ok(row.startsWith(`${"i".repeat(40)}  漢字`), row);
@@ -41,6 +41,25 @@ describe("the result of a command", () => {
     const digest = `sha256:${"0".repeat(64)}`;
     const shown = { columns: ["KEY", "VALUE"], rows: [["digest", digest]] };
     assert.ok(printed({ data, shown }, { width: 20 }).includes(digest));
+  });
+
+  it("has a line for each row at 80 columns, whatever the columns hold", () => {
+    const id = "0d000000-0000-4000-8000-000000000001";
+    const columns = ["#", "ID", "TYPE", "NAME", "STATE", "NOTE", "PARENT"];
+    const row = ["1", id, "leaderboard", "Who scores the first goal?", "current", "n".repeat(60), id];
+    const linesOf = (cells: readonly string[], width = 80) =>
+      printed({ data, shown: { columns: columns.slice(0, cells.length), rows: [cells] } }, { width }).split(
+        "\n",
+      );
+    const [, full = ""] = linesOf(row);
+    assert.ok(full.includes(id) && [...full].length === 80, full);
+    // The note is the last text: it gives way before the name does.
+    const [, shorter = ""] = linesOf(row.slice(0, -1), 110);
+    assert.match(shorter, /Who scores the first goal\? {2}current {2}n+…$/);
+    assert.equal([...shorter].length, 110);
+    const narrow = linesOf(row, 20);
+    assert.equal(narrow.length, 3);
+    assert.ok(narrow[1]?.includes(id));
   });
 
   it("is tab-separated values without a header and with whole times for scripts", () => {
