@@ -418,7 +418,7 @@ describeOnStores("the loyalty configuration in the control API", open => {
     assert.equal(headers.get("content-type"), "application/schema+json");
     assert.equal(headers.get("cache-control"), "public, max-age=3600");
     assert.equal(json.$schema, "https://json-schema.org/draft/2020-12/schema");
-    assert.deepEqual(Object.keys(json.properties).slice(0, 2), ["timeZone", "weekStartsOn"]);
+    assert.deepEqual(Object.keys(json.properties).slice(0, 2), ["timeZone", "userTimeZone"]);
   });
 
   it("is unknown to other organisations, and closed to keys without the permission", async t => {

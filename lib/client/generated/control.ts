@@ -1071,6 +1071,29 @@ export interface IssuedApiKey {
 /** `JsonSchema` of the OpenAPI document. */
 export type JsonSchema = Readonly<Record<string, never>>;
 
+/** `LotExpiry` of the OpenAPI document. */
+export type LotExpiry = {
+  readonly after: {
+    readonly minutes?: number;
+    readonly hours?: number;
+    readonly days?: number;
+    readonly weeks?: number;
+    readonly months?: number;
+    readonly years?: number;
+  };
+} | {
+  readonly endOf: "day" | "week" | "month" | "year";
+} | {
+  readonly inactive: {
+    readonly minutes?: number;
+    readonly hours?: number;
+    readonly days?: number;
+    readonly weeks?: number;
+    readonly months?: number;
+    readonly years?: number;
+  };
+};
+
 /** `LoyaltyActions` of the OpenAPI document. */
 export type LoyaltyActions = readonly ({
   readonly name: string;
@@ -1322,7 +1345,22 @@ export type LoyaltyMetrics = readonly {
       readonly months?: number;
       readonly years?: number;
     };
-    readonly expires?: PointsExpiry;
+    readonly expires?: LotExpiry;
+    readonly reminder?: {
+      readonly before: {
+        readonly minutes?: number;
+        readonly hours?: number;
+        readonly days?: number;
+        readonly weeks?: number;
+        readonly months?: number;
+        readonly years?: number;
+      };
+      readonly notification?: {
+        readonly display?: string;
+        readonly title?: string;
+        readonly message?: string;
+      };
+    };
   };
   readonly caps?: MetricCaps;
   readonly allowNegative?: boolean;
@@ -2707,7 +2745,7 @@ export interface WebhookDeadLettersDocument {
 }
 
 /** `WebhookEvents` of the OpenAPI document. */
-export type WebhookEvents = readonly ("actionRewarded" | "missionCompleted" | "challengeStarted" | "challengeCompleted" | "challengeFailed" | "milestoneReached" | "milestoneLost" | "couponReceived" | "pointsExpired" | "pointsActivated" | "rewardGranted" | "rewardRefused" | "adjusted" | "reversed" | "redeemed" | "redemptionConfirmed" | "redemptionRejected" | "redemptionCompleted" | "redemptionRefunded" | "exportCompleted" | "exportFailed")[];
+export type WebhookEvents = readonly ("actionRewarded" | "missionCompleted" | "challengeStarted" | "challengeCompleted" | "challengeFailed" | "milestoneReached" | "milestoneLost" | "couponReceived" | "pointsExpired" | "pointsExpiring" | "pointsActivated" | "rewardGranted" | "rewardRefused" | "adjusted" | "reversed" | "redeemed" | "redemptionConfirmed" | "redemptionRejected" | "redemptionCompleted" | "redemptionRefunded" | "exportCompleted" | "exportFailed")[];
 
 /** `WebhookReplay` of the OpenAPI document. */
 export interface WebhookReplay {

@@ -57,6 +57,16 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     version,
     config,
     metrics: new Map(config.metrics.map(metric => [metric.id, metric])),
+    inactivity: new Map(
+      config.metrics.flatMap(({ id, lots: { expires } = {} }) =>
+        expires !== undefined && "inactive" in expires ? [[id, expires.inactive] as const] : [],
+      ),
+    ),
+    reminders: new Map(
+      config.metrics.flatMap(({ id, lots: { reminder } = {} }) =>
+        reminder === undefined ? [] : [[id, reminder] as const],
+      ),
+    ),
     coupons: new Map(config.coupons.map(coupon => [coupon.id, coupon])),
     challenges: new Map(challenges.map(compiled => [compiled.challenge.id, compiled])),
     products: new Map(products.map(compiled => [compiled.product.id, compiled])),

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { PeriodUnit } from "../../calendar/mod.ts";
+import type { Duration, PeriodUnit } from "../../calendar/mod.ts";
 import type { Condition, Failure } from "../../expressions/mod.ts";
 import type { CompiledAggregate } from "./aggregates.ts";
 import type {
@@ -19,6 +19,7 @@ import type {
   Product,
   RuleEffect,
 } from "./document.ts";
+import type { LotPolicy } from "./metrics.ts";
 import type { SingleReward } from "./rewards.ts";
 import type { TimeFault } from "./rule_times.ts";
 import type { ActionValue, CounterWindow, Scope } from "./scope.ts";
@@ -160,6 +161,10 @@ export interface CompiledConfig {
   readonly version: string;
   readonly config: LoyaltyConfig;
   readonly metrics: ReadonlyMap<string, Metric>;
+  /** The metrics whose points expire without activity, with the time that this takes. */
+  readonly inactivity: ReadonlyMap<string, Duration>;
+  /** The metrics whose users are reminded. */
+  readonly reminders: ReadonlyMap<string, NonNullable<LotPolicy["reminder"]>>;
   readonly coupons: ReadonlyMap<string, Coupon>;
   readonly challenges: ReadonlyMap<string, CompiledChallenge>;
   readonly products: ReadonlyMap<string, CompiledProduct>;

@@ -144,6 +144,16 @@ export const expiryField: Schema<v.InferOutput<typeof expiresAfter | typeof expi
   input => (hasMember(input, "endOf") ? expiresAtEnd : expiresAfter),
 );
 
+const expiresInactive = v.strictObject({ inactive: durationField });
+
+/** The end of points: a duration, the end of a period, or a time without any activity of the user. */
+export const pointsExpiryField: Schema<
+  v.InferOutput<typeof expiresAfter | typeof expiresAtEnd | typeof expiresInactive>
+> = choiceOf("LotExpiry", [expiresAfter, expiresAtEnd, expiresInactive], input => {
+  if (hasMember(input, "inactive")) return expiresInactive;
+  return hasMember(input, "endOf") ? expiresAtEnd : expiresAfter;
+});
+
 /** An end of something. */
 export type Expiry = Immutable<v.InferOutput<typeof expiryField>>;
 

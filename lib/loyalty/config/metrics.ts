@@ -9,12 +9,13 @@ import type { Immutable } from "../../http/mod.ts";
 import {
   capFields,
   durationField,
-  expiryField,
   idField,
   listOf,
   metricValue,
+  notificationField,
   optionalText,
   partItemsMax,
+  pointsExpiryField,
   quantityMax,
   textField,
 } from "./fields.ts";
@@ -22,7 +23,9 @@ import {
 const lotPolicy = v.strictObject({
   activatesAfter: v.exactOptional(durationField),
   /** Counted from the activation of the points. */
-  expires: v.exactOptional(expiryField),
+  expires: v.exactOptional(pointsExpiryField),
+  /** Tells the user, and webhooks, so long before points expire. */
+  reminder: v.exactOptional(v.strictObject({ before: durationField, notification: notificationField })),
 });
 
 /**

@@ -21,6 +21,7 @@ export const transactionTypes = [
   "milestoneLost",
   "couponReceived",
   "pointsExpired",
+  "pointsExpiring",
   "pointsActivated",
   "rewardGranted",
   "rewardRefused",

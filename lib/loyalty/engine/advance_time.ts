@@ -14,6 +14,8 @@ import type { HistoryRecord, Notification, Transaction } from "../user/history.t
 import type { ChallengeProgress, UserState } from "../user/state.ts";
 import { deadlineOf, failRun } from "./challenges.ts";
 import { type Diagnostic, type Outcome, StateDraft } from "./draft.ts";
+import { expireInactive, remind } from "./expiry.ts";
+import { expiryInstants } from "./expiry_times.ts";
 import { requalify } from "./milestones.ts";
 import { runTriggered } from "./rounds.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
@@ -88,8 +90,10 @@ function settleAt(
   // by time alone.
   const draft = new StateDraft(compiled, before, at, { globalLimitReached: () => true, profile: null });
   settlePoints(draft, before);
+  expireInactive(draft);
   settleChallenges(draft, before);
   for (const set of compiled.config.milestones) if (set.requalify !== undefined) requalify(draft, set);
+  if (compiled.reminders.size > 0) remind(draft, before);
   const settled = draft.transactions.length;
   if (before.chainedExpiries < chainedExpiriesMax) runTriggered(draft);
   else draft.dropTriggers("lapsesExhausted");
@@ -147,11 +151,11 @@ function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
 }
 
 /** Returns when time next changes something that the configuration names; null: never. */
-function nextDueAt(
-  { challenges: declared, config }: CompiledConfig,
-  { lots, challenges, milestones }: UserState,
-): number | null {
+function nextDueAt(compiled: CompiledConfig, state: UserState): number | null {
+  const { challenges: declared, config } = compiled;
+  const { lots, challenges, milestones } = state;
   const instants = [
+    ...expiryInstants(compiled, state),
     ...Object.values(lots).map(list => nextSettlement({ balance: 0, lots: list })),
     ...config.milestones.map(set =>
       set.requalify === undefined ? null : (ownValue(milestones, set.id)?.until ?? null),

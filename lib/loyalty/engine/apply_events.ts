@@ -67,6 +67,7 @@ export function applyAction(
   const { name, data, id, metadata, element, isReveal, happenedAt = action.at } = action;
   const draft = new StateDraft(compiled, state, action.at, { ...options, happenedAt });
   const plan = compiled.actions.get(name);
+  draft.noteActivity();
   if (plan !== undefined) {
     const scope = element === undefined ? { data, user: draft } : { data, user: draft, element };
     if (isReveal !== true) draft.countAction(plan.aggregates, scope);
@@ -119,6 +120,7 @@ export function applyGrant(
     reward.type === "reward" ? (compiled.bundles.get(reward.rewardId) ?? []) : [reward],
   );
   const subject = metadata === undefined ? { reason } : { reason, metadata };
+  draft.noteActivity();
   if (inheritance !== undefined) inherit(draft, inheritance);
   giveRewards(draft, single, { type: "rewardGranted", subject });
   runTriggered(draft);

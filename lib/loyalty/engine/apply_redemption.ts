@@ -57,6 +57,7 @@ export function applyRedemption(
   const isFirst = step === "reserved" || step === "sold";
   const isDelivered = step === "confirmed" || step === "sold";
   const fact = isFirst ? { ...input.fact, boughtAt: draft.at } : input.fact;
+  if (isFirst) draft.noteActivity();
   const paid = isFirst ? charge(draft, fact) : (input.paid ?? []);
   const received = isDelivered ? deliver(draft, input) : (input.received ?? nothingReceived);
   if (step === "rejected" || step === "refunded") giveBack(draft, input);

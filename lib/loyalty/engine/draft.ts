@@ -37,6 +37,7 @@ import {
 } from "../user/state.ts";
 import { zoneAfter } from "../user/user_zone.ts";
 import { addToCounter, countValues, readCounter, stepsKept, subtractFromCounter } from "./counters.ts";
+import { expiryInstants } from "./expiry_times.ts";
 import { boundCounters, boundMissionValues, retainCounters } from "./kept_counts.ts";
 import type { TransactionBuilder } from "./transaction_builder.ts";
 
@@ -74,7 +75,15 @@ export type GlobalLimitReached = (ruleId: string) => boolean;
 type RecordedEvent = Omit<HistoryRecord, "at" | "config" | "transactions">;
 
 /** The members of a state that are copied before their first change. */
-type RecordMember = "metrics" | "lifetime" | "lots" | "inventory" | "milestones" | "challenges" | "counters";
+type RecordMember =
+  | "reminded"
+  | "metrics"
+  | "lifetime"
+  | "lots"
+  | "inventory"
+  | "milestones"
+  | "challenges"
+  | "counters";
 
 const noTriggers: ReadonlyMap<string, number> = new Map();
 
@@ -286,6 +295,22 @@ export class StateDraft implements UserView {
     if (entry.status !== "pending" && isFirstChange) this.trigger("metric", metricId);
   }
 
+  /** Notes that the user did something, or was given something. */
+  noteActivity(): void {
+    if (this.compiled.inactivity.size === 0) return;
+    this.#state.activeAt = Math.max(this.#state.activeAt, Math.min(this.happenedAt, this.at));
+  }
+
+  /** When the user was last active, in Unix ms; 0: not known. */
+  get activeAt(): number {
+    return this.#state.activeAt;
+  }
+
+  /** Notes up to which expiry (Unix ms) of a metric the user was reminded. */
+  setReminded(metricId: string, until: number): void {
+    this.#put("reminded", metricId, until);
+  }
+
   /** Adds to the lifetime totals of a metric. */
   addLifetime(metricId: string, earned: number, spent: number): void {
     const totals = ownValue(this.#state.lifetime, metricId);
@@ -402,6 +427,7 @@ export class StateDraft implements UserView {
     state.records += 1;
     state.changedAt = at;
     state.config = compiled.version;
+    for (const instant of expiryInstants(compiled, state)) this.scheduleDue(instant);
     state.chainedExpiries = chainedExpiries;
     if (this.#gifts.length > 0) state.gifts = state.gifts.concat(this.#gifts);
     return {

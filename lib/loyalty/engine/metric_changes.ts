@@ -4,13 +4,12 @@
  * @module
  */
 
-import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
-import { type Expiry, quantityMax } from "../config/fields.ts";
+import { quantityMax } from "../config/fields.ts";
 import type { LotPolicy, Metric } from "../config/metrics.ts";
-import { countedUnit } from "../config/scope.ts";
 import { type AccountChange, credit, debit, type Lot } from "../ledger/mod.ts";
 import type { PointDates } from "../user/history.ts";
 import type { StateDraft } from "./draft.ts";
+import { endOfDuration, expiryTime } from "./expiry_times.ts";
 import type { TransactionBuilder } from "./transaction_builder.ts";
 
 /** An amount to add to a metric, or to take from it where it is negative. */
@@ -108,7 +107,10 @@ function lotFor(
   const usableAt = activationTime(dates, draft);
   const activatesAt = usableAt > at ? usableAt : 0;
   const expiresAt =
-    dates.expiresAt ?? (expires === undefined ? null : expiryTime(expires, Math.max(usableAt, at), draft));
+    dates.expiresAt ??
+    (expires === undefined || "inactive" in expires
+      ? null
+      : expiryTime(expires, Math.max(usableAt, at), draft));
   const same = lots.find(lot => lot.activatesAt === activatesAt && lot.expiresAt === expiresAt);
   return { lotId: same?.id ?? draft.newId(), activatesAt, expiresAt };
 }
@@ -119,22 +121,4 @@ export function activationTime(
   { at, timeZone }: { readonly at: number; readonly timeZone: string },
 ): number {
   return availableAt ?? (activatesAfter === undefined ? at : endOfDuration(at, activatesAfter, timeZone));
-}
-
-/** Returns the end of what begins at a time, in Unix ms. */
-export function expiryTime(
-  expires: Expiry,
-  from: number,
-  { timeZone, compiled }: Pick<StateDraft, "timeZone" | "compiled">,
-): number {
-  return "endOf" in expires
-    ? endOfPeriod(countedUnit(expires.endOf, compiled.config.weekStartsOn), timeZone, from)
-    : endOfDuration(from, expires.after, timeZone);
-}
-
-/** A duration without hours and minutes ends with its last day. */
-function endOfDuration(from: number, duration: Duration, timeZone: string): number {
-  const end = addDuration(from, duration, timeZone);
-  const isOfDays = duration.hours === undefined && duration.minutes === undefined;
-  return isOfDays ? endOfPeriod("day", timeZone, end - 1) : end;
 }

@@ -8,7 +8,7 @@ import type { CompiledMilestoneSet } from "../config/compiled.ts";
 import type { MilestoneSet } from "../config/document.ts";
 import type { MilestoneProgress } from "../user/state.ts";
 import type { StateDraft } from "./draft.ts";
-import { expiryTime } from "./metric_changes.ts";
+import { expiryTime } from "./expiry_times.ts";
 import { giveRewards } from "./rewards.ts";
 import { TransactionBuilder } from "./transaction_builder.ts";
 

@@ -13,5 +13,12 @@ export {
   reconcile,
 } from "./reconcile.ts";
 export { isReversible, reverseEntry } from "./reverse.ts";
-export { type Balances, balancesOf, balancesValidUntil, nextSettlement, settleLots } from "./settle_lots.ts";
+export {
+  type Balances,
+  balancesOf,
+  balancesValidUntil,
+  expireUsable,
+  nextSettlement,
+  settleLots,
+} from "./settle_lots.ts";
 export type { AccountChange, LedgerEntry, LedgerMovement, Lot, MetricAccount } from "./types.ts";

@@ -5,7 +5,7 @@
  */
 
 import { debtPayment, isPending, pointsOutside, totalsOf, withLot } from "./movements.ts";
-import type { LedgerMovement, Lot, MetricAccount } from "./types.ts";
+import type { AccountChange, LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
 /** Points that expire within 30 days expire soon. */
 const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;
@@ -93,6 +93,22 @@ function expire({ balance, lots }: MetricAccount, lot: Lot): Step {
       status: "expired",
       draws: [{ lot: id, amount, of, creditedAt, expiresAt }],
     },
+  };
+}
+
+/** Lets all usable lots expire at once. Points outside lots, and pending ones, stay. */
+export function expireUsable(account: MetricAccount): AccountChange {
+  const { balance, lots } = account;
+  const usable = (lots ?? []).filter(lot => !isPending(lot));
+  const amount = totalsOf(usable).usable;
+  if (amount === 0) return { account, entry: null };
+  const draws = usable.map(({ id, amount: of, remaining, creditedAt, expiresAt }) => ({
+    ...{ lot: id, amount: remaining, of, creditedAt, expiresAt },
+  }));
+  const balanceAfter = balance - amount;
+  return {
+    account: { balance: balanceAfter, lots: (lots ?? []).filter(isPending) },
+    entry: { type: "debit", amount, balanceAfter, status: "expired", draws },
   };
 }
 

@@ -176,6 +176,10 @@ export interface UserState {
   readonly counters: Readonly<Record<string, Counter>>;
   /** Since when (Unix ms) counters have had no definition, by their keys. */
   readonly orphanedCounters: Readonly<Record<string, number>>;
+  /** The last action, purchase or reward, in Unix ms, where points expire without activity; 0: not known. */
+  readonly activeAt: number;
+  /** Up to which expiry (Unix ms) the user was reminded, by metric. */
+  readonly reminded: Readonly<Record<string, number>>;
   /** When time may next change something, in Unix ms; null: never. It may be too early, and is never too late. */
   readonly dueAt: number | null;
   /** Settlements in a row, without another event, in which rules gave points that expire or activate. */
@@ -219,6 +223,8 @@ export function emptyState(projectId: string | null): UserState {
     coupons: [],
     counters: {},
     orphanedCounters: {},
+    activeAt: 0,
+    reminded: {},
     dueAt: null,
     chainedExpiries: 0,
     records: 0,
@@ -317,6 +323,8 @@ export function copyState(state: UserState): MutableState {
     coupons: state.coupons,
     counters: state.counters,
     orphanedCounters: state.orphanedCounters,
+    activeAt: state.activeAt,
+    reminded: state.reminded,
     dueAt: state.dueAt,
     chainedExpiries: state.chainedExpiries,
     records: state.records,

@@ -56,6 +56,8 @@ export function printState(state: UserState): string {
     coupons: filled(state.coupons),
     counters: filled(state.counters),
     unnamed: filled(state.orphanedCounters),
+    activeAt: state.activeAt === 0 ? undefined : state.activeAt,
+    reminded: filled(state.reminded),
     lapses: state.chainedExpiries === 0 ? undefined : state.chainedExpiries,
     records: state.records,
     kept: filled(state.historyParts),
