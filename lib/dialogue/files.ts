@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isLoopback } from "../text/mod.ts";
 import { dialogueLimits } from "./limits.ts";
 
 /** Media types of images, as a backend and a frontend may send them. */
@@ -79,10 +80,6 @@ function isInlineImage(url: string, type: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** Returns true for a colour of the protocol: `#rgb`, `#rrggbb` or `#rrggbbaa`. */

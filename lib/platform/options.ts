@@ -36,6 +36,7 @@ import type { Mailer } from "../outbound/mailer.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
+import type { CreateStudio } from "../studio/mod.ts";
 import type { Tracer } from "../tracing/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
 
@@ -87,7 +88,7 @@ export interface PlatformOptions {
   /** Serves authors: `createControl` of `grandstand/control`. @default fans and back ends alone are served */
   readonly control?: typeof createControl;
   /** The page for producers, who need `control`: `createStudio()` of `grandstand/studio`. @default there is none */
-  readonly studio?: Area;
+  readonly studio?: CreateStudio;
   /** The documentation at `/docs`: `createDocs()` of `grandstand/docs`. @default there is none */
   readonly docs?: CreateDocs;
   /** Sign-up, login and passwords. @default {} */
@@ -249,7 +250,7 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   localLimiter: aLimiter,
   rateLimits: { text: 'an object or "off"', isMet: value => value === "off" || anObject.isMet(value) },
   control: { text: 'createControl of "grandstand/control"', isMet: aFunction.isMet },
-  studio: { text: 'createStudio() of "grandstand/studio"', isMet: anObject.isMet },
+  studio: { text: 'createStudio() of "grandstand/studio"', isMet: aFunction.isMet },
   docs: { text: 'createDocs() of "grandstand/docs"', isMet: aFunction.isMet },
   identity: anObjectOf<IdentityOptions>("passwordHash", "passwordPolicy", "limits", "remote", "onMerge"),
   exports: anObjectOf<ExportOptions>("intervalMs", "ttlMs", "usersMax", "workers", "openMax", "kernels"),

@@ -155,7 +155,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     }),
     webhookKeyOf,
     ...{ actions, actionCounts, places, publicUrl, sources },
-    studio: options.studio ?? null,
+    studio: options.studio?.(publicUrl) ?? null,
     ...createAuthoring(options, { directory, login: identity, actions, loyalty, elements }),
     quotas,
   };

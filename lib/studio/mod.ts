@@ -16,6 +16,7 @@ import {
   route,
   text,
 } from "../http/mod.ts";
+import { isLoopback } from "../text/mod.ts";
 import { type PageFile, pageFiles } from "./page_files.ts";
 
 export type { PageFile } from "./page_files.ts";
@@ -26,8 +27,15 @@ export interface StudioOptions {
   readonly files?: () => Promise<readonly PageFile[]>;
 }
 
-/** Workflows and elements show images of the web. */
-const fieldsOfPage = { ...pageFields("'self' https: data:"), "cache-control": "no-cache" };
+/** Makes the area for a platform, whose address it gets. */
+export type CreateStudio = (publicUrl: string) => Area;
+
+/** Workflows and elements show images of the web; on the machine of a developer, those of programs beside the platform too. */
+function fieldsOfPage(publicUrl: string): Readonly<Record<string, string>> {
+  const isLocal = isLoopback(new URL(publicUrl).hostname);
+  const images = `'self' https: data:${isLocal ? " http://127.0.0.1:* http://localhost:*" : ""}`;
+  return { ...pageFields(images), "cache-control": "no-cache" };
+}
 
 const definition = {
   method: "GET",
@@ -41,9 +49,16 @@ const definition = {
 } as const;
 
 /** Creates the studio, as the option `studio` of a platform that has the control API. */
-export function createStudio({ files = packagedFiles }: StudioOptions = {}): Area {
+export function createStudio({ files = packagedFiles }: StudioOptions = {}): CreateStudio {
+  return publicUrl => studioArea(files, fieldsOfPage(publicUrl));
+}
+
+function studioArea(
+  files: NonNullable<StudioOptions["files"]>,
+  fields: Readonly<Record<string, string>>,
+): Area {
   let loaded: Promise<readonly PageFile[]> | null = null;
-  async function answer(request: Request, wanted: string, fields: Readonly<Record<string, string>>) {
+  async function answer(request: Request, wanted: string, own: Readonly<Record<string, string>>) {
     loaded ??= files();
     loaded.catch(() => {
       loaded = null;
@@ -51,7 +66,7 @@ export function createStudio({ files = packagedFiles }: StudioOptions = {}): Are
     const file = (await loaded).find(({ name }) => name === wanted);
     if (file === undefined)
       throw new AppError("not_found", "Cannot find the file: the page has none of this name");
-    const headers = { ...fields, etag: `"${file.digest}"` };
+    const headers = { ...own, etag: `"${file.digest}"` };
     if (isNotModified(request, headers.etag)) return empty(304, headers);
     return text(200, file.text, { ...headers, "content-type": `${file.mediaType}; charset=utf-8` });
   }
@@ -66,7 +81,7 @@ export function createStudio({ files = packagedFiles }: StudioOptions = {}): Are
       project: v.exactOptional(v.pipe(v.string(), v.description("Id of the project to open"))),
       event: v.exactOptional(v.pipe(v.string(), v.description("Id of the event to open"))),
     }),
-    handle: ({ request }) => answer(request, "", fieldsOfPage),
+    handle: ({ request }) => answer(request, "", fields),
   });
   const file = route({
     ...definition,

@@ -6,5 +6,5 @@
 export { type Cell, cellText, parseCsvRow, RecordSplitter, recordCharactersMax } from "./csv.ts";
 export { addBounded, addDecimals, roundDecimal } from "./decimals.ts";
 export { JsonMembers } from "./json_members.ts";
-export { canonicalEmail, flattenString, shardOf } from "./strings.ts";
+export { canonicalEmail, flattenString, isLoopback, shardOf } from "./strings.ts";
 export { bytesPerUnitMax, compareUtf8, utf8Length } from "./utf8.ts";

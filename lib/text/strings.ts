@@ -56,3 +56,8 @@ export function flattenString(text: string): string {
   // Reading a character flattens the string. The result depends on the read so that the compiler keeps it.
   return Number.isNaN(text.charCodeAt(0)) ? "" : text;
 }
+
+/** Returns true for a host, as `URL` writes it, that is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}

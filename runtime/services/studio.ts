@@ -1,6 +1,5 @@
 import { AppError } from "../../lib/errors/mod.ts";
-import type { Area } from "../../lib/http/mod.ts";
-import { createStudio, type PageFile } from "../../lib/studio/mod.ts";
+import { type CreateStudio, createStudio, type PageFile } from "../../lib/studio/mod.ts";
 import { pageFiles } from "../../lib/studio/page_files.ts";
 import { bundlePage, digestOf } from "./page_bundle.ts";
 
@@ -8,7 +7,7 @@ const icon =
   "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='%233b5bdb' d='M1 10h4v5H1zM6 6h4v9H6zM11 1h4v14h-4z'/></svg>";
 
 /** Opens the studio. In a clone the first request builds its page from source. */
-export function openStudio(): Area {
+export function openStudio(): CreateStudio {
   return pageFiles === null ? createStudio({ files: buildOnRequest }) : createStudio();
 }
 

@@ -364,7 +364,7 @@ describe("dialogues in a browser", { skip: browserAvailable() }, () => {
       "javascript:document.title=1",
       "data:text/html,<script>document.title=1</script>",
       "data:image/svg+xml;base64,PHN2Zy8+",
-      "http://127.0.0.1:9/a.png",
+      "http://pictures.example/a.png",
       "//pictures.example/b.png",
       "https://user:word@pictures.example/c.png",
       "blob:https://x/y",

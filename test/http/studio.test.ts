@@ -43,7 +43,7 @@ describe("the page of the studio", () => {
       "default-src": "'none'",
       "script-src": "'self'",
       "style-src": "'self'",
-      "img-src": "'self' https: data:",
+      "img-src": "'self' https: data: http://127.0.0.1:* http://localhost:*",
       "connect-src": "'self'",
       "base-uri": "'none'",
       "form-action": "'none'",
@@ -59,6 +59,24 @@ describe("the page of the studio", () => {
       assert.equal(file.headers.get("cache-control"), "public, max-age=31536000, immutable");
       assert.match(file.headers.get("content-type") ?? "", /^text\/(javascript|css); charset=utf-8$/);
       assert.ok((await file.text()).length > 100);
+    }
+  });
+
+  it("shows images of this machine only where the platform is there", async () => {
+    for (const [publicUrl, isLocal] of [
+      ["http://localhost:3000", true],
+      ["http://[::1]:3000/club", true],
+      ["https://club.example", false],
+      ["http://127.0.0.1.club.example", false],
+    ] as const) {
+      const own = await createPlatform({
+        ...{ store: createMemoryStore(), secret: testSecret, logger: silentLogger, publicUrl },
+        studio: createStudio({ files: async () => files }),
+      });
+      const response = await own.fetch(new Request("http://127.0.0.1/studio"));
+      const policy = response.headers.get("content-security-policy") ?? "";
+      assert.equal(policy.includes("http://127.0.0.1:*"), isLocal, publicUrl);
+      await own.close();
     }
   });
 

@@ -20,7 +20,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./location": 8_400,
   "./leaderboards": 37_000,
   "./dialogue": 10_900,
-  "./control": 101_000,
+  "./control": 102_000,
   "./client": 10_300,
   "./studio": 38_000,
   "./audience": 95_000,

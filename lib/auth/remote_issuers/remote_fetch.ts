@@ -8,6 +8,7 @@
 
 import { AppError } from "../../errors/mod.ts";
 import { providerUnavailable } from "../../outbound/circuit_breaker.ts";
+import { isLoopback } from "../../text/mod.ts";
 
 const requestMsMax = 3_000;
 const answerBytesMax = 262_144;
@@ -83,13 +84,9 @@ export function remoteUrl(text: string, near?: URL): URL | undefined {
   if (text.length > urlCharactersMax || !URL.canParse(text)) return undefined;
   const url = new URL(text);
   if (url.username !== "" || url.password !== "" || url.hash !== "") return undefined;
-  const isLocal = isLoopback(url);
-  if (isLocal && near !== undefined && !isLoopback(near)) return undefined;
+  const isLocal = isLoopback(url.hostname);
+  if (isLocal && near !== undefined && !isLoopback(near.hostname)) return undefined;
   return url.protocol === "https:" || (url.protocol === "http:" && isLocal) ? url : undefined;
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 const addresses = /\b(https?:\/\/[^\s/?#)]+)[^\s)]*/g;

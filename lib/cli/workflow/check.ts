@@ -56,7 +56,7 @@ export const checkCommand: CommandSpec = {
     hint: [null, "text?"],
   }),
   exits: {
-    [exits.failed]: "Something mandatory failed",
+    [exits.failed]: "A check of the level mandatory failed; what is recommended may fail",
     [exits.unavailable]: "The backend does not answer at all",
     [exits.conflict]: "Another program has the port",
   },

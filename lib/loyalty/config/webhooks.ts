@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import type { Immutable } from "../../http/mod.ts";
+import { isLoopback } from "../../text/mod.ts";
 import { idField, nonEmptyListOf } from "./fields.ts";
 
 const urlCharactersMax = 1_024;
@@ -37,13 +38,11 @@ export const transactionTypes = [
 /** The events that a webhook can subscribe to: every type of transaction, and the ends of exports. */
 const webhookEvents = [...transactionTypes, "exportCompleted", "exportFailed"] as const;
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 function isWebhookUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== "" || password !== "") return false;
-  return protocol === "https:" || (protocol === "http:" && loopback.test(hostname));
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
 }
 
 /** Schema of a webhook. The signing secret is never part of a configuration. */
