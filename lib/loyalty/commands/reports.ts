@@ -6,18 +6,19 @@
 
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, type ErrorCode, type FieldError } from "../../errors/mod.ts";
+import type { Read } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, ActionDefinition } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";
-import { type Action, applyAction } from "../engine/mod.ts";
+import { type Action, applyAction, type Outcome } from "../engine/mod.ts";
 import type { SpaceUser } from "../user/space_user.ts";
-import { onAccount, requireUnmerged } from "../user/state.ts";
-import type { ElementSource, VotedElement } from "../votes/elements.ts";
+import { MergedUserError, onAccount, requireUnmerged } from "../user/state.ts";
+import type { ElementFacts, ElementSource, VotedElement } from "../votes/elements.ts";
 import { factsOf, readVote, requireRoom, type Vote, voteClosed, voteLimit } from "../votes/guard.ts";
 import { type CountedVote, countedVote } from "../votes/own_votes.ts";
 import { countVote, isKept, readStanding, standingIn } from "../votes/tally.ts";
-import type { Command, CommandDecision } from "./command.ts";
-import type { CommandRunner, CommandServices, MakeCommand } from "./command_runner.ts";
+import type { Command, CommandDecision, CommandResult } from "./command.ts";
+import type { BatchOutcome, CommandRunner, CommandServices, MakeCommand } from "./command_runner.ts";
 
 /** Services that reports need. */
 export interface ReportServices extends Pick<CommandServices, "store" | "clock"> {
@@ -44,8 +45,41 @@ interface NamingReport {
 /** What this process knows of an element may be a second old, so it is read before the report is refused for it. */
 const readAgain: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["vote_closed", "option"]);
 
+/** Creates the commands that report actions. */
+export function createReports(
+  services: ReportServices,
+  { run, runAll }: Pick<CommandRunner, "run" | "runAll">,
+) {
+  return {
+    /**
+     * Applies an action; it has taken effect when the promise resolves, and boards follow in the background. Returns false where
+     * an action with the same id took effect before.
+     *
+     * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
+     *   declared; for a vote also `vote_closed`, `vote_limit`, `option` and `email_not_verified`.
+     */
+    report: (user: SpaceUser, report: ActionReport): Promise<boolean> =>
+      reportAction(services, run, user, report).then(({ isNew }) => isNew),
+    /** Applies an action like `report`, and returns the user's votes for the element that it names. */
+    reportVote: (user: SpaceUser, report: ActionReport): Promise<Reported> =>
+      reportAction(services, run, user, report),
+    /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
+    async reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome> {
+      const named = await Promise.all(reports.map(report => namedElement(services, user, report)));
+      const commands = reports.map((report, index) =>
+        reporting(services, { user, report, named: named[index] }),
+      );
+      const outcome = await runAll(user, commands);
+      if (!(outcome.error instanceof MergedUserError)) return outcome;
+      const account = { ...user, userId: outcome.error.account };
+      const rest = await runAll(account, commands.slice(outcome.applied));
+      return { ...rest, applied: outcome.applied + rest.applied };
+    },
+  };
+}
+
 /** Applies an action. */
-export function reportAction(
+function reportAction(
   services: ReportServices,
   run: CommandRunner["run"],
   user: SpaceUser,
@@ -84,7 +118,7 @@ async function reportNaming(
 }
 
 /** Finds the element that a report names. */
-export async function namedElement(
+async function namedElement(
   { elements }: Pick<ReportServices, "elements">,
   { userId }: SpaceUser,
   { data: { elementId } }: ActionReport,
@@ -166,7 +200,7 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
 }
 
 /** Checks that the action may be reported, then makes its command. */
-export function reporting(services: ReportServices, of: NamingReport): MakeCommand {
+function reporting(services: ReportServices, of: NamingReport): MakeCommand {
   return (config, now) => {
     requireReportable(config, of.report);
     return reportCommand(services, config, of, now);
@@ -194,21 +228,23 @@ function reportCommand(
     },
   };
   const vote = voteOf(of);
-  return vote === null ? command : { ...command, ...votingParts(services, config, { vote, action }) };
+  return vote === null ? command : voteCommand(services, config, { vote, action, command });
 }
 
-/** Returns the parts of the command that guard a vote and count it in the same commit. */
-function votingParts(
+/** Makes the command of a vote, whose commit guards and counts it. Member by member, as a spread costs several µs. */
+function voteCommand(
   services: ReportServices,
   config: CompiledConfig,
-  { vote, action }: { readonly vote: Vote; readonly action: Action },
-): Pick<Command, "extraReads" | "decide" | "refused"> {
+  { vote, action, command }: { readonly vote: Vote; readonly action: Action; readonly command: Command },
+): Command {
   const { element, isGuarded } = vote;
-  // A use of a limit for all users is claimed before the commit, whose guards would come too late for a vote too many.
-  const isCheckedFirst = isGuarded && config.limitedRules.size > 0;
-  const { publishedAt } = element.at(storeTime(services));
+  const { at = 0, projectId, once, scoring = { action: "", data: {} } } = command;
   return {
-    extraReads: isCheckedFirst && publishedAt !== null ? [readStanding(element, publishedAt)] : [],
+    at,
+    projectId,
+    once,
+    scoring,
+    extraReads: firstReads(services, config, vote),
     decide: (state, [tally], { isReached, profile }) => {
       requireUnmerged(state);
       const now = storeTime(services);
@@ -216,22 +252,47 @@ function votingParts(
       if (isGuarded && !moment.isOpen) throw voteClosed();
       if (tally !== undefined) requireRoom(vote, standingIn(tally as ReadonlyMap<string, number>, element));
       const facts = factsOf(vote, moment, now);
-      const options = { globalLimitReached: isReached, profile };
-      const outcome = applyAction(config, state, { ...action, element: facts }, options);
+      const { name, data, id, metadata } = action;
+      const voting: Action = { name, data, at: action.at, id, metadata, element: facts };
+      const outcome = applyAction(config, state, voting, { globalLimitReached: isReached, profile });
       if (moment.publishedAt === null || !isKept(element)) return outcome;
-      const ms = Math.round(facts.seconds * 1_000);
-      const isTold = facts.isRight !== undefined;
-      const of = { action: action.name, publishedAt: moment.publishedAt, ms, isTold };
-      const { kept, writes } = countVote(state.votes, vote, of);
-      outcome.state.votes = kept;
-      const awaitsAnswer = vote.options.length > 0 && !isTold && !state.voterOf.includes(element.id);
-      if (awaitsAnswer) outcome.state.voterOf = [...state.voterOf, element.id];
-      return { ...outcome, writes };
+      return countedOutcome(outcome, vote, { action: name, publishedAt: moment.publishedAt, facts });
     },
-    refused: () => {
-      throw voteLimit();
-    },
+    refused: refuseVote,
   };
+}
+
+function refuseVote(): never {
+  throw voteLimit();
+}
+
+/** A use of a limit for all users is claimed before the commit, whose guards would come too late for a vote too many. */
+function firstReads(services: ReportServices, config: CompiledConfig, vote: Vote): readonly Read[] {
+  if (!vote.isGuarded || config.limitedRules.size === 0) return noReads;
+  const { publishedAt } = vote.element.at(storeTime(services));
+  return publishedAt === null ? noReads : [readStanding(vote.element, publishedAt)];
+}
+
+const noReads: readonly Read[] = [];
+
+/** Adds what counts a vote to the outcome of its action. */
+function countedOutcome(
+  { state, record, notifications, gained, diagnostics, fired }: Outcome,
+  vote: Vote,
+  {
+    action,
+    publishedAt,
+    facts,
+  }: { readonly action: string; readonly publishedAt: number; readonly facts: ElementFacts },
+): CommandResult {
+  const isTold = facts.isRight !== undefined;
+  const ms = Math.round(facts.seconds * 1_000);
+  const { kept, writes } = countVote(state.votes, vote, { action, publishedAt, ms, isTold });
+  state.votes = kept;
+  const { id } = vote.element;
+  const awaitsAnswer = vote.options.length > 0 && !isTold && !state.voterOf.includes(id);
+  if (awaitsAnswer) state.voterOf = state.voterOf.concat(id);
+  return { state, record, notifications, gained, diagnostics, fired, writes };
 }
 
 function dataErrors({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {

@@ -9,7 +9,7 @@ import { type TransactionView, transactionView } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import { MergedUserError, onAccount } from "../user/state.ts";
 import type { CommandDecision } from "./command.ts";
-import type { BatchOutcome, CommandRunner, CommandServices } from "./command_runner.ts";
+import type { CommandRunner, CommandServices } from "./command_runner.ts";
 import {
   type AdjustmentOrder,
   adjustmentCommand,
@@ -20,14 +20,7 @@ import {
   reversedBefore,
 } from "./corrections.ts";
 import { type GrantOrder, grantCommand, requireRewards } from "./grants.ts";
-import {
-  type ActionReport,
-  namedElement,
-  type Reported,
-  type ReportServices,
-  reportAction,
-  reporting,
-} from "./reports.ts";
+import { createReports, type ReportServices } from "./reports.ts";
 
 type UserCommandServices = ReportServices & Pick<CommandServices, "configOf" | "limits" | "logger">;
 
@@ -38,30 +31,7 @@ export type UserCommands = ReturnType<typeof createUserCommands>;
 export function createUserCommands(services: UserCommandServices, { run, runAll }: CommandRunner) {
   const { store } = services;
   return {
-    /**
-     * Applies an action; it has taken effect when the promise resolves, and boards follow in the background. Returns false where
-     * an action with the same id took effect before.
-     *
-     * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
-     *   declared; for a vote also `vote_closed`, `vote_limit`, `option` and `email_not_verified`.
-     */
-    report: (user: SpaceUser, report: ActionReport): Promise<boolean> =>
-      reportAction(services, run, user, report).then(({ isNew }) => isNew),
-    /** Applies an action like `report`, and returns the user's votes for the element that it names. */
-    reportVote: (user: SpaceUser, report: ActionReport): Promise<Reported> =>
-      reportAction(services, run, user, report),
-    /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
-    async reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<BatchOutcome> {
-      const named = await Promise.all(reports.map(report => namedElement(services, user, report)));
-      const commands = reports.map((report, index) =>
-        reporting(services, { user, report, named: named[index] }),
-      );
-      const outcome = await runAll(user, commands);
-      if (!(outcome.error instanceof MergedUserError)) return outcome;
-      const account = { ...user, userId: outcome.error.account };
-      const rest = await runAll(account, commands.slice(outcome.applied));
-      return { ...rest, applied: outcome.applied + rest.applied };
-    },
+    ...createReports(services, { run, runAll }),
     /**
      * Gives rewards; null where a grant with the same id took effect before.
      *

@@ -60,25 +60,31 @@ export function countVote(
 ): { readonly kept: Kept; readonly writes: readonly Write[] } {
   const { id, bounds } = element;
   const generation = generationOf(of.publishedAt);
-  const before = kept.find(([each]) => each === generation)?.[1] ?? 0;
-  const after = before + fieldsOfVote + options.length;
-  if (after > voteFieldsMax) throw voteLimit();
+  const counted = withFields(kept, generation, fieldsOfVote + options.length);
   const key = votesKey(generation);
-  const most = (bound: number) => (isGuarded && bound > 0 ? { max: bound } : {});
-  const add = (field: string, by = 1): Add => ({ type: "add", key, field, by });
-  const others = kept.filter(([each]) => each !== generation);
-  const all = [...others, [generation, after] as const].sort(([a], [b]) => a - b);
-  const left = all.slice(-generationsMax);
-  return {
-    kept: left,
-    writes: [
-      { ...add(fields.votes(id)), ...most(bounds.perUser) },
-      ...options.map(option => ({ ...add(fields.option(id, option)), ...most(bounds.perOption) })),
-      add(fields.time(id, of.action), of.ms + 1),
-      ...(of.isTold ? [add(fields.told(id, of.action))] : []),
-      ...all.slice(0, -generationsMax).map(([each]) => removal(each)),
-    ],
-  };
+  const writes: Write[] = [addition(key, fields.votes(id), isGuarded ? bounds.perUser : 0)];
+  for (const option of options) {
+    writes.push(addition(key, fields.option(id, option), isGuarded ? bounds.perOption : 0));
+  }
+  writes.push({ type: "add", key, field: fields.time(id, of.action), by: of.ms + 1 });
+  if (of.isTold) writes.push(addition(key, fields.told(id, of.action), 0));
+  if (counted.length <= generationsMax) return { kept: counted, writes };
+  const dropped = counted.slice(0, -generationsMax).map(([each]) => removal(each));
+  return { kept: counted.slice(-generationsMax), writes: [...writes, ...dropped] };
+}
+
+/** Adds one to a field, up to a bound; 0: without one. */
+function addition(key: string, field: string, max: number): Add {
+  return max === 0 ? { type: "add", key, field, by: 1 } : { type: "add", key, field, by: 1, max };
+}
+
+/** Returns the tallies with room for further fields in one of them. */
+function withFields(kept: Kept, generation: number, more: number): Kept {
+  const index = kept.findIndex(([each]) => each === generation);
+  const fieldsAfter = (kept[index]?.[1] ?? 0) + more;
+  if (fieldsAfter > voteFieldsMax) throw voteLimit();
+  const entry = [generation, fieldsAfter] as const;
+  return index === -1 ? [...kept, entry].sort(([a], [b]) => a - b) : kept.with(index, entry);
 }
 
 /** Returns the reads of the user's votes for elements that were published at these times. */
