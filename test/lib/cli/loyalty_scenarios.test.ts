@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { parse } from "yaml";
 import { CliError, type Rows } from "../../../lib/cli/mod.ts";
 import { playScenarios } from "../../../lib/loyalty/mod.ts";
 import { demoLoyalty } from "../../../lib/platform/demo_loyalty.ts";
@@ -54,6 +55,15 @@ describe("grandstand loyalty test", () => {
       "30",
       "30",
     ]);
+  });
+
+  it("plays a whole season of a prediction game", async () => {
+    const [document, scenarios] = ["season.yaml", "season_scenarios.yaml"].map(name =>
+      textOf(`test/runtime/examples/${name}`),
+    );
+    const { notes, shown, exit } = await run(scenarios ?? "", JSON.stringify(parse(document ?? "")));
+    const failed = (shown as Rows).rows.filter(([result]) => result === "failed");
+    assert.deepEqual([failed, notes, exit], [[], ["40 passed, 0 failed"], 0]);
   });
 
   it("redeems, refunds, reverses and grants, and expects coupons, stock, notifications and refusals", async () => {
