@@ -56,6 +56,18 @@ export function parseIsoDateOrTime(text: unknown): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
+/** The last Unix seconds that settings may name, in the year 5138, so that milliseconds are refused. */
+const instantSecondsMax = 100_000_000_000;
+/** What an instant of settings must be. */
+export const instantExpectation =
+  "Expected Unix seconds such as 1767225600, not milliseconds, or a time with its zone such as 2026-01-01T00:00:00Z";
+
+/** Parses an instant of settings, Unix seconds or a time with its offset, into Unix ms; null for anything else. */
+export function parseInstant(value: unknown): number | null {
+  if (typeof value !== "number") return parseIsoTime(value);
+  return Number.isSafeInteger(value) && value >= 0 && value <= instantSecondsMax ? value * 1_000 : null;
+}
+
 /** Parses a time with its offset into Unix ms; null for anything else, a date included. */
 export function parseIsoTime(text: unknown): number | null {
   return typeof text === "string" && text.includes("T") ? parseIsoDateOrTime(text) : null;

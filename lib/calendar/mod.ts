@@ -6,7 +6,14 @@
 
 export { type BucketUnit, bucketOf, bucketUnits, type CountedUnit } from "./buckets.ts";
 export { addDuration, type Duration } from "./durations.ts";
-export { isoTime, isoTimeOrNull, parseIsoDateOrTime, parseIsoTime } from "./iso_time.ts";
+export {
+  instantExpectation,
+  isoTime,
+  isoTimeOrNull,
+  parseInstant,
+  parseIsoDateOrTime,
+  parseIsoTime,
+} from "./iso_time.ts";
 export {
   type CalendarUnit,
   cachedPeriodsMax,

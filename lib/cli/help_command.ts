@@ -1,5 +1,6 @@
 /** Commands that describe the tool: for people, programs, documents and shells. */
 
+import { suggestion } from "../text/suggest.ts";
 import { oneOf } from "./frame/checks.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { completionScript } from "./frame/complete.ts";
@@ -7,7 +8,6 @@ import { wrongUsage } from "./frame/errors.ts";
 import { commandHelp, groupHelp, toolHelp } from "./frame/help.ts";
 import { json, text } from "./frame/output.ts";
 import { toolData, toolMarkdown } from "./frame/reference.ts";
-import { suggestion } from "./frame/suggest.ts";
 
 const helpCommand: CommandSpec = {
   words: ["help"],

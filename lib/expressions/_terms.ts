@@ -1,4 +1,4 @@
-import { addDecimals, roundDecimal } from "../text/mod.ts";
+import { addDecimals, roundDecimal, suggestion } from "../text/mod.ts";
 import { type Application, type Checker, item, nodesMax, only, type Place } from "./_checker.ts";
 import type {
   AggregateKind,
@@ -155,7 +155,9 @@ export class Terms<S> {
       return broken(pointer);
     }
     const found = this.#environment.variable(argument);
-    if (found === null) this.#checker.report(place.pointer, "Name a variable that exists here");
+    if (found === null) {
+      this.#checker.report(place.pointer, unknownVariable(argument, this.#environment.names?.() ?? []));
+    }
     return termOf(found, pointer);
   }
 
@@ -203,6 +205,17 @@ export function isConstant(source: unknown): source is Constant {
 
 function constant<S>(value: Constant, pointer: string): Term<S> {
   return { pointer, type: typeof value as ValueType, read: () => value, constant: value };
+}
+
+/** Most variables that a message lists. */
+const namesMax = 20;
+
+/** Says that there is no variable of a path, which ones there are, and which one may be meant. */
+export function unknownVariable(path: string, names: readonly string[]): string {
+  const detail = "Name a variable that exists here";
+  if (names.length === 0) return detail;
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : "";
+  return `${detail}: ${names.slice(0, namesMax).join(", ")}${more}.${suggestion(path, names)}`;
 }
 
 function termOf<S>(variable: VariableDeclaration<S> | null, pointer: string): Term<S> {

@@ -5,6 +5,7 @@
  */
 
 export { depthMax } from "./_checker.ts";
+export { unknownVariable } from "./_terms.ts";
 export { compileCondition, compileExplanation, compileNumber } from "./compile.ts";
 export { type ExpressionShapes, expressionShapes } from "./schema.ts";
 export type {

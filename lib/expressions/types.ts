@@ -25,6 +25,8 @@ export type AggregateKind = "count" | "sum" | "streak" | "distinct";
 export interface Environment<S> {
   /** Returns the variable of a path, or null if there is none. */
   variable(path: string): VariableDeclaration<S> | null;
+  /** Lists the variables for the message about one that does not exist; `<name>` stands for any name. @default unlisted */
+  names?(): readonly string[];
   /**
    * The aggregate of a definition, or null if aggregates have no place.
    *

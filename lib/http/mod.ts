@@ -54,6 +54,7 @@ export {
 export { jsonApiMediaType, readJson, systemTimer, type Timer } from "./requests/body.ts";
 export { badJson, canonicalJson, parseJson } from "./requests/json.ts";
 export { integerParameter } from "./requests/query.ts";
+export { isUserId, UserIdSchema, userIdCharactersMax, userIdExpectation } from "./requests/user_id.ts";
 export {
   arePropertiesSmall,
   fieldErrorsMax,
@@ -61,6 +62,7 @@ export {
   type Properties,
   propertiesBytesMax,
   propertiesSchema,
+  propertyNumberExpectation,
   validate,
 } from "./requests/validate.ts";
 export * from "./route.ts";

@@ -31,6 +31,7 @@ import {
   couponRetryMs,
   createCodePools,
   createCoupons,
+  createFillWarnings,
 } from "./coupons/mod.ts";
 import {
   createDueUserQueue,
@@ -160,11 +161,11 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const states = createStateCache();
   const profiles = createProfileFieldsCache();
   const shared = { ...options, configOf, states, profiles, users, policyOf: inboxPolicies(configOf) };
-  const pools = createCodePools(shared);
+  const webhooks = createLoyaltyWebhooks(options, configOf);
+  const pools = createCodePools({ ...shared, onLow: createFillWarnings({ ...shared, webhooks }) });
   const coupons = createCoupons(shared, pools);
   const limits = createGlobalLimits(store);
   const dueUsers = createDueUserQueue(shared);
-  const webhooks = createLoyaltyWebhooks(options, configOf);
   const { countAction } = options;
   const queue = createRevealQueue(options);
   const voters = new Voters({ ...options, queue });

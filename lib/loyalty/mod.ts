@@ -16,7 +16,6 @@ export {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-  userIdCharactersMax,
 } from "./http/requests.ts";
 export type * as configurationAnswers from "./http/resources.ts";
 export type * as loyaltyAnswers from "./http/responses.ts";

@@ -10,7 +10,8 @@ export interface Announcement {
   readonly spaceId: string;
   /** Identifies the event in every retry, so that receivers can ignore duplicates. At most 256 characters. */
   readonly id: string;
-  /** The name that webhooks subscribe to: `exportCompleted`. The message has the type `audience.<event>`. */
+  readonly area: "audience" | "loyalty";
+  /** The name that webhooks subscribe to: `exportCompleted`. The message has the type `<area>.<event>`. */
   readonly event: string;
   /** Time of the event, Unix ms. */
   readonly at: number;

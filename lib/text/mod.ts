@@ -1,5 +1,6 @@
 /**
- * Functions on text and numbers: UTF-8 order and length, shards by name, members of JSON objects, rows of CSV, decimal sums.
+ * Functions on text and numbers: UTF-8 order and length, shards by name, members of JSON objects, rows of CSV, decimal sums, the
+ * nearest of several words.
  *
  * @module
  */
@@ -7,4 +8,5 @@ export { type Cell, cellText, parseCsvRow, RecordSplitter, recordCharactersMax }
 export { addBounded, addDecimals, roundDecimal } from "./decimals.ts";
 export { JsonMembers } from "./json_members.ts";
 export { canonicalEmail, flattenString, isLoopback, shardOf } from "./strings.ts";
+export { suggestion } from "./suggest.ts";
 export { bytesPerUnitMax, compareUtf8, utf8Length } from "./utf8.ts";

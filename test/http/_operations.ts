@@ -385,7 +385,7 @@ async function handedOutCode(world: TestPlatform): Promise<string> {
   const pool = { organisationId: ids.organisation, spaceId: ids.space, poolId: "drinks" };
   const code = `DRINK-${world.clock.now()}`;
   await codePools.add(pool, [code]);
-  return (await codePools.claim(pool, "somebody's")) ?? code;
+  return (await codePools.claim(pool, code, null))?.code ?? code;
 }
 
 async function seedSpareSpace({ store, clock }: TestPlatform): Promise<void> {

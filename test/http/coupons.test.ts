@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
 import { AppError } from "../../lib/errors/mod.ts";
+import { idempotencyMs } from "../../lib/http/idempotency/idempotency.ts";
+import type { LogFields } from "../../lib/http/logger.ts";
 import { codesAddedMax } from "../../lib/loyalty/coupons/code_pools.ts";
 import { couponRetryMs } from "../../lib/loyalty/coupons/coupons.ts";
 import type { SpaceUser } from "../../lib/loyalty/mod.ts";
+import type { WebhookMessage } from "../../lib/outbound/webhook_sender.ts";
 import {
   type Answer,
   type Fan,
@@ -44,6 +47,15 @@ const withCoupons = {
         { id: "shop", trigger: { action: "shop" }, effects: [{ type: "coupon", couponId: "shirt" }] },
         { id: "eat", trigger: { action: "eat" }, effects: [{ type: "coupon", couponId: "snack" }] },
       ],
+      products: [
+        {
+          id: "drink",
+          title: "Drink",
+          prices: [{ currency: "points", amount: 1 }],
+          fulfilment: { type: "coupon", couponId: "drink" },
+        },
+      ],
+      webhooks: [{ id: "crm", url: "https://crm.example/events", events: ["codePoolLow", "codePoolEmpty"] }],
     },
   },
 };
@@ -75,9 +87,31 @@ const memberOf = ({ userId }: Fan): SpaceUser => ({
 
 describeOnStores("a user's coupon", open => {
   let world: TestPlatform;
+  let delivered: WebhookMessage[];
+  let logged: [event: string, fields: LogFields][];
   beforeEach(async () => {
-    world = await openPlatform(open, { seed: withCoupons });
+    delivered = [];
+    logged = [];
+    world = await openPlatform(open, {
+      seed: withCoupons,
+      logger: { enabled: () => true, log: (_, event, fields) => void logged.push([event, fields]) },
+      webhooks: { send: async message => void delivered.push(message) },
+    });
   });
+  const warnings = (): unknown[] =>
+    logged.flatMap(([event, { available, total }]) =>
+      event.startsWith("code_pool") ? [[event, available, total]] : [],
+    );
+  /** Scans a code at the till and returns what comes of it. */
+  async function scanned(code: string): Promise<string> {
+    try {
+      await world.platform.loyalty.codePools.redeem(pool, code);
+      return "OK";
+    } catch (error) {
+      assert.ok(error instanceof AppError);
+      return error.code;
+    }
+  }
   afterEach(() => world.dispose());
   const fill = (codes: readonly string[]): Promise<unknown> =>
     world.platform.loyalty.codePools.add(pool, codes);
@@ -202,6 +236,71 @@ describeOnStores("a user's coupon", open => {
     });
   });
 
+  it("is worth nothing at the till once it has expired or was refunded", async () => {
+    await fill(["A", "B", "C"]);
+    const fan = await world.fan("Sam");
+    const { products, codePools, grant } = world.platform.loyalty;
+    const rewards = [{ type: "metric", metricId: "points", metricQuantity: 10 }] as const;
+    await grant(memberOf(fan), { rewards, reason: "To spend" });
+    await fan.act("eat");
+    const { id } = await products.redeem(memberOf(fan), { key: "k", productId: "drink", quantity: 1 });
+    await products.refund(memberOf(fan), id, { restocks: true });
+    await fan.act("cheer");
+    world.clock.advance(hourMs / 2);
+    assert.equal(await scanned("a"), "code_expired");
+    assert.equal(await scanned("b"), "code_revoked");
+    assert.equal(await scanned("c"), "OK");
+    assert.deepEqual(await codePools.stats(pool), { total: 3, available: 0, allocated: 2, redeemed: 1 });
+  });
+
+  it("goes to the account with its holder, who waits for one code and not for two", async () => {
+    await fill(["A"]);
+    const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
+    await sam.act("eat");
+    await sam.act("cheer");
+    await world.platform.loyalty.merge(memberOf(sam), memberOf(kim));
+    assert.equal(await codeOf(world, kim, "snack"), "A");
+    await fill(["B", "C"]);
+    assert.equal(await codeOf(world, kim), "B");
+    await world.platform.loyalty.processDueUser(memberOf(sam));
+    assert.equal((await world.platform.loyalty.codePools.stats(pool)).available, 1);
+    world.clock.advance(hourMs / 2 - 1);
+    assert.equal(await scanned("A"), "OK");
+    world.clock.advance(1);
+    assert.equal(await scanned("B"), "OK");
+  });
+
+  it("is good at the till after its holder was removed", async () => {
+    await fill(["A"]);
+    const fan = await world.fan("Sam");
+    await fan.act("cheer");
+    await world.platform.loyalty.removeUser(memberOf(fan));
+    assert.equal(await scanned("A"), "OK");
+  });
+
+  it("that is missing is warned of, once an hour and to webhooks, from a tenth of the pool on", async () => {
+    const fan = await world.fan("Sam");
+    await fan.act("cheer");
+    await fan.act("cheer");
+    await fill(numbered(20));
+    await fan.act("cheer");
+    assert.deepEqual(warnings(), [["code_pool_empty", 0, 0]]);
+    for (let n = 4; n <= 20; n++) await fan.act("cheer");
+    assert.deepEqual(warnings().slice(1), [["code_pool_low", 2, 20]]);
+    world.clock.advance(hourMs);
+    await (await world.fan("Kim")).act("cheer");
+    assert.deepEqual(warnings().slice(2), [["code_pool_empty", 0, 20]]);
+    await world.platform.idle();
+    assert.deepEqual(
+      delivered.map(({ type, data }) => [type, data]),
+      [
+        ["loyalty.codePoolEmpty", { ...pool, total: 0, available: 0 }],
+        ["loyalty.codePoolLow", { ...pool, total: 20, available: 2 }],
+        ["loyalty.codePoolEmpty", { ...pool, total: 20, available: 0 }],
+      ],
+    );
+  });
+
   it("is shown to back ends that may read users", async () => {
     await fill(["A"]);
     const fan = await world.fan("Sam");
@@ -280,16 +379,41 @@ describeOnStores("the pools of operators", open => {
     assert.deepEqual(added.json, { message: "OK", data: { ...stats, added: 3, duplicates: 1 } });
     const fan = await world.fan("Sam");
     await fan.act("cheer");
-    const redeem = (code: string): Promise<Answer> =>
-      world.call("/internal/loyalty/pools/drinks/redemptions", { headers, body: { code } });
+    const scan = (code: string, key?: string): Promise<Answer> =>
+      world.call("/internal/loyalty/pools/drinks/redemptions", {
+        headers: key === undefined ? headers : { ...headers, "idempotency-key": key },
+        body: { code },
+      });
     const redeemedAt = new Date(world.clock.now()).toISOString();
-    assert.deepEqual((await redeem("A")).json.data, { code: "A", redeemedAt, alreadyRedeemed: false });
+    assert.deepEqual((await scan(" a\n", "scan-1")).json.data, { code: "A", redeemedAt });
     world.clock.advance(5_000);
-    assert.deepEqual((await redeem("A")).json.data, { code: "A", redeemedAt, alreadyRedeemed: true });
-    assertProblem(await redeem("B"), 409, "conflict");
-    assertProblem(await redeem("Z"), 404, "not_found");
+    assert.deepEqual((await scan(" a\n", "scan-1")).json.data, { code: "A", redeemedAt });
+    const used = [await scan("A"), await scan("A", "scan-2"), await scan("a")];
+    for (const answer of used) assertProblem(answer, 409, "code_used");
+    assert.deepEqual(
+      used.map(({ json }) => json.redeemedAt),
+      [redeemedAt, redeemedAt, redeemedAt],
+    );
+    assertProblem(await scan("B"), 409, "code_not_issued");
+    assertProblem(await scan("Z"), 404, "not_found");
     const shown = await world.call("/internal/loyalty/pools/drinks", { headers });
     assert.deepEqual(shown.json.data, { ...stats, available: 2, redeemed: 1 });
+  });
+
+  it("answer a scan alike under its key when the stored answer is lost", async () => {
+    const headers = { ...(await keyHeaders()), "idempotency-key": "scan-1" };
+    await world.platform.loyalty.codePools.add(pool, ["A"]);
+    await (await world.fan("Sam")).act("cheer");
+    const scan = (): Promise<Answer> =>
+      world.call("/internal/loyalty/pools/drinks/redemptions", { headers, body: { code: "A" } });
+    const first = await scan();
+    assert.equal(first.status, 200);
+    world.clock.advance(idempotencyMs);
+    assert.deepEqual((await scan()).json, first.json);
+    const others = { ...(await keyHeaders()), "idempotency-key": "scan-1" };
+    const body = { code: "A" };
+    const other = await world.call("/internal/loyalty/pools/drinks/redemptions", { headers: others, body });
+    assertProblem(other, 409, "code_used");
   });
 
   it(`take ${codesAddedMax} codes at once, and no more`, async () => {

@@ -194,7 +194,7 @@ describeOnEveryStore("reading a leaderboard", open => {
       "a%2Fb",
       "%",
       "a:b",
-      "a,b",
+      "a;b",
       "{a}",
       "*",
       "😀",

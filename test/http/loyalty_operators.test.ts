@@ -39,6 +39,28 @@ describeOnStores("operators of loyalty", open => {
     return world.call(`${of(userId)}/reversals`, { headers, body: { transactionId } });
   }
 
+  it("take a transaction back by the id of any of its entries, as lists show them", async () => {
+    const { userId } = await world.fan("Sam");
+    const user = { organisationId: ids.organisation, spaceId: ids.space, projectId: null, userId };
+    const rewards = ["points", "energy"].map(
+      metricId => ({ type: "metric", metricId, metricQuantity: 1 }) as const,
+    );
+    await world.platform.loyalty.grant(user, { rewards, reason: "Gift" });
+    await world.platform.loyalty.grant(user, { rewards, reason: "Gift" });
+    const listed = await world.call(`/api/audience/transactions?user_id=${userId}`, {
+      headers: { ...headers, "x-platform-org-id": ids.organisation },
+    });
+    const shown = listed.json.data.map(({ transactionId }: Answer["json"]) => transactionId);
+    assert.equal(shown.length, 4, JSON.stringify(listed.json));
+    assert.equal(shown[0], `${shown[1]}~1`);
+    assertProblem(await reverse(userId, `${shown[1]}~2`), 404, "not_found");
+    assert.equal((await reverse(userId, shown[0])).status, 200);
+    assertProblem(await reverse(userId, shown[1]), 409, "conflict");
+    assert.equal((await reverse(userId, shown[3])).status, 200);
+    assertProblem(await reverse(userId, shown[2]), 409, "conflict");
+    assert.equal((await world.platform.loyalty.profile(user)).metrics.points, 0);
+  });
+
   it("try an action out: nothing changes, and what fails is named", async () => {
     const fan = await world.fan("Sam");
     const body = { userId: fan.userId, action: "prediction", data: { outcome: "exact" } };

@@ -322,6 +322,7 @@ describeOnEveryStore("webhooks", open => {
     }
     const { organisation: organisationId, space: spaceId } = ids;
     const exported = {
+      area: "audience" as const,
       id: "export:1",
       event: "exportCompleted",
       at: office.world.clock.now(),

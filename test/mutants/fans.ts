@@ -110,8 +110,8 @@ export const fans: readonly Mutant[] = [
   {
     name: "a code that was returned can be redeemed",
     file: "lib/loyalty/coupons/code_pools.ts",
-    text: "if (standing.score >= pool.next || (pool.returned ?? []).includes(standing.score)) {",
-    replacement: "if (standing.score >= pool.next) {",
+    text: '          { type: "delete", shape: "record", key: readIssued(number).key },\n',
+    replacement: "",
     tests: [...loyalty, "test/http/coupons"],
   },
   {

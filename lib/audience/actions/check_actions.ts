@@ -5,7 +5,7 @@
  */
 
 import { parseIsoTime } from "../../calendar/mod.ts";
-import { arePropertiesSmall, propertiesBytesMax } from "../../http/mod.ts";
+import { arePropertiesSmall, propertiesBytesMax, propertyNumberExpectation } from "../../http/mod.ts";
 import {
   type ActionData,
   dataNameCharactersMax,
@@ -175,7 +175,7 @@ function propertyError(name: string, value: unknown): string | null {
     return isAllowed ? null : `Expected at most ${dataTextCharactersMax} characters`;
   }
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    return "Expected a number within ±(2^53 - 1); send a longer id as a string";
+    return propertyNumberExpectation;
   }
   return typeof value === "boolean" || typeof value === "number"
     ? null

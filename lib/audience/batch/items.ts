@@ -8,12 +8,13 @@
  */
 
 import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { isUserId, userIdExpectation } from "../../http/mod.ts";
 
 /** Most items of a bulk request. */
 const bulkItemsMax = 1_000;
 /** Most errors that one answer lists. */
 const bulkErrorsMax = 1_000;
-/** Longest id of a user, action or reward, in characters. */
+/** Longest id of an action, reward or update, in characters. */
 export const itemIdCharactersMax = 128;
 
 /** A JSON object. */
@@ -124,8 +125,8 @@ function bulkItem(item: JsonObject, path: Path, errors: BodyErrors): BulkItem | 
 /** Reads the id of the item's user. */
 export function readUserId({ item, path, userKey }: BulkItem, errors: BodyErrors): string {
   const id = item[userKey];
-  if (isValidId(id)) return id;
-  errors.add(id === undefined ? "Is required" : idExpectation, ...path, userKey);
+  if (isUserId(id)) return id;
+  errors.add(id === undefined ? "Is required" : userIdExpectation, ...path, userKey);
   return "";
 }
 
@@ -143,8 +144,8 @@ export function readOptionalId(
 
 const idExpectation = `Expected 1 to ${itemIdCharactersMax} characters`;
 
-/** Tells whether a value may be the id of a user, action or reward. */
-export function isValidId(value: unknown): value is string {
+/** Tells whether a value may be the id of an action, reward or update. */
+function isValidId(value: unknown): value is string {
   return (
     typeof value === "string" && value !== "" && value.length <= itemIdCharactersMax && value.isWellFormed()
   );

@@ -7,9 +7,15 @@
 import * as v from "valibot";
 import { mapConcurrent } from "../../background/mod.ts";
 import { AppError, invalidField } from "../../errors/mod.ts";
-import { type JsonText, type JsonTextReply, jsonText } from "../../http/mod.ts";
+import {
+  isUserId,
+  type JsonText,
+  type JsonTextReply,
+  jsonText,
+  userIdCharactersMax,
+  userIdExpectation,
+} from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
-import { isValidId, itemIdCharactersMax } from "../batch/items.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
 /** Most users that one request reads. */
@@ -43,10 +49,10 @@ export type BatchUsers =
 export function parseUserIds(list: string): readonly string[] {
   const ids = [...new Set(list.split(",").map(id => id.trim()))];
   if (ids.length > batchUsersMax) throw invalidUsers("user_ids", `Expected at most ${batchUsersMax} users`);
-  if (ids.every(isValidId)) return ids;
+  if (ids.every(isUserId)) return ids;
   throw invalidUsers(
     "user_ids",
-    `Expected ids of 1 to ${itemIdCharactersMax} characters, separated by commas`,
+    `Expected ids of 1 to ${userIdCharactersMax} characters, separated by commas`,
   );
 }
 
@@ -72,9 +78,7 @@ export function batchUsersOf(
   }
   const userId = one ?? (caller.kind === "user" ? caller.user.userId : undefined);
   if (userId === undefined) throw invalidUsers("user_ids", "Is required");
-  if (!isValidId(userId)) {
-    throw invalidUsers("user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
-  }
+  if (!isUserId(userId)) throw invalidUsers("user_id", userIdExpectation);
   return { kind: "one", user: userFor(caller, userId), isOwn: caller.kind === "user" };
 }
 

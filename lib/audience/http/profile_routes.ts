@@ -14,12 +14,14 @@ import {
   envelope,
   fieldErrorsMax,
   isNotModified,
+  isUserId,
   type JsonTextReply,
   named,
   preconditionCharsMax,
   route,
+  userIdExpectation,
 } from "../../http/mod.ts";
-import { isJsonObject, isValidId, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
+import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, CustomValueSchema, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";
 import { applyUpdates, checkUpdate, checkUpdates, onceOf, type UpdateRules } from "../profile/updates.ts";
@@ -271,9 +273,7 @@ async function putOne(
   const message = "Cannot serve the request as it is not valid";
   const { user_id: given, data, ...more } = isJsonObject(body) ? body : {};
   const userId = given === undefined && caller.kind === "user" ? caller.user.userId : given;
-  if (!isValidId(userId)) {
-    throw invalidField(message, "/user_id", `Expected an id of 1 to ${itemIdCharactersMax} characters`);
-  }
+  if (!isUserId(userId)) throw invalidField(message, "/user_id", userIdExpectation);
   const [unknown] = Object.keys(more);
   if (unknown !== undefined) throw invalidField(message, jsonPointer(unknown), "Is not a known member");
   if (!isJsonObject(data)) {

@@ -7,9 +7,8 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../errors/mod.ts";
-import { type Immutable, named } from "../../http/mod.ts";
+import { type Immutable, isUserId, named, userIdExpectation } from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
-import { isValidId, itemIdCharactersMax } from "../batch/items.ts";
 import {
   applyPerUser,
   type ItemError,
@@ -253,9 +252,9 @@ function checkRow(read: FileRow, find: FindColumn, rules: UpdateRules): CheckedR
   const { row } = read;
   if (read.values === null) return { row, update: null, failed: failedRow(row, { detail: read.fault }) };
   const { userId, content, errors } = updateOf(read.values, find);
-  if (!isValidId(userId)) {
-    const detail = `Expected an id of 1 to ${itemIdCharactersMax} characters`;
-    return { row, update: null, failed: failedRow(row, { pointer: "/userId", detail }) };
+  if (!isUserId(userId)) {
+    const error = { pointer: "/userId", detail: userIdExpectation };
+    return { row, update: null, failed: failedRow(row, error) };
   }
   try {
     const [error] = errors;

@@ -5,10 +5,10 @@
  * @module
  */
 
+import { suggestion } from "../../text/suggest.ts";
 import { address, whole } from "./checks.ts";
 import type { CliInput, CommandGroup, CommandSpec, FlagSpec } from "./command.ts";
 import { wrongUsage } from "./errors.ts";
-import { suggestion } from "./suggest.ts";
 
 /** Flags of every command; they may stand before and behind its words. */
 export const globalFlags: Readonly<Record<string, FlagSpec>> = {

@@ -1,11 +1,11 @@
 /** Checks a workflow backend against the protocol. */
 
+import { suggestion } from "../../text/suggest.ts";
 import type { CheckOutcome } from "../../workflow/conformance/mod.ts";
 import { address, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { CliError, exits, wrongUsage } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
-import { suggestion } from "../frame/suggest.ts";
 import { isCheckScope, openFixtures } from "./check_fixtures.ts";
 import { readInputs } from "./inputs.ts";
 

@@ -1172,8 +1172,8 @@ export type LoyaltyChallenges = readonly ({
   readonly showInRail?: boolean;
   readonly time?: {
     readonly showInUI?: boolean;
-    readonly from?: number;
-    readonly to?: number;
+    readonly from?: number | string;
+    readonly to?: number | string;
   };
   readonly visibility?: "public" | "members";
   readonly start?: "auto" | "rule";
@@ -1378,19 +1378,19 @@ export type LoyaltyMilestones = readonly ({
 })[];
 
 /** `LoyaltyMultipliers` of the OpenAPI document. */
-export type LoyaltyMultipliers = readonly {
+export type LoyaltyMultipliers = readonly ({
   readonly id: string;
   readonly factor: number;
   readonly tag?: string;
   readonly time?: {
-    readonly from?: number;
-    readonly to?: number;
+    readonly from?: number | string;
+    readonly to?: number | string;
   };
   readonly schedule?: {
     readonly timeZone?: string;
     readonly weekly: RuleSchedule;
   };
-}[];
+})[];
 
 /** `LoyaltyNumber` of the OpenAPI document. */
 export type LoyaltyNumber = number | LoyaltyCalculation;
@@ -1419,8 +1419,8 @@ export type LoyaltyProducts = readonly ({
     readonly perUser: number;
     readonly window?: "day" | "week" | "month" | "year";
   };
-  readonly availableFrom?: number;
-  readonly availableTo?: number;
+  readonly availableFrom?: number | string;
+  readonly availableTo?: number | string;
   readonly fulfilment: {
     readonly type: "coupon";
     readonly couponId: string;
@@ -1450,7 +1450,7 @@ export interface LoyaltyRollback {
 }
 
 /** `LoyaltyRules` of the OpenAPI document. */
-export type LoyaltyRules = readonly {
+export type LoyaltyRules = readonly ({
   readonly id: string;
   readonly trigger: RuleTrigger;
   readonly when?: LoyaltyCondition;
@@ -1462,14 +1462,14 @@ export type LoyaltyRules = readonly {
   readonly tags?: RuleTags;
   readonly enabled?: boolean;
   readonly time?: {
-    readonly from?: number;
-    readonly to?: number;
+    readonly from?: number | string;
+    readonly to?: number | string;
   };
   readonly schedule?: {
     readonly timeZone?: string;
     readonly weekly: RuleSchedule;
   };
-}[];
+})[];
 
 /** `LoyaltyVersion` of the OpenAPI document. */
 export interface LoyaltyVersion {
@@ -2745,7 +2745,7 @@ export interface WebhookDeadLettersDocument {
 }
 
 /** `WebhookEvents` of the OpenAPI document. */
-export type WebhookEvents = readonly ("actionRewarded" | "missionCompleted" | "challengeStarted" | "challengeCompleted" | "challengeFailed" | "milestoneReached" | "milestoneLost" | "couponReceived" | "pointsExpired" | "pointsExpiring" | "pointsActivated" | "rewardGranted" | "rewardRefused" | "adjusted" | "reversed" | "redeemed" | "redemptionConfirmed" | "redemptionRejected" | "redemptionCompleted" | "redemptionRefunded" | "exportCompleted" | "exportFailed")[];
+export type WebhookEvents = readonly ("actionRewarded" | "missionCompleted" | "challengeStarted" | "challengeCompleted" | "challengeFailed" | "milestoneReached" | "milestoneLost" | "couponReceived" | "pointsExpired" | "pointsExpiring" | "pointsActivated" | "rewardGranted" | "rewardRefused" | "adjusted" | "reversed" | "redeemed" | "redemptionConfirmed" | "redemptionRejected" | "redemptionCompleted" | "redemptionRefunded" | "exportCompleted" | "exportFailed" | "codePoolLow" | "codePoolEmpty")[];
 
 /** `WebhookReplay` of the OpenAPI document. */
 export interface WebhookReplay {

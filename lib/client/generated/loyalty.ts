@@ -293,7 +293,6 @@ export interface ReconciliationReply {
 export interface RedeemedCode {
   readonly code: string;
   readonly redeemedAt: string;
-  readonly alreadyRedeemed: boolean;
 }
 
 /** `RedeemedCodeReply` of the OpenAPI document. */
@@ -329,7 +328,7 @@ export interface RewardsProfileReply {
 
 /** `TransactionReversal` of the OpenAPI document. */
 export interface TransactionReversal {
-  /** Id of the transaction to take back */
+  /** Id of the transaction to take back, or of one of its entries */
   readonly transactionId: string;
 }
 
@@ -528,7 +527,7 @@ export interface LoyaltyOperations {
     readonly space_id?: string;
   }, options?: CallOptions): Answer<CodePool, CodePoolReply>;
 
-  /** Add codes to a pool. Ignores codes that the pool ever had. */
+  /** Add codes to a pool. Ignores codes that a pool of the space ever had, in upper or lower case, and counts them as `duplicates`. */
   addCodes(input: {
     /** Id of the code pool */
     readonly poolId: string;
@@ -537,7 +536,7 @@ export interface LoyaltyOperations {
     readonly body: NewCodes;
   }, options?: CallOptions): Answer<AddedCodes, AddedCodesReply>;
 
-  /** Redeem a code. Marks a code that was handed out as redeemed; a repeated request returns the first time. */
+  /** Redeem a code. Marks a code that was handed out as redeemed, once, in whatever case it is sent. The code of the error says why a code is refused: `code_not_issued`, `code_used` (with `redeemedAt`), `code_revoked` (its purchase was refunded) or `code_expired` (with `expiredAt`). Send an `Idempotency-Key` for each scan, so that the same request can be repeated. */
   redeemCode(input: {
     /** Id of the code pool */
     readonly poolId: string;

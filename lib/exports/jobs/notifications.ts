@@ -148,7 +148,12 @@ export class Notifier {
     const event = eventOf(job);
     if (event === null) return;
     const { organisationId, request } = job;
-    await this.#options.announcer?.announce({ organisationId, spaceId: request.spaceId, ...event });
+    await this.#options.announcer?.announce({
+      organisationId,
+      spaceId: request.spaceId,
+      area: "audience",
+      ...event,
+    });
   }
 }
 

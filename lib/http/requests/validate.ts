@@ -124,6 +124,9 @@ export function arePropertiesSmall(properties: object): boolean {
   return text.length * bytesPerUnitMax <= propertiesBytesMax || (utf8Length(text) ?? 0) <= propertiesBytesMax;
 }
 
+/** What a number among properties must be: longer ids would change silently. */
+export const propertyNumberExpectation = "Expected a number within ±(2^53 - 1); send a longer id as a string";
+
 /** Creates the schema of properties. */
 export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Properties> {
   const { name, entriesMax, nameCharactersMax, textCharactersMax } = bounds;
@@ -135,7 +138,11 @@ export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Prop
         v.pipe(v.string(), v.maxLength(nameCharactersMax)),
         v.union([
           text,
-          v.pipe(v.number(), v.minValue(Number.MIN_SAFE_INTEGER), v.maxValue(Number.MAX_SAFE_INTEGER)),
+          v.pipe(
+            v.number(),
+            v.minValue(Number.MIN_SAFE_INTEGER, propertyNumberExpectation),
+            v.maxValue(Number.MAX_SAFE_INTEGER, propertyNumberExpectation),
+          ),
           v.boolean(),
         ]),
       ),

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { parseIsoTime } from "../../calendar/mod.ts";
 import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
-import { type Immutable, integerParameter, named } from "../../http/mod.ts";
+import { type Immutable, integerParameter, named, UserIdSchema } from "../../http/mod.ts";
 import { BoardIdSchema, BoardOperatorSchema, RankStyleSchema, scoreMax } from "../settings/board_settings.ts";
 import { SeasonIdSchema } from "../settings/season_settings.ts";
 
@@ -12,17 +12,7 @@ export const limitMax = 100;
 const limitDefault = 10;
 /** Most users in `include`. */
 export const includeMax = 100;
-/** Longest user id, in characters. */
-const userIdCharactersMax = 128;
-
-const UserIdSchema = v.pipe(
-  v.string(),
-  v.minLength(1),
-  v.maxLength(userIdCharactersMax),
-  v.check(text => text.isWellFormed(), "Expected well-formed Unicode"),
-);
 const leaderboardId = v.pipe(BoardIdSchema, v.description("Id of the leaderboard, as settings declare it"));
-const userId = v.pipe(UserIdSchema, v.description("Id of the user"));
 const season = v.exactOptional(
   v.pipe(
     SeasonIdSchema,
@@ -55,20 +45,20 @@ export const boardScopes: readonly BoardScope[] = [
     path: "/projects/:projectId/leaderboards/:leaderboardId",
     name: "Project",
     board: ProjectBoardParams,
-    entry: v.object({ ...ProjectBoardParams.entries, userId }),
+    entry: v.object({ ...ProjectBoardParams.entries, userId: UserIdSchema }),
   },
   {
     path: "/projects/:projectId/events/:eventId/leaderboards/:leaderboardId",
     name: "Event",
     board: EventBoardParams,
-    entry: v.object({ ...EventBoardParams.entries, userId }),
+    entry: v.object({ ...EventBoardParams.entries, userId: UserIdSchema }),
   },
 ];
 
 /** Validates the path of a project's hidden users. */
 export const HiddenUsersParams = v.object({ projectId: ProjectParameter });
 /** Validates the path of a hidden user. */
-export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId });
+export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId: UserIdSchema });
 
 /** Validates the query of an entry. */
 export const EntryQuerySchema = v.object({ season });

@@ -23,6 +23,7 @@ export function compileScoreCondition(when: unknown, pointer = ""): Condition<Sc
 
 /** `data.<name>`, own properties only. */
 const environment: Environment<ScoredAction> = {
+  names: () => ["data.<name>"],
   variable(path) {
     if (!path.startsWith("data.")) return null;
     const name = path.slice("data.".length);

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isTimeZone, parseIsoTime, timeZoneCharactersMax } from "../../calendar/mod.ts";
+import { instantExpectation, isTimeZone, parseInstant, timeZoneCharactersMax } from "../../calendar/mod.ts";
 
 /** Most seasons that a board may list. */
 export const seasonsMax = 200;
@@ -20,9 +20,9 @@ export const SeasonIdSchema = v.pipe(
 );
 
 const TimeSchema = v.pipe(
-  v.string(),
-  v.transform((text): unknown => parseIsoTime(text)),
-  v.number("Expected a time as in RFC 3339"),
+  v.union([v.string(), v.number()], instantExpectation),
+  v.transform((value): unknown => parseInstant(value)),
+  v.number(instantExpectation),
 );
 
 const SeasonSchema = v.pipe(

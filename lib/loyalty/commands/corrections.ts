@@ -90,17 +90,19 @@ export async function findAdjustment(
 }
 
 /**
- * Finds the action of a transaction, before anything is written of a user who may not exist; undefined where no action caused it.
+ * Finds the action of a transaction with an entry, before anything is written of a user who may not exist; undefined where no action
+ * caused it.
  *
  * @throws {AppError} `not_found`: the user has none of this id, or not any more.
  */
 export async function findReversedAction(
   store: Store,
   user: Pick<SpaceUser, "organisationId" | "userId">,
-  transactionId: string,
+  { transactionId, index }: { readonly transactionId: string; readonly index: number },
 ): Promise<ReversedAction | undefined> {
   const [entries] = await store.read(spaceUserPartition(user), [readInstant(recordTimeOf(transactionId))]);
-  findTransaction(entries, transactionId);
+  const transaction = findTransaction(entries, transactionId);
+  if (index > 0 && index >= transaction.entries.length) throw unknownTransaction();
   return actionOf(entries, transactionId, new Map());
 }
 

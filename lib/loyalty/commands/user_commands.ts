@@ -5,7 +5,7 @@
  */
 
 import type { ReversedAction } from "../engine/mod.ts";
-import { type TransactionView, transactionView } from "../user/history.ts";
+import { parseEntryId, type TransactionView, transactionView } from "../user/history.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import { MergedUserError, onAccount } from "../user/state.ts";
 import type { CommandDecision } from "./command.ts";
@@ -62,22 +62,23 @@ export function createUserCommands(services: UserCommandServices, { run, runAll 
     findAdjustment: (user: SpaceUser, adjustment: { readonly id: string; readonly from: number }) =>
       findAdjustment(store, user, adjustment),
     /**
-     * Takes back what a transaction gave and took. Of a user who was merged, the account gives and gets the points.
+     * Takes back what a transaction gave and took, by its own id or that of an entry of it. Of a user who was merged, the account
+     * gives and gets the points.
      *
      * @throws {AppError} `not_found`, or `conflict` where that was done already or the transaction changed nothing.
      */
-    reverse: (user: SpaceUser, transactionId: string): Promise<TransactionView> =>
-      reverse(services, run, { user, transactionId }),
+    reverse: (user: SpaceUser, id: string): Promise<TransactionView> =>
+      reverse(services, run, { user, ...parseEntryId(id) }),
   };
 }
 
 async function reverse(
   services: UserCommandServices,
   run: CommandRunner["run"],
-  { user, transactionId }: { readonly user: SpaceUser; readonly transactionId: string },
+  { user, transactionId, index }: { readonly user: SpaceUser } & ReturnType<typeof parseEntryId>,
 ): Promise<TransactionView> {
   const { store } = services;
-  const of = await findReversedAction(store, user, transactionId);
+  const of = await findReversedAction(store, user, { transactionId, index });
   let decision: CommandDecision;
   try {
     decision = await run(user, (config, now) => reversalCommand(config, { transactionId, of }, now));

@@ -14,9 +14,11 @@ import {
   compileCondition,
   compileNumber,
   type Environment,
+  unknownVariable,
   type VariableDeclaration,
 } from "../../expressions/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
+import { suggestion } from "../../text/mod.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
 import { fieldErrors } from "./fields.ts";
@@ -24,6 +26,7 @@ import {
   type ActionValue,
   type CounterWindow,
   countedUnit,
+  dataNames,
   dataVariables,
   type Scope,
   toCounterWindow,
@@ -121,7 +124,8 @@ export class AggregateCompiler {
     pointer: string,
   ): Pick<CompiledAggregate, "action" | "when"> {
     if (!this.#actions.has(action)) {
-      throw invalid([{ pointer: `${pointer}/action`, detail: "Expected an action listed under /actions" }]);
+      const detail = `Expected an action listed under /actions.${suggestion(action, [...this.#actions.keys()])}`;
+      throw invalid([{ pointer: `${pointer}/action`, detail }]);
     }
     if (condition === undefined) return { action, when: always };
     return { action, when: compileCondition(condition, this.#environment(action), `${pointer}/where`) };
@@ -130,7 +134,7 @@ export class AggregateCompiler {
   /** The properties of the action alone, so that a count does not depend on the state of the user. */
   #environment(action: string): Environment<Scope> {
     const definition = this.#actions.get(action) ?? { name: action, clientReportable: false };
-    return { variable: dataVariables(definition) };
+    return { variable: dataVariables(definition), names: () => dataNames(definition) };
   }
 }
 
@@ -146,7 +150,10 @@ export function compileValue(
 ): ActionValue {
   const variable = action === undefined ? null : dataVariables(action)(path);
   if (variable === null) {
-    const detail = "Expected a property of the action, such as data.matchId";
+    const detail =
+      action === undefined
+        ? "Expected a property of the action, such as data.matchId"
+        : unknownVariable(path, dataNames(action));
     throw invalid([{ pointer: `${pointer}/var`, detail }]);
   }
   return scope => {

@@ -47,11 +47,14 @@ import {
   answerVariable,
   countedUnit,
   customVariable,
+  dataNames,
   dataVariables,
+  elementNames,
   elementVariable,
   type FindVariable,
   type Scope,
   toCounterWindow,
+  userNames,
   userVariables,
   type WeekStart,
 } from "./scope.ts";
@@ -75,6 +78,7 @@ export class ConfigPartsCompiler {
   readonly #weekStartsOn: WeekStart;
   readonly #multipliers: LoyaltyConfig["multipliers"];
   readonly #userVariable: FindVariable;
+  readonly #userNames: readonly string[];
 
   constructor(config: LoyaltyConfig) {
     this.#weekStartsOn = config.weekStartsOn;
@@ -92,6 +96,7 @@ export class ConfigPartsCompiler {
     this.#timeZone = config.timeZone;
     this.#multipliers = config.multipliers;
     this.#userVariable = userVariables(config);
+    this.#userNames = userNames(config);
     this.aggregates = new AggregateCompiler(this.#actions, this.#weekStartsOn);
   }
 
@@ -285,6 +290,10 @@ export class ConfigPartsCompiler {
         (data === undefined ? null : this.#elementVariable(path)) ??
         this.#userVariable(path) ??
         this.#customVariable(path),
+      names: () =>
+        definition === undefined
+          ? this.#userNames
+          : [...dataNames(definition), ...this.#userNames, ...elementNames],
       aggregate: (kind, source, pointer) => this.aggregates.variable(kind, source, pointer),
     };
   }

@@ -5,7 +5,14 @@
  */
 
 import * as v from "valibot";
-import { bucketUnits, type CalendarUnit, calendarUnits, type Duration } from "../../calendar/mod.ts";
+import {
+  bucketUnits,
+  type CalendarUnit,
+  calendarUnits,
+  type Duration,
+  instantExpectation,
+  parseInstant,
+} from "../../calendar/mod.ts";
 import type { FieldError } from "../../errors/mod.ts";
 import { type Immutable, issueDetail, named } from "../../http/mod.ts";
 
@@ -62,16 +69,21 @@ export function integerBetween(least: number, most: number): Schema<number> {
   return v.pipe(v.number(), v.safeInteger(), v.minValue(least), v.maxValue(most));
 }
 
-/** An instant in Unix seconds up to the year 5138, so that milliseconds are refused; 0 by default, where it means no bound. */
-export const instantField = v.optional(
+/** An instant as Unix seconds or as a time with its zone, in Unix seconds; 0 by default, where it means no bound. */
+export const instantField: Schema<number> = v.optional(
   v.pipe(
-    v.number(),
-    v.safeInteger(),
-    v.minValue(0),
-    v.maxValue(100_000_000_000, "Expected Unix seconds, not milliseconds"),
+    v.union([v.number(), v.string()], instantExpectation),
+    v.transform(secondsOf),
+    v.number(instantExpectation),
   ),
   0,
 );
+
+/** Returns the whole Unix seconds of an instant; null where it has none. */
+function secondsOf(instant: number | string): number | null {
+  const at = parseInstant(instant);
+  return at !== null && at >= 0 && at % 1_000 === 0 ? at / 1_000 : null;
+}
 
 /** Returns the schema of a list that is empty by default, with its name in the OpenAPI document. */
 export function listOf<T>(name: string, item: Schema<T>, max: number = listItemsMax): Schema<T[]> {
@@ -96,7 +108,7 @@ function atMost<T>(max: number, list: Schema<T[]>): Schema<T[]> {
 export function choiceOf<const T extends readonly v.GenericSchema[]>(
   name: string,
   options: T,
-  pick: (input: unknown) => T[number],
+  pick: (input: unknown) => T[number] | Schema<never>,
 ): Schema<v.InferOutput<T[number]>> {
   const all = named(name, v.union(options));
   return v.lazy((input): Schema<v.InferOutput<T[number]>> => (input === undefined ? all : pick(input)));
@@ -157,6 +169,7 @@ export const pointsExpiryField: Schema<
 /** An end of something. */
 export type Expiry = Immutable<v.InferOutput<typeof expiryField>>;
 
+const windowExpectation = `Expected {"calendar": "day"}, "week", "month" or "year", or {"last": 7, "unit": "day"} with 1 to ${windowStepsMax} of a unit`;
 const calendarWindow = v.strictObject({ calendar: calendarUnitField });
 const rollingWindow = v.strictObject({
   last: integerBetween(1, windowStepsMax),
@@ -166,11 +179,16 @@ const rollingWindow = v.strictObject({
 /** The current day, week, month or year. */
 export const calendarWindowField: Schema<v.InferOutput<typeof calendarWindow>> = calendarWindow;
 
+const noWindow: Schema<never> = v.never(windowExpectation);
+
 /** A calendar window, or the last steps of a unit including the current one. */
 export const windowField: Schema<v.InferOutput<typeof calendarWindow | typeof rollingWindow>> = choiceOf(
   "CountWindow",
   [rollingWindow, calendarWindow],
-  input => (hasMember(input, "calendar") ? calendarWindow : rollingWindow),
+  input => {
+    if (hasMember(input, "calendar")) return calendarWindow;
+    return hasMember(input, "last") || hasMember(input, "unit") ? rollingWindow : noWindow;
+  },
 );
 
 /** The time that a count or a limit covers. */

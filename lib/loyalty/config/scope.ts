@@ -110,6 +110,20 @@ const elementVariables: Readonly<Record<string, VariableDeclaration<Scope>>> = {
 
 /** Resolves the variables of the element that an action names. */
 export const elementVariable: FindVariable = path => ownValue(elementVariables, path) ?? null;
+/** The variables of the element that an action names. */
+export const elementNames: readonly string[] = Object.keys(elementVariables);
+
+/** Lists the variables of an action. */
+export function dataNames({ data: declared }: ActionDefinition): readonly string[] {
+  return declared === undefined ? ["data.<name>"] : Object.keys(declared).map(name => `data.${name}`);
+}
+
+/** Lists the variables of users. */
+export function userNames(config: LoyaltyConfig): readonly string[] {
+  const kinds = ["metrics", "inventory", "challenges", "milestones"] as const;
+  const known = kinds.flatMap(kind => config[kind].map(({ id }) => `user.${kind}.${id}`));
+  return [...known, "user.segments", "user.custom.<field>"];
+}
 
 /** The parts of the state that have variables. */
 type UserVariable = "metrics" | "inventory" | "challenges" | "milestones";

@@ -6,6 +6,7 @@
  */
 
 import type { FieldError } from "../../errors/mod.ts";
+import { suggestion } from "../../text/mod.ts";
 import type { CompiledAggregate } from "./aggregates.ts";
 import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger } from "./document.ts";
 import { toCounterWindow } from "./scope.ts";
@@ -217,16 +218,16 @@ class ReferenceChecker {
   #danglingReference(effect: RuleEffect | Reward): string | null {
     switch (effect.type) {
       case "metric":
-        return this.#ids.metrics.has(effect.metricId) ? null : expectedIn("metrics");
+        return this.#missing("metrics", effect.metricId);
       case "inventory":
       case "inventoryLoss": {
         const isKnown = this.#items.has(`${effect.inventorySetId}/${effect.inventoryItemId}`);
         return isKnown ? null : "Expected an inventory item of this configuration";
       }
       case "coupon":
-        return this.#ids.coupons.has(effect.couponId) ? null : expectedIn("coupons");
+        return this.#missing("coupons", effect.couponId);
       case "reward":
-        return this.#ids.rewards.has(effect.rewardId) ? null : expectedIn("rewards");
+        return this.#missing("rewards", effect.rewardId);
       case "notification":
         return null;
       default: {
@@ -239,7 +240,15 @@ class ReferenceChecker {
   }
 
   #expect(list: ReferencedList, id: string, pointer: string): void {
-    if (!this.#ids[list].has(id)) this.#report(pointer, expectedIn(list));
+    const detail = this.#missing(list, id);
+    if (detail !== null) this.#report(pointer, detail);
+  }
+
+  /** Says that a list has no such id, and which one may be meant; null where it has. */
+  #missing(list: ReferencedList, id: string): string | null {
+    if (this.#ids[list].has(id)) return null;
+    const suggested = suggestion(id, [...this.#ids[list]]);
+    return suggested === "" ? expectedIn(list) : `${expectedIn(list)}.${suggested}`;
   }
 
   #expectChallenge(id: string, pointer: string): void {

@@ -35,8 +35,14 @@ export const transactionTypes = [
   "redemptionRefunded",
 ] as const;
 
-/** The events that a webhook can subscribe to: every type of transaction, and the ends of exports. */
-const webhookEvents = [...transactionTypes, "exportCompleted", "exportFailed"] as const;
+/** The events that a webhook can subscribe to: every type of transaction, the ends of exports, and pools that run out of codes. */
+const webhookEvents = [
+  ...transactionTypes,
+  "exportCompleted",
+  "exportFailed",
+  "codePoolLow",
+  "codePoolEmpty",
+] as const;
 
 function isWebhookUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

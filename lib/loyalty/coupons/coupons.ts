@@ -34,10 +34,10 @@ export function createCoupons({ store, clock, states, configOf }: LoyaltyService
   async function assign(user: SpaceUser, state: UserState): Promise<UserState> {
     const config = await configOf(user.spaceId);
     const missing = withoutCode(config, state, clock()).slice(0, assignedMax);
-    const claims = missing.map(async ({ id, poolId }) => {
+    const claims = missing.map(async ({ id, poolId, expiresAt }) => {
       const { organisationId, spaceId, userId } = user;
-      const code = await pools.claim({ organisationId, spaceId, poolId }, `${id}/${userId}`);
-      return code === null ? [] : [[id, code] as const];
+      const claimed = await pools.claim({ organisationId, spaceId, poolId }, `${id}/${userId}`, expiresAt);
+      return claimed === null ? [] : [[id, claimed.code] as const];
     });
     const codes = new Map((await Promise.all(claims)).flat());
     if (codes.size === 0) return state;
@@ -94,15 +94,16 @@ function assignRule(
   };
 }
 
-/** Lists valid coupons that lack a code, with their pools. */
+/** Lists valid coupons that lack a code, with their pools. Those of a merged user are the account's. */
 function withoutCode(
   { coupons: declared }: Pick<CompiledConfig, "coupons">,
-  { coupons }: UserState,
+  { coupons, mergedInto }: UserState,
   now: number,
-): { readonly id: string; readonly poolId: string }[] {
+): (Pick<UserCoupon, "id" | "expiresAt"> & { readonly poolId: string })[] {
+  if (mergedInto !== null) return [];
   return coupons.flatMap(coupon => {
     const poolId = coupon.code === null ? declared.get(coupon.couponId)?.poolId : undefined;
-    return poolId === undefined || !isCouponValid(coupon, now) ? [] : [{ id: coupon.id, poolId }];
+    return poolId === undefined || !isCouponValid(coupon, now) ? [] : [{ ...coupon, poolId }];
   });
 }
 

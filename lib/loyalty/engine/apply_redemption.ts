@@ -98,9 +98,11 @@ function deliver(draft: StateDraft, { fact, code = null, metadata }: RedemptionI
     items.push({ setId, itemId });
   }
   const extra = metadata === undefined ? {} : { metadata };
+  const { couponExpiresAt: expiresAt } = fact;
+  const claimed = expiresAt === undefined ? null : { code, expiresAt };
   draft.record(transaction.build("redemptionConfirmed", { ...subjectOf(fact), ...extra }));
   const coupons = given.flatMap(reward => {
-    const id = reward.type === "coupon" ? giveCoupon(draft, reward.couponId, code) : null;
+    const id = reward.type === "coupon" ? giveCoupon(draft, reward.couponId, claimed) : null;
     return id === null ? [] : [id];
   });
   return { items, coupons };

@@ -5,7 +5,7 @@
  */
 
 import { addDuration } from "../../calendar/mod.ts";
-import type { NotificationSetting } from "../config/document.ts";
+import type { Coupon, NotificationSetting } from "../config/document.ts";
 import type { GrantedReward, Inheritance, TransactionType } from "../user/history.ts";
 import type { ChallengeProgress, UserCoupon } from "../user/state.ts";
 import type { StateDraft } from "./draft.ts";
@@ -58,12 +58,12 @@ export function giveRewards(
  * Gives a coupon and returns the id of the user's own. The result is null for a shared coupon that the user has already, and for
  * one that the configuration does not name.
  *
- * @param poolCode The code of a unique coupon that was claimed already.
+ * @param claimed The code of a unique coupon that was claimed already, or in a replay its expiry alone.
  */
 export function giveCoupon(
   draft: StateDraft,
   couponId: string,
-  poolCode: string | null = null,
+  claimed: Pick<UserCoupon, "code" | "expiresAt"> | null = null,
 ): string | null {
   const coupon = draft.compiled.coupons.get(couponId);
   if (coupon === undefined) return null;
@@ -71,8 +71,8 @@ export function giveCoupon(
   const isOwned = coupons.some(owned => owned.couponId === couponId && isCouponValid(owned, at));
   if (coupon.type === "shared" && isOwned) return null;
   const id = draft.newId();
-  const expiresAt = coupon.expiresAfter === undefined ? null : addDuration(at, coupon.expiresAfter, timeZone);
-  const code = coupon.code ?? poolCode;
+  const expiresAt = claimed === null ? couponExpiry(coupon, at, timeZone) : claimed.expiresAt;
+  const code = coupon.code ?? claimed?.code ?? null;
   const others = coupons.length < couponsMax ? coupons : withoutLeastUseful(coupons, at);
   draft.setCoupons([...others, { id, couponId, code, receivedAt: at, expiresAt }]);
   const transaction = new TransactionBuilder().build("couponReceived", { couponId, userCouponId: id });
@@ -121,8 +121,13 @@ function stepsOf({ status, counts }: ChallengeProgress): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
+/** Returns when a coupon that is given at a time expires, both in Unix ms; null: never. */
+export function couponExpiry({ expiresAfter }: Coupon, at: number, timeZone: string): number | null {
+  return expiresAfter === undefined ? null : addDuration(at, expiresAfter, timeZone);
+}
+
 /** Checks whether a coupon has not expired at a time (Unix ms). */
-export function isCouponValid({ expiresAt }: UserCoupon, at: number): boolean {
+export function isCouponValid({ expiresAt }: Pick<UserCoupon, "expiresAt">, at: number): boolean {
   return expiresAt === null || expiresAt > at;
 }
 

@@ -6,13 +6,13 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, type Immutable, named, route } from "../../http/mod.ts";
+import { type AnyRoute, envelope, type Immutable, named, route, UserIdSchema } from "../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import { rewardsProfile } from "../views/profile.ts";
 import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
 import { poolRoutes } from "./pool_routes.ts";
 import { redemptionRoutes } from "./redemption_routes.ts";
-import { DryRunBodySchema, UserIdSchema } from "./requests.ts";
+import { DryRunBodySchema } from "./requests.ts";
 import { DryRunResponse, ReconciliationResponse, ReplayResponse, TransactionResponse } from "./responses.ts";
 
 /** Largest configuration document that a replay takes, in bytes. */
@@ -38,7 +38,7 @@ const ReversalBody = named(
   v.object({
     transactionId: v.pipe(
       v.string(),
-      v.description("Id of the transaction to take back"),
+      v.description("Id of the transaction to take back, or of one of its entries"),
       v.minLength(1),
       v.maxLength(64),
     ),

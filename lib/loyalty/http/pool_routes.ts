@@ -4,7 +4,10 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
+import { isoTime } from "../../calendar/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, type Call, envelope, named, route } from "../../http/mod.ts";
 import type { SpaceKey } from "../../space_tokens/mod.ts";
@@ -65,7 +68,8 @@ export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[]
       path: `${path}/codes`,
       operation: "addCodes",
       summary: "Add codes to a pool",
-      description: "Ignores codes that the pool ever had.",
+      description:
+        "Ignores codes that a pool of the space ever had, in upper or lower case, and counts them as `duplicates`.",
       body: { schema: CodesBody, maxBytes: codesBytesMax, example: { codes: ["SAVE-10-A", "SAVE-10-B"] } },
       responses: { 200: { description: "The pool with the codes", schema: AddedCodesResponse } },
       errors: ["not_found", "conflict"],
@@ -81,21 +85,27 @@ export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[]
       path: `${path}/redemptions`,
       operation: "redeemCode",
       summary: "Redeem a code",
-      description: "Marks a code that was handed out as redeemed; a repeated request returns the first time.",
+      description:
+        "Marks a code that was handed out as redeemed, once, in whatever case it is sent. The code of the error says why a code is refused: `code_not_issued`, `code_used` (with `redeemedAt`), `code_revoked` (its purchase was refunded) or `code_expired` (with `expiredAt`). Send an `Idempotency-Key` for each scan, so that the same request can be repeated.",
       body: { schema: CodeBody, example: { code: "SAVE-10-A" } },
       responses: { 200: { description: "The code is redeemed", schema: RedeemedCodeResponse } },
-      errors: ["not_found", "conflict"],
+      errors: ["not_found", "code_not_issued", "code_used", "code_revoked", "code_expired"],
       handle: async call => {
-        const { code } = call.body;
-        const { redeemedAt, wasRedeemed } = await codePools.redeem(await addressOf(context, call), code);
-        return envelope({
-          code,
-          redeemedAt: new Date(redeemedAt).toISOString(),
-          alreadyRedeemed: wasRedeemed,
-        });
+        const address = await addressOf(context, call);
+        const { code, redeemedAt } = await codePools.redeem(address, call.body.code, scanOf(call));
+        return envelope({ code, redeemedAt: isoTime(redeemedAt) });
       },
     }),
   ];
+}
+
+/** Names the request by its caller and idempotency key; null where it has no key. */
+function scanOf({
+  principal: { keyId },
+  idempotency,
+}: Call<SpaceKey, unknown, unknown, unknown>): string | null {
+  if (idempotency === undefined) return null;
+  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([keyId, idempotency.key]))).subarray(0, 16));
 }
 
 /** Returns the pool of a call. */

@@ -5,10 +5,17 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, type Immutable, type JsonReply, named, route } from "../../http/mod.ts";
+import {
+  type AnyRoute,
+  envelope,
+  type Immutable,
+  type JsonReply,
+  named,
+  route,
+  UserIdSchema,
+} from "../../http/mod.ts";
 import type { RedemptionView } from "../products/mod.ts";
 import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
-import { UserIdSchema } from "./requests.ts";
 import { RedemptionResponse } from "./responses.ts";
 
 const path = "/internal/loyalty/users/:userId/redemptions/:redemptionId";

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { integerParameter, named, propertiesSchema } from "../../http/mod.ts";
+import { integerParameter, named, propertiesSchema, UserIdSchema } from "../../http/mod.ts";
 import { ActionNameSchema } from "../config/document.ts";
 import { historyPageMax } from "../user/read_history.ts";
 
@@ -18,8 +18,6 @@ export const dataPropertiesMax = 64;
 export const dataNameCharactersMax = 64;
 /** Longest action id, in characters. */
 export const actionIdCharactersMax = 128;
-/** Longest user id that a back end may name, in characters. */
-export const userIdCharactersMax = 128;
 
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
 const timestamp = (description: string) =>
@@ -31,15 +29,6 @@ const timestamp = (description: string) =>
       v.transform(Number),
     ),
   );
-
-/** The id of a user: any text that is not too long. */
-export const UserIdSchema = v.pipe(
-  v.string(),
-  v.description("Id of the user"),
-  v.minLength(1),
-  v.maxLength(userIdCharactersMax),
-  wellFormed,
-);
 
 const userQuery = {
   user_id: v.exactOptional(

@@ -134,7 +134,7 @@ const AddedCodes = named(
   "AddedCodes",
   v.object({ ...CodePool.entries, added: integer, duplicates: integer }),
 );
-const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: text, alreadyRedeemed: flag }));
+const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: text }));
 
 /** The configuration as clients see it. */
 export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);

@@ -36,6 +36,8 @@ export interface OrderContext {
   readonly now: number;
   /** Returns the units of the product that are sold in a period, or ever, as far as this process knows; null: unknown. */
   readonly soldIn: (stockPeriod: string | undefined) => number | null;
+  /** False where the product needs a code and its pool has none. */
+  readonly hasCode: boolean;
 }
 
 /** Most redemptions of a user that wait for their stock at a time. */
@@ -59,7 +61,7 @@ export function acceptOrder(
   order: RedemptionOrder,
   profile?: ProfileFields,
 ): Redemption {
-  const { id, config, now, soldIn } = context;
+  const { id, config, now, soldIn, hasCode } = context;
   const { quantity, metadata } = order;
   const compiled = config.products.get(order.productId);
   if (compiled === undefined) {
@@ -72,7 +74,8 @@ export function acceptOrder(
   if (fault !== null) throw redemptionError(fault);
   const total = stockTotal(compiled.product);
   const stockPeriod = stockPeriodOf(config, compiled.product, now) ?? undefined;
-  if (total !== null && (soldIn(stockPeriod) ?? 0) + quantity > total) throw redemptionError("out_of_stock");
+  const isSold = total !== null && (soldIn(stockPeriod) ?? 0) + quantity > total;
+  if (isSold || !hasCode) throw redemptionError("out_of_stock");
   if (!canPay(config, state, cost)) throw redemptionError("insufficient_balance");
   if (state.redemptions.length >= openRedemptionsMax) {
     throw new AppError("busy", "Cannot redeem more while so many redemptions are not decided");

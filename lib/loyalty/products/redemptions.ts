@@ -15,11 +15,18 @@ import { decide, storageLimits } from "../../storage/mod.ts";
 import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
+import { couponExpiry } from "../engine/rewards.ts";
 import type { LoyaltyServices } from "../services.ts";
 import { parseEntry } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, MergedUserError, onAccount, type Redemption, type UserState } from "../user/state.ts";
-import { type OrderContext, type RedemptionOrder, redemptionError, stockTotal } from "./orders.ts";
+import {
+  codePoolOf,
+  type OrderContext,
+  type RedemptionOrder,
+  redemptionError,
+  stockTotal,
+} from "./orders.ts";
 import {
   beginCommand,
   completeCommand,
@@ -56,7 +63,7 @@ export function redemptionId({ organisationId, spaceId, userId }: SpaceUser, key
 
 /** Creates the redemptions of all users. */
 export function createRedemptions(services: RedemptionServices) {
-  const { commands, logger, stocks } = services;
+  const { commands, logger } = services;
   return {
     /**
      * Buys a product. Repeating an order under the same key returns its outcome, and continues it where it was interrupted.
@@ -66,11 +73,11 @@ export function createRedemptions(services: RedemptionServices) {
      */
     redeem: (of: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult> =>
       onAccount(of, async user => {
-        const id = redemptionId(user, order.key);
+        const facts = await factsOf(services, user, order);
         const decision = await commands.run(user, (config, now) =>
-          beginCommand({ id, config, now, soldIn: soldUnits(stocks, user, order) }, order),
+          beginCommand({ ...facts, config, now }, order),
         );
-        const begun = await resultOf(services, user, id, decision);
+        const begun = await resultOf(services, user, facts.id, decision);
         requireSameOrder(begun.redemption, order);
         const isOpen = begun.redemption.status === "reserved";
         const { redemption, state } = isOpen ? await settle(services, user, begun.redemption) : begun;
@@ -104,7 +111,7 @@ export function createRedemptions(services: RedemptionServices) {
         if (!(error instanceof MergedUserError)) throw error;
         const account = { ...user, userId: error.account };
         await commands.run(account, (config, now) => mergedRefundCommand({ id, config, now }, redemption));
-        if (restocks) await stocks.giveBack(stockAddress(user, redemption), id);
+        await undo(services, user, { ...redemption, status: "refunded", takesStock: restocks });
         return await withPayment(services, user, await findRedemption(services, user, id));
       }
     },
@@ -155,32 +162,56 @@ async function settle(
 
 /** Takes stock and a code, as far as a redemption needs them. Repeating it has the same outcome. */
 async function reserve(
-  { configOf, stocks, pools }: RedemptionServices,
+  { configOf, clock, stocks, pools }: RedemptionServices,
   user: SpaceUser,
   redemption: Redemption,
 ): Promise<Reservation> {
-  const { id, productId, quantity, takesStock, poolId } = redemption;
+  const { id, productId, quantity, takesStock, poolId, fulfilment } = redemption;
   const soldOut = { fault: "out_of_stock", isTaken: false, code: null } as const;
+  const config = await configOf(user.spaceId);
   if (takesStock) {
-    const config = await configOf(user.spaceId);
     const total = stockTotal(config.products.get(productId)?.product) ?? Number.MAX_SAFE_INTEGER;
     const isTaken = await stocks.take(stockAddress(user, redemption), id, { quantity, total });
     if (!isTaken) return soldOut;
   }
   if (poolId === undefined) return { fault: null, isTaken: takesStock, code: null };
-  const code = await pools.claim(poolAddress(user, poolId), id);
+  const coupon = fulfilment.type === "coupon" ? config.coupons.get(fulfilment.couponId) : undefined;
+  const expiresAt = coupon === undefined ? null : couponExpiry(coupon, clock(), config.config.timeZone);
+  const code = await pools.claim(poolAddress(user, poolId), id, expiresAt);
   return code === null ? { ...soldOut, isTaken: takesStock } : { fault: null, isTaken: takesStock, code };
 }
 
-/** Returns stock and an onceMark code of a redemption that failed, then removes the redemption from those to continue. */
-async function restock(
-  { store, states, stocks, pools }: RedemptionServices,
+/** Reads what an order depends on outside its user's partition, so that no points go for what is not there. */
+async function factsOf(
+  { configOf, pools, stocks }: RedemptionServices,
+  user: SpaceUser,
+  order: RedemptionOrder,
+): Promise<Pick<OrderContext, "id" | "soldIn" | "hasCode">> {
+  const config = await configOf(user.spaceId);
+  const compiled = config.products.get(order.productId);
+  const poolId = compiled === undefined ? null : codePoolOf(config, compiled.product.fulfilment);
+  const hasCode = poolId === null || (await pools.hasCode(poolAddress(user, poolId)));
+  return { id: redemptionId(user, order.key), soldIn: soldUnits(stocks, user, order), hasCode };
+}
+
+/** Gives back the stock of a redemption that failed or was refunded, and its code unless a user has seen it. */
+async function undo(
+  { stocks, pools }: RedemptionServices,
   user: SpaceUser,
   redemption: Redemption,
 ): Promise<void> {
-  const { id, status, poolId } = redemption;
-  await stocks.giveBack(stockAddress(user, redemption), id);
-  if (status === "rejected" && poolId !== undefined) await pools.release(poolAddress(user, poolId), id);
+  const { id, status, takesStock, poolId } = redemption;
+  if (takesStock) await stocks.giveBack(stockAddress(user, redemption), id);
+  if (poolId === undefined) return;
+  if (status === "rejected") await pools.release(poolAddress(user, poolId), id);
+  else await pools.revoke(poolAddress(user, poolId), id);
+}
+
+/** Undoes a redemption outside its user's partition, then removes it from those to continue. */
+async function restock(services: RedemptionServices, user: SpaceUser, redemption: Redemption): Promise<void> {
+  const { store, states } = services;
+  const { id } = redemption;
+  await undo(services, user, redemption);
   const partition = spaceUserPartition(user);
   await decide(store, partition, {
     reads: [states.query],

@@ -10,7 +10,9 @@ import type { Command, CommandResult, DecisionInput } from "../commands/command.
 import { adjustmentCommand } from "../commands/corrections.ts";
 
 import type { Reward } from "../config/document.ts";
+import type { PoolCode } from "../coupons/mod.ts";
 import { applyRedemption, type RedemptionInput } from "../engine/mod.ts";
+import { isCouponValid } from "../engine/rewards.ts";
 import type { RedemptionEvent, RedemptionStep } from "../user/history.ts";
 import {
   type Redemption,
@@ -25,7 +27,7 @@ import { acceptOrder, isOwned, type OrderContext, type RedemptionOrder } from ".
 const keptMs = 366 * 24 * 60 * 60 * 1_000;
 
 /** Dependencies of the steps of a redemption. */
-export type StepContext = Omit<OrderContext, "soldIn">;
+export type StepContext = Omit<OrderContext, "soldIn" | "hasCode">;
 
 /** Stock and code that were taken for a redemption, outside its user's partition. */
 export interface Reservation {
@@ -34,7 +36,7 @@ export interface Reservation {
   /** True where stock was taken. */
   readonly isTaken: boolean;
   /** The code of a unique coupon. */
-  readonly code: string | null;
+  readonly code: PoolCode | null;
 }
 
 /** Characters of the id that select the tally of the mark: 256 tallies, because each has a bound. */
@@ -90,8 +92,10 @@ export function settleRedemptionCommand(context: StepContext, reservation: Reser
       if (redemption?.status !== "reserved") return null;
       const { fulfilment } = redemption;
       const isGone = fulfilment.type === "coupon" && !config.coupons.has(fulfilment.couponId);
+      // The process that took the code was interrupted for longer than the coupon lasts.
+      const isExpired = !isCouponValid(reservation.code ?? { expiresAt: null }, now);
       const limit = isOwned(config, settled, { fulfilment, now }) ? "limit_reached" : null;
-      const fault = reservation.fault ?? (isGone ? "not_available" : limit);
+      const fault = reservation.fault ?? (isGone || isExpired ? "not_available" : limit);
       if (fault === null) {
         return takeStep(context, settled, { redemption, step: "confirmed", uses, code: reservation.code });
       }
@@ -126,8 +130,9 @@ export function completeCommand(context: StepContext): Command {
 }
 
 /**
- * Makes the command that gives the price of a redemption back and takes back what it gave. Its decision throws `not_found`, and
- * `conflict` where the price was given back already, or nothing is decided yet.
+ * Makes the command that gives the price of a redemption back and takes back what it gave. The redemption stays open while its code
+ * is to be revoked, or stock to be given back. Its decision throws `not_found`, and `conflict` where the price was given back already,
+ * or nothing is decided yet.
  *
  * @param restocks Returns the units to the stock.
  */
@@ -145,8 +150,14 @@ export function refundCommand(context: StepContext, restocks: boolean): Command 
         );
       }
       requireUnmerged(settled);
-      const mustReturn = restocks && redemption.takesStock;
-      return takeStep(context, settled, { redemption, step: "refunded", uses, mustReturn });
+      const takesStock = restocks && redemption.takesStock;
+      const mustReturn = takesStock || redemption.poolId !== undefined;
+      return takeStep(context, settled, {
+        redemption: { ...redemption, takesStock },
+        step: "refunded",
+        uses,
+        mustReturn,
+      });
     },
   };
 }
@@ -185,7 +196,7 @@ interface Step {
   readonly redemption: Redemption;
   readonly step: RedemptionStep;
   readonly uses: DecisionInput;
-  readonly code?: string | null;
+  readonly code?: PoolCode | null;
   /** True where stock or a code that it took must be given back. @default false */
   readonly mustReturn?: boolean;
 }
@@ -198,11 +209,11 @@ function takeStep(
 ): CommandResult & { readonly writes: readonly Write[] } {
   const { metadata, fault: reason } = before;
   const input: RedemptionInput = {
-    fact: factOf(before, step),
+    fact: { ...factOf(before, step), ...(code === null ? {} : { couponExpiresAt: code.expiresAt }) },
     at: now,
     paid: before.paid,
     received: before.received,
-    code,
+    code: code?.code ?? null,
     metadata,
     reason,
   };

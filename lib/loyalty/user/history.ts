@@ -139,6 +139,19 @@ export interface RedemptionEvent extends LimitedFirings {
   readonly boughtAt: number;
   /** The delivered rewards, with `confirmed` and `sold`. */
   readonly given?: readonly Reward[];
+  /** Unix ms at which a delivered coupon expires whose code was handed out before; null: never. */
+  readonly couponExpiresAt?: number | null;
+}
+
+/** Returns the id of an entry of the ledger: that of its transaction for the first, and `<id of the transaction>~<n>` for others. */
+export function entryId(transactionId: string, index: number): string {
+  return index === 0 ? transactionId : `${transactionId}~${index}`;
+}
+
+/** Returns the transaction and the index of an entry by its id. */
+export function parseEntryId(id: string): { readonly transactionId: string; readonly index: number } {
+  const [, transactionId = id, index = "0"] = /^(.*)~([1-9]\d{0,8})$/.exec(id) ?? [];
+  return { transactionId, index: Number(index) };
 }
 
 /** Returns the data of an action with the event that boards counted it for; without one where only an alias names it. */

@@ -120,7 +120,7 @@ export interface Redemption {
   /** The reason of a rejection. */
   readonly fault?: RedemptionFault;
   readonly fulfilment: Fulfilment;
-  /** True if the product has a limited stock. */
+  /** True if it takes units of a limited stock, or gives them back once it is refunded. */
   readonly takesStock: boolean;
   /** The period in which its units count. @default all that were ever sold count together */
   readonly stockPeriod?: string;

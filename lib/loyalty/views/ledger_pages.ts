@@ -9,7 +9,7 @@
 
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
-import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
+import { entryId, type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
 import { historyReadMax, parseEntry } from "../user/read_history.ts";
 import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
@@ -35,7 +35,7 @@ export interface LedgerQuery {
 
 /** An entry with its transaction and record. */
 export interface LedgerEntryView {
-  /** Unique among the user's entries: the id of its transaction for the first, `<id of the transaction>~<n>` for others. */
+  /** Unique among the user's entries. */
   readonly id: string;
   /** Unix ms. */
   readonly at: number;
@@ -116,7 +116,7 @@ function itemsOf(record: HistoryEntry, reversed: ReadonlySet<string>): readonly 
       const { id, at } = transaction;
       const isReversed = reversed.has(id);
       return {
-        id: n === 0 ? id : `${id}~${n}`,
+        id: entryId(id, n),
         at: entry.at ?? at,
         entry,
         transaction,

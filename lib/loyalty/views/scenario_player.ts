@@ -22,7 +22,7 @@ import {
   type Outcome,
   reversedAction,
 } from "../engine/mod.ts";
-import { isCouponValid } from "../engine/rewards.ts";
+import { couponExpiry, isCouponValid } from "../engine/rewards.ts";
 import { stockPeriodOf, stockTotal } from "../products/orders.ts";
 import { beginCommand, openRedemption, refundCommand, settleRedemptionCommand } from "../products/steps.ts";
 import { type HistoryEntry, type Notification, transactionsOf } from "../user/history.ts";
@@ -136,11 +136,18 @@ export class ScenarioPlayer {
     const soldIn = (stockPeriod: string | undefined) =>
       this.#sold.get(soldKey({ productId, stockPeriod })) ?? 0;
     const order = { key, productId, quantity, currency };
-    let { redemption } = this.#run(context, beginCommand({ ...step, soldIn }, order), [new Map()]);
+    let { redemption } = this.#run(context, beginCommand({ ...step, soldIn, hasCode: true }, order), [
+      new Map(),
+    ]);
     if (redemption?.takesStock === true) this.#sell(redemption, quantity);
     if (redemption?.status === "reserved") {
-      const code = redemption.poolId === undefined ? null : "CODE";
-      const reservation = { fault: null, isTaken: redemption.takesStock, code };
+      const { fulfilment, takesStock } = redemption;
+      const coupon = fulfilment.type === "coupon" ? this.#config.coupons.get(fulfilment.couponId) : undefined;
+      const code =
+        coupon === undefined || redemption.poolId === undefined
+          ? null
+          : { code: "CODE", expiresAt: couponExpiry(coupon, at, this.#config.config.timeZone) };
+      const reservation = { fault: null, isTaken: takesStock, code };
       ({ redemption } = this.#run(context, settleRedemptionCommand(step, reservation), []));
     }
     this.#name(id, context, { user, ...(redemption === undefined ? {} : { redemption }), isReversed: false });
@@ -156,7 +163,7 @@ export class ScenarioPlayer {
     if (refunded === undefined) return;
     named.redemption = refunded;
     if (openRedemption(this.#player(context.user).state, refunded.id) === null) return;
-    this.#sell(refunded, -refunded.quantity);
+    if (refunded.takesStock) this.#sell(refunded, -refunded.quantity);
     const player = this.#player(context.user);
     player.state = { ...player.state, redemptions: [] };
   }

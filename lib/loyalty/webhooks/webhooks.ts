@@ -56,6 +56,7 @@ export function createWebhooks(services: WebhookServices) {
     async announce({
       organisationId,
       spaceId,
+      area,
       id,
       event,
       at,
@@ -66,7 +67,7 @@ export function createWebhooks(services: WebhookServices) {
       for (const webhook of webhooks.filter(({ events }) => events.includes(event))) {
         const address = { organisationId, spaceId, webhookId: webhook.id };
         const messageId = `${spaceId}:${webhook.id}:${id}`;
-        await outbox.post(address, { id: messageId, type: `audience.${event}`, at, data });
+        await outbox.post(address, { id: messageId, type: `${area}.${event}`, at, data });
       }
     },
     /** Returns the health of a webhook, and the numbers of its stored messages. */

@@ -393,7 +393,7 @@ describeOnStores("profiles", open => {
     });
 
     it("belong to exactly the given id, whatever characters it has", async () => {
-      for (const userId of ["a,b", " a", "{a}:*/é😀"]) {
+      for (const userId of ["a;b", "a b", "{a}:*/é😀"]) {
         const put = { method: "PUT", body: { user_id: userId, data: { displayName: `Name of ${userId}` } } };
         assert.equal((await crm(space, put)).json.data.userId, userId);
         const { json } = await crm(`${space}?user_id=${encodeURIComponent(userId)}`);

@@ -90,6 +90,78 @@ describe("strict bodies", () => {
   });
 });
 
+describe("an id of a user that no list of ids could name", () => {
+  let world: TestPlatform;
+  let crm: BackEndCall;
+
+  before(async () => {
+    world = await openPlatform(async clock => createMemoryStore({ clock }));
+    crm = await backEnd(world, ["actions:write", "rewards:write", "users:read", "users:write"]);
+  });
+  after(() => world.dispose());
+
+  const inPath = (userId: string): string => encodeURIComponent(userId);
+  const board = `/projects/${ids.project}/leaderboards/speed/users`;
+  const doors: readonly (readonly [string, (userId: string) => Promise<Answer>])[] = [
+    ["an action", userId => crm(`${internal}/actions`, { body: { userId, ...action } })],
+    ["actions", userId => crm(`${internal}/actions/bulk`, { body: { actions: [{ userId, ...action }] } })],
+    [
+      "actions of the batch convention",
+      user_id => crm("/api/audience/actions", { body: [{ user_id, data: action }] }),
+    ],
+    ["rewards", userId => crm(`${internal}/rewards/bulk`, { body: { rewards: [{ userId, ...reward }] } })],
+    [
+      "updates",
+      userId =>
+        crm(`${internal}/profiles/update-batch`, { body: { updates: [{ userId, displayName: "A" }] } }),
+    ],
+    [
+      "a profile",
+      user_id =>
+        crm("/api/audience/profile", { method: "PUT", body: { user_id, data: { displayName: "A" } } }),
+    ],
+    ["a profile that is read", userId => crm(`/api/audience/profile?user_id=${inPath(userId)}`)],
+    ["a score", userId => crm(`${board}/${inPath(userId)}`, { method: "PUT", body: { score: 1 } })],
+    ["a dry run", userId => crm("/internal/loyalty/dry-run", { body: { userId, ...action } })],
+    ["a reconciliation", userId => crm(`/internal/loyalty/users/${inPath(userId)}/reconciliation`)],
+  ];
+  for (const [what, send] of doors) {
+    it(`is refused in ${what}, which takes others`, async () => {
+      for (const userId of ["a,b", ",", "a ", "\ta"]) {
+        const answer = await send(userId);
+        assertProblem(answer, 400, "validation_failed");
+        assert.match(answer.json.errors[0].detail, /without commas, and without a space at either end/);
+      }
+      for (const userId of ["a", "a b", "ä;b~1"]) {
+        assert.ok([200, 202, 404].includes((await send(userId)).status), userId);
+      }
+    });
+  }
+
+  it("fails its row of a file", async () => {
+    const body = '{"userId":"a,b","displayName":"A"}\n{"userId":"c"}\n';
+    const { key, secret } = await world.platform.apiKeys.create({
+      organisationId: ids.organisation,
+      name: "CRM",
+      permissions: ["users:write"],
+    });
+    const answer = await world.platform.fetch(
+      new Request("http://club.example/v1/api/audience/internal/users/import", {
+        method: "POST",
+        headers: {
+          ...named,
+          "x-api-key": key,
+          "x-api-secret": secret,
+          "content-type": "application/x-ndjson",
+        },
+        body,
+      }),
+    );
+    const [failed, done] = (await answer.text()).split("\n").map(line => JSON.parse(line || "null"));
+    assert.deepEqual([failed.status, failed.error.pointer, done.status], ["failed", "/userId", "changed"]);
+  });
+});
+
 describe("filters of lists", () => {
   it("refuse a currency that neither the space nor the interface has, and a status that no challenge has", async t => {
     const world = await openPlatform(async clock => createMemoryStore({ clock }));

@@ -67,6 +67,7 @@ describe("a failed export", () => {
       {
         organisationId: ids.organisation,
         spaceId: ids.space,
+        area: "audience",
         id: `${exportId}:failed`,
         event: "exportFailed",
         at,

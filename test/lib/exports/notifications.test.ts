@@ -103,6 +103,7 @@ describe("a finished export", () => {
       {
         organisationId: ids.organisation,
         spaceId: ids.space,
+        area: "audience",
         id: `${exportId}:completed`,
         event: "exportCompleted",
         at: Date.parse(completedAt),

@@ -130,7 +130,7 @@ describe("the settings of a board", () => {
       [explicit({ ...spring, id: "previous" }), "/seasons/list/0/id"],
       [explicit({ ...spring, id: "a/b" }), "/seasons/list/0/id"],
       [explicit({ ...spring, startsAt: "2026-02-30T00:00:00Z" }), "/seasons/list/0/startsAt"],
-      [explicit({ ...spring, startsAt: 1_772_323_200 }), "/seasons/list/0/startsAt"],
+      [explicit({ ...spring, startsAt: 1_772_323_200_000 }), "/seasons/list/0/startsAt"],
       [explicit({ ...spring, endsAt: spring.startsAt }), "/seasons/list/0/endsAt"],
       [explicit(spring, season("spring", "2026-06-01", "2026-09-01")), "/seasons/list/1/id"],
       [explicit(spring, season("summer", "2026-05-31", "2026-09-01")), "/seasons/list/1/startsAt"],

@@ -237,4 +237,54 @@ describe("the parts of a loyalty configuration", () => {
       [`${at}/where/exists/var`],
     );
   });
+
+  it("say in errors what there is, which one may be meant, and what a window looks like", () => {
+    const detailsOf = (document: object): unknown => {
+      try {
+        compileConfig(document);
+        return null;
+      } catch (error) {
+        assert.ok(error instanceof AppError);
+        return error.fields?.map(({ pointer, detail }) => [pointer, detail]);
+      }
+    };
+    const parts = {
+      metrics: ["points", "energy"].map(id => ({ id, title: "" })),
+      actions: [{ name: "buy", data: { amount: "number" } }],
+    };
+    const given = (metricId: string): object => ({ type: "metric", metricId, metricQuantity: 1 });
+    const ruled = (more: object): object => ({
+      ...parts,
+      rules: [{ id: "a", trigger: { action: "buy" }, effects: [given("points")], ...more }],
+    });
+    const variable = (path: string): unknown => detailsOf(ruled({ when: { gt: [{ var: path }, 1] } }));
+    const known =
+      "Name a variable that exists here: data.amount, user.metrics.points, user.metrics.energy, user.segments, user.custom.<field>, element.type, element.points, element.seconds, element.isRight.";
+    const at = "/rules/0/when/gt/0/var";
+    assert.deepEqual(variable("user.metrics.point"), [[at, `${known} Did you mean user.metrics.points?`]]);
+    assert.deepEqual(variable("nothing.like.it"), [[at, known]]);
+    assert.deepEqual(detailsOf(ruled({ effects: [given("pionts"), given("tickets")] })), [
+      ["/rules/0/effects/0", "Expected one that is listed under /metrics. Did you mean points?"],
+      ["/rules/0/effects/1", "Expected one that is listed under /metrics"],
+    ]);
+    const counted = (definition: object): unknown =>
+      detailsOf(
+        ruled({
+          when: { gt: [{ distinct: { action: "buy", of: { var: "data.amuont" } } }, 1] },
+          ...definition,
+        }),
+      );
+    assert.deepEqual(counted({}), [
+      [
+        "/rules/0/when/gt/0/distinct/of/var",
+        "Name a variable that exists here: data.amount. Did you mean data.amount?",
+      ],
+    ]);
+    const window =
+      'Expected {"calendar": "day"}, "week", "month" or "year", or {"last": 7, "unit": "day"} with 1 to 1440 of a unit';
+    for (const wrong of ["day", { calender: "day" }, null, {}, 7]) {
+      const limits = [{ per: "user", max: 1, window: wrong }];
+      assert.deepEqual(detailsOf(ruled({ limits })), [["/rules/0/limits/0/window", window]]);
+    }
+  });
 });

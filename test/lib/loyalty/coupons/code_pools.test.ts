@@ -10,6 +10,7 @@ import {
   codesAddedMax,
   createCodePools,
   type PoolAddress,
+  type PoolFill,
   poolCodeCharactersMax,
 } from "../../../../lib/loyalty/coupons/code_pools.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
@@ -28,6 +29,15 @@ const isCode = (code: string) => (error: unknown) => error instanceof AppError &
 const numbered = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, index) => `CODE-${from + index}`);
 
+function openPools(store: Store): CodePools {
+  return createCodePools({ store, clock: clock.now, onLow: () => {} });
+}
+
+/** Claims the code of a grant that never expires. */
+async function codeFor(pools: CodePools, grant: string, of: PoolAddress = pool): Promise<string | null> {
+  return (await pools.claim(of, grant, null))?.code ?? null;
+}
+
 /** Claims for many grants at once over all handles, and checks that no code was given twice and none is lost. */
 async function race(handles: readonly CodePools[], codes: number, grants: number): Promise<void> {
   const [first] = handles;
@@ -37,7 +47,7 @@ async function race(handles: readonly CodePools[], codes: number, grants: number
   const claims = Array.from({ length: grants * 2 }, (_, index) => {
     const grant = `grant-${index % grants}`;
     const handle = handles[(index + Math.floor(index / grants)) % handles.length] ?? first;
-    return handle.claim(pool, grant).then(code => [grant, code] as const);
+    return codeFor(handle, grant).then(code => [grant, code] as const);
   });
   const byGrant = new Map<string, string | null>();
   for (const [grant, code] of await Promise.all(claims)) {
@@ -58,32 +68,32 @@ async function race(handles: readonly CodePools[], codes: number, grants: number
 describeOnEveryStore("a code pool", open => {
   async function withPools(body: (pools: CodePools, store: Store) => Promise<void>): Promise<void> {
     await using store = await open(clock.now);
-    await body(createCodePools({ store, clock: clock.now }), store);
+    await body(openPools(store), store);
   }
 
   it("hands codes out in the order in which they were added, one per grant", () =>
     withPools(async pools => {
       assert.deepEqual(await pools.add(pool, ["B", "A"]), { added: 2, duplicates: 0 });
       assert.deepEqual(await pools.add(pool, ["C"]), { added: 1, duplicates: 0 });
-      assert.equal(await pools.claim(pool, "g1"), "B");
-      assert.equal(await pools.claim(pool, "g2"), "A");
-      assert.equal(await pools.claim(pool, "g1"), "B");
-      assert.equal(await pools.claim(pool, "g3"), "C");
+      assert.equal(await codeFor(pools, "g1"), "B");
+      assert.equal(await codeFor(pools, "g2"), "A");
+      assert.equal(await codeFor(pools, "g1"), "B");
+      assert.equal(await codeFor(pools, "g3"), "C");
       assert.deepEqual(await pools.stats(pool), { total: 3, available: 0, allocated: 3, redeemed: 0 });
     }));
 
   it("says when it is exhausted, and serves the same grant once it has more", () =>
     withPools(async pools => {
-      assert.equal(await pools.claim(pool, "g1"), null);
+      assert.equal(await codeFor(pools, "g1"), null);
       await pools.add(pool, ["A"]);
-      assert.equal(await pools.claim(pool, "g1"), "A");
-      assert.equal(await pools.claim(pool, "g2"), null);
+      assert.equal(await codeFor(pools, "g1"), "A");
+      assert.equal(await codeFor(pools, "g2"), null);
     }));
 
   it("counts and ignores codes that it ever had", () =>
     withPools(async pools => {
       assert.deepEqual(await pools.add(pool, ["A", "B", "A"]), { added: 2, duplicates: 1 });
-      await pools.claim(pool, "g1");
+      await codeFor(pools, "g1");
       await pools.redeem(pool, "A");
       assert.deepEqual(await pools.add(pool, ["A", "B", "C"]), { added: 1, duplicates: 2 });
       assert.equal((await pools.stats(pool)).total, 3);
@@ -142,17 +152,17 @@ describeOnEveryStore("a code pool", open => {
   it("hands out again what came back, before new codes and once", () =>
     withPools(async pools => {
       await pools.add(pool, ["A", "B", "C"]);
-      assert.equal(await pools.claim(pool, "g1"), "A");
-      assert.equal(await pools.claim(pool, "g2"), "B");
+      assert.equal(await codeFor(pools, "g1"), "A");
+      assert.equal(await codeFor(pools, "g2"), "B");
       await pools.release(pool, "g1");
       await pools.release(pool, "g1");
       await pools.release(pool, "unknown");
       assert.deepEqual(await pools.stats(pool), { total: 3, available: 2, allocated: 1, redeemed: 0 });
-      await assert.rejects(pools.redeem(pool, "A"), isCode("conflict"));
-      assert.equal(await pools.claim(pool, "g3"), "A");
-      assert.equal((await pools.redeem(pool, "A")).wasRedeemed, false);
-      assert.equal(await pools.claim(pool, "g1"), "C");
-      assert.equal(await pools.claim(pool, "g4"), null);
+      await assert.rejects(pools.redeem(pool, "A"), isCode("code_not_issued"));
+      assert.equal(await codeFor(pools, "g3"), "A");
+      assert.deepEqual(await pools.redeem(pool, "A"), { code: "A", redeemedAt: clock.now() });
+      assert.equal(await codeFor(pools, "g1"), "C");
+      assert.equal(await codeFor(pools, "g4"), null);
       assert.deepEqual(await pools.stats(pool), { total: 3, available: 0, allocated: 2, redeemed: 1 });
     }));
 
@@ -160,7 +170,7 @@ describeOnEveryStore("a code pool", open => {
     withPools(async pools => {
       const grants = numbered(codesReturnedMax + 1);
       await pools.add(pool, grants);
-      await Promise.all(grants.map(grant => pools.claim(pool, grant)));
+      await Promise.all(grants.map(grant => codeFor(pools, grant)));
       await Promise.all(grants.map(grant => pools.release(pool, grant)));
       const { available, allocated } = await pools.stats(pool);
       assert.deepEqual([available, allocated], [codesReturnedMax, 1]);
@@ -169,21 +179,125 @@ describeOnEveryStore("a code pool", open => {
   it("redeems a code that was handed out, once", () =>
     withPools(async pools => {
       await pools.add(pool, ["A", "B"]);
-      await pools.claim(pool, "g1");
-      await assert.rejects(pools.redeem(pool, "B"), isCode("conflict"));
+      await codeFor(pools, "g1");
+      await assert.rejects(pools.redeem(pool, "B"), isCode("code_not_issued"));
       await assert.rejects(pools.redeem(pool, "C"), isCode("not_found"));
       await assert.rejects(pools.redeem(pool, "\n"), isCode("not_found"));
-      const answers = await Promise.all(Array.from({ length: 20 }, () => pools.redeem(pool, "A")));
-      assert.equal(answers.filter(({ wasRedeemed }) => !wasRedeemed).length, 1);
-      assert.ok(answers.every(({ redeemedAt }) => redeemedAt === clock.now()));
+      const redeemedAt = clock.now();
+      const answers = await Promise.allSettled(Array.from({ length: 20 }, () => pools.redeem(pool, "A")));
+      const taken = answers.filter(answer => answer.status === "fulfilled");
+      assert.deepEqual(
+        taken.map(({ value }) => value),
+        [{ code: "A", redeemedAt }],
+      );
+      clock.advance(5_000);
+      await assert.rejects(pools.redeem(pool, "A"), (error: unknown) => {
+        assert.ok(error instanceof AppError);
+        assert.equal(error.code, "code_used");
+        assert.deepEqual(error.details, { redeemedAt: new Date(redeemedAt).toISOString() });
+        return true;
+      });
       assert.deepEqual(await pools.stats(pool), { total: 2, available: 1, allocated: 0, redeemed: 1 });
     }));
+
+  it("answers the same request alike, also where many of it race, and no other one", () =>
+    withPools(async pools => {
+      await pools.add(pool, ["A"]);
+      await codeFor(pools, "g1");
+      const first = { code: "A", redeemedAt: clock.now() };
+      const answers = await Promise.all(Array.from({ length: 8 }, () => pools.redeem(pool, "A", "scan-1")));
+      assert.deepEqual(
+        answers,
+        answers.map(() => first),
+      );
+      clock.advance(5_000);
+      assert.deepEqual(await pools.redeem(pool, "A", "scan-1"), first);
+      await assert.rejects(pools.redeem(pool, "A", "scan-2"), isCode("code_used"));
+      assert.equal((await pools.stats(pool)).redeemed, 1);
+    }));
+
+  it("redeems a code before it expires, and not from then on", () =>
+    withPools(async pools => {
+      await pools.add(pool, ["A", "B"]);
+      const expiresAt = clock.now() + 1_000;
+      assert.deepEqual(await pools.claim(pool, "g1", expiresAt), { code: "A", expiresAt });
+      assert.deepEqual(await pools.claim(pool, "g1", expiresAt + 1), { code: "A", expiresAt });
+      await pools.claim(pool, "g2", expiresAt);
+      clock.advance(999);
+      await pools.redeem(pool, "A");
+      clock.advance(1);
+      await assert.rejects(pools.redeem(pool, "B"), isCode("code_expired"));
+      await assert.rejects(pools.redeem(pool, "A"), isCode("code_used"));
+    }));
+
+  it("redeems no code that was revoked, unless it was redeemed before", () =>
+    withPools(async pools => {
+      await pools.add(pool, ["A", "B"]);
+      await codeFor(pools, "g1");
+      await codeFor(pools, "g2");
+      await pools.redeem(pool, "A", "scan-1");
+      for (const grant of ["g1", "g2", "unknown"]) await pools.revoke(pool, grant);
+      await assert.rejects(pools.redeem(pool, "B"), isCode("code_revoked"));
+      assert.equal((await pools.redeem(pool, "A", "scan-1")).code, "A");
+      await assert.rejects(pools.redeem(pool, "A"), isCode("code_used"));
+    }));
+
+  it("has a code once, however it is spelt, and shows it as it was added first", () =>
+    withPools(async pools => {
+      assert.deepEqual(await pools.add(pool, ["Save-a", "SAVE-A", "b"]), { added: 2, duplicates: 1 });
+      assert.deepEqual(await pools.add(pool, ["save-a", "B"]), { added: 0, duplicates: 2 });
+      assert.equal(await codeFor(pools, "g1"), "Save-a");
+      assert.equal(await codeFor(pools, "g1"), "Save-a");
+      assert.deepEqual(await pools.redeem(pool, " sAVE-a\n"), { code: "Save-a", redeemedAt: clock.now() });
+      await assert.rejects(pools.redeem(pool, "SAVE-A"), isCode("code_used"));
+    }));
+
+  it("takes no code that another pool of the space has, also while both add it", () =>
+    withPools(async pools => {
+      const winter = { ...pool, poolId: "winter" };
+      await pools.add(pool, ["A"]);
+      assert.deepEqual(await pools.add(winter, ["a", "W"]), { added: 1, duplicates: 1 });
+      assert.deepEqual(await pools.add({ ...pool, spaceId: "t" }, ["a"]), { added: 1, duplicates: 0 });
+      const codes = numbered(50);
+      const added = await Promise.all([pools.add(pool, codes), pools.add(winter, codes)]);
+      assert.equal(
+        added.reduce((sum, { added: count }) => sum + count, 0),
+        codes.length,
+      );
+      await assert.rejects(pools.redeem(winter, "A"), isCode("not_found"));
+    }));
+
+  it("keeps nothing that names the user of a grant", () =>
+    withPools(async (pools, store) => {
+      await pools.add(pool, ["A"]);
+      await pools.claim(pool, "coupon/user-1", null);
+      const partition = tenantPartition({ organisation: "o" }, "pool", "s", pool.poolId);
+      const [claim] = await store.read(partition, [{ type: "record", key: "claim:coupon/user-1" }]);
+      assert.equal(claim, null);
+    }));
+
+  it("is reported from the time on at which a tenth of its codes is left", async () => {
+    const fills: unknown[] = [];
+    await using store = await open(clock.now);
+    const onLow = (_: PoolAddress, { available }: PoolFill): number => fills.push(available);
+    const pools = createCodePools({ store, clock: clock.now, onLow });
+    await pools.add(pool, numbered(20));
+    for (let n = 0; n < 17; n++) await codeFor(pools, `g${n}`);
+    assert.equal(await pools.hasCode(pool), true);
+    assert.deepEqual(fills, []);
+    for (let n = 17; n < 22; n++) await codeFor(pools, `g${n}`);
+    assert.deepEqual(fills, [2, 1, 0, 0, 0]);
+    await codeFor(pools, "g1");
+    assert.equal(fills.length, 5, "a repeated claim takes nothing");
+    assert.equal(await pools.hasCode(pool), false);
+    assert.equal(fills.at(-1), 0);
+  });
 
   it("shares nothing with the pools of other spaces and organisations", () =>
     withPools(async pools => {
       await pools.add(pool, ["A"]);
       for (const other of [{ organisationId: "p" }, { spaceId: "t" }, { poolId: "winter" }]) {
-        assert.equal(await pools.claim({ ...pool, ...other }, "g1"), null);
+        assert.equal(await codeFor(pools, "g1", { ...pool, ...other }), null);
       }
     }));
 
@@ -210,7 +324,8 @@ async function randomRun(pools: CodePools, seed: number): Promise<void> {
   const [codes, claims, redeemed] = [[] as string[], new Map<string, string>(), new Set<string>()];
   for (let step = 0; step < 60; step++) {
     const choice = random.next();
-    const code = `C${random.integer(40)}`;
+    // Pools of a space share their codes.
+    const code = `C${seed}-${random.integer(40)}`;
     if (choice < 0.3) {
       const { added } = await pools.add(address, [code]);
       assert.equal(added, codes.includes(code) ? 0 : 1, `seed ${seed}`);
@@ -218,10 +333,12 @@ async function randomRun(pools: CodePools, seed: number): Promise<void> {
     } else if (choice < 0.7) {
       const grant = `g${random.integer(30)}`;
       const expected = claims.get(grant) ?? codes[claims.size] ?? null;
-      assert.equal(await pools.claim(address, grant), expected, `seed ${seed}`);
+      assert.equal(await codeFor(pools, grant, address), expected, `seed ${seed}`);
       if (expected !== null) claims.set(grant, expected);
     } else if ([...claims.values()].includes(code)) {
-      assert.equal((await pools.redeem(address, code)).wasRedeemed, redeemed.has(code), `seed ${seed}`);
+      const scanned = pools.redeem(address, code);
+      if (redeemed.has(code)) await assert.rejects(scanned, isCode("code_used"), `seed ${seed}`);
+      else await scanned;
       redeemed.add(code);
     }
   }
@@ -243,11 +360,7 @@ describe("a code pool that several processes use", () => {
     const prefix = `t:${randomUUID()}:`;
     const stores = [0, 1, 2].map(() => createRedisStore({ server: server.url, prefix, clock: clock.now }));
     try {
-      await race(
-        stores.map(store => createCodePools({ store, clock: clock.now })),
-        300,
-        400,
-      );
+      await race(stores.map(openPools), 300, 400);
     } finally {
       for (const store of stores) await store[Symbol.asyncDispose]();
     }
@@ -262,10 +375,6 @@ describe("a code pool that several processes use", () => {
       ping: () => store.ping(),
       [Symbol.asyncDispose]: async () => {},
     });
-    await race(
-      [handle(), handle(), handle()].map(one => createCodePools({ store: one, clock: clock.now })),
-      300,
-      400,
-    );
+    await race([handle(), handle(), handle()].map(openPools), 300, 400);
   });
 });

@@ -13,7 +13,7 @@ const redemptionsOpenMax = 20;
 describe("redemptions", () => {
   it("that are not decided are bounded for a user, who may try again later", () => {
     const config = compileConfig(shopDocument());
-    const context = { id: "red_1", config, now: 1_000, soldIn: () => null };
+    const context = { id: "red_1", config, now: 1_000, soldIn: () => null, hasCode: true };
     const order = { key: "k", productId: "poster", quantity: 1 };
     const funded = { ...emptyState(null), metrics: { points: 10 } };
     const open = (count: number): ReturnType<typeof acceptOrder> => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
-import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import { redemptionId } from "../../../../lib/loyalty/products/redemptions.ts";
 import type { Platform } from "../../../../lib/mod.ts";
@@ -9,7 +8,7 @@ import type { Partition, Read, Results } from "../../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
-import { buyer, drinks, fund, openShop, products, replaceDocument, shopDocument } from "./_shop.ts";
+import { buyer, drinks, fund, openShop, products, shopDocument } from "./_shop.ts";
 
 const stockFreshMs = 1_000;
 
@@ -199,51 +198,6 @@ describeOnEveryStore("redeeming a product", open => {
     const order = { key: "k", productId: "scarf", quantity: 1 };
     await assert.rejects(platform.loyalty.products.redeem(buyer(2), order), withCode("out_of_stock"));
     assert.deepEqual(await typesOf(platform, buyer(2)), ["rewardGranted"]);
-  });
-
-  it("gives unique codes, and no redemption where there is none left", async () => {
-    await using shop = await openShop(open);
-    const platform = await shop.process();
-    await platform.loyalty.codePools.add(drinks, ["RED"]);
-    for (const n of [1, 2]) await fund(platform, buyer(n), { points: 5 });
-    const order = { key: "k", productId: "drink", quantity: 1 };
-    const { status, fulfilment } = await platform.loyalty.products.redeem(buyer(1), order);
-    assert.deepEqual([status, fulfilment.coupon?.coupon_code], ["completed", "RED"]);
-    await assert.rejects(platform.loyalty.products.redeem(buyer(2), order), withCode("out_of_stock"));
-    assert.equal(await balance(platform, buyer(2)), 5);
-    for (const n of [1, 2]) await assertProved(platform, buyer(n));
-    const listed = await platform.loyalty.products.list(buyer(2));
-    assert.ok(listed.every(({ id }) => id !== "drink"));
-  });
-
-  it("leaves no code unused, wherever its process dies before the product is taken off the shelf", async t => {
-    let returned = 0;
-    for (let at = 0; at < 14; at++) {
-      await using shop = await openShop(open);
-      const calm = await shop.process();
-      await calm.loyalty.codePools.add(drinks, ["RED"]);
-      await fund(calm, fan, { points: 5 });
-      const dying = createDyingStore(shop.store);
-      const platform = await shop.process(dying);
-      await platform.loyalty.profile(fan);
-      dying.dieAt({ at, when: "after" });
-      const order = { key: "k", productId: "drink", quantity: 1 };
-      await platform.loyalty.products.redeem(fan, order).catch(() => {});
-      await platform.idle().catch(() => {});
-      const claimed = (await calm.loyalty.codePools.stats(drinks)).allocated;
-      await replaceDocument(shop, { ...shopDocument([]), coupons: [], milestones: [] });
-      const next = await shop.process();
-      shop.clock.advance(registrationMs);
-      await next.work();
-      await next.idle();
-      const given = (await typesOf(next)).includes("redemptionConfirmed") ? 1 : 0;
-      assert.equal((await next.loyalty.codePools.stats(drinks)).allocated, given, `died at ${at}`);
-      assert.equal(await balance(next), 5 - 3 * given);
-      assert.equal((await next.loyalty.reconcile(fan)).ok, true);
-      if (claimed > given) returned += 1;
-    }
-    assert.ok(returned > 0, "some process must die with a code in its hand");
-    t.diagnostic(`${returned} codes came back`);
   });
 
   it("holds users to their limit, which a refund makes room in", async () => {

@@ -27,7 +27,15 @@ const place = placeOf("w");
 const page = { offset: 0, limit: 100 };
 
 function exported(at: number, id: string = "export:1"): Announcement {
-  return { organisationId: "o", spaceId: "s", id, event: "exportCompleted", at, data: { exportId: "1" } };
+  return {
+    organisationId: "o",
+    spaceId: "s",
+    id,
+    area: "audience",
+    event: "exportCompleted",
+    at,
+    data: { exportId: "1" },
+  };
 }
 
 async function worked({ webhooks }: Telling): Promise<void> {

@@ -15,7 +15,15 @@ const webhookRetryMsMin = 5_000;
 const place = placeOf("w");
 
 function exported(at: number, spaceId: string = place.spaceId): Announcement {
-  return { organisationId: "o", spaceId, id: "export:1", event: "exportCompleted", at, data: {} };
+  return {
+    organisationId: "o",
+    spaceId,
+    id: "export:1",
+    area: "audience",
+    event: "exportCompleted",
+    at,
+    data: {},
+  };
 }
 
 async function worked({ webhooks }: Telling): Promise<void> {
