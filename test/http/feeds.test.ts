@@ -6,6 +6,7 @@ import { readCounts } from "../../lib/feeds/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { seeded } from "../support/random.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 import { eventFeed, type Part, Producer, poll, prefix } from "./_producer.ts";
@@ -381,14 +382,3 @@ describeOnEveryStore("feeds", open => {
     }
   });
 });
-
-/** Returns a generator of numbers below 1 (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
