@@ -104,6 +104,20 @@ describeOnEveryStore("reveals", open => {
     assert.equal(json.data.length, 1);
   });
 
+  it("pay nobody again who learnt the answer with one of several votes", async t => {
+    const { show, ann, pointsOf, settle } = await opened(t);
+    const several = { max_votes_per_user: 2, max_votes_per_option: 2, reveal_answer_on_vote: true };
+    const id = await show.publish({ ...quiz, ...several, correct_option: null });
+    await vote(ann, id, 2);
+    await show.write(`/elements/${id}`, "PATCH", {
+      data: { type: "elements", id, attributes: { correct_option: 2 } },
+    });
+    await vote(ann, id, 2);
+    await show.act("elements", id, "reveal_answer");
+    await settle();
+    assert.deepEqual(await pointsOf(ann), [20]);
+  });
+
   it("pay a quiz at the reveal, and nobody learns the answer before", async t => {
     const { show, ann, ben, pointsOf, settle } = await opened(t);
     const id = await show.publish(quiz);

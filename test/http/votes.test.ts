@@ -263,6 +263,26 @@ describeOnEveryStore("votes", open => {
     assert.deepEqual(await world.platform.loyalty.votes(user, show.eventId), []);
   });
 
+  it("are taken by a process that has not seen the publication, and refused a second after the end", async t => {
+    const { show, fan, world } = await opened(t);
+    const options = { store: world.store, secret: testSecret, logger: silentLogger, limiter: "off" } as const;
+    const other = await createPlatform({ ...options, clock: world.clock.now, defaultSpaceId: ids.space });
+    t.after(() => other.close());
+    const user = {
+      ...{ organisationId: ids.organisation, spaceId: ids.space },
+      ...{ projectId: ids.project, userId: fan.userId },
+    };
+    const report = (elementId: string): Promise<boolean> =>
+      other.loyalty.report(user, { action: "vote", data: { elementId, option: 1 }, isClientReport: true });
+    const [first, second] = [await show.element(), await show.element()];
+    await assert.rejects(report(first), { code: "vote_closed" });
+    for (const id of [first, second]) await show.act("elements", id, "publish");
+    assert.equal(await report(first), true);
+    await show.act("elements", second, "stop");
+    world.clock.advance(1_000);
+    await assert.rejects(report(second), { code: "vote_closed" });
+  });
+
   it("are decided by the clock of the store, whatever that of the process says", async t => {
     const { show, fan, world } = await opened(t);
     const id = await show.publish({ duration: 60 });
