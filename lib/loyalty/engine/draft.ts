@@ -427,7 +427,9 @@ export class StateDraft implements UserView {
     state.records += 1;
     state.changedAt = at;
     state.config = compiled.version;
-    for (const instant of expiryInstants(compiled, state)) this.scheduleDue(instant);
+    if (compiled.inactivity.size > 0 || compiled.reminders.size > 0) {
+      for (const instant of expiryInstants(compiled, state)) this.scheduleDue(instant);
+    }
     state.chainedExpiries = chainedExpiries;
     if (this.#gifts.length > 0) state.gifts = state.gifts.concat(this.#gifts);
     return {

@@ -11,8 +11,6 @@ import { countedUnit, ownValue } from "../config/scope.ts";
 import type { Lot } from "../ledger/mod.ts";
 import { timeZoneOf, type UserState } from "../user/state.ts";
 
-const none: readonly number[] = [];
-
 /** Points that expire at a time (Unix ms). */
 export interface Expiring {
   readonly amount: number;
@@ -39,7 +37,6 @@ export function endOfDuration(from: number, duration: Duration, timeZone: string
 
 /** Returns when points next expire without activity, or a reminder is due, in Unix ms; none: never. */
 export function expiryInstants(compiled: CompiledConfig, state: UserState): readonly number[] {
-  if (compiled.inactivity.size === 0 && compiled.reminders.size === 0) return none;
   const timeZone = timeZoneOf(compiled, state, state.changedAt);
   const inactive = [...compiled.inactivity.keys()].flatMap(metricId => {
     const end = inactiveEnd(compiled, state, { metricId, timeZone });
