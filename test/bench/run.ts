@@ -43,6 +43,7 @@ const benchmarks: readonly Benchmark[] = [
   "redis standing",
   "rules",
   "report_action 3",
+  "reveal",
   "bulk_actions 3",
   "bulk_end_to_end 3",
   "batched_profiles",
