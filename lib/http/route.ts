@@ -248,7 +248,7 @@ export interface RateLimit<A> {
 /** The cost of the content of requests. */
 export interface ContentLimit<A> {
   /** The limits; an empty list limits nothing. */
-  readonly rules: readonly LimitRule[];
+  readonly rules: readonly LimitRule[] | ((call: Authorized<A>) => readonly LimitRule[]);
   /** Returns the subject that the cost counts for. */
   readonly subject: (call: Authorized<A>) => string;
   /** Cost of a request: a whole number; 0: nothing. */

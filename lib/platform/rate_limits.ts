@@ -46,20 +46,27 @@ export function withAudienceLimits(routes: readonly AnyRoute[], quotas: Quotas):
     rateLimit: {
       rules: call => {
         const { quota } = callerOf(call);
-        const storesAnswer = route.idempotent !== undefined && call.request.headers.has("idempotency-key");
-        return quota === "user" && storesAnswer ? keyed : quotas[quota];
+        return quota === "user" && storesAnswer(route, call) ? keyed : quotas[quota];
       },
       subject: call => rateLimitSubject(callerOf(call)),
       ...(failingClosed.test(route.path) ? { onLimiterFailure: "reject" } : {}),
-      ...(actionReports.test(route.path) ? { content: reportedContent(quotas) } : {}),
+      ...(actionReports.test(route.path) ? { content: reportedContent(route, quotas) } : {}),
     },
   }));
 }
 
-/** Counts each action that a user reports against one quota, in batches and on every path. */
-function reportedContent({ loyaltyAction: rules }: Quotas): ContentLimit<unknown> {
+function storesAnswer({ idempotent }: AnyRoute, { request }: Authorized<unknown>): boolean {
+  return idempotent !== undefined && request.headers.has("idempotency-key");
+}
+
+/**
+ * Counts each action that a user reports against one quota, in batches and on every path. With an idempotency key each result is stored
+ * and counts as a key.
+ */
+function reportedContent(route: AnyRoute, { loyaltyAction, userKeys }: Quotas): ContentLimit<unknown> {
+  const keyed = [...loyaltyAction, ...userKeys];
   return {
-    rules,
+    rules: call => (storesAnswer(route, call) ? keyed : loyaltyAction),
     subject: call => rateLimitSubject({ ...callerOf(call), quota: "loyaltyAction" }),
     units: call => (callerOf(call).quota === "user" ? countActions(call.body) : 0),
   };

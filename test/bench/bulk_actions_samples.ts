@@ -198,7 +198,10 @@ async function reported(way: string, socket: string): Promise<number> {
 
 /** Queues `applied` actions, from the `first`th on. */
 async function fill(queue: Queue, first: number): Promise<void> {
-  const intake = createQueueIntake(queue, actionShards, () => {});
+  const intake = createQueueIntake({
+    ...{ queue, shards: actionShards, clock: Date.now, onPushed: () => {} },
+    deadLetters: { refusedUsers: () => new Map() },
+  });
   for (let from = first; from < first + applied; from += perRequest) {
     const at = Date.now();
     const actions = Array.from({ length: perRequest }, (_, index) => {

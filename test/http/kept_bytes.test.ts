@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { idempotentRefusalMs } from "../../lib/http/idempotency/idempotency.ts";
 import { propertiesBytesMax } from "../../lib/http/mod.ts";
 import { historyBytesMax } from "../../lib/loyalty/user/stored_state.ts";
 import type { Partition, Store, Write } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
+import { redisAvailable, startRedis } from "../support/redis.ts";
 import { assertProblem } from "./_problem.ts";
 
 /** A minute, and the hundredth by which a unit may come back late. */
@@ -16,6 +18,18 @@ const minuteMs = 60_600;
 const organisation = { "x-platform-org-id": ids.organisation };
 /** The stated most of the whole: a full history, marks of ids, answers of ten minutes, and what a fan has anyway. */
 const keptBytesMax = historyBytesMax + 4_194_304;
+
+/** The same by the memory of Redis: a full history, the ids of two weeks, and the answers of a day. */
+const redisBytesMax = 20 * 1_048_576;
+const idsOfWeek = 10_000;
+const keysOfDay = 5_000;
+const mergePatch = "application/merge-patch+json";
+
+/** Sums the memory of the keys that fit a pattern. */
+const memoryScript = `
+local sum = 0
+for _, key in ipairs(redis.call('KEYS', ARGV[1])) do sum = sum + redis.call('MEMORY', 'USAGE', key, 'SAMPLES', '0') end
+return sum`;
 
 /** Counts the bytes of values and names that the commits of a store leave behind, expired ones apart. */
 function createByteCounter(store: Store, now: () => number) {
@@ -151,5 +165,99 @@ describe("what one fan can make a platform keep", () => {
     }
     assert.deepEqual([...statuses], [200]);
     assertProblem(await world.call("/api/loyalty/history", { token: fan.token }), 429, "rate_limited");
+  });
+
+  it("has no ids of profile updates, and no marks of them", async t => {
+    const { world, counter } = await opened(t);
+    const fan = await world.fan("Sam");
+    const put = (body: unknown) =>
+      world.call("/api/audience/profile", { method: "PUT", token: fan.token, headers: organisation, body });
+    const data = (more: object) => ({ user_id: fan.userId, data: { displayName: "Sam", ...more } });
+    for (const [body, pointer] of [
+      [data({ updateId: "one" }), "/updateId"],
+      [[data({ updateId: "one" })], "/0/data/updateId"],
+    ] as const) {
+      const answer = await put(body);
+      assertProblem(answer, 400, "validation_failed");
+      assert.equal(answer.json.errors[0].pointer, pointer);
+      assert.match(answer.text, /Only back ends may name it/);
+    }
+    assert.equal((await put(data({ expectedVersion: 0 }))).status, 200);
+    const many = Array.from({ length: 100 }, (_, n) =>
+      data({ displayName: `Sam ${n}`, expectedVersion: n + 1 }),
+    );
+    assert.equal((await put(many)).json.data.summary.succeeded, 100);
+    assert.equal(counter.bytes("/record/update:"), 0);
+  });
+
+  it("are so many results of actions under idempotency keys", async t => {
+    const { world } = await opened(t);
+    const fan = await world.fan("Sam");
+    const actions = Array.from({ length: 120 }, (_, n) => ({ action: "rest", actionId: `a${n}` }));
+    const statuses: number[] = [];
+    for (let n = 0; n < 42; n++) {
+      const headers = { ...organisation, "idempotency-key": `k-${n}` };
+      const answer = await world.call("/api/audience/actions", {
+        token: fan.token,
+        headers,
+        body: { actions },
+      });
+      statuses.push(answer.status);
+      world.clock.advance(minuteMs);
+    }
+    assert.deepEqual([statuses.indexOf(429), statuses.at(40)], [41, 200]);
+    const headers = organisation;
+    const plain = await world.call("/api/audience/actions", { token: fan.token, headers, body: { actions } });
+    assert.equal(plain.status, 200);
+  });
+});
+
+describe("what one fan can make Redis keep", { skip: redisAvailable() }, () => {
+  it("stays below the stated figure, by the memory that Redis counts", async t => {
+    const redis = await startRedis();
+    t.after(() => redis.kill());
+    const world = await openPlatform(async clock => createRedisStore({ server: redis.url, clock }));
+    t.after(() => world.dispose());
+    const fan = await world.fan("Sam");
+    const user = {
+      ...{ organisationId: ids.organisation, spaceId: ids.space, projectId: ids.project },
+      userId: fan.userId,
+    };
+    const used = async (pattern: string): Promise<number> =>
+      Number(await redis.command("EVAL", memoryScript, "0", pattern));
+    const before = await used("*");
+    const report = (n: number, data: Readonly<Record<string, string>>): Promise<unknown> =>
+      world.platform.loyalty.report(user, {
+        ...{ action: "rest", data, isClientReport: true },
+        actionId: `${n}-`.padEnd(128, "i"),
+      });
+    for (let n = 0; n < idsOfWeek; n += 500) {
+      // The last reports fill the history with the largest data.
+      const data = n < idsOfWeek - 2_000 ? {} : largestData();
+      await Promise.all(Array.from({ length: 500 }, (_, of) => report(n + of, data)));
+    }
+    await assert.rejects(report(idsOfWeek, {}), { code: "rate_limited" });
+    const customFields = { goals: 1, shirt: "S" };
+    const profile = {
+      method: "PATCH",
+      token: fan.token,
+      headers: { ...organisation, "content-type": mergePatch },
+    };
+    const patched = await world.call("/v1/api/audience/profile", { ...profile, body: { customFields } });
+    assert.equal(patched.status, 200, patched.text);
+    const keys = 100;
+    for (let n = 0; n < keys; n++) {
+      const headers = { ...organisation, "idempotency-key": `${n}`.padEnd(255, "k") };
+      const body = { userId: fan.userId, action: "rest", actionId: "0-".padEnd(128, "i") };
+      const answer = await world.call("/api/audience/actions", { token: fan.token, headers, body });
+      assert.equal(answer.status, 200, answer.text);
+    }
+    await world.platform.idle();
+    const marks = await used("*seen:*");
+    const answers = await used("*:idempotency:*");
+    const whole = (await used("*")) - before + marks + answers * (keysOfDay / keys - 1);
+    t.diagnostic(`${whole} bytes: ids ${2 * marks}, answers ${answers * (keysOfDay / keys)}`);
+    assert.ok(whole <= redisBytesMax, String(whole));
+    assert.ok(whole >= redisBytesMax / 2, String(whole));
   });
 });

@@ -4,9 +4,11 @@
  * @module
  */
 
+import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 import { groupBy } from "../batch/results.ts";
+import type { DeadLetterQueue, RefusedUsers } from "../worker/dead_letter_queue.ts";
 import { type ActionSink, applyActions } from "../worker/process_actions.ts";
 import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "../worker/queued_action.ts";
 
@@ -40,16 +42,44 @@ export function createDirectIntake(sink: ActionSink): ActionIntake {
   };
 }
 
-/** Creates an intake through a queue, whose actions workers apply. `onPushed` is called after a push to a shard. */
-export function createQueueIntake(
-  queue: Queue,
-  shards: number,
-  onPushed: (shard: number) => void,
-): ActionIntake {
+/** The dependencies of an intake through a queue. */
+export interface QueueIntakeOptions {
+  readonly queue: Queue;
+  readonly shards: number;
+  readonly clock: Clock;
+  readonly deadLetters: Pick<DeadLetterQueue, "refusedUsers">;
+  /** Called after a push to a shard. */
+  readonly onPushed: (shard: number) => void;
+}
+
+/** Creates an intake through a queue, whose actions workers apply. Actions of which a worker is known to refuse all are not queued. */
+export function createQueueIntake({
+  queue,
+  shards,
+  clock,
+  deadLetters,
+  onPushed,
+}: QueueIntakeOptions): ActionIntake {
+  async function refusedUsers(actions: readonly QueuedAction[]): Promise<RefusedUsers> {
+    const [first] = actions;
+    try {
+      return first === undefined ? noUsers : await deadLetters.refusedUsers(first.organisationId);
+    } catch {
+      return noUsers;
+    }
+  }
   return {
     async accept(actions) {
       const groups = new Map<number, { readonly bodies: string[]; readonly indexes: number[] }>();
+      const refusals: unknown[] = actions.map(() => null);
+      const refused = await refusedUsers(actions);
+      const now = clock();
       for (const [index, action] of actions.entries()) {
+        const until = refused.get(action.userId) ?? 0;
+        if (until > now) {
+          refusals[index] = idsUsedUp(until - now);
+          continue;
+        }
         const shard = shardOfUser(action.userId, shards);
         let group = groups.get(shard);
         if (group === undefined) {
@@ -59,7 +89,6 @@ export function createQueueIntake(
         group.bodies.push(encodeAction(action));
         group.indexes.push(index);
       }
-      const refusals: unknown[] = actions.map(() => null);
       await Promise.all(
         Array.from(groups, async ([shard, { bodies, indexes }]) => {
           try {
@@ -74,6 +103,13 @@ export function createQueueIntake(
       return refusals;
     },
   };
+}
+
+const noUsers: RefusedUsers = new Map();
+
+function idsUsedUp(retryAfterMs: number): AppError {
+  const message = "Cannot accept the action as its user has used up the ids of actions of this week";
+  return new AppError("rate_limited", message, { retryAfterMs });
 }
 
 /** Translates the error of a full topic, which callers know nothing of. */

@@ -59,7 +59,10 @@ export function createActionService(options: ActionServiceOptions): ActionServic
     for (const worker of workers) worker.wake(shard);
   }
   return {
-    intake: queue === undefined ? createDirectIntake(sink) : createQueueIntake(queue, shards, onPushed),
+    intake:
+      queue === undefined
+        ? createDirectIntake(sink)
+        : createQueueIntake({ queue, shards, clock, deadLetters, onPushed }),
     deadLetters,
     hasWorker: async () => queue === undefined || (await assignments.hasWorker(clock())),
     get shardsHere() {

@@ -86,7 +86,7 @@ const updateEntries = {
     v.pipe(
       v.string(),
       v.description(
-        "The update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time",
+        "By back ends only: the update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time",
       ),
     ),
   ),
@@ -257,7 +257,7 @@ function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
         if (!Array.isArray(body)) return await putOne(context, { caller: principal, body, rules });
         const updates = checkUpdates(body, rules);
         for (const { userId } of updates) userFor(principal, userId);
-        const batch = { batchId: `bat_${uuid(random)}`, updates };
+        const batch = { batchId: `bat_${uuid(random)}`, updates, isFromUser: principal.kind === "user" };
         return envelope(await applyUpdates(context, userId => userFor(principal, userId), batch));
       },
     }),
@@ -281,7 +281,8 @@ async function putOne(
   }
   const user = userFor(caller, userId);
   const update = checkUpdate(data, rules);
-  await profiles.change(user, { ...update, once: onceOf(update, uuid(random)) });
+  const once = caller.kind === "user" ? undefined : onceOf(update, uuid(random));
+  await profiles.change(user, { ...update, once });
   return profileReply(user.userId, await profiles.getOrCreate(user));
 }
 

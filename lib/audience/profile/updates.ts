@@ -53,7 +53,7 @@ export function checkUpdates(body: unknown, rules: UpdateRules): readonly Profil
   const errors = new BodyErrors();
   const updates = readBulkItems(body, "updates", errors).map(item => ({
     userId: readUserId(item, errors),
-    updateId: readOptionalId(item, "updateId", errors),
+    updateId: readUpdateId(item, rules, errors),
     ...checkChange(item, rules, errors),
   }));
   errors.throwIfAny();
@@ -68,24 +68,41 @@ export function checkUpdates(body: unknown, rules: UpdateRules): readonly Profil
 export function checkUpdate(content: JsonObject, rules: UpdateRules): Omit<ProfileUpdate, "userId"> {
   const errors = new BodyErrors();
   const item = { item: {}, path: [], content, contentPath: [], userKey: "user_id" } as const;
-  const updateId = readOptionalId(item, "updateId", errors);
+  const updateId = readUpdateId(item, rules, errors);
   const change = checkChange(item, rules, errors);
   errors.throwIfAny();
   return { ...change, updateId };
+}
+
+/** Users may not make the platform remember ids: their updates may be repeated without harm. */
+function readUpdateId(item: BulkItem, { metrics }: UpdateRules, errors: BodyErrors): string | null {
+  if (metrics !== null) return readOptionalId(item, "updateId", errors);
+  if (item.content.updateId !== undefined)
+    errors.add("Only back ends may name it", ...item.contentPath, "updateId");
+  return null;
 }
 
 /** Applies updates, those of one user in their order. */
 export async function applyUpdates(
   { profiles, ...services }: ItemServices & { readonly profiles: Profiles },
   userOf: (userId: string) => SpaceUser,
-  { batchId, updates }: { readonly batchId: string; readonly updates: readonly ProfileUpdate[] },
+  {
+    batchId,
+    updates,
+    isFromUser = false,
+  }: {
+    readonly batchId: string;
+    readonly updates: readonly ProfileUpdate[];
+    /** True where a user changes the own profile: nothing is remembered of that. @default false */
+    readonly isFromUser?: boolean;
+  },
 ): Promise<BulkResult> {
   const idOf = ({ updateId }: ProfileUpdate, index: number): string => updateId ?? `${batchId}.${index}`;
   const results = await applyPerUser(
     updates,
     idOf,
     async (update, index) => {
-      const once = onceOf(update, idOf(update, index));
+      const once = isFromUser ? undefined : onceOf(update, idOf(update, index));
       const { version, transactionId } = await profiles.change(userOf(update.userId), { ...update, once });
       return { status: "succeeded", version, ...(transactionId === null ? {} : { transactionId }) };
     },

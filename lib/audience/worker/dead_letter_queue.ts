@@ -11,7 +11,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
+import { Cache, mapConcurrent } from "../../background/mod.ts";
 import { oldestOrganisations } from "../../directory/mod.ts";
 import type { ErrorCode } from "../../errors/mod.ts";
 import {
@@ -47,6 +47,9 @@ export interface DeadAction {
   readonly at: number;
 }
 
+/** Users whose further actions would become dead letters too, with the times (Unix ms) until which they would. */
+export type RefusedUsers = ReadonlyMap<string, number>;
+
 /** The dead letters of an organisation. */
 export interface DeadLetterCount {
   readonly organisationId: string;
@@ -60,8 +63,13 @@ type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
 
 /** Stores dead letters. */
 export interface DeadLetterQueue {
-  /** Adds or replaces a dead letter. Returns whether an unexpired one was dropped to make room. */
-  add(dead: DeadAction): Promise<boolean>;
+  /**
+   * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is known.
+   * Returns whether an unexpired one was dropped to make room.
+   */
+  add(dead: DeadAction, refusedUntil?: number): Promise<boolean>;
+  /** Returns the users of an organisation whose further actions would become dead letters; at most a second old. */
+  refusedUsers(organisationId: string): RefusedUsers | Promise<RefusedUsers>;
   /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
   noteTry(message: Pick<DeadAction, "id" | "action">, worker: string): Promise<number>;
   /** Lists dead letters of an organisation, newest first, with the number of all of them. */
@@ -85,6 +93,11 @@ export interface DeadLetterQueue {
 type StoredDeadAction = Omit<DeadAction, "id" | "action"> & { readonly action: string };
 
 const boardKey = "letters";
+/** The board of the users whose actions are refused, by the time until which they are. */
+const refusedKey = "refused_users";
+const refusedAgeMs = 1_000;
+/** Organisations whose refused users a process remembers. */
+const refusedOrganisationsMax = 1_000;
 
 async function noteTry(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
@@ -115,6 +128,11 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
       return dead === null ? [] : [dead];
     });
   }
+  const refusedUsers = new Cache<RefusedUsers>({
+    entriesMax: refusedOrganisationsMax,
+    maxAgeMs: refusedAgeMs,
+    clock,
+  });
   const list: DeadLetterQueue["list"] = async (organisationId, { offset, limit }) => {
     const min = clock() - keptMs + 1;
     const [{ entries, size }, expired] = await store.read(partitionOf(organisationId), [
@@ -125,13 +143,21 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
     return { dead: await get(organisationId, ids), size: size - expired };
   };
   return {
-    async add({ id, action, reason, attempts, at }) {
+    async add({ id, action, reason, attempts, at }, refusedUntil) {
       const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
       const expireAt = at + keptMs;
+      const member = action.userId;
+      const refused: readonly Write[] =
+        refusedUntil === undefined
+          ? []
+          : [{ type: "score", op: "max", key: refusedKey, member, score: refusedUntil }];
       return await decide(store, partitionOf(action.organisationId), {
-        reads: [{ type: "board", key: boardKey, limit: removedMax }],
+        reads: [
+          { type: "board", key: boardKey, limit: removedMax },
+          { type: "board", key: refusedKey, max: clock(), limit: removedMax },
+        ],
         idempotent: true,
-        apply([{ entries, size }]) {
+        apply([{ entries, size }, { entries: over }]) {
           const expiredUntil = clock() - keptMs;
           const surplus = size - deadLettersMax;
           const removed = entries.filter(
@@ -142,11 +168,24 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
             { type: "put", key: actionKey(action), value: id, expireAt },
             { type: "score", op: "set", key: boardKey, member: id, score: at },
             ...removed.flatMap(({ member }) => removalOf(member)),
+            ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
+            ...refused,
           ];
           return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
         },
       });
     },
+    refusedUsers: organisationId =>
+      refusedUsers.getOrLoad(organisationId, async () => {
+        const query = {
+          type: "board",
+          key: refusedKey,
+          min: clock() + 1,
+          limit: storageLimits.rangeLimitMax,
+        } as const;
+        const [{ entries }] = await store.read(partitionOf(organisationId), [query]);
+        return { value: new Map(entries.map(({ member, score }) => [member, score])) };
+      }),
     noteTry: (message, worker) => noteTry({ store, clock }, message, worker),
     list,
     count: () => countAll(store, list),

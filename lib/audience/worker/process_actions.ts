@@ -83,8 +83,10 @@ export function createActionProcessor(options: ActionProcessorOptions): ActionPr
       { id, action }: TakenAction,
       attempts: number,
       reason: DeadAction["reason"],
+      refusedUntil?: number,
     ): Promise<boolean> {
-      return await addDeadLetter(options, { id, action, reason, attempts, at: clock() }, canProceed);
+      const dead = { id, action, reason, attempts, at: clock() };
+      return await addDeadLetter(options, dead, canProceed, refusedUntil);
     }
     let failures = 0;
     for (let done = 0; done < taken.length; ) {
@@ -120,7 +122,8 @@ export function createActionProcessor(options: ActionProcessorOptions): ActionPr
       if (policy !== "wait") failures += 1;
       if (policy === "discard" || failures >= attemptsMax) {
         if (policy !== "discard") logger.log("warn", "action_failed", { error: causesOf(result.error) });
-        if (!(await discard(failed, failures, reasonOf(result.error)))) return done;
+        const until = refusedUntilOf(result.error, clock());
+        if (!(await discard(failed, failures, reasonOf(result.error), until))) return done;
         done += 1;
         failures = 0;
       } else {
@@ -136,11 +139,12 @@ async function addDeadLetter(
   { deadLetters, timer, logger }: ActionProcessorOptions,
   dead: DeadAction,
   canProceed: () => Promise<boolean>,
+  refusedUntil: number | undefined,
 ): Promise<boolean> {
   const { organisationId, spaceId, action } = dead.action;
   while (await canProceed()) {
     try {
-      const hasDropped = await deadLetters.add(dead);
+      const hasDropped = await deadLetters.add(dead, refusedUntil);
       const facts = { deadLetterId: dead.id, organisationId, spaceId, action };
       logger.log("warn", "action_dead", { ...facts, ...dead.reason });
       if (hasDropped) logger.log("error", "dead_letter_dropped", { organisationId });
@@ -187,6 +191,12 @@ function failurePolicyOf(error: unknown): "discard" | "wait" | "retry" {
   if (!(error instanceof AppError)) return "retry";
   if (error.code === "storage_unavailable" || error.code === "outcome_unknown") return "wait";
   return permanent.has(error.code) ? "discard" : "retry";
+}
+
+/** Returns until when (Unix ms) an error refuses every action of the user, who has used up the ids of a week. */
+function refusedUntilOf(error: unknown, now: number): number | undefined {
+  if (!(error instanceof AppError) || error.code !== "rate_limited") return undefined;
+  return error.retryAfterMs === undefined ? undefined : now + error.retryAfterMs;
 }
 
 /** Describes an error for a dead letter. */

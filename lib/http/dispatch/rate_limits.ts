@@ -49,10 +49,11 @@ export async function countRequest(
  * @throws `rate_limited`; `payload_too_large` where one request asks for more than the limit ever allows.
  */
 export async function countContent(
-  { rules, subject, units }: ContentLimit<unknown>,
+  { rules: given, subject, units }: ContentLimit<unknown>,
   call: Authorized<unknown> & { readonly body: unknown },
   account: Account,
 ): Promise<void> {
+  const rules = typeof given === "function" ? given(call) : given;
   const cost = rules.length === 0 ? 0 : units(call);
   if (cost === 0) return;
   const most = Math.min(...rules.map(({ limit }) => limit));

@@ -18,7 +18,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { applyAdjustment, applyReversal, type ReversedAction, reversedAction } from "../engine/mod.ts";
 import { isReversible } from "../ledger/mod.ts";
 import { type HistoryTransaction, type MetricChange, scoredData, transactionsOf } from "../user/history.ts";
-import { parseEntry } from "../user/read_history.ts";
+import { findRecord, parseEntry } from "../user/read_history.ts";
 import { reversalMarkReads, reversalMarksRead, reversalMarkWrites } from "../user/reversal_marks.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { requireUnmerged } from "../user/state.ts";
@@ -46,8 +46,6 @@ export interface ExtraRecords {
 
 /** Most records from the time of an adjustment among which it is found. */
 const adjustmentScanMax = 100;
-/** Most log entries of one millisecond among which a transaction is found. */
-const sameInstantMax = 1_000;
 
 /**
  * Makes the command of an adjustment.
@@ -84,9 +82,8 @@ export async function findAdjustment(
   user: Pick<SpaceUser, "organisationId" | "userId">,
   { id, from }: { readonly id: string; readonly from: number },
 ): Promise<string | null> {
-  const read: ReadLog = { type: "log", key: "history", from, limit: adjustmentScanMax };
-  const [entries] = await store.read(spaceUserPartition(user), [read]);
-  return entries.map(parseEntry).find(({ adjustment }) => adjustment?.id === id)?.id ?? null;
+  const range = { from, recordsMax: adjustmentScanMax };
+  return (await findRecord(store, user, range, ({ adjustment }) => adjustment?.id === id))?.id ?? null;
 }
 
 /**
@@ -100,7 +97,7 @@ export async function findReversedAction(
   user: Pick<SpaceUser, "organisationId" | "userId">,
   { transactionId, index }: { readonly transactionId: string; readonly index: number },
 ): Promise<ReversedAction | undefined> {
-  const [entries] = await store.read(spaceUserPartition(user), [readInstant(recordTimeOf(transactionId))]);
+  const [entries] = await store.read(spaceUserPartition(user), [readRecordOf(transactionId)]);
   const transaction = findTransaction(entries, transactionId);
   if (index > 0 && index >= transaction.entries.length) throw unknownTransaction();
   return actionOf(entries, transactionId, new Map());
@@ -117,14 +114,14 @@ export function reversalCommand(
   { transactionId, of }: { readonly transactionId: string; readonly of: ReversedAction | undefined },
   now: number,
 ): Command {
-  const recordAt = recordTimeOf(transactionId);
+  const [recordAt] = recordNumbersOf(transactionId);
   const counted =
     of === undefined
       ? {}
       : { at: of.at, scoring: { action: "", data: scoredData(of.action) }, changesKnownSums: true };
   return {
     ...counted,
-    extraReads: [readInstant(recordAt), ...reversalMarkReads, reversalMarksRead(recordAt)],
+    extraReads: [readRecordOf(transactionId), ...reversalMarkReads, reversalMarksRead(recordAt)],
     extraWrites: ([_, stored, history]) =>
       reversalMarkWrites({ id: transactionId, recordAt }, [
         stored as Stored | null,
@@ -162,7 +159,7 @@ export async function mergedReversal(
   user: Pick<SpaceUser, "organisationId" | "userId">,
   transactionId: string,
 ): Promise<(config: CompiledConfig) => AdjustmentOrder> {
-  const [entries] = await store.read(spaceUserPartition(user), [readInstant(recordTimeOf(transactionId))]);
+  const [entries] = await store.read(spaceUserPartition(user), [readRecordOf(transactionId)]);
   const transaction = findTransaction(entries, transactionId);
   const key = keyName("reversal", user.userId, transactionId);
   return ({ metrics }) => ({
@@ -189,15 +186,17 @@ function requireMetrics({ metrics }: CompiledConfig, changes: readonly MetricCha
   throw new AppError("validation_failed", "Cannot change metrics that the space does not have", { fields });
 }
 
-/** Returns the time (Unix ms) of the record that a transaction's id names. */
-function recordTimeOf(transactionId: string): number {
-  const recordAt = Number(/^(\d{1,15})-\d+(\.\d+)?$/.exec(transactionId)?.[1] ?? Number.NaN);
-  if (!Number.isSafeInteger(recordAt)) throw unknownTransaction();
-  return recordAt;
+/** Returns the time (Unix ms) of the record that a transaction's id names, and its number among those of that time, from 1 on. */
+function recordNumbersOf(transactionId: string): readonly [at: number, number: number] {
+  const [, at = "", number = ""] = /^(\d{1,15})-([1-9]\d{0,14})(?:\.\d+)?$/.exec(transactionId) ?? [];
+  if (at === "") throw unknownTransaction();
+  return [Number(at), Number(number)];
 }
 
-function readInstant(recordAt: number): ReadLog {
-  return { type: "log", key: "history", from: recordAt, to: recordAt, limit: sameInstantMax };
+/** Reads the record of a transaction: the next one after the number before. */
+function readRecordOf(transactionId: string): ReadLog {
+  const [at, number] = recordNumbersOf(transactionId);
+  return { type: "log", key: "history", from: at, to: at, cursor: `${at}-${number - 1}`, limit: 1 };
 }
 
 function findTransaction(entries: readonly LogEntry[], transactionId: string): HistoryTransaction {

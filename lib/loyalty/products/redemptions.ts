@@ -11,13 +11,13 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { AppError } from "../../errors/mod.ts";
-import { decide, storageLimits } from "../../storage/mod.ts";
+import { decide } from "../../storage/mod.ts";
 import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";
 import type { CodePools, PoolAddress } from "../coupons/mod.ts";
 import { couponExpiry } from "../engine/rewards.ts";
 import type { LoyaltyServices } from "../services.ts";
-import { parseEntry } from "../user/read_history.ts";
+import { findRecord } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { emptyState, MergedUserError, onAccount, type Redemption, type UserState } from "../user/state.ts";
 import {
@@ -303,6 +303,9 @@ async function withPayment(
   return { redemption, state, transactionId: await findPayment(services, user, redemption) };
 }
 
+/** Most records from a purchase on among which its payment is found. */
+const paymentScanMax = 1_000;
+
 /** Returns the id of the transaction that took the price; null where the history does not go back that far. */
 async function findPayment(
   { store }: RedemptionServices,
@@ -310,10 +313,8 @@ async function findPayment(
   { id, boughtAt }: Redemption,
 ): Promise<string | null> {
   // The entry is later than the purchase where one before it was written by a process whose clock is ahead.
-  const [entries] = await store.read(spaceUserPartition(user), [
-    { type: "log", key: "history", from: boughtAt, limit: storageLimits.rangeLimitMax },
-  ]);
-  return entries.map(parseEntry).find(({ redemption }) => redemption?.id === id)?.id ?? null;
+  const range = { from: boughtAt, recordsMax: paymentScanMax };
+  return (await findRecord(store, user, range, ({ redemption }) => redemption?.id === id))?.id ?? null;
 }
 
 function requireSameOrder({ productId, quantity }: Redemption, order: RedemptionOrder): void {

@@ -16,6 +16,52 @@ export const historyPageMax = 1_000;
 
 /** Most records of one read, so that the reply stays small beside those of others. */
 export const historyReadMax = 250;
+/** Records of the first read, whose sizes are not known, and bytes that the following ones aim at. */
+const firstReadMax = 32;
+const readBytes = 262_144;
+
+/** Bounds the next read of records by the sizes of those before. */
+export class ReadSize {
+  #records = 0;
+  #bytes = 0;
+
+  /** Most records of the next read. */
+  get limit(): number {
+    if (this.#records === 0) return firstReadMax;
+    const average = Math.max(1, this.#bytes / this.#records);
+    return Math.max(1, Math.min(historyReadMax, Math.floor(readBytes / average)));
+  }
+
+  add(entries: readonly LogEntry[]): void {
+    this.#records += entries.length;
+    for (const { value } of entries) this.#bytes += value.length;
+  }
+}
+
+/** Finds a record among so many from a time (Unix ms) on; null if it is not there. */
+export async function findRecord(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  { from, recordsMax }: { readonly from: number; readonly recordsMax: number },
+  isWanted: (record: HistoryEntry) => boolean,
+): Promise<HistoryEntry | null> {
+  const partition = spaceUserPartition(user);
+  const size = new ReadSize();
+  let cursor: string | undefined;
+  for (let left = recordsMax; left > 0; ) {
+    const limit = Math.min(size.limit, left);
+    const [entries] = await store.read(partition, [{ ...readNextRecords(cursor, { from }), limit }]);
+    for (const entry of entries) {
+      const record = parseEntry(entry);
+      if (isWanted(record)) return record;
+    }
+    if (entries.length < limit) return null;
+    size.add(entries);
+    left -= entries.length;
+    cursor = entries.at(-1)?.id;
+  }
+  return null;
+}
 
 /** Returns the read of the next records, oldest first. */
 export function readNextRecords(
@@ -67,10 +113,11 @@ export async function readTransactions(
   let cursor = position === null ? undefined : `${position[0]}-${Math.max(0, position[1] - 1)}`;
   let end: string | null = after ?? null;
   let bytes = 0;
+  const size = new ReadSize();
   for (let records = 0; records < pageRecordsMax; ) {
-    const read = readNextRecords(cursor, range);
-    const limit = records === 0 ? Math.min(read.limit, limitWanted + 1) : read.limit;
-    const [entries] = await store.read(partition, [{ ...read, limit }]);
+    const limit = records === 0 ? Math.min(size.limit, limitWanted + 1) : size.limit;
+    const [entries] = await store.read(partition, [{ ...readNextRecords(cursor, range), limit }]);
+    size.add(entries);
     for (const entry of entries) {
       bytes += entry.value.length;
       if (records > 0 && bytes > pageBytesMax) return { transactions: found, end };
@@ -131,12 +178,18 @@ export async function readWholeHistory(
   states: RecordCache<UserState>,
   take: (record: HistoryEntry) => void,
 ): Promise<UserState | null> {
+  const size = new ReadSize();
   for (let cursor: string | undefined; ; ) {
+    const { limit } = size;
     // The last page is read at one instant with the state that all records led to.
-    const [stored, entries] = await store.read(partition, [states.query, readNextRecords(cursor)]);
+    const [stored, entries] = await store.read(partition, [
+      states.query,
+      { ...readNextRecords(cursor), limit },
+    ]);
+    size.add(entries);
     for (const entry of entries) take(parseEntry(entry));
     cursor = entries.at(-1)?.id ?? cursor;
-    if (entries.length < historyReadMax) return stored === null ? null : states.valueOf(partition, stored);
+    if (entries.length < limit) return stored === null ? null : states.valueOf(partition, stored);
   }
 }
 

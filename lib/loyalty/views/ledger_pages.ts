@@ -10,7 +10,7 @@
 import type { LogEntry, Partition, ReadLog, Store } from "../../storage/mod.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import { entryId, type HistoryEntry, type HistoryTransaction, transactionsOf } from "../user/history.ts";
-import { historyReadMax, parseEntry } from "../user/read_history.ts";
+import { parseEntry, ReadSize } from "../user/read_history.ts";
 import { readReversedIds, reversalGenerationsRead } from "../user/reversal_marks.ts";
 
 /** Most records that a page reads. */
@@ -61,12 +61,9 @@ export async function readLedger(
 ): Promise<LedgerPage> {
   const page = new Page(query);
   let cursor = query.after === undefined ? undefined : cursorOf(query.after);
+  const size = new ReadSize();
   for (let records = 0; records < recordsMax; ) {
-    const limit = Math.min(
-      records === 0 ? query.limit : historyReadMax,
-      historyReadMax,
-      recordsMax - records,
-    );
+    const limit = Math.min(records === 0 ? query.limit : size.limit, size.limit, recordsMax - records);
     const read: ReadLog = { type: "log", key: "history", limit, reverse: true };
     const [entries, generations] = await store.read(partition, [
       cursor === undefined ? read : { ...read, cursor },
@@ -75,6 +72,7 @@ export async function readLedger(
     const reversed = await readReversedIds(store, partition, generations, entries);
     for (const entry of entries) if (!page.add(entry, reversed)) return { items: page.items, end: page.end };
     if (entries.length < limit) return { items: page.items, end: null };
+    size.add(entries);
     cursor = entries.at(-1)?.id;
     records += entries.length;
   }

@@ -4,13 +4,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/errors/mod.ts";
+import { findReversedAction } from "../../../lib/loyalty/commands/corrections.ts";
 import { createDueUserQueue, type DueUser } from "../../../lib/loyalty/due_users/mod.ts";
 import type { HistoryRecord } from "../../../lib/loyalty/user/history.ts";
-import { historyPageMax, readTransactions } from "../../../lib/loyalty/user/read_history.ts";
-import { printRecord } from "../../../lib/loyalty/user/stored_state.ts";
+import {
+  findRecord,
+  historyPageMax,
+  readTransactions,
+  readWholeHistory,
+} from "../../../lib/loyalty/user/read_history.ts";
+import { spaceUserPartition } from "../../../lib/loyalty/user/space_user.ts";
+import { parseState, printRecord, printState } from "../../../lib/loyalty/user/stored_state.ts";
 import { readLedger } from "../../../lib/loyalty/views/ledger_pages.ts";
 import { createProgressCache } from "../../../lib/loyalty/webhooks/progress.ts";
-import { decide, type Write } from "../../../lib/storage/mod.ts";
+import { decide, RecordCache, type Write } from "../../../lib/storage/mod.ts";
 import { userShardOf } from "../../../lib/users/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
@@ -21,18 +28,22 @@ const ledgerReadMax = 250;
 const ledgerRecordsMax = 1_000;
 const progressesMax = 10_000;
 
-const partition = "o:o:member:s:u";
+const readBytesMax = 262_144;
+
+const user = { organisationId: "o", userId: "u" };
+const partition = spaceUserPartition(user);
 const nothing = {
   metricChanges: {},
   inventoryChanges: { received: [], lost: [] },
   milestoneChanges: {},
 };
 
-/** A store in which so many records are on a user's history, each with a transaction. */
-async function storeWith(records: number): Promise<ProbeStore> {
+/** A store in which so many records are on a user's history, each with a transaction and the data of an action. */
+async function storeWith(records: number, text = ""): Promise<ProbeStore> {
   const store = new ProbeStore();
   const transactions = [{ type: "actionRewarded", payload: nothing, entries: [] }];
-  const record: HistoryRecord = { kind: "action", at: 1_000, config: "1", transactions };
+  const action = { name: "cheer", data: { text }, at: 1_000 };
+  const record: HistoryRecord = { kind: "action", at: 1_000, config: "1", transactions, action };
   const append: Write = {
     type: "append",
     key: "history",
@@ -65,6 +76,34 @@ describe("a history", () => {
       limits.reduce((sum, limit) => sum + limit, 0),
       ledgerRecordsMax,
     );
+  });
+});
+
+describe("reads of a history with the largest records", () => {
+  const recordBytes = 9_000;
+  const logLimits = (store: ProbeStore): number[] =>
+    store.reads.flat().flatMap(query => (query.type === "log" ? [query.limit] : []));
+
+  it(`have replies of about ${readBytesMax} bytes`, async () => {
+    const store = await storeWith(500, "x".repeat(recordBytes));
+    await readTransactions(store, partition, {});
+    await readLedger(store, partition, { limit: 250 });
+    const states = new RecordCache({ key: "loyalty", parse: parseState, print: printState, entriesMax: 1 });
+    await readWholeHistory(store, partition, states, () => {});
+    assert.equal(await findRecord(store, user, { from: 0, recordsMax: 400 }, () => false), null);
+    const limits = logLimits(store);
+    assert.ok(Math.max(...limits) * recordBytes < readBytesMax * 1.2, String(limits));
+    assert.ok(limits.length > 40, String(limits.length));
+  });
+
+  it("find the record of a transaction without those of the same instant", async () => {
+    const store = await storeWith(500, "x".repeat(recordBytes));
+    const found = await findReversedAction(store, user, "1000-377");
+    assert.equal(found?.action.name, "cheer");
+    assert.deepEqual(logLimits(store), [1]);
+    for (const unknown of ["1000-501", "1000-0", "999-1", "1001-1", "1000"]) {
+      await assert.rejects(findReversedAction(store, user, unknown), { code: "not_found" });
+    }
   });
 });
 

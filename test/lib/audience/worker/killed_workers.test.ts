@@ -9,6 +9,7 @@ import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createRedisQueue, createRedisStore } from "../../../../adapters/redis/mod.ts";
 import { createQueueIntake } from "../../../../lib/audience/actions/intake.ts";
+import { createDeadLetterQueue } from "../../../../lib/audience/worker/dead_letter_queue.ts";
 import { actionShards, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
 import { createPlatform } from "../../../../lib/mod.ts";
@@ -32,7 +33,10 @@ it("of three workers two are killed at random, and nothing is lost, doubled or o
   const store = createRedisStore({ server: server.url });
   const queue = createRedisQueue({ server: server.url });
   await seedDirectory(store, orderedSeed, { clock: Date.now });
-  const intake = createQueueIntake(queue, actionShards, () => {});
+  const intake = createQueueIntake({
+    ...{ queue, shards: actionShards, clock: Date.now, onPushed: () => {} },
+    deadLetters: createDeadLetterQueue({ store, clock: Date.now }),
+  });
   const workers = Array.from({ length: 3 }, () => {
     const program = start([process.execPath, "--import", "tsx", file, server.url, String(leaseMs)]);
     context.after(() => program.signal("SIGKILL"));

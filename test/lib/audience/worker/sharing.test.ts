@@ -31,7 +31,10 @@ describe("workers of one queue", () => {
         }),
         deadLetters: createDeadLetterQueue({ store, clock }),
       });
-    const intake = createQueueIntake(queue, actionShards, () => {});
+    const intake = createQueueIntake({
+      ...{ queue, shards: actionShards, clock, onPushed: () => {} },
+      deadLetters: createDeadLetterQueue({ store, clock }),
+    });
     const tenant = { organisationId: "club", spaceId: "space", action: "step" };
     let pushed = 0;
     async function push(turns: number): Promise<void> {
