@@ -641,7 +641,7 @@ export type ProfileUpdates = {
     }>>;
     /** Refuses the update if the profile has another */
     readonly expectedVersion?: number;
-    /** The update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
+    /** By back ends only: the update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
     readonly updateId?: string;
   })[];
 } | readonly ({
@@ -662,7 +662,7 @@ export type ProfileUpdates = {
     }>>;
     /** Refuses the update if the profile has another */
     readonly expectedVersion?: number;
-    /** The update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
+    /** By back ends only: the update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
     readonly updateId?: string;
   };
 })[];
@@ -754,7 +754,7 @@ export type SpaceProfileUpdates = {
     }>>;
     /** Refuses the update if the profile has another */
     readonly expectedVersion?: number;
-    /** The update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
+    /** By back ends only: the update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
     readonly updateId?: string;
   };
 } | readonly ({
@@ -775,7 +775,7 @@ export type SpaceProfileUpdates = {
     }>>;
     /** Refuses the update if the profile has another */
     readonly expectedVersion?: number;
-    /** The update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
+    /** By back ends only: the update takes effect once under this id, which is remembered for 7 days; a repetition is answered as the first time */
     readonly updateId?: string;
   };
 })[];
