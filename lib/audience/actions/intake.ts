@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import { createPause, mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 import { groupBy } from "../batch/results.ts";
@@ -18,25 +19,29 @@ export interface ActionIntake {
   accept(actions: readonly QueuedAction[]): Promise<readonly unknown[]>;
 }
 
+/** Users whose actions are applied at a time without a queue. */
+const concurrentUsersMax = 32;
+
 /** Creates an intake without a queue, which applies actions before it returns. */
 export function createDirectIntake(sink: ActionSink): ActionIntake {
   return {
     async accept(actions) {
       const refusals: unknown[] = actions.map(() => null);
       const users = groupBy([...actions.entries()], ([, { userId }]) => userId);
-      await Promise.all(
-        users.map(async entries => {
-          for (let rest = entries; rest.length > 0; ) {
-            const { applied, error } = await applyActions(
-              sink,
-              rest.map(([, action]) => action),
-            );
-            const [failed, ...others] = rest.slice(applied);
-            if (failed !== undefined) refusals[failed[0]] = error;
-            rest = others;
-          }
-        }),
-      );
+      const pause = createPause();
+      await mapConcurrent(users, concurrentUsersMax, async entries => {
+        for (let rest = entries; rest.length > 0; ) {
+          // A store in memory answers at once, so that nothing else would run meanwhile.
+          await pause();
+          const { applied, error } = await applyActions(
+            sink,
+            rest.map(([, action]) => action),
+          );
+          const [failed, ...others] = rest.slice(applied);
+          if (failed !== undefined) refusals[failed[0]] = error;
+          rest = others;
+        }
+      });
       return refusals;
     },
   };

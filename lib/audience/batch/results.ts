@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { mapConcurrent } from "../../background/mod.ts";
+import { createPause, mapConcurrent } from "../../background/mod.ts";
 import { AppError, type ErrorCode, publicMessage } from "../../errors/mod.ts";
 import { causesOf, errorFacts, type Immutable, type Logger, named, type Timer } from "../../http/mod.ts";
 import { sleep } from "../worker/alarm.ts";
@@ -172,8 +172,11 @@ export async function applyPerUser<T extends { readonly userId: string }>(
   const users = groupBy([...items.entries()], ([, { userId }]) => userId);
   // One item waits out an outage for all that follow.
   let hasGivenUp = false;
+  const pause = createPause();
   await mapConcurrent(users, concurrentUsersMax, async entries => {
     for (const [index, item] of entries) {
+      // A store in memory answers at once, so that nothing else would run meanwhile.
+      await pause();
       const outcome = await findOutcome(() => apply(item, index), hasGivenUp ? [] : pausesMs, timer).catch(
         error => errors.outcomeOf(error),
       );

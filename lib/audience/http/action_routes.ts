@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
+import { createPause } from "../../background/mod.ts";
 import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
@@ -256,7 +257,9 @@ async function applyOwn(
   const batchId = batchPrefix + uuid(random);
   const results: ItemResult[] = [];
   const errors = new ItemErrors(logger);
+  const pause = createPause();
   for (const [index, { action, data, at, actionId, userId }] of reported.entries()) {
+    await pause();
     const id = actionId ?? generatedActionId(batchId, index);
     try {
       const isNew = await loyalty.report(user, { action, data, at, actionId: id, isClientReport: true });

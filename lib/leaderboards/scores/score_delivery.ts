@@ -107,7 +107,8 @@ async function write(
     }
     await retry(async () => {
       const shown = await changeScores(store, location, batch);
-      await followRecords(options, { target, location }, otherEntries(batch, shown));
+      const others = otherEntries(batch, shown);
+      if (others.length > 0) await followRecords(options, { target, location }, others);
     });
     return true;
   } catch (error) {
