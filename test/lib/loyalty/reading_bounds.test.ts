@@ -98,11 +98,13 @@ describe("reads of a history with the largest records", () => {
 
   it("find the record of a transaction without those of the same instant", async () => {
     const store = await storeWith(500, "x".repeat(recordBytes));
-    const found = await findReversedAction(store, user, "1000-377");
+    const found = await findReversedAction(store, user, { transactionId: "1000-377", index: 0 });
     assert.equal(found?.action.name, "cheer");
     assert.deepEqual(logLimits(store), [1]);
     for (const unknown of ["1000-501", "1000-0", "999-1", "1001-1", "1000"]) {
-      await assert.rejects(findReversedAction(store, user, unknown), { code: "not_found" });
+      await assert.rejects(findReversedAction(store, user, { transactionId: unknown, index: 0 }), {
+        code: "not_found",
+      });
     }
   });
 });
