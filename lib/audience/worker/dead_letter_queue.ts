@@ -117,6 +117,43 @@ async function noteTry(
   });
 }
 
+async function addDead(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { id, action, reason, attempts, at }: DeadAction,
+  refusedUntil: number | undefined,
+): Promise<boolean> {
+  const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
+  const expireAt = at + keptMs;
+  const member = action.userId;
+  const refused: readonly Write[] =
+    refusedUntil === undefined
+      ? []
+      : [{ type: "score", op: "max", key: refusedKey, member, score: refusedUntil }];
+  return await decide(store, partitionOf(action.organisationId), {
+    reads: [
+      { type: "board", key: boardKey, limit: removedMax },
+      { type: "board", key: refusedKey, max: clock(), limit: removedMax },
+    ],
+    idempotent: true,
+    apply([{ entries, size }, { entries: over }]) {
+      const expiredUntil = clock() - keptMs;
+      const surplus = size - deadLettersMax;
+      const removed = entries.filter(
+        ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
+      );
+      const writes: Write[] = [
+        { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
+        { type: "put", key: actionKey(action), value: id, expireAt },
+        { type: "score", op: "set", key: boardKey, member: id, score: at },
+        ...removed.flatMap(({ member }) => removalOf(member)),
+        ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
+        ...refused,
+      ];
+      return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
+    },
+  });
+}
+
 /** Creates the dead letters of all organisations. */
 export function createDeadLetterQueue({ store, clock }: { store: Store; clock: Clock }): DeadLetterQueue {
   async function get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]> {
@@ -143,38 +180,7 @@ export function createDeadLetterQueue({ store, clock }: { store: Store; clock: C
     return { dead: await get(organisationId, ids), size: size - expired };
   };
   return {
-    async add({ id, action, reason, attempts, at }, refusedUntil) {
-      const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
-      const expireAt = at + keptMs;
-      const member = action.userId;
-      const refused: readonly Write[] =
-        refusedUntil === undefined
-          ? []
-          : [{ type: "score", op: "max", key: refusedKey, member, score: refusedUntil }];
-      return await decide(store, partitionOf(action.organisationId), {
-        reads: [
-          { type: "board", key: boardKey, limit: removedMax },
-          { type: "board", key: refusedKey, max: clock(), limit: removedMax },
-        ],
-        idempotent: true,
-        apply([{ entries, size }, { entries: over }]) {
-          const expiredUntil = clock() - keptMs;
-          const surplus = size - deadLettersMax;
-          const removed = entries.filter(
-            ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
-          );
-          const writes: Write[] = [
-            { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
-            { type: "put", key: actionKey(action), value: id, expireAt },
-            { type: "score", op: "set", key: boardKey, member: id, score: at },
-            ...removed.flatMap(({ member }) => removalOf(member)),
-            ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
-            ...refused,
-          ];
-          return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
-        },
-      });
-    },
+    add: (dead, refusedUntil) => addDead({ store, clock }, dead, refusedUntil),
     refusedUsers: organisationId =>
       refusedUsers.getOrLoad(organisationId, async () => {
         const query = {
