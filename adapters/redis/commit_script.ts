@@ -17,7 +17,7 @@ import { storageLimits } from "../../lib/storage/limits.ts";
  * - Checks: `c` a version, `n` an absent record, `f` an absent field, `g` an absent field that has the name of the one in the
  *   check before it.
  * - Writes: `p` put, `P` put with a ttl, `q` put of the record that the first check is about, `d` delete, `D` delete a board,
- *   `a` add, `m` with a minimum, `x` with a maximum, `r` with both, `l` append, `=` set a score, `<` keep the lower, `>` the
+ *   `a` add, `m` with a minimum, `x` with a maximum, `r` with both, `A` and `X` likewise to another field of the tally before, `l` append, `=` set a score, `<` keep the lower, `>` the
  *   higher, and `M` add to the field that the last check has
  *   found absent, where no other write can be refused.
  */
@@ -29,6 +29,8 @@ class Names {
   readonly firstKey = "keys[k + 1]";
   /** Key and field of the last check for an absent field. */
   absent = { key: "", field: "" };
+  /** Key of the last tally that is added to, and the Lua names of what its fields were before. */
+  tally: { readonly key: string; readonly before: readonly string[] } = { key: "", before: [] };
   #keys = 0;
   #args = 0;
 
@@ -114,6 +116,7 @@ interface WritePlace {
 function write(sign: string, names: Names, { number, checks }: WritePlace): Part {
   if (sign === "q") return { effect: `call('SET', ${names.firstKey}, ${names.arg()})` };
   if (sign === "M") return mark(names, { number, checks });
+  if (sign === "A" || sign === "X") return add(sign, names.tally.key, { names, number });
   const key = names.key();
   switch (sign) {
     case "p":
@@ -131,6 +134,7 @@ function write(sign: string, names: Names, { number, checks }: WritePlace): Part
     case ">":
       return score(sign, key, { names, number });
     default:
+      names.tally = { key, before: [] };
       return add(sign, key, { names, number });
   }
 }
@@ -139,13 +143,15 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
   const [field, by, sum] = [names.arg(), names.arg(), `s${number}`];
   const outside = [`${sum} > 9007199254740991`, `${sum} < -9007199254740991`];
   if (sign === "m" || sign === "r") outside.push(`${sum} < tonumber(${names.arg()})`);
-  if (sign === "x" || sign === "r") outside.push(`${sum} > tonumber(${names.arg()})`);
+  if (sign === "x" || sign === "X" || sign === "r") outside.push(`${sum} > tonumber(${names.arg()})`);
+  const added = names.tally.before.map(other => ` + (${other} and 0 or 1)`).join("");
+  names.tally = { key, before: [...names.tally.before, `f${number}`] };
   return {
     attempt: [
       `local f${number} = call('HGET', ${key}, ${field})`,
       `local ${sum} = tonumber(f${number} or 0) + tonumber(${by})`,
       `if ${outside.join(" or ")} then return -${number} end`,
-      `if not f${number} and call('HLEN', ${key}) >= ${storageLimits.tallyFieldsMax} then return ${-1_000_000 - number} end`,
+      `if not f${number} and call('HLEN', ${key})${added} >= ${storageLimits.tallyFieldsMax} then return ${-1_000_000 - number} end`,
     ].join("\n"),
     effect: `call('HINCRBY', ${key}, ${field}, ${by})`,
     result: `format('%.0f', ${sum})`,

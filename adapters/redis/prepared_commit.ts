@@ -22,7 +22,8 @@ export interface CommitContext {
 
 /**
  * Returns the shape of a batch, or undefined if it takes `commit.lua`: it is large, removes or adds to a score, has several
- * scores, which `commit.lua` writes together, or guards on one tally twice.
+ * scores, which `commit.lua` writes together, or adds to one tally otherwise than in a row of unbounded or highest sums of different
+ * fields.
  */
 export function commitShape(batch: Batch, now: number): CommitShape | undefined {
   const { checks = [], writes } = batch;
@@ -36,8 +37,8 @@ export function commitShape(batch: Batch, now: number): CommitShape | undefined 
   shape += "|";
   const mark = markOf(batch);
   for (const [index, write] of writes.entries()) {
-    const sign = write === mark ? "M" : isChecked(write, batch) ? "q" : signOf(write, now);
-    if (sign === undefined || (write.type === "add" && isTallyTouched(writes, index))) return undefined;
+    const sign = write === mark ? "M" : isChecked(write, batch) ? "q" : signOf(write, { writes, index, now });
+    if (sign === undefined) return undefined;
     if (write.type === "score" && writes.some((other, at) => at < index && other.type === "score")) {
       return undefined;
     }
@@ -63,7 +64,7 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
     before = check;
   }
   const mark = markOf(batch);
-  for (const write of writes) {
+  for (const [index, write] of writes.entries()) {
     if (write === mark) {
       args.push(String(mark.by));
       continue;
@@ -76,7 +77,7 @@ export function commitArguments(batch: Batch, { root, now, version }: CommitCont
         if (write.expireAt !== undefined) args.push(msUntilCleared(write.expireAt, now));
         break;
       case "add":
-        keys.push(keyOf(root, "t", write.key));
+        if (!isNext(writes, index)) keys.push(keyOf(root, "t", write.key));
         args.push(write.field, String(write.by));
         if (write.min !== undefined) args.push(String(write.min));
         if (write.max !== undefined) args.push(String(write.max));
@@ -133,7 +134,10 @@ function checkSign(check: Check): string {
   return check.version === null ? "n" : "c";
 }
 
-function signOf(write: Write, now: number): string | undefined {
+function signOf(
+  write: Write,
+  { writes, index, now }: { readonly writes: readonly Write[]; readonly index: number; readonly now: number },
+): string | undefined {
   switch (write.type) {
     case "put":
       if (write.expireAt === undefined) return "p";
@@ -141,7 +145,8 @@ function signOf(write: Write, now: number): string | undefined {
     case "delete":
       return write.shape === "board" ? "D" : "d";
     case "add":
-      return addSign(write);
+      if (isNext(writes, index)) return nextAddSign(write, writes.slice(0, index));
+      return isTallyTouched(writes, index) ? undefined : addSign(write);
     case "append":
       return "l";
     case "score":
@@ -154,6 +159,18 @@ function signOf(write: Write, now: number): string | undefined {
 function addSign({ min, max }: Add): string {
   if (min === undefined) return max === undefined ? "a" : "x";
   return max === undefined ? "m" : "r";
+}
+
+/** Returns true if the write adds to the tally that the write before it adds to. */
+function isNext(writes: readonly Write[], index: number): boolean {
+  const [before, write] = [writes[index - 1], writes[index]];
+  return before?.type === "add" && write?.type === "add" && before.key === write.key;
+}
+
+function nextAddSign({ key, field, min, max }: Add, before: readonly Write[]): string | undefined {
+  const isAgain = before.some(write => write.type === "add" && write.key === key && write.field === field);
+  if (isAgain || min !== undefined) return undefined;
+  return max === undefined ? "A" : "X";
 }
 
 /** Returns true if a write before the one at `end` changes its tally, so that its guard must see the change. */

@@ -26,6 +26,8 @@ function hashOf(bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
+/** No address has as many characters (RFC 5321, section 4.5.3.1): such a text stays as it is, for whoever checks it. */
+const emailCharactersMax = 1_024;
 /** Characters whose composed form is another one of ASCII, which mail servers distinguish. */
 const lookAlikes = /[^\u212a\u037e\u1fef]+/g;
 
@@ -34,6 +36,7 @@ const lookAlikes = /[^\u212a\u037e\u1fef]+/g;
  * The case of letters stays.
  */
 export function canonicalEmail(email: string): string {
+  if (email.length > emailCharactersMax) return email;
   const at = email.lastIndexOf("@") + 1;
   const domain = email.slice(at);
   const local = email.slice(0, at).replace(lookAlikes, part => part.normalize("NFC"));

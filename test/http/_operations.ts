@@ -279,7 +279,7 @@ export async function validExamples(world: TestPlatform): Promise<ReadonlyMap<st
     ["unlockUser", [{ params: { userId: operated.userId }, query: { address: "192.0.2.7" } }]],
     ["deleteUser", [{ params: { userId: operated.userId } }]],
     ["checkEventLocation", [{}, { params: { eventId: "current" } }]],
-    ...["getHistory", "getLatestResults", "getLiveStats"].map(
+    ...["getHistory", "getLatestResults", "getLiveStats", "getLiveEvent"].map(
       name => [name, [{ params: { prefix: ids.event.slice(0, 2) } }]] as const,
     ),
     ["listProjectLeaderboard", [{ query: list }, { params: fed, query: { around: "kept" } }]],

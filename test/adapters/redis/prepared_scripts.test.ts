@@ -16,7 +16,7 @@ import {
 } from "../../../adapters/redis/script_cache.ts";
 import { openRedisStore } from "../../../adapters/redis/store.ts";
 import type { Add, Put, Score } from "../../../lib/storage/contract.ts";
-import type { Batch, Write } from "../../../lib/storage/mod.ts";
+import { type Batch, storageLimits, type Write } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { calls } from "./calls.ts";
 import { freshPrefix } from "./fixture.ts";
@@ -53,7 +53,7 @@ describe("the shape of a batch", () => {
     assert.equal(commitShape({ ...batch, writes: [mark] }, 10), "ncf|M");
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, max: 1 }] }, 10), "ncf|x");
     assert.equal(commitShape({ ...batch, writes: [{ ...mark, key: "u" }] }, 10), "ncf|a");
-    assert.equal(commitShape({ ...batch, writes: [mark, add] }, 10), undefined);
+    assert.equal(commitShape({ ...batch, writes: [mark, add] }, 10), "ncf|aA");
     assert.equal(commitShape({ ...batch, writes: [mark, { ...add, key: "u" }] }, 10), "ncf|aa");
     assert.doesNotMatch(writeCommitScript(shape), /secret/);
   });
@@ -76,7 +76,9 @@ describe("the shape of a batch", () => {
 
   it("is undefined if guards depend on earlier writes, or the batch is large", () => {
     const others: readonly (readonly Write[])[] = [
-      [add, { ...add, field: "g" }],
+      [add, add],
+      [add, { ...add, field: "g", min: 0 }],
+      [add, { ...add, key: "u" }, { ...add, field: "g" }],
       [{ type: "delete", shape: "tally", key: "t" }, add],
       [{ ...score, op: "add" }],
       [score, { ...score, member: "n" }],
@@ -92,6 +94,12 @@ describe("the shape of a batch", () => {
       assert.equal(commitShape({ writes: [{ ...score, op }] }, 0), sign);
     }
     assert.equal(commitShape({ writes: [add, { type: "delete", shape: "tally", key: "t" }] }, 0), "|ad");
+    const fields = [
+      { ...add, max: 9 },
+      { ...add, field: "g", max: 9 },
+      { ...add, field: "h" },
+    ];
+    assert.equal(commitShape({ writes: fields }, 0), "|xXA");
     assert.equal(
       commitShape({ writes: Array.from({ length: preparedWritesMax }, () => put) }, 0)?.length,
       17,
@@ -166,6 +174,25 @@ describe("scripts made to measure", () => {
     assert.deepEqual([getrange, hget, hlen, set, hincrby, lindex, rpush], [1, 1, undefined, 1, 1, 1, 1]);
     assert.deepEqual((second as { results: unknown }).results, [null, 2, "1-2"]);
     assert.deepEqual(await store.commit("p", batch), { ok: false, because: "check", key: "r" });
+  });
+
+  it("add to several fields of a tally as far as it has room", { skip: redisAvailable() }, async () => {
+    const server = await sharedRedis();
+    await using store = openRedisStore({ server: server.url, prefix: freshPrefix() }, { uses: 1 });
+    for (let from = 0; from < storageLimits.tallyFieldsMax - 2; from += storageLimits.writesMax) {
+      const count = Math.min(storageLimits.writesMax, storageLimits.tallyFieldsMax - 2 - from);
+      const writes = Array.from({ length: count }, (_, index) => ({ ...add, field: `${from + index}` }));
+      assert.ok((await store.commit("p", { writes })).ok);
+    }
+    const adds = (...fields: readonly string[]): readonly Write[] =>
+      fields.map((field, index) => (index === 0 ? { ...add, field, max: 1 } : { ...add, field }));
+    assert.ok((await store.commit("p", { writes: [put, ...adds("0", "1").slice(1)] })).ok);
+    await assert.rejects(store.commit("p", { writes: adds("a", "b", "c") }), /fields/);
+    assert.ok((await store.commit("p", { writes: adds("a", "b", "2") })).ok);
+    const again = await store.commit("p", { writes: adds("a", "1", "3") });
+    assert.deepEqual(again, { ok: false, because: "guard", key: "t" });
+    const [sums] = await store.read("p", [{ type: "tally", key: "t", fields: ["a", "b", "1", "2", "3"] }]);
+    assert.deepEqual([...sums.values()], [1, 1, 2, 2, 1]);
   });
 
   it("mark a field and check it in one call", { skip: redisAvailable() }, async () => {
