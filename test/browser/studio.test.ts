@@ -50,11 +50,11 @@ describe("the studio in a browser", { skip: browserAvailable() }, () => {
     await rows.nth(1).waitFor();
     assert.deepEqual(await rows.locator("strong").allTextContents(), ["Who wins?", hostile]);
     assert.deepEqual(await rows.locator(".state").allTextContents(), ["Live", "Draft"]);
-    const fans = await Promise.all(["Ann", hostile].map(name => world.fan(name)));
+    const fans = await Promise.all(["Ann", hostile, "Bo"].map(name => world.fan(name)));
     const [first = "", second = ""] = fans.map(({ userId }) => userId);
     await vote(fans[0], show.elements[0], 1);
     await vote(fans[1], show.elements[0], 1);
-    await vote(fans[0], show.elements[0], 2);
+    await vote(fans[2], show.elements[0], 2);
     await page.clock.runFor(2_000);
     await rows.locator(".bars li").first().getByText("2 · 67%").waitFor();
     const width = await rows

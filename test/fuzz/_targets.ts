@@ -428,7 +428,13 @@ const assetTargets: readonly Target[] = [
       ...(mime === "image/heic" ? [heifWith(exif(), { isReversed: true })] : []),
     ),
   ),
-  assetTarget("image/svg+xml", walkDrawing, Buffer.from(drawing, "latin1"), Buffer.from(drawing, "utf16le")),
+  assetTarget(
+    "image/svg+xml",
+    walkDrawing,
+    Buffer.from(drawing, "latin1"),
+    Buffer.from(drawing, "utf16le"),
+    Buffer.from(drawing.replace(" encoding", "\u0120encoding"), "utf16le"),
+  ),
 ];
 
 /** All parsers. */

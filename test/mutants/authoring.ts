@@ -210,7 +210,7 @@ export const authoring: readonly Mutant[] = [
     file: "lib/text/csv.ts",
     text: 'const isFirst = this.#quote === this.#from || this.#text[this.#quote - 1] === ",";',
     replacement: "const isFirst = true;",
-    tests: ["test/lib/text"],
+    tests: ["test/http/audience/import_csv"],
   },
   {
     name: "YAML words stand without quotes",

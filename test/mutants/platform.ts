@@ -118,7 +118,7 @@ export const platform: readonly Mutant[] = [
     file: "adapters/redis/connection.ts",
     text: '      client.disconnect(true);\n    });\n    client.on("node error"',
     replacement: '    });\n    client.on("node error"',
-    tests: ["test/adapters/redis"],
+    tests: ["test/adapters/redis/client"],
   },
   {
     name: "a limiter whose clock was ahead refuses for long",
@@ -167,7 +167,7 @@ export const platform: readonly Mutant[] = [
     file: "lib/text/strings.ts",
     text: "/[\\u0080-\\uffff]/.test(domain) ? asciiDomain(domain) : domain",
     replacement: "domain",
-    tests: ["test/http/one_address", "test/lib/text"],
+    tests: ["test/lib/identity/codes", "test/http/one_address"],
   },
   {
     name: "an expired token of a remote issuer with a fraction is refused",

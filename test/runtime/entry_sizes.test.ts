@@ -11,26 +11,26 @@ import { builtPackage } from "./runtimes.ts";
 
 /** Most bytes of each entry with all that it imports but optional packages, minified and compressed by gzip -9. */
 const budgets: Readonly<Record<string, number>> = {
-  ".": 318_000,
+  ".": 323_000,
   "./http": 30_000,
   "./auth": 35_000,
   "./storage": 8_000,
   "./directory": 20_900,
   "./identity": 92_000,
   "./location": 8_400,
-  "./leaderboards": 37_000,
+  "./leaderboards": 37_900,
   "./dialogue": 10_900,
   "./control": 102_000,
   "./client": 10_300,
   "./studio": 38_000,
-  "./audience": 95_000,
+  "./audience": 96_000,
   "./loyalty": 114_000,
   "./exports": 36_000,
   "./docs": 234_000,
   "./export-file": 9_900,
   "./memory": 15_600,
   "./file": 17_600,
-  "./redis": 21_900,
+  "./redis": 22_400,
   "./s3": 6_700,
   "./geo": 6_400,
   "./mail": 3_300,
@@ -47,7 +47,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./testing": 405_000,
   "./node": 9_100,
   "./bun": 3_000,
-  "./deno": 2_600,
+  "./deno": 2_700,
 };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -24,7 +24,7 @@ export function readDrawing(bytes: Uint8Array): Drawing | null {
   let at = text.startsWith("\xef\xbb\xbf") ? 3 : 0;
   let hasLowerDoctype = false;
   for (;;) {
-    while (/\s/.test(text.charAt(at))) at++;
+    while (/[ \t\r\n]/.test(text.charAt(at))) at++;
     if (!/^<[!?]/.test(text.slice(at, at + 2))) break;
     const end = text.startsWith("<!--", at) ? endOf(text, at + 4, "-->") : declarationEnd(text, at);
     if (end === -1) return null;
@@ -56,8 +56,9 @@ export async function* walkDrawing(flow: ByteFlow): AsyncGenerator<Uint8Array, n
   return null;
 }
 
-/** The encoding in an XML declaration. */
-const declared = /^(<\?xml\s[^>]{0,200}?)\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
+/** The encoding in an XML declaration. White space is that of XML: bytes of other encodings may look like that of Unicode. */
+const declared =
+  /^(<\?xml[ \t\r\n][^>]{0,200}?)[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*["']([\w.:-]{1,40})["']/;
 
 /** Returns the encoding of an XML document, if it is not UTF-8. */
 function encodingOf(head: Uint8Array): string | null {

@@ -6,6 +6,8 @@ import { Cluster, Redis } from "ioredis";
 import { reconnectMsMax } from "../../../adapters/redis/bounds.ts";
 import { createClient, isCluster } from "../../../adapters/redis/client.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
+import { redisAvailable, sharedRedis } from "../../support/redis.ts";
+import { freshPrefix } from "./fixture.ts";
 
 describe("a client of the adapter's own", () => {
   const node = "redis://127.0.0.1:1";
@@ -66,6 +68,22 @@ describe("an address of Redis", () => {
       assert.deepEqual([client.options.path, client.options.db], ["/run/my redis.sock", 3]);
       client.disconnect();
     }
+  });
+});
+
+describe("a database that does not exist", { skip: redisAvailable() }, () => {
+  it("is refused by every call, and no other one is used in its place", async () => {
+    const { url } = await sharedRedis();
+    const prefix = freshPrefix();
+    await using store = createRedisStore({ server: `${url}/99`, prefix });
+    for (let call = 0; call < 3; call++) {
+      await assert.rejects(
+        store.commit("p", { writes: [{ type: "put", key: "k", value: "v" }] }),
+        ({ cause }: Error) => /database 99 cannot be selected/.test(String(cause)),
+      );
+    }
+    await using other = createRedisStore({ server: url, prefix });
+    assert.deepEqual(await other.read("p", [{ type: "record", key: "k" }]), [null]);
   });
 });
 

@@ -26,6 +26,8 @@ describeOnEveryStore("an import of a spreadsheet", open => {
       "h,Hal,",
       'i,"never closed',
       "j,Jo,",
+      'k,2.5" pipe,',
+      'l,3",',
       ",,",
       "",
     ].join("\r\n");
@@ -40,6 +42,8 @@ describeOnEveryStore("an import of a spreadsheet", open => {
       [10, "h", "changed"],
       [11, undefined, "failed"],
       [12, "j", "changed"],
+      [13, "k", "changed"],
+      [14, "l", "changed"],
       [undefined, undefined, undefined],
     ];
     const bytes = new TextEncoder().encode(file);
