@@ -18,9 +18,14 @@ export interface Operation {
   outcome: Outcome;
   /** Answer of the first success. */
   answer?: string;
+  /** The element that an action votes for. */
+  readonly elementId?: string;
   /** Id of the redemption, where it is known. */
   redemptionId?: string;
 }
+
+/** Whether votes for an element are taken: at all processes, at some of them, or no more. */
+export type PollState = "changing" | "open" | "closed";
 
 /** A user of a tenant. */
 export class UserModel {
@@ -59,6 +64,8 @@ export class TenantModel {
   /** Codes that were handed out, with the redemption. */
   readonly given: Map<string, string> = new Map();
   readonly scarves: Set<string> = new Set();
+  /** Elements that fans vote for, once each. */
+  readonly polls: Map<string, PollState> = new Map();
   /** Exports by their ids, with users who existed when they were requested. */
   readonly exports: Map<string, readonly string[]> = new Map();
   /** Boards whose rebuild has not ended well, once for each. */
@@ -135,6 +142,7 @@ function operationFaults(user: UserModel, transactions: readonly Transaction[]):
   );
   const unnamed = { open: 0, refused: 0 };
   let visits = 0;
+  const votes = new Map<string, number>();
   for (const [id, operation] of user.operations) {
     const { kind, name, outcome, amount, redemptionId } = operation;
     if (kind === "redemption" && redemptionId === undefined) {
@@ -143,6 +151,8 @@ function operationFaults(user: UserModel, transactions: readonly Transaction[]):
     }
     const found = transactions.filter(transaction => isOf(transaction, id, operation));
     for (const transaction of found) left.delete(transaction);
+    const { elementId } = operation;
+    if (elementId !== undefined) votes.set(elementId, (votes.get(elementId) ?? 0) + found.length);
     const isLimited = kind === "action" && name === "visit";
     if (isLimited) visits += found.length;
     const least = outcome === "applied" && !isLimited ? 1 : 0;
@@ -157,6 +167,9 @@ function operationFaults(user: UserModel, transactions: readonly Transaction[]):
       if (transaction.amount !== amount)
         faults.push(`${kind} ${id} changed ${transaction.amount} for ${amount}`);
     }
+  }
+  for (const [elementId, count] of votes) {
+    if (count > 1) faults.push(`${count} votes for ${elementId} were counted, at most one is allowed`);
   }
   const applied = [...user.operations.values()].filter(
     ({ kind, name, outcome }) => kind === "action" && name === "visit" && outcome === "applied",

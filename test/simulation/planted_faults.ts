@@ -172,6 +172,24 @@ export const plantedFaults: readonly PlantedFault[] = [
     text: "const total = steps.reduce((sum, { by }) => addBounded(sum, by), 0);",
     replacement: "const total = steps.reduce((sum, { by }) => addBounded(sum, 2 * by), 0);",
   },
+  {
+    name: "a fan votes as often as they like",
+    file: "lib/loyalty/votes/tally.ts",
+    text: "isGuarded ? bounds.perUser : 0",
+    replacement: "isGuarded ? 9 * bounds.perUser : 0",
+  },
+  {
+    name: "votes are taken after the end",
+    file: "lib/loyalty/commands/reports.ts",
+    text: "if (isGuarded && !moment.isOpen) throw voteClosed();",
+    replacement: "if (isGuarded && !moment.isOpen && now < 0) throw voteClosed();",
+  },
+  {
+    name: "votes are refused as this process knows no publication",
+    file: "lib/loyalty/commands/reports.ts",
+    text: "if (!(error instanceof AppError) || !readAgain.has(error.code)) throw error;",
+    replacement: "if (!(error instanceof AppError) || readAgain.has(error.code)) throw error;",
+  },
 ];
 
 /** Plants a fault in a bundle and returns the first simulation that finds it; null where none does. */

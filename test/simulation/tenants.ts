@@ -45,6 +45,7 @@ export const prices: Readonly<Record<string, number>> = { scarf: 3, drink: 2 };
 export const gains: Readonly<Record<string, { readonly points?: number; readonly energy?: number }>> = {
   cheer: { points: 1 },
   vote: { points: 2 },
+  guess: { points: 4 },
   visit: { points: 3 },
   rest: { energy: 5 },
 };
@@ -65,11 +66,12 @@ export function loyaltyOf({ mark }: Tenant) {
     actions: [
       { name: "cheer", clientReportable: true },
       { name: "vote", clientReportable: true },
+      { name: "guess", clientReportable: true },
       { name: "visit" },
       { name: "rest" },
     ],
     rules: [
-      ...(["cheer", "vote"] as const).map(action => ({
+      ...(["cheer", "vote", "guess"] as const).map(action => ({
         id: action,
         trigger: { action },
         effects: [points(gains[action]?.points ?? 0)],

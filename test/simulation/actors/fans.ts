@@ -25,6 +25,7 @@ export async function playFan(world: World, model: TenantModel, number: number):
     const id = `${model.tenant.mark}-${number}-${step}`;
     await pick(random, [
       [6, () => act(world, model, fan, id)],
+      [model.polls.size === 0 ? 0 : 4, () => guess(world, model, fan, id)],
       [3, () => redeem(world, model, fan, id)],
       [2, () => read(world, model, fan)],
       [0.5, () => intrude(world, model, fan)],
@@ -81,6 +82,34 @@ export async function act(world: World, model: TenantModel, { user, token }: Fan
     if (answer.status === 200) operation.outcome = "applied";
     else world.fault(`an action was refused with ${answer.status}: ${answer.text}`);
   }
+}
+
+/** Votes for an element: counted once, and refused where the fan has voted or the element is not open. */
+async function guess(world: World, model: TenantModel, { user, token }: Fan, id: string): Promise<void> {
+  const { polls, tenant } = model;
+  const { random } = world.scheduler;
+  const elementId = random.pick([...polls.keys()].slice(-3));
+  const others = [...user.operations.values()].filter(operation => operation.elementId === elementId);
+  const amount = amountOf("action", "guess");
+  const operation = user.begin(id, { kind: "action", name: "guess", amount, elementId });
+  const before = polls.get(elementId);
+  const answer = await send(world, {
+    ...{ name: "guess", tenant, path: "/api/loyalty/action", token },
+    body: { action: "guess", data: { elementId, option: 1 + random.integer(2) }, actionId: id },
+  });
+  if (answer === null) return;
+  const { status, text, json, wasRepeated } = answer;
+  const isOpen = before === "open" && polls.get(elementId) === "open";
+  if (status === 200) {
+    operation.outcome = "applied";
+    if (before === "closed" && !wasRepeated)
+      world.fault(`a vote for ${elementId} came after its end: ${text}`);
+    return;
+  }
+  operation.outcome = "refused";
+  const hasVoted = others.some(({ outcome }) => outcome !== "refused");
+  const isRight = json?.code === "vote_limit" ? hasVoted : json?.code === "vote_closed" && !isOpen;
+  if (!isRight) world.fault(`a vote for ${elementId} was refused with ${status}: ${text}`);
 }
 
 async function redeem(world: World, model: TenantModel, { user, token }: Fan, id: string): Promise<void> {

@@ -14,6 +14,8 @@ interface Show {
 
 const atomic = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
 const durationSeconds = 20;
+/** Time in ms for which votes for an element of a show are taken. */
+const votingMs = 8_000;
 /** Time in ms for which a process may show what it knew while its reads fail, and in which it learns of a publication. */
 const staleMs = 66_000;
 /** Clocks of processes that serve may be off so far, in seconds. */
@@ -98,8 +100,9 @@ async function addElements(world: World, show: Show, call: Call, id: string): Pr
   for (const { data } of answer.json["atomic:results"]) show.elements.add(data.id);
 }
 
-/** The feed of a show has an element from its publication until it is revoked. */
-async function broadcast(world: World, { tenant }: TenantModel, call: Call, id: string): Promise<void> {
+/** The feed of a show has an element from its publication until it is revoked, and so long fans may vote for it. */
+async function broadcast(world: World, model: TenantModel, call: Call, id: string): Promise<void> {
+  const { tenant, polls } = model;
   const create = async (type: string, attributes: object, parent: readonly [string, string, string]) => {
     const [name, parentType, parentId] = parent;
     const relationships = { [name]: { data: { type: parentType, id: parentId } } };
@@ -149,9 +152,16 @@ async function broadcast(world: World, { tenant }: TenantModel, call: Call, id: 
   };
   if (!(await take("events", eventId, "start"))) return;
   await expectInFeed(false);
+  polls.set(elementId, "changing");
   if (!(await take("elements", elementId, "publish"))) return;
+  // Before a process refuses a vote, it asks whether the element is open meanwhile.
+  polls.set(elementId, "open");
   await expectInFeed(true);
-  if (await take("elements", elementId, "revoke")) await expectInFeed(false);
+  await world.scheduler.sleep(votingMs);
+  polls.set(elementId, "changing");
+  if (!(await take("elements", elementId, "revoke"))) return;
+  await expectInFeed(false);
+  polls.set(elementId, "closed");
 }
 
 /** An event has the state of the clock, and all elements that were acknowledged, in pairs. */
