@@ -434,6 +434,9 @@ const assetTargets: readonly Target[] = [
     Buffer.from(drawing, "latin1"),
     Buffer.from(drawing, "utf16le"),
     Buffer.from(drawing.replace(" encoding", "\u0120encoding"), "utf16le"),
+    Buffer.from(drawing.replace("<svg ", '<!doctype svg [<!ENTITY b ">">]><svg '), "latin1"),
+    Buffer.from(drawing.replace("?>", ' encoding="ISO-8859-1"?>'), "latin1"),
+    Buffer.from(drawing.replace("<!doctype", "<!-- <!doctype --><!doctype"), "latin1"),
   ),
 ];
 

@@ -12,6 +12,7 @@ const cacheable: readonly string[] = [
   "getHistory",
   "getLatestResults",
   "getListings",
+  "getLiveEvent",
   "getLiveProject",
   "getLiveStats",
   "getLoyaltySchema",

@@ -21,18 +21,31 @@ export function readDrawing(bytes: Uint8Array): Drawing | null {
   const encoding = encodingOf(head);
   // Its markup is in ASCII, so one character for a byte does where bytes are no UTF-8.
   const text = new TextDecoder(encoding?.startsWith("utf-16") ? encoding : "latin1").decode(head);
+  const prolog = prologOf(text);
+  if (prolog === null) return null;
+  const { end, lowerDoctypeAt } = prolog;
+  const tag = /^<(?:[\w.-]{1,100}:)?svg[\s/>][^>]{0,4096}/.exec(text.slice(end, end + 4_300))?.[0];
+  return tag === undefined ? null : { size: sizeIn(tag), encoding, hasLowerDoctype: lowerDoctypeAt !== null };
+}
+
+const doctypeLength = "<!doctype".length;
+
+/** Returns what stands before the root: where it ends, and where a document type in lower case is. Null: it is not well-formed. */
+function prologOf(text: string): { readonly end: number; readonly lowerDoctypeAt: number | null } | null {
   let at = text.startsWith("\xef\xbb\xbf") ? 3 : 0;
-  let hasLowerDoctype = false;
+  let doctypeAt: number | null = null;
   for (;;) {
     while (/[ \t\r\n]/.test(text.charAt(at))) at++;
     if (!/^<[!?]/.test(text.slice(at, at + 2))) break;
     const end = text.startsWith("<!--", at) ? endOf(text, at + 4, "-->") : declarationEnd(text, at);
     if (end === -1) return null;
-    hasLowerDoctype ||= text.startsWith("<!doctype", at);
+    const isDoctype = text.slice(at, at + doctypeLength).toLowerCase() === "<!doctype";
+    if (isDoctype && doctypeAt !== null) return null;
+    if (isDoctype) doctypeAt = at;
     at = end;
   }
-  const tag = /^<(?:[\w.-]{1,100}:)?svg[\s/>][^>]{0,4096}/.exec(text.slice(at, at + 4_300))?.[0];
-  return tag === undefined ? null : { size: sizeIn(tag), encoding, hasLowerDoctype };
+  const isLower = doctypeAt !== null && text.startsWith("<!doctype", doctypeAt);
+  return { end: at, lowerDoctypeAt: isLower ? doctypeAt : null };
 }
 
 /** Passes an SVG on in UTF-8. */
@@ -43,7 +56,8 @@ export async function* walkDrawing(flow: ByteFlow): AsyncGenerator<Uint8Array, n
   if (decoder !== null) {
     const encoder = new TextEncoder();
     const head = decoder.decode(await flow.take(headBytes), { stream: true });
-    const fixed = drawing?.hasLowerDoctype ? head.replace("<!doctype", "<!DOCTYPE") : head;
+    const at = prologOf(head)?.lowerDoctypeAt ?? null;
+    const fixed = at === null ? head : `${head.slice(0, at)}<!DOCTYPE${head.slice(at + doctypeLength)}`;
     yield encoder.encode(fixed.replace(declared, "$1"));
     for await (const chunk of flow.pass(Number.POSITIVE_INFINITY)) {
       const text = decoder.decode(chunk, { stream: true });
@@ -56,9 +70,12 @@ export async function* walkDrawing(flow: ByteFlow): AsyncGenerator<Uint8Array, n
   return null;
 }
 
-/** The encoding in an XML declaration. White space is that of XML: bytes of other encodings may look like that of Unicode. */
+/**
+ * The encoding in an XML declaration (XML 1.0, section 2.8). White space is that of XML: bytes of other encodings may look like that
+ * of Unicode.
+ */
 const declared =
-  /^(<\?xml[ \t\r\n][^>]{0,200}?)[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*["']([\w.:-]{1,40})["']/;
+  /^(<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*["'][\w.]{1,10}["'])[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*["']([\w.:-]{1,40})["'](?=[ \t\r\n]*(?:standalone[ \t\r\n]*=[ \t\r\n]*["'](?:yes|no)["'][ \t\r\n]*)?\?>)/;
 
 /** Returns the encoding of an XML document, if it is not UTF-8. */
 function encodingOf(head: Uint8Array): string | null {
