@@ -162,7 +162,8 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const profiles = createProfileFieldsCache();
   const shared = { ...options, configOf, states, profiles, users, policyOf: inboxPolicies(configOf) };
   const webhooks = createLoyaltyWebhooks(options, configOf);
-  const pools = createCodePools({ ...shared, onLow: createFillWarnings({ ...shared, webhooks }) });
+  const warnings = createFillWarnings({ ...shared, webhooks });
+  const pools = createCodePools({ ...shared, onLow: warnings.onLow });
   const coupons = createCoupons(shared, pools);
   const limits = createGlobalLimits(store);
   const dueUsers = createDueUserQueue(shared);
@@ -218,7 +219,10 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     },
     users: organisationId => listUsersOf(store, organisationId),
     reveals,
-    idle: async () => void (await Promise.all([voters.idle(), reveals.idle(), webhooks.idle()])),
+    async idle() {
+      await warnings.idle();
+      await Promise.all([voters.idle(), reveals.idle(), webhooks.idle()]);
+    },
   };
 }
 

@@ -13,14 +13,22 @@ import type { CodePoolServices } from "./code_pools.ts";
 
 const warned = { entriesMax: 1_000, maxAgeMs: 60 * 60 * 1_000 };
 
-/** Creates the function that warns of a pool. */
+/** Warnings of pools. */
+interface FillWarnings {
+  readonly onLow: CodePoolServices["onLow"];
+  /** Resolves once webhooks know of all warnings. */
+  idle(): Promise<void>;
+}
+
+/** Creates the warnings of pools. */
 export function createFillWarnings({
   logger,
   clock,
   webhooks,
-}: Pick<LoyaltyServices, "logger" | "clock"> & { readonly webhooks: Announcer }): CodePoolServices["onLow"] {
+}: Pick<LoyaltyServices, "logger" | "clock"> & { readonly webhooks: Announcer }): FillWarnings {
   const recent = new Cache<true>({ ...warned, clock });
-  return ({ organisationId, spaceId, poolId }, fill) => {
+  const announced = new Set<Promise<void>>();
+  const onLow: CodePoolServices["onLow"] = ({ organisationId, spaceId, poolId }, fill) => {
     const event = fill.available === 0 ? "codePoolEmpty" : "codePoolLow";
     const name = jsonPointer(spaceId, poolId, event);
     if (recent.get(name) !== undefined) return;
@@ -29,7 +37,7 @@ export function createFillWarnings({
     logger.log("warn", fill.available === 0 ? "code_pool_empty" : "code_pool_low", data);
     // Receivers know a repetition by its id, which changes when codes are added.
     const id = `${event}:${poolId}:${fill.total}`;
-    webhooks
+    const announcement = webhooks
       .announce({
         organisationId,
         spaceId,
@@ -41,6 +49,9 @@ export function createFillWarnings({
       })
       .catch((error: unknown) =>
         logger.log("warn", "code_pool_announcement_failed", { poolId, error: String(error) }),
-      );
+      )
+      .finally(() => announced.delete(announcement));
+    announced.add(announcement);
   };
+  return { onLow, idle: async () => void (await Promise.all(announced)) };
 }
