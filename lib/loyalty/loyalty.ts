@@ -167,11 +167,10 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const coupons = createCoupons(shared, pools);
   const limits = createGlobalLimits(store);
   const dueUsers = createDueUserQueue(shared);
-  const { countAction } = options;
   const queue = createRevealQueue(options);
   const voters = new Voters({ ...options, queue });
   const lateScores = new LateScores();
-  const followed = { limits, coupons, dueUsers, webhooks, countAction, lateScores, voters };
+  const followed = { limits, coupons, dueUsers, webhooks, lateScores, voters };
   const commands = createCommandRunner({ ...shared, ...followed });
   const userCommands = createUserCommands({ ...shared, limits }, commands);
   const reveals = new Reveals({ ...shared, queue, run: commands.run, reverse: userCommands.reverse });
