@@ -210,19 +210,28 @@ export class NaiveUser {
     return this.#calendarAt(at).step(unit, at);
   }
 
-  #inWindow(at: number, window: ModelWindow): boolean {
-    if (window === null) return true;
+  /**
+   * Sums what happened in the fullest window with this moment. Steps after it are those of a traveller whose clocks were put back over
+   * the end of a step.
+   */
+  #sumIn(window: ModelWindow, amounts: readonly (readonly [at: number, amount: number])[]): number {
+    const sum = (of: readonly (readonly [number, number])[]) =>
+      of.reduce((all, [, amount]) => all + amount, 0);
+    if (window === null) return sum(amounts);
     const { unit, last } = window;
-    return this.#stepOf(unit, at) > this.#stepOf(unit, this.#at) - last;
+    const now = this.#stepOf(unit, this.#at);
+    const steps = amounts.map(([at, amount]) => [this.#stepOf(unit, at), amount] as const);
+    const ends = steps.map(([step]) => step).filter(step => step > now && step < now + last);
+    return Math.max(
+      ...[now, ...ends].map(end => sum(steps.filter(([step]) => step > end - last && step <= end))),
+    );
   }
 
   #isReached(id: string, { max, window, isGlobal }: ModelLimit, pending: readonly ModelRule[]): boolean {
     const firings = isGlobal ? this.#ofAll : this.#firings;
-    return (
-      firings.filter(({ rule, at }) => rule === id && this.#inWindow(at, window)).length +
-        (isGlobal ? 0 : pending.filter(rule => rule.id === id).length) >=
-      max
-    );
+    const fired = firings.filter(({ rule }) => rule === id).map(({ at }) => [at, 1] as const);
+    const waiting = isGlobal ? 0 : pending.filter(rule => rule.id === id).length;
+    return this.#sumIn(window, fired) + waiting >= max;
   }
 
   #holds(condition: ModelCondition | null, n: number | null): boolean {
@@ -235,10 +244,9 @@ export class NaiveUser {
       case "count":
       case "sum": {
         const { on, action, where, window, least } = condition;
-        const matching = this.#did.filter(
-          did => did.name === action && did.n >= where && this.#inWindow(did.at, window),
-        );
-        return matching.reduce((sum, did) => sum + (on === "sum" ? did.n : 1), 0) >= least;
+        const matching = this.#did.filter(did => did.name === action && did.n >= where);
+        const amounts = matching.map(({ n: by, at }) => [at, on === "sum" ? by : 1] as const);
+        return this.#sumIn(window, amounts) >= least;
       }
       case "streak": {
         const steps = new Set(
