@@ -121,7 +121,7 @@ export class RedisConnection implements AsyncDisposable {
       clearTimeout(timer);
       this.#pending -= 1;
     }
-    // Nothing was executed: the server has become a node of a Cluster, or has not told so before.
+    // The server executed nothing: it is a node of a Cluster, which was not known before.
     if (isRedirection(failure) && this.#joinCluster()) return this.#call(call, deadline);
     const next = nextTry(call, failure);
     // A server that lacks a script has answered: a process too busy to read that in time begins anew.

@@ -39,12 +39,12 @@ export async function inspectRedis(server: string): Promise<RedisFacts> {
     latenciesMs.push(performance.now() - startedAt);
   }
   const primaries = await connection.primaries();
-  const [told, saves] = await Promise.all([
+  const [replies, saves] = await Promise.all([
     Promise.all(primaries.map(primary => primary.ask("info", []).then(String, emptyWithoutRight))),
     // Hosted servers often refuse CONFIG.
     Promise.all(primaries.map(primary => primary.ask("config", ["get", "save"]).catch(() => []))),
   ]);
-  const infos = told.filter(info => info !== "");
+  const infos = replies.filter(info => info !== "");
   const field = (info: string, name: string): string =>
     new RegExp(`^${name}:(\\S+)`, "m").exec(info)?.[1] ?? "";
   const bounded = infos.flatMap(info => {
@@ -62,7 +62,7 @@ export async function inspectRedis(server: string): Promise<RedisFacts> {
     isPersistent:
       infos.length === 0
         ? null
-        : told.every((info, index) => {
+        : replies.every((info, index) => {
             const hasSnapshots = ((saves[index] ?? []) as readonly string[])[1] !== "";
             return field(info, "aof_enabled") === "1" || hasSnapshots;
           }),

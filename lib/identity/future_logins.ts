@@ -6,17 +6,10 @@
  */
 
 import { mapConcurrent } from "../background/mod.ts";
-import {
-  decide,
-  type PartitionLister,
-  type Store,
-  type Stored,
-  tenantPartitions,
-  type Write,
-} from "../storage/mod.ts";
+import { decide, type PartitionLister, type Store, type Stored, type Write } from "../storage/mod.ts";
 import { aheadMsMax } from "../users/mod.ts";
 import { boardRead, rowWrites, type SessionRow, sessionAgeMsMax, sessionRead } from "./sessions/session.ts";
-import { type StoredUser, userPartition, userRead } from "./users.ts";
+import { allUserIds, type StoredUser, userPartition, userRead } from "./users.ts";
 
 /** Users that are examined at a time. */
 const usersAtOnce = 16;
@@ -34,13 +27,8 @@ export async function* findFutureLogins(
   store: Store & PartitionLister,
   now: number,
 ): AsyncGenerator<readonly (FutureLogin | null)[], void> {
-  for await (const group of tenantPartitions(store, { tenant: "project", record: userRead.key })) {
-    const users = group.flatMap(({ tenant, kind, ids: [userId] }) =>
-      kind === "user" && tenant.project !== undefined && userId !== undefined
-        ? [{ projectId: tenant.project, userId }]
-        : [],
-    );
-    yield await mapConcurrent(users, usersAtOnce, user => futureLoginOf(store, user, now));
+  for await (const group of allUserIds(store)) {
+    yield await mapConcurrent(group, usersAtOnce, user => futureLoginOf(store, user, now));
   }
 }
 

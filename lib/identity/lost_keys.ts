@@ -6,8 +6,8 @@
  */
 
 import { mapConcurrent } from "../background/mod.ts";
-import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
-import { isAnonymous, isWithdrawn, type Users, userRead } from "./users.ts";
+import type { PartitionLister, Store } from "../storage/mod.ts";
+import { allUserIds, isAnonymous, isWithdrawn, type Users } from "./users.ts";
 
 /** Users that are examined at a time. */
 const usersAtOnce = 16;
@@ -31,13 +31,8 @@ export async function* findLostKeys(
   store: PartitionLister & Store,
   users: Users,
 ): AsyncGenerator<readonly (LostKeys | null)[], void> {
-  for await (const group of tenantPartitions(store, { tenant: "project", record: userRead.key })) {
-    const found = group.flatMap(({ tenant, kind, ids: [userId] }) =>
-      kind === "user" && tenant.project !== undefined && userId !== undefined
-        ? [{ projectId: tenant.project, userId }]
-        : [],
-    );
-    yield await mapConcurrent(found, usersAtOnce, user => lostKeysOf(users, user));
+  for await (const group of allUserIds(store)) {
+    yield await mapConcurrent(group, usersAtOnce, user => lostKeysOf(users, user));
   }
 }
 

@@ -9,7 +9,14 @@
 
 import type { Clock, MasterSecret } from "../auth/mod.ts";
 import { AppError } from "../errors/mod.ts";
-import { decide, type Partition, type Store, tenantPartition } from "../storage/mod.ts";
+import {
+  decide,
+  type Partition,
+  type PartitionLister,
+  type Store,
+  tenantPartition,
+  tenantPartitions,
+} from "../storage/mod.ts";
 import { normaliseEmail } from "./email.ts";
 import { ExternalIds, type MaybeClear, type UserIds } from "./external_ids.ts";
 import { type ClaimedKey, type LookupKey, LookupKeys, type Origin } from "./lookup_keys.ts";
@@ -93,6 +100,19 @@ export type Provider = (typeof providerNames)[number];
 
 /** Reads a user in its partition. */
 export const userRead = { type: "record", key: "user" } as const;
+
+/** Yields the ids of the users of all projects, in groups. Lookup keys have the same record key and are skipped. */
+export async function* allUserIds(
+  store: PartitionLister,
+): AsyncGenerator<readonly { readonly projectId: string; readonly userId: string }[], void> {
+  for await (const group of tenantPartitions(store, { tenant: "project", record: userRead.key })) {
+    yield group.flatMap(({ tenant: { project }, kind, ids: [userId] }) =>
+      kind === "user" && project !== undefined && userId !== undefined
+        ? [{ projectId: project, userId }]
+        : [],
+    );
+  }
+}
 
 /** A user as it is stored, by this version or a former one. */
 export type StoredUser = Omit<User, "sealedId">;

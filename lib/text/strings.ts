@@ -26,7 +26,7 @@ function hashOf(bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
-/** No address has as many characters (RFC 5321, section 4.5.3.1): such a text stays as it is, for whoever checks it. */
+/** Characters that no address has (RFC 5321, section 4.5.3.1). Longer texts are returned unchanged, as their check refuses them. */
 const emailCharactersMax = 1_024;
 /** Characters whose composed form is another one of ASCII, which mail servers distinguish. */
 const lookAlikes = /[^\u212a\u037e\u1fef]+/g;

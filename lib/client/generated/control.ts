@@ -1287,7 +1287,7 @@ export type LoyaltyConfigurationChange = SentLoyaltyConfiguration | {
   readonly rewards?: LoyaltyRewards;
   /** What users pay for with metrics */
   readonly products?: LoyaltyProducts;
-  /** Services that are told of changes */
+  /** Services that receive changes */
   readonly webhooks?: LoyaltyWebhooks;
   /** How long notifications are kept */
   readonly notifications?: {

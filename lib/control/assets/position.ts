@@ -21,7 +21,7 @@ const typeBytes = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
 type Read = (at: number, length: number) => number;
 
 /**
- * Removes the position from a block of Exif. A block becomes empty where the position cannot be told from the rest.
+ * Removes the position from a block of Exif. A block that cannot be parsed becomes empty.
  *
  * @returns the orientation of the picture, 1 to 8; null where the block has none
  */

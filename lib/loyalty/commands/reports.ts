@@ -285,12 +285,12 @@ function countedOutcome(
     facts,
   }: { readonly action: string; readonly publishedAt: number; readonly facts: ElementFacts },
 ): CommandResult {
-  const isTold = facts.isRight !== undefined;
+  const isAnswerKnown = facts.isRight !== undefined;
   const ms = Math.round(facts.seconds * 1_000);
-  const { kept, writes } = countVote(state.votes, vote, { action, publishedAt, ms, isTold });
+  const { kept, writes } = countVote(state.votes, vote, { action, publishedAt, ms, isAnswerKnown });
   state.votes = kept;
   const { id } = vote.element;
-  const awaitsAnswer = vote.options.length > 0 && !isTold && !state.voterOf.includes(id);
+  const awaitsAnswer = vote.options.length > 0 && !isAnswerKnown && !state.voterOf.includes(id);
   if (awaitsAnswer) state.voterOf = state.voterOf.concat(id);
   return { state, record, notifications, gained, diagnostics, fired, writes };
 }

@@ -17,9 +17,10 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import { type Action, applyAction } from "../engine/mod.ts";
 import { transactionsOf } from "../user/history.ts";
-import { parseEntry } from "../user/read_history.ts";
+import { recordsIn } from "../user/read_history.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import { requireUnmerged, type UserState } from "../user/state.ts";
+import { historyMax } from "../user/stored_state.ts";
 import type { ElementSource, VotedElement } from "../votes/elements.ts";
 import { isRightChoice } from "../votes/own_votes.ts";
 import { type RevealState, readRevealState, revealStateIn, revealWrites } from "../votes/tally.ts";
@@ -236,25 +237,18 @@ export class Reveals {
   ): Promise<void> {
     const { store, run, reverse } = this.#services;
     const { element } = reveal;
-    const [entries] = await store.read(spaceUserPartition(user), [
-      { type: "log", key: "history", from: paidAt, to: paidAt, limit: sameInstantMax },
-    ]);
-    const paid = entries
-      .map(parseEntry)
-      .filter(
-        ({ action: of }) => of?.isReveal === true && of.name === action && of.element?.id === element.id,
-      );
-    for (const { id } of paid.flatMap(transactionsOf)) {
-      await reverse(user, id).catch((error: unknown) => {
-        if (!isReversed(error)) throw error;
-      });
+    for await (const record of recordsIn(store, user, { from: paidAt, to: paidAt, recordsMax: historyMax })) {
+      const of = record.action;
+      if (of?.isReveal !== true || of.name !== action || of.element?.id !== element.id) continue;
+      for (const { id } of transactionsOf(record)) {
+        await reverse(user, id).catch((error: unknown) => {
+          if (!isReversed(error)) throw error;
+        });
+      }
     }
     await run(user, () => clearCommand({ ...reveal, action }));
   }
 }
-
-/** Most log entries of one millisecond among which a payment is found. */
-const sameInstantMax = 1_000;
 
 /** Tests if a transaction was taken back before, or has nothing to take back. */
 function isReversed(error: unknown): boolean {

@@ -104,7 +104,7 @@ const document = v.strictObject({
   ),
   webhooks: v.pipe(
     listOf("LoyaltyWebhooks", WebhookDefinitionSchema, webhooksMax),
-    v.description("Services that are told of changes"),
+    v.description("Services that receive changes"),
   ),
   notifications: v.pipe(
     v.optional(notificationPolicy, { keepFor: { days: 30 } }),

@@ -38,29 +38,43 @@ export class ReadSize {
   }
 }
 
-/** Finds a record among so many from a time (Unix ms) on; null if it is not there. */
+/** Part of a history. Times in Unix ms, inclusive. */
+interface HistoryRange {
+  readonly from: number;
+  /** @default the end */
+  readonly to?: number;
+  readonly recordsMax: number;
+}
+
+/** Finds a record in a part of the history; null if it is not there. */
 export async function findRecord(
   store: Store,
   user: Pick<SpaceUser, "organisationId" | "userId">,
-  { from, recordsMax }: { readonly from: number; readonly recordsMax: number },
+  part: HistoryRange,
   isWanted: (record: HistoryEntry) => boolean,
 ): Promise<HistoryEntry | null> {
+  for await (const record of recordsIn(store, user, part)) if (isWanted(record)) return record;
+  return null;
+}
+
+/** Yields the records of a part of the history, oldest first. */
+export async function* recordsIn(
+  store: Store,
+  user: Pick<SpaceUser, "organisationId" | "userId">,
+  { recordsMax, ...range }: HistoryRange,
+): AsyncGenerator<HistoryEntry, void> {
   const partition = spaceUserPartition(user);
   const size = new ReadSize();
   let cursor: string | undefined;
   for (let left = recordsMax; left > 0; ) {
     const limit = Math.min(size.limit, left);
-    const [entries] = await store.read(partition, [{ ...readNextRecords(cursor, { from }), limit }]);
-    for (const entry of entries) {
-      const record = parseEntry(entry);
-      if (isWanted(record)) return record;
-    }
-    if (entries.length < limit) return null;
+    const [entries] = await store.read(partition, [{ ...readNextRecords(cursor, range), limit }]);
+    for (const entry of entries) yield parseEntry(entry);
+    if (entries.length < limit) return;
     size.add(entries);
     left -= entries.length;
     cursor = entries.at(-1)?.id;
   }
-  return null;
 }
 
 /** Returns the read of the next records, oldest first. */

@@ -15,7 +15,7 @@ const generationMs = 28 * 24 * 60 * 60 * 1_000;
 /** Tallies that are kept, the newest: votes are known for a year after the publication of their element. */
 const generationsMax = 13;
 /** Most fields of a tally. A vote has one for each option, and five more once it is paid. */
-export const voteFieldsMax = 6_000;
+const voteFieldsMax = 6_000;
 const fieldsOfVote = 5;
 /** Most fields that a user takes over from a merged one, in one commit. */
 const movedFieldsMax = 800;
@@ -27,7 +27,7 @@ const fields = {
   /** Sum of the times from the publication to each vote that was reported as this action, in ms and one more for each. */
   time: (id: string, name: string): string => `${id} by ${name}`,
   /** Votes that were reported as this action and whose answer the user learnt with the vote. */
-  told: (id: string, name: string): string => `${id} told ${name}`,
+  known: (id: string, name: string): string => `${id} known ${name}`,
   /** Number of the reveal that paid for the votes of this action last. */
   round: (id: string, name: string): string => `${id} round ${name}`,
   /** Time of the history record of that payment, in Unix ms. */
@@ -55,7 +55,7 @@ export function countVote(
     readonly publishedAt: number;
     readonly ms: number;
     /** True if the user learns the answer with the vote. */
-    readonly isTold: boolean;
+    readonly isAnswerKnown: boolean;
   },
 ): { readonly kept: Kept; readonly writes: readonly Write[] } {
   const { id, bounds } = element;
@@ -67,7 +67,7 @@ export function countVote(
     writes.push(addition(key, fields.option(id, option), isGuarded ? bounds.perOption : 0));
   }
   writes.push({ type: "add", key, field: fields.time(id, of.action), by: of.ms + 1 });
-  if (of.isTold) writes.push(addition(key, fields.told(id, of.action), 0));
+  if (of.isAnswerKnown) writes.push(addition(key, fields.known(id, of.action), 0));
   if (counted.length <= generationsMax) return { kept: counted, writes };
   const dropped = counted.slice(0, -generationsMax).map(([each]) => removal(each));
   return { kept: counted.slice(-generationsMax), writes: [...writes, ...dropped] };
@@ -159,7 +159,7 @@ export interface RevealState {
   readonly standing: Standing;
   /** Mean time from the publication to a vote that was reported as the action, in ms. */
   readonly ms: number;
-  /** True if no vote was reported as the action, or the answer was told with one. */
+  /** True if no vote was reported as the action, or one of them showed the answer. */
   readonly isSettled: boolean;
   readonly round: number;
   readonly paidAt: number;
@@ -174,7 +174,7 @@ export function readRevealState(
   const { id } = element;
   const { key, fields: counted = [] } = readStanding(element, publishedAt);
   const byAction = actions.flatMap(name => [
-    ...[fields.time(id, name), fields.told(id, name)],
+    ...[fields.time(id, name), fields.known(id, name)],
     ...[fields.round(id, name), fields.paid(id, name)],
   ]);
   return { type: "tally", key, fields: [...counted, ...byAction] };
@@ -192,7 +192,7 @@ export function revealStateIn(
   return {
     standing,
     ms: Math.max(0, Math.round(countOf(fields.time) / standing.votes) - 1),
-    isSettled: countOf(fields.time) === 0 || countOf(fields.told) > 0,
+    isSettled: countOf(fields.time) === 0 || countOf(fields.known) > 0,
     round: countOf(fields.round),
     paidAt: countOf(fields.paid),
   };

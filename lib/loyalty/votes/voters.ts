@@ -100,7 +100,7 @@ export class Voters {
         maxLength: storageLimits.logLengthMax,
       } as const;
       await store.commit(votersPartition(element, this.#lists % voterShards), { writes: [append] });
-      // After the voters: whoever looks at the element from then on meets them.
+      // After the voters, so that a process that looks at the element from then on reads them.
       await store.commit(revealsPartition, {
         writes: queue.schedule([id], clock() + lookAgainMs, "min"),
       });

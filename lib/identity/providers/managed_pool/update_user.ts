@@ -86,7 +86,7 @@ async function write(
   const user = await users.update(projectId, caller.user.userId, old => {
     if (old.account === undefined) return old;
     before = old.account.email;
-    // Whoever set a new password has ended the session of this request, or is about to.
+    // A change of the password ends the session of this request, if it has not yet.
     if (data.email !== undefined && old.account.passwordHash !== caller.account.passwordHash) {
       throw new AppError(
         "conflict",
