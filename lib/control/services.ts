@@ -87,28 +87,42 @@ interface NeededAccess {
  * is less than `needed`.
  */
 export async function requireAccess(
+  services: ControlServices,
+  author: Author,
+  home: Home | null,
+  wanted: NeededAccess,
+): Promise<Access> {
+  const access = await findAccess(services, author, home, wanted);
+  if (access === null) throw notFound(wanted.noun);
+  return withRole(access, wanted);
+}
+
+/** Returns the access of a caller with any role in a home, or null. */
+async function findAccess(
   { roles }: ControlServices,
   author: Author,
   home: Home | null,
-  { needed, noun, eventId }: NeededAccess,
-): Promise<Access> {
+  { eventId }: Pick<NeededAccess, "eventId">,
+): Promise<Access | null> {
   const chain = home === null ? null : await roles.chain(home);
-  if (home === null || chain === null) throw notFound(noun);
+  if (home === null || chain === null) return null;
   const { token } = author;
   const isOfEvent = token.eventId === undefined || eventId === null || eventId === token.eventId;
-  if (!isOfEvent && home.kind !== "platform") throw notFound(noun);
+  if (!isOfEvent && home.kind !== "platform") return null;
   const { role } = await roles.roleIn(author, chain);
-  if (role === "none") throw notFound(noun);
-  if (!isRoleAtLeast(role, needed)) {
-    throw new AppError("forbidden", `Cannot do this as it needs the role ${needed}, and yours is ${role}`);
-  }
-  return { home, chain, role };
+  return role === "none" ? null : { home, chain, role };
+}
+
+function withRole(access: Access, { needed }: Pick<NeededAccess, "needed">): Access {
+  const { role } = access;
+  if (isRoleAtLeast(role, needed)) return access;
+  throw new AppError("forbidden", `Cannot do this as it needs the role ${needed}, and yours is ${role}`);
 }
 
 /**
  * Returns the caller's access to a home in which the caller has a role, or in something below it: the role is `none` then.
  *
- * @throws {AppError} `not_found`
+ * @throws {AppError} As {@linkcode requireAccess} does.
  */
 export async function requireReach(
   services: ControlServices,
@@ -116,16 +130,13 @@ export async function requireReach(
   home: Home | null,
   wanted: NeededAccess,
 ): Promise<Access & { readonly reached: ReadonlyMap<string, Role> | null }> {
-  try {
-    return { ...(await requireAccess(services, author, home, wanted)), reached: null };
-  } catch (error) {
-    const chain = home === null ? null : await services.roles.chain(home);
-    const isRefused = error instanceof AppError && error.code === "not_found";
-    if (!isRefused || home === null || chain === null || author.token.eventId !== undefined) throw error;
-    const reached = await services.roles.reach(author, chain.organisationId);
-    if (!reached.has(home.id)) throw error;
-    return { home, chain, role: "none", reached };
-  }
+  const access = await findAccess(services, author, home, wanted);
+  if (access !== null) return { ...withRole(access, wanted), reached: null };
+  const chain = home === null ? null : await services.roles.chain(home);
+  if (home === null || chain === null || author.token.eventId !== undefined) throw notFound(wanted.noun);
+  const reached = await services.roles.reach(author, chain.organisationId);
+  if (!reached.has(home.id)) throw notFound(wanted.noun);
+  return { home, chain, role: "none", reached };
 }
 
 /** Types of which the token of an event may read the records above it, to work with the event. */

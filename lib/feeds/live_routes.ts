@@ -215,12 +215,8 @@ class Pages {
   ): JsonText<never> {
     const boards = new Map<string, string[]>(members.map(member => [member, []]));
     let text = JSON.stringify({ now: this.#services.clock(), page: this.#services.version }).slice(0, -1);
-    for (const [
-      index,
-      {
-        path: [member, boardId],
-      },
-    ] of parts.entries()) {
+    for (const [index, { path }] of parts.entries()) {
+      const [member, boardId] = path;
       if (boardId === undefined) text += `,"${member}":${contents[index]}`;
       else boards.get(member)?.push(`"${boardId}":${contents[index]}`);
     }

@@ -87,7 +87,7 @@ export function createRevealQueue(options: {
 /** Pays and takes back what depends on answers. */
 export class Reveals {
   readonly #services: RevealServices;
-  #running: Promise<void> | null = null;
+  #running: Promise<unknown> | null = null;
 
   constructor(services: RevealServices) {
     this.#services = services;
@@ -114,10 +114,7 @@ export class Reveals {
       logger.log("warn", "reveal_deferred", { error: String(error) });
     this.#running ??= queue
       .processDue({ handle: id => this.#reveal(id), onFailed, retryMs, concurrency: elementsAtOnce })
-      .then(
-        () => {},
-        (error: unknown) => onFailed("", error),
-      )
+      .catch((error: unknown) => onFailed("", error))
       .finally(() => {
         this.#running = null;
       });
