@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
+import { createRandom } from "../../adapters/conformance/random.ts";
 import { readCounts } from "../../lib/feeds/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
-import { seeded } from "../support/random.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 import { eventFeed, type Part, Producer, poll, prefix } from "./_producer.ts";
@@ -176,7 +176,7 @@ describeOnEveryStore("feeds", open => {
 
   it("shows results when the mode of the element says so, as a model does", async t => {
     const { world, producer } = await opened(t);
-    const random = seeded(7);
+    const random = createRandom(7).next;
     const modes = ["vote", "close", "event_end", "never", "manual"];
     const id = await producer.event({ name: "Show", duration: 120, on_demand_duration: 60 });
     await producer.act("events", id, "start");

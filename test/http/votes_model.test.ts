@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { createRandom } from "../../adapters/conformance/random.ts";
 import { sampleSize } from "../support/full.ts";
 import { type Fan, ids, loyalty, openPlatform, seed } from "../support/platform.ts";
-import { seeded } from "../support/random.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { Show } from "./_show.ts";
 
@@ -42,7 +42,7 @@ const steps = 60;
 describeOnStores("votes beside a model", open => {
   it("count, are refused, paid and taken back as a naive model says", async () => {
     for (let run = 1; run <= sampleSize(40, 3); run++) {
-      const random = seeded(run);
+      const random = createRandom(run).next;
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
       const world = await openPlatform(open, { seed: voting });
       const show = new Show(world);

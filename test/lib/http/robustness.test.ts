@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { any, looseObject, object, optional, pipe, string, toNumber, unknown, uuid } from "valibot";
+import { createRandom } from "../../../adapters/conformance/random.ts";
 import { createHandler, type Handler } from "../../../lib/http/mod.ts";
 import { Metrics } from "../../../lib/metrics/mod.ts";
 import { area, handlerOf } from "./kit.ts";
@@ -8,18 +9,7 @@ import { area, handlerOf } from "./kit.ts";
 const seed = 20_240_607;
 const requestsTried = 4_000;
 
-/** Numbers in [0, 1) from a seed (mulberry32), so that a failure can be repeated. */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-const random = randomFrom(seed);
+const random = createRandom(seed).next;
 
 function pick<T>(items: readonly [T, ...T[]]): T {
   return items[Math.floor(random() * items.length)] ?? items[0];

@@ -1,6 +1,8 @@
 /** A platform whose space sells things. */
 
+import assert from "node:assert/strict";
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
+import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import type { Reward } from "../../../../lib/loyalty/config/rewards.ts";
 import type { PoolAddress } from "../../../../lib/loyalty/coupons/code_pools.ts";
 import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
@@ -97,3 +99,27 @@ export async function fund(
 export async function replaceDocument({ store, clock }: Processes, document: Part): Promise<void> {
   await seedDirectory(store, { ...seed, loyalty: { [ids.space]: document } }, { clock: clock.now });
 }
+
+/** The buyer of tests that need one. */
+export const fan: SpaceUser = buyer(1);
+
+/** Tests if an error has a code. */
+export function withCode(code: ErrorCode): (error: unknown) => boolean {
+  return error => error instanceof AppError && error.code === code;
+}
+
+/** Checks that the ledger of a user adds up. */
+export async function assertProved({ loyalty }: Platform, member: SpaceUser = fan): Promise<void> {
+  const { ok, faults } = await loyalty.reconcile(member);
+  assert.deepEqual([ok, faults], [true, []]);
+  assert.deepEqual((await loyalty.replay(member)).differences, []);
+}
+
+/** Returns the types of the transactions of a user. */
+export async function typesOf({ loyalty }: Platform, member: SpaceUser = fan): Promise<readonly string[]> {
+  return (await loyalty.history(member, {})).map(({ type }) => type);
+}
+
+/** Returns the points of a user. */
+export const balance = async ({ loyalty }: Platform, member: SpaceUser = fan): Promise<number> =>
+  (await loyalty.profile(member)).metrics.points ?? Number.NaN;

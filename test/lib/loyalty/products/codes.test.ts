@@ -2,34 +2,25 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
-import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import { redemptionId } from "../../../../lib/loyalty/products/redemptions.ts";
-import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
-import { buyer, drinks, fund, openShop, replaceDocument, shopDocument } from "./_shop.ts";
+import {
+  assertProved,
+  balance,
+  buyer,
+  drinks,
+  fan,
+  fund,
+  openShop,
+  replaceDocument,
+  shopDocument,
+  typesOf,
+  withCode,
+} from "./_shop.ts";
 
 const drinkCoupon = { id: "drink", title: "A free drink", type: "unique", poolId: "drinks" };
-const fan = buyer(1);
-
-function withCode(code: ErrorCode): (error: unknown) => boolean {
-  return error => error instanceof AppError && error.code === code;
-}
-
-async function assertProved({ loyalty }: Platform, member: SpaceUser = fan): Promise<void> {
-  const { ok, faults } = await loyalty.reconcile(member);
-  assert.deepEqual([ok, faults], [true, []]);
-  assert.deepEqual((await loyalty.replay(member)).differences, []);
-}
-
-async function typesOf({ loyalty }: Platform, member: SpaceUser = fan): Promise<readonly string[]> {
-  return (await loyalty.history(member, {})).map(({ type }) => type);
-}
-
-const balance = async ({ loyalty }: Platform, member: SpaceUser = fan): Promise<number> =>
-  (await loyalty.profile(member)).metrics.points ?? Number.NaN;
 
 describeOnEveryStore("a product with codes", open => {
   it("gives unique codes, and no redemption where there is none left", async () => {

@@ -1,38 +1,30 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
-import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import { redemptionId } from "../../../../lib/loyalty/products/redemptions.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import type { Partition, Read, Results } from "../../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
-import { buyer, drinks, fund, openShop, products, shopDocument } from "./_shop.ts";
+import {
+  assertProved,
+  balance,
+  buyer,
+  drinks,
+  fan,
+  fund,
+  openShop,
+  products,
+  shopDocument,
+  typesOf,
+  withCode,
+} from "./_shop.ts";
 
 const stockFreshMs = 1_000;
 
-const fan = buyer(1);
 const dayMs = 86_400_000;
 
-function withCode(code: ErrorCode): (error: unknown) => boolean {
-  return error => error instanceof AppError && error.code === code;
-}
-
-async function assertProved({ loyalty }: Platform, member: SpaceUser = fan): Promise<void> {
-  const { ok, faults } = await loyalty.reconcile(member);
-  assert.deepEqual([ok, faults], [true, []]);
-  assert.deepEqual((await loyalty.replay(member)).differences, []);
-}
-
-async function typesOf({ loyalty }: Platform, member: SpaceUser = fan): Promise<readonly string[]> {
-  return (await loyalty.history(member, {})).map(({ type }) => type);
-}
-
-const balance = async ({ loyalty }: Platform, member: SpaceUser = fan): Promise<number> =>
-  (await loyalty.profile(member)).metrics.points ?? Number.NaN;
-
-/** Answers reads of what redemptions hold two at a time, as often as it is told. */
+/** Answers reads of what redemptions hold two at a time, `meetings` times. */
 class MeetingStore extends WatchedStore {
   meetings = 0;
   #first: (() => void) | null = null;
