@@ -7,6 +7,7 @@ import { type Answer, type Fan, ids, loyalty, openPlatform, seed, testSecret } f
 import { describeOnEveryStore } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
 import { Show } from "./_show.ts";
+import { Pool } from "./managed_pool/_pool.ts";
 
 const unknown = "0cffffff-0000-4000-8000-000000000001";
 
@@ -98,6 +99,16 @@ describeOnEveryStore("votes", open => {
     assert.equal((await vote(fan, id, 1)).status, 200);
   });
 
+  it("of a user keep 6,000 entries for what was published within four weeks: one for each option, and five", async t => {
+    const { show, fan } = await opened(t);
+    const bounds = { max_votes_per_user: 1_000, max_votes_per_option: 0 };
+    const [id, other] = [await show.publish(bounds), await show.publish(bounds)];
+    for (let n = 0; n < 1_000; n++) assert.equal((await vote(fan, id, 1)).status, 200, `vote ${n}`);
+    assertProblem(await vote(fan, other, 1), 409, "vote_limit");
+    const { data } = (await show.votesOf(fan)).json;
+    assert.deepEqual(data, [{ elementId: id, votes: 1_000, options: [{ option: 1, votes: 1_000 }] }]);
+  });
+
   it("stay within the votes of a user and of an option", async t => {
     const { show, fan } = await opened(t);
     const once = await show.publish();
@@ -158,6 +169,33 @@ describeOnEveryStore("votes", open => {
     const id = await show.publish({ require_verified_user: true });
     assertProblem(await vote(fan, id, 1), 403, "email_not_verified");
     assert.deepEqual((await show.votesOf(fan)).json.data, []);
+  });
+
+  it("of verified users alone are taken once the address is proved", async t => {
+    const pool = await Pool.open(open);
+    t.after(() => pool.world.dispose());
+    const show = new Show(pool.world);
+    await show.start();
+    const id = await show.publish({ require_verified_user: true });
+    const email = "sam@club.example";
+    const {
+      isNew: _,
+      accessToken: token,
+      refreshToken: __,
+      profileToken: ___,
+      ...record
+    } = await pool.member(email);
+    const issue = { type: "sessionRecord", projectId: ids.project, record };
+    const issued = await pool.world.call("/api/auth/token", { body: issue });
+    const voted = () =>
+      pool.world.call("/api/loyalty/action", {
+        token: issued.json.data.accessToken,
+        body: { action: "cheer", data: { elementId: id, option: "1" } },
+      });
+    assertProblem(await voted(), 403, "email_not_verified");
+    const confirmed = await pool.confirmEmail(email, await pool.emailCode(email), token);
+    assert.equal(confirmed.status, 200, confirmed.text);
+    assert.deepEqual((await voted()).json.data, { counted: true, vote: chosen(id, 1) });
   });
 
   it("tell the answer with the vote where the element says so", async t => {
