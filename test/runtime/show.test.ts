@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { textOf } from "../repo/files.ts";
+import { freePort } from "../support/free_port.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
@@ -17,15 +17,6 @@ const built = runtimes.find(({ form, skip }) => form === "built" && skip === fal
 
 function blocksOf(page: string): string {
   return [...textOf(page).matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code = ""]) => code).join("\n");
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>(resolve => probe.listen(0, "127.0.0.1", resolve));
-  const address = probe.address();
-  assert.ok(typeof address === "object" && address !== null);
-  await new Promise(resolve => probe.close(resolve));
-  return address.port;
 }
 
 describe("the page for producers", () => {

@@ -9,6 +9,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createDirectory } from "../../lib/directory/mod.ts";
 import type { Seed } from "../../lib/mod.ts";
+import { freePort } from "../support/free_port.ts";
 import { ids, seed } from "../support/platform.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
@@ -155,14 +156,6 @@ describe("two servers on one Redis", { skip: redisAvailable() }, () => {
     assert.deepEqual(await Promise.all(statuses), [200, 200]);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise(resolve => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise(resolve => server.close(resolve));
-  return port;
-}
 
 describe("a server whose home is no folder", () => {
   it("starts, as it needs no profile", async t => {

@@ -1,17 +1,13 @@
 /** Starts one throw-away redis-server process that cannot outlive the test process. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./free_port.ts";
 import { until } from "./until.ts";
 
 const startAttemptsMax = 5;
-/** Below the usual ephemeral range (32768 and up), so that no outgoing connection takes a port first. */
-const portRange = { min: 11_000, max: 21_000 } as const;
-/** A Cluster node also listens on its port plus this. */
-const busOffset = 10_000;
 
 /**
  * The shell ends with the server, and its reader outlives a test process that died in any way just long enough to
@@ -32,23 +28,6 @@ export function redisAvailable(): string | false {
   if (process.env.GRANDSTAND_REQUIRE_REDIS === "1") return false;
   const found = spawnSync("redis-server", ["--version"], { stdio: "ignore" });
   return found.status === 0 ? false : "redis-server is not installed";
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const probe = createServer();
-    probe.once("error", () => resolve(false));
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-  });
-}
-
-async function freePort(): Promise<number> {
-  const span = portRange.max - portRange.min;
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = portRange.min + Math.floor(Math.random() * span);
-    if ((await isFree(port)) && (await isFree(port + busOffset))) return port;
-  }
-  throw new Error("Cannot find a free port on 127.0.0.1");
 }
 
 /** Address and process of a server. */

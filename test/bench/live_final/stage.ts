@@ -3,12 +3,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Demo } from "../../../lib/mod.ts";
 import { bundle } from "../../../runtime/build.ts";
+import { freePort } from "../../support/free_port.ts";
 import { RedisProcess } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 
@@ -165,14 +165,4 @@ export class Stage {
     for (const child of this.#children.values()) child.kill("SIGKILL");
     rmSync(dist, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  probe.listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
