@@ -34,7 +34,6 @@ export {
   statsKey,
 } from "./contents.ts";
 export { replaceIds, withoutMarks } from "./copies.ts";
-export { digestOf } from "./digest.ts";
 export {
   type ElementFacts,
   type ElementPhase,
@@ -47,19 +46,7 @@ export {
   revelation,
 } from "./element_times.ts";
 export {
-  type EventInstants,
-  type EventPhase,
-  type EventState,
-  type EventTimes,
-  eventInstants,
-  eventPhase,
-  eventState,
-  eventStates,
-} from "./event_times.ts";
-export { childId, idPrefix, isChildId } from "./ids.ts";
-export {
   type Attribute,
-  type HomeKind,
   isRoleAtLeast,
   type Operation,
   type Relationship,

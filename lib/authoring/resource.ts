@@ -5,6 +5,7 @@
  */
 
 import type * as v from "valibot";
+import type { HomeKind } from "../directory/places.ts";
 
 /** Roles, each of which may do whatever an earlier one may. */
 export const roles = ["none", "viewer", "creator", "admin"] as const;
@@ -15,9 +16,6 @@ export type Role = (typeof roles)[number];
 export function isRoleAtLeast(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
-
-/** What owns resources: an organisation, a space or a project. Each has one partition. */
-export type HomeKind = "organisation" | "space" | "project";
 
 /** Types of resources. */
 export type ResourceType =

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { eventPhase, eventState } from "../authoring/mod.ts";
+import { eventPhase, eventState } from "../directory/event_times.ts";
 import {
   directoryPartition,
   type Home,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type EventTimes, eventInstants } from "../authoring/mod.ts";
+import { type EventTimes, eventInstants } from "../directory/event_times.ts";
 import {
   directoryPartition,
   type Event,

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { contentsKey, eventInstants, eventState } from "../authoring/mod.ts";
+import { contentsKey } from "../authoring/mod.ts";
+import { eventInstants, eventState } from "../directory/event_times.ts";
 import {
   directoryPartition,
   type Home,

@@ -5,8 +5,9 @@
  */
 
 import type { Cursors } from "../auth/mod.ts";
-import { type HomeKind, isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
+import { isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
 import type { Directory, Places } from "../directory/mod.ts";
+import type { HomeKind } from "../directory/places.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { Store } from "../storage/mod.ts";

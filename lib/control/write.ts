@@ -7,8 +7,9 @@
  * @module
  */
 
-import { type HomeKind, isRoleAtLeast, type Role } from "../authoring/mod.ts";
+import { isRoleAtLeast, type Role } from "../authoring/mod.ts";
 import { isSameHome, type Project, requireUnarchived } from "../directory/mod.ts";
+import type { HomeKind } from "../directory/places.ts";
 import { AppError } from "../errors/mod.ts";
 import { matchesTag } from "../http/mod.ts";
 import type { Author } from "./access/author.ts";

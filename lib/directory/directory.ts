@@ -6,11 +6,11 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import { eventState } from "../authoring/event_times.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
 import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import { type BoardEntry, type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
+import { eventState } from "./event_times.ts";
 import { currentKey, parseRevision } from "./loyalty_versions.ts";
 import { openEventsKey, openEventsOf, parseOpenEvents } from "./open_events.ts";
 import {

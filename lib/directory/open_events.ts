@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type EventInstants, type EventState, eventInstants, eventState } from "../authoring/event_times.ts";
 import { AppError } from "../errors/mod.ts";
 import { type BoardEntry, decide, type ReadRecord, type Store } from "../storage/mod.ts";
+import { type EventInstants, type EventState, eventInstants, eventState } from "./event_times.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts";
 
 /** The record of a project that lists its open events. */

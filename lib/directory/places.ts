@@ -9,13 +9,15 @@
 
 import { isUuid, uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
-import { childId, idPrefix, isChildId } from "../authoring/ids.ts";
-import type { HomeKind } from "../authoring/mod.ts";
 import { Cache } from "../background/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
+import { childId, idPrefix, isChildId } from "./ids.ts";
 
 const key = "home";
 const entriesMax = 20_000;
+/** What owns resources: an organisation, a space or a project. Each has one partition. */
+export type HomeKind = "organisation" | "space" | "project";
+
 /** Bytes of chance in an id. */
 const idBytes = 10;
 

@@ -6,9 +6,9 @@
 
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
-import { type EventTimes, eventPhase, eventStates } from "../authoring/event_times.ts";
 import type { Immutable } from "../http/mod.ts";
 import { type Partition, platformPartition, tenantPartition } from "../storage/mod.ts";
+import { type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 
 /** Longest name of an organisation, space, project or event, in characters. */
 export const nameCharactersMax = 200;

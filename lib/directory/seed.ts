@@ -5,7 +5,6 @@
  */
 
 import { type Clock, systemClock } from "../auth/mod.ts";
-import type { HomeKind } from "../authoring/mod.ts";
 import { AppError, type FieldError } from "../errors/mod.ts";
 import {
   decide,
@@ -21,6 +20,7 @@ import { requireUnarchived } from "./directory.ts";
 import { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
 import { listOpenEvents } from "./open_events.ts";
+import type { HomeKind } from "./places.ts";
 import { claimPlace, notePlace } from "./places.ts";
 import {
   directoryPartition,

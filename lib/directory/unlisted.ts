@@ -5,7 +5,6 @@
  * @module
  */
 
-import { isChildId } from "../authoring/ids.ts";
 import { mapConcurrent } from "../background/mod.ts";
 import {
   decide,
@@ -16,6 +15,7 @@ import {
   storageLimits,
   tenantPartitions,
 } from "../storage/mod.ts";
+import { isChildId } from "./ids.ts";
 import { openEventsKey, openEventsOf } from "./open_events.ts";
 import { claimPlace, type Home, hasPlace, notePlace } from "./places.ts";
 import { directoryPartition, projectsKey, spacesKey } from "./records.ts";

@@ -9,7 +9,7 @@ import {
   type Revelation,
   revelation,
 } from "../authoring/element_times.ts";
-import { type EventPhase, eventPhase } from "../authoring/event_times.ts";
+import { type EventPhase, eventPhase } from "../directory/event_times.ts";
 import { eventTimesOf } from "../directory/mod.ts";
 import { byLocale, isoOf, withoutNulls } from "./content.ts";
 import { nextAfter, type Timed } from "./listings.ts";

@@ -1,6 +1,6 @@
 /** The listing of a project. */
 
-import { type EventPhase, eventPhase } from "../authoring/event_times.ts";
+import { type EventPhase, eventPhase } from "../directory/event_times.ts";
 import { eventTimesOf } from "../directory/mod.ts";
 import { isoOf, plainValues, withoutScheme } from "./content.ts";
 import type { Listings } from "./schemas.ts";

@@ -5,7 +5,6 @@
  */
 
 import type * as v from "valibot";
-import { digestOf } from "../authoring/digest.ts";
 import {
   type AnyRoute,
   chain,
@@ -16,6 +15,7 @@ import {
   open,
   route,
 } from "../http/mod.ts";
+import { digestOf } from "../text/digest.ts";
 import { historyOf, latestResultsOf, liveStatsOf } from "./event_feeds.ts";
 import { FeedParams, feedHeaders, feedIdOf, feedPaths, type Owner, unknownFeed } from "./feed_paths.ts";
 import { listingsOf, type Timed } from "./listings.ts";

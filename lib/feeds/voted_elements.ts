@@ -5,8 +5,8 @@
  */
 
 import { elementPhase, elementTimesOf, revelation } from "../authoring/element_times.ts";
-import { eventPhase } from "../authoring/event_times.ts";
 import { chain, memoize } from "../background/mod.ts";
+import { eventPhase } from "../directory/event_times.ts";
 import { eventTimesOf } from "../directory/mod.ts";
 import type { ElementMoment, ElementSource, VoteBounds, VotedElement } from "../loyalty/mod.ts";
 import { plainValues } from "./content.ts";

@@ -3,9 +3,9 @@
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { uuid } from "../auth/crypto/mod.ts";
 import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
-import type { HomeKind } from "../authoring/mod.ts";
 import { createControl } from "../control/mod.ts";
 import type { Seed } from "../directory/mod.ts";
+import type { HomeKind } from "../directory/places.ts";
 import { silentLogger } from "../http/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
 import { createPlatform, type Platform } from "../platform/platform.ts";

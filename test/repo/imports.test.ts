@@ -17,45 +17,46 @@ const all: Import[] = sources.flatMap(from =>
   })),
 );
 
-/** The folders of lib/ in the order in which they build on each other: each may import those before it. */
+/** The areas of lib/ in the order in which they build on each other: each may import those before it. A folder is of the nearest area that is named. */
 const order = [
-  "errors",
-  "calendar",
-  "text",
-  "metrics",
-  "tracing",
-  "storage",
-  "expressions",
-  "dialogue",
-  "authoring",
-  "background",
-  "outbound",
-  "http",
-  "auth",
-  "directory",
-  "space_tokens",
-  "location",
-  "leaderboards",
-  "users",
-  "identity",
-  "loyalty",
-  "audience",
-  "exports",
-  "feeds",
-  "workflow",
-  "control",
-  "client",
-  "studio",
-  "docs",
-  "platform",
-  "testing",
-  "cli",
+  "lib/errors/",
+  "lib/calendar/",
+  "lib/text/",
+  "lib/metrics/",
+  "lib/tracing/",
+  "lib/expressions/",
+  "lib/outbound/",
+  "lib/storage/",
+  "lib/background/",
+  "lib/http/",
+  "lib/auth/",
+  "lib/directory/",
+  "lib/space_tokens/",
+  "lib/location/",
+  "lib/leaderboards/",
+  "lib/users/",
+  "lib/identity/",
+  "lib/loyalty/",
+  "lib/audience/",
+  "lib/exports/",
+  "lib/dialogue/",
+  "lib/workflow/",
+  "lib/authoring/",
+  "lib/feeds/",
+  "lib/control/",
+  "lib/client/",
+  "lib/studio/",
+  "lib/docs/",
+  "lib/platform/",
+  "lib/testing/",
+  "lib/cli/",
 ];
-/** The public entry at the top of lib/ is above all folders. */
+/** The public entry at the top of lib/ is above all areas. */
 const rankOf = (file: string): number => {
-  const [top = "", folder = "", rest] = file.split("/");
-  if (top !== "lib") return -1;
-  return rest === undefined ? order.length : order.indexOf(folder);
+  if (!file.startsWith("lib/")) return -1;
+  if (!file.includes("/", "lib/".length)) return order.length;
+  const area = order.filter(each => file.startsWith(each)).toSorted((a, b) => b.length - a.length)[0];
+  return area === undefined ? -1 : order.indexOf(area);
 };
 
 function forbidden(rule: (edge: Import) => boolean): string[] {
@@ -67,7 +68,7 @@ describe("imports", () => {
     assert.ok(all.length > 100);
   });
 
-  it("know every folder of lib/", () => {
+  it("know every area of lib/", () => {
     assert.deepEqual(
       sources.filter(file => file.startsWith("lib/") && rankOf(file) < 0),
       [],
@@ -103,7 +104,7 @@ describe("imports", () => {
     );
   });
 
-  it("of lib/ reach only folders that come earlier in the order", () => {
+  it("of lib/ reach only areas that come earlier in the order", () => {
     assert.deepEqual(
       forbidden(
         ({ from, to }) => from.startsWith("lib/") && to.startsWith("lib/") && rankOf(to) > rankOf(from),

@@ -162,7 +162,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a server does not believe what another one's clock noted",
-    file: "lib/authoring/event_times.ts",
+    file: "lib/directory/event_times.ts",
     text: "return Math.max(now, noted);",
     replacement: "return noted < 0 ? 0 : now;",
   },

@@ -1,6 +1,7 @@
 /** Events, their templates and statistics. */
 
 import * as v from "valibot";
+import { eventStates } from "../../directory/event_times.ts";
 import {
   annotated,
   attribute,
@@ -11,7 +12,6 @@ import {
   timestamps,
   withDefault,
 } from "../attributes.ts";
-import { eventStates } from "../event_times.ts";
 import { fieldList, jsonObject, resourceName, seconds, unixSeconds } from "../schemas.ts";
 
 /** What events and templates are in, with the roles there. */

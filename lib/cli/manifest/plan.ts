@@ -5,14 +5,8 @@
  * @module
  */
 
-import {
-  type Attribute,
-  answerField,
-  eventInstants,
-  eventState,
-  replaceIds,
-  resources,
-} from "../../authoring/mod.ts";
+import { type Attribute, answerField, replaceIds, resources } from "../../authoring/mod.ts";
+import { eventInstants, eventState } from "../../directory/event_times.ts";
 import { documentDigest } from "../../directory/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";

@@ -9,7 +9,6 @@ import {
   elementPhase,
   elementsMax,
   elementTimesOf,
-  eventPhase,
   type Field,
   type NotedTime,
   notedTime,
@@ -18,6 +17,7 @@ import {
   statsKey,
 } from "../../authoring/mod.ts";
 import { memoize } from "../../background/mod.ts";
+import { eventPhase } from "../../directory/event_times.ts";
 import { AppError } from "../../errors/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { noteChange } from "../assets/uses.ts";

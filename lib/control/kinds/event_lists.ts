@@ -4,7 +4,7 @@
  * @module
  */
 
-import { eventState } from "../../authoring/mod.ts";
+import { eventState } from "../../directory/event_times.ts";
 import {
   defaultListings,
   directoryPartition,

@@ -3,15 +3,13 @@
 import {
   type Contents,
   contentsKey,
-  type EventState,
   elementCounts,
   elementKey,
-  eventInstants,
-  eventPhase,
   noContents,
   resources,
   statsKey,
 } from "../../authoring/mod.ts";
+import { type EventState, eventInstants, eventPhase } from "../../directory/event_times.ts";
 import {
   type Home,
   type OpenEvent,

@@ -10,7 +10,7 @@
  */
 
 import * as v from "valibot";
-import { digestOf } from "../../authoring/mod.ts";
+import { digestOf } from "../../text/digest.ts";
 import {
   alert,
   ControlError,
