@@ -7,8 +7,8 @@
  */
 
 export { MasterSecret, type TrustedProxies } from "./auth/mod.ts";
+export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./base/errors/mod.ts";
 export type { Seed } from "./directory/mod.ts";
-export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./errors/mod.ts";
 export type { ExportOptions } from "./exports/mod.ts";
 export {
   type ClientAddress,

@@ -1,4 +1,4 @@
-import { suggestion } from "../lib/text/suggest.ts";
+import { suggestion } from "../lib/base/text/suggest.ts";
 
 /** Variables of commands, which a server does not read. */
 const commandVariables: readonly string[] = [

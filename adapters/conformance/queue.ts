@@ -1,5 +1,5 @@
 /** Tests of the queue port. */
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { Queue, QueueMessage } from "../../lib/storage/ports.ts";
 import { equal, ok, rejects } from "./expect.ts";

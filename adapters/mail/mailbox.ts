@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Mail } from "../../lib/outbound/mailer.ts";
+import type { Mail } from "../../lib/base/outbound/mailer.ts";
 import { MailError } from "./deliveries.ts";
 
 /** Longest e-mail address, in UTF-16 units (RFC 5321, section 4.5.3.1.3). */

@@ -1,4 +1,4 @@
-import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
+import type { Mail, Mailer } from "../../lib/base/outbound/mailer.ts";
 
 /** A kept mail. */
 export interface KeptMail extends Mail {

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { randomUUID } from "node:crypto";
 import type { NodemailerError, SMTPPoolOptions, Transporter } from "nodemailer";
-import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
+import type { Mail, Mailer } from "../../lib/base/outbound/mailer.ts";
 import { type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 import { checkMail, type Mailbox, parseMailbox } from "./mailbox.ts";
 

@@ -6,8 +6,8 @@
  * @module
  */
 
-import type { Mail, Mailer } from "../../lib/outbound/mailer.ts";
-import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
+import type { Mail, Mailer } from "../../lib/base/outbound/mailer.ts";
+import { webhookHeaders } from "../../lib/base/outbound/webhook_signature.ts";
 import { type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 import { checkMail } from "./mailbox.ts";
 

@@ -1,4 +1,4 @@
-import type { AppError } from "../../lib/errors/mod.ts";
+import type { AppError } from "../../lib/base/errors/mod.ts";
 
 /** The store whose commits a journal keeps. */
 export interface JournalClient {

@@ -1,6 +1,6 @@
 /** Queues in memory, for one process. */
 
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
 

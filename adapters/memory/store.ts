@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Batch, Commit, Partition, Read, Results, Store, Traits } from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";

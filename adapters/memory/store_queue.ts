@@ -9,12 +9,12 @@
  * @module
  */
 
+import { utf8Length } from "../../lib/base/text/utf8.ts";
 import type { Partition, Store, Write } from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validatePush } from "../../lib/storage/validate.ts";
-import { utf8Length } from "../../lib/text/utf8.ts";
 import { createMemoryQueue, type MemoryQueueOptions, queueDepthMax, requireRoom } from "./queue.ts";
 
 /** Options of a queue over a store. */

@@ -7,9 +7,10 @@
  *
  * @module
  */
+
+import { addDecimals } from "../../lib/base/text/mod.ts";
 import type { Add, Append, Batch, Delete, Put, Score, Unscore, Write } from "../../lib/storage/contract.ts";
 import { storageLimits } from "../../lib/storage/limits.ts";
-import { addDecimals } from "../../lib/text/mod.ts";
 import type { Board } from "./board/board.ts";
 import { type BoardRow, noAsOf } from "./board/ranked_set.ts";
 import type { Effect } from "./frames.ts";

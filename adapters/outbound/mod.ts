@@ -16,6 +16,6 @@ export {
   type OutboundPost,
   type OutboundReply,
   type OutboundRequest,
-} from "../../lib/outbound/outbound.ts";
+} from "../../lib/base/outbound/outbound.ts";
 export { createOutbound, type OutboundOptions } from "./outbound.ts";
 export type { HostAddress, Resolve } from "./targets.ts";

@@ -12,7 +12,7 @@ import {
   OutboundError,
   type OutboundReply,
   readText,
-} from "../../lib/outbound/outbound.ts";
+} from "../../lib/base/outbound/outbound.ts";
 import { codeOf, sendPinned } from "./request.ts";
 import { retryAfterMsOf } from "./retry_after.ts";
 import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";

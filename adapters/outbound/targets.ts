@@ -7,7 +7,7 @@
 
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { OutboundError } from "../../lib/outbound/outbound.ts";
+import { OutboundError } from "../../lib/base/outbound/outbound.ts";
 
 /** An address of a host. */
 export interface HostAddress {

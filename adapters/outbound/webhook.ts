@@ -8,7 +8,11 @@
  * @module
  */
 
-export { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
+export {
+  WebhookError,
+  type WebhookMessage,
+  type WebhookSender,
+} from "../../lib/base/outbound/webhook_sender.ts";
 export { retryAfterCharactersMax } from "./retry_after.ts";
 export type { HostAddress, Resolve } from "./targets.ts";
 export {

@@ -4,9 +4,13 @@
  * @module
  */
 
-import { OutboundError } from "../../lib/outbound/outbound.ts";
-import { WebhookError, type WebhookMessage, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
-import { webhookHeaders } from "../../lib/outbound/webhook_signature.ts";
+import { OutboundError } from "../../lib/base/outbound/outbound.ts";
+import {
+  WebhookError,
+  type WebhookMessage,
+  type WebhookSender,
+} from "../../lib/base/outbound/webhook_sender.ts";
+import { webhookHeaders } from "../../lib/base/outbound/webhook_signature.ts";
 import { type Answered, post } from "./post.ts";
 import { codeOf } from "./request.ts";
 import { retryAfterMsOf } from "./retry_after.ts";

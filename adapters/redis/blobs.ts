@@ -1,7 +1,7 @@
 /** Blobs in Redis. */
 
 import { randomUUID } from "node:crypto";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import { redisRetryMs } from "./bounds.ts";

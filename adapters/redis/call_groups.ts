@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { CallOptions, RedisConnection } from "./connection.ts";
 import { Gatherer } from "./gatherer.ts";
 import type { Script } from "./script_cache.ts";

@@ -62,7 +62,7 @@ local function isStale(old, oldAsOf, asOf)
   return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
 end
 
--- Adds two scores as decimal numbers, in the steps of addDecimals in lib/text.
+-- Adds two scores as decimal numbers, in the steps of addDecimals in lib/base/text.
 local function sumOf(a, b)
   local sum, abs, floor = a + b, math.abs, math.floor
   if sum == floor(sum) then return sum end

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
 import { clusterAround, isCluster, type OwnClient, whyUnreachable } from "./client.ts";
 import type { Script } from "./script_cache.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
 import type { CallOptions } from "./connection.ts";
 

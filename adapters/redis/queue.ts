@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
 import { redisRetryMs } from "./bounds.ts";

@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { redisRetryMs } from "./bounds.ts";
 import type { RedisConnection } from "./connection.ts";
 

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { Command } from "ioredis";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { redisRetryMs } from "./bounds.ts";
 
 /** Answers of a server that has ceased to be the primary, or is not ready yet: a new connection may find another one. */

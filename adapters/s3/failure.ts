@@ -1,6 +1,6 @@
 /** Why a request to the service has no answer that can be used. */
 
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { s3RetryMs } from "./bounds.ts";
 
 /** No answer came, or not all of it. */

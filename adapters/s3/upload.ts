@@ -1,6 +1,6 @@
 /** Uploads in parts, of which nothing is seen until they complete. */
 
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { partBytes, partsMax } from "./bounds.ts";
 import { elementOf, errorCodeOf, lostAnswer, refusedRequest } from "./failure.ts";
 import type { S3Requests } from "./requests.ts";

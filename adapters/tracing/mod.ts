@@ -7,5 +7,11 @@
  *
  * @module
  */
-export type { ServerSpan, SpanAttributes, TracedCall, TraceFields, Tracer } from "../../lib/tracing/mod.ts";
+export type {
+  ServerSpan,
+  SpanAttributes,
+  TracedCall,
+  TraceFields,
+  Tracer,
+} from "../../lib/base/tracing/mod.ts";
 export { openTracer, type TracerOptions } from "./open_tracer.ts";

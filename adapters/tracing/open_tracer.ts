@@ -1,4 +1,4 @@
-import type { Tracer } from "../../lib/tracing/mod.ts";
+import type { Tracer } from "../../lib/base/tracing/mod.ts";
 import { createPassingTracer } from "./passing_tracer.ts";
 import { RequestScope } from "./request_scope.ts";
 import { createSpanTracer } from "./span_tracer.ts";

@@ -4,7 +4,7 @@ import {
   type TraceContext,
   type TraceFields,
   type Tracer,
-} from "../../lib/tracing/mod.ts";
+} from "../../lib/base/tracing/mod.ts";
 import type { RequestScope } from "./request_scope.ts";
 
 const noFields: TraceFields = {};

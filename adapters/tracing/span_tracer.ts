@@ -1,5 +1,5 @@
 import type * as Api from "@opentelemetry/api";
-import { fieldsOf, readTrace, type TraceFields, type Tracer } from "../../lib/tracing/mod.ts";
+import { fieldsOf, readTrace, type TraceFields, type Tracer } from "../../lib/base/tracing/mod.ts";
 import type { RequestScope } from "./request_scope.ts";
 
 const noFields: TraceFields = {};

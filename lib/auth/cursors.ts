@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type AppError, invalidField } from "../errors/mod.ts";
+import { type AppError, invalidField } from "../base/errors/mod.ts";
 import { base64url, constantTimeEqual, fromBase64url, keyedTag, utf8 } from "./crypto/mod.ts";
 import type { Clock } from "./environment.ts";
 

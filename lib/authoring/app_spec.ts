@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { jsonPointer } from "../errors/mod.ts";
+import { jsonPointer } from "../base/errors/mod.ts";
 import { contentFaults } from "./content.ts";
 import { type ContentType, ContentTypeSchema } from "./content_types.ts";
 import { line, plainObject } from "./schemas.ts";

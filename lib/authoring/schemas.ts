@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { canonicalEmail } from "../text/mod.ts";
+import { canonicalEmail } from "../base/text/mod.ts";
 
 /** Characters that would change the text around a name: controls and directional formatting. */
 const unsafeCharacters = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;

@@ -1,6 +1,6 @@
 /** Commands that describe the tool: for people, programs, documents and shells. */
 
-import { suggestion } from "../text/suggest.ts";
+import { suggestion } from "../base/text/suggest.ts";
 import { oneOf } from "./frame/checks.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { completionScript } from "./frame/complete.ts";

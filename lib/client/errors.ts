@@ -1,6 +1,6 @@
 /** Failures of calls: one class, whatever error format an area answers in. */
 
-import type { ErrorCode, FieldError } from "../errors/mod.ts";
+import type { ErrorCode, FieldError } from "../base/errors/mod.ts";
 
 export type { ErrorCode, FieldError };
 

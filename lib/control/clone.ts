@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { plainObject, resources } from "../authoring/mod.ts";
-import { AppError, jsonPointer } from "../errors/mod.ts";
+import { AppError, jsonPointer } from "../base/errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, matchesTag, named, type Reply, route } from "../http/mod.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
 import { eventCodec } from "./entity.ts";

@@ -15,7 +15,7 @@ import {
   replaceIds,
   withoutMarks,
 } from "../authoring/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { Write } from "../storage/mod.ts";
 import { assetsIn, noteAssets } from "./assets/uses.ts";
 import { type Draft, runDraft } from "./draft.ts";

@@ -9,7 +9,8 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../base/text/mod.ts";
 import {
   type ReadRecord,
   readMany,
@@ -18,7 +19,6 @@ import {
   storageLimits,
   type Write,
 } from "../storage/mod.ts";
-import { bytesPerUnitMax, utf8Length } from "../text/mod.ts";
 
 /** Most rounds of reading that a rule may need, and most attempts to commit. */
 const roundsMax = 24;

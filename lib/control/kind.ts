@@ -6,7 +6,7 @@
  */
 
 import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../authoring/mod.ts";
-import { AppError, type FieldError } from "../errors/mod.ts";
+import { AppError, type FieldError } from "../base/errors/mod.ts";
 import type { Author } from "./access/author.ts";
 import type { Draft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";

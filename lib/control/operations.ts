@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
 import { type Operation, type ResourceType, replaceIds } from "../authoring/mod.ts";
-import { AppError, jsonPointer } from "../errors/mod.ts";
+import { AppError, jsonPointer } from "../base/errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, route } from "../http/mod.ts";
 import { together } from "./draft.ts";
 import type { Home } from "./entity.ts";

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { type Relationship, uuidText } from "../authoring/mod.ts";
-import { AppError, jsonPointer } from "../errors/mod.ts";
+import { AppError, jsonPointer } from "../base/errors/mod.ts";
 import { type AnyRoute, json, jsonApiMediaType, named, route } from "../http/mod.ts";
 import { RoleSchema } from "./access/routes.ts";
 import { article, idOf, idParams, nameOf, parameterOf, words } from "./jsonapi/calls.ts";

@@ -6,15 +6,15 @@
 
 import * as v from "valibot";
 import type { ActionService } from "../audience/mod.ts";
-import { AppError } from "../errors/mod.ts";
-import { type AnyRoute, type Guard, named, route } from "../http/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import {
   bucketBounds,
   type MetricName,
   type MetricSample,
   type Metrics,
   metricDefinitions,
-} from "../metrics/mod.ts";
+} from "../base/metrics/mod.ts";
+import { type AnyRoute, type Guard, named, route } from "../http/mod.ts";
 import type { Author } from "./access/author.ts";
 import { answer, selfOf } from "./jsonapi/calls.ts";
 import type { ControlServices } from "./services.ts";

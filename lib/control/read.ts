@@ -5,7 +5,7 @@
  */
 
 import { type ResourceType, type Role, resources } from "../authoring/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { type BoardEntry, readPageAfter } from "../storage/mod.ts";
 import type { Author } from "./access/author.ts";
 import { type Draft, runDraft } from "./draft.ts";

@@ -8,6 +8,7 @@
  */
 
 import { contentsKey } from "../authoring/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { eventInstants, eventState } from "../directory/event_times.ts";
 import {
   directoryPartition,
@@ -17,7 +18,6 @@ import {
   openEventsKey,
   openEventsOf,
 } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { settleArchive } from "./archive.ts";
 import { appendAudit } from "./audit.ts";
 import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";

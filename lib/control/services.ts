@@ -6,10 +6,10 @@
 
 import type { Cursors } from "../auth/mod.ts";
 import { isRoleAtLeast, type ResourceType, type Role } from "../authoring/mod.ts";
+import { AppError, type FieldError } from "../base/errors/mod.ts";
+import type { Outbound } from "../base/outbound/outbound.ts";
 import type { Directory, Places } from "../directory/mod.ts";
 import type { HomeKind } from "../directory/places.ts";
-import { AppError, type FieldError } from "../errors/mod.ts";
-import type { Outbound } from "../outbound/outbound.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Author } from "./access/author.ts";
 import type { Authors } from "./access/authors.ts";

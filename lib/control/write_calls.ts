@@ -8,7 +8,7 @@ import type * as v from "valibot";
 import { uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
 import type { Resource, ResourceType } from "../authoring/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { type Guard, jsonApiMediaType, type Reply } from "../http/mod.ts";
 import type { Author } from "./access/author.ts";
 import type { Home } from "./entity.ts";

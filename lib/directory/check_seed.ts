@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { AppError, type FieldError, jsonPointer } from "../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../base/errors/mod.ts";
 import { type Immutable, issueDetail } from "../http/mod.ts";
 import { EventSchema, OrganisationSchema, ProjectSchema, SpaceSchema } from "./records.ts";
 

@@ -7,7 +7,7 @@
 
 import { isUuid } from "../auth/crypto/mod.ts";
 import { Cache, type Loaded } from "../background/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import { type BoardEntry, type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 import { eventState } from "./event_times.ts";

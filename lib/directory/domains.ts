@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { Store, Stored, Version } from "../storage/mod.ts";
 import { directoryPartition, domainPartition, type Space } from "./records.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { type BoardEntry, decide, type ReadRecord, type Store } from "../storage/mod.ts";
 import { type EventInstants, type EventState, eventInstants, eventState } from "./event_times.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type Clock, systemClock } from "../auth/mod.ts";
-import { AppError, type FieldError } from "../errors/mod.ts";
+import { AppError, type FieldError } from "../base/errors/mod.ts";
 import {
   decide,
   type ReadRecord,

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import {
   type Area,
   open,

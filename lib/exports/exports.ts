@@ -7,12 +7,12 @@
 import type { UserSearch } from "../audience/mod.ts";
 import { fromBase64url, keyedTag, uuid } from "../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../auth/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
+import type { Announcer } from "../base/outbound/announcer.ts";
+import type { Mailer } from "../base/outbound/mailer.ts";
+import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
 import type { Directory } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import type { Logger } from "../http/mod.ts";
-import type { Announcer } from "../outbound/announcer.ts";
-import type { Mailer } from "../outbound/mailer.ts";
-import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Store } from "../storage/mod.ts";
 import type { ExportKernels } from "./file/kernels.ts";
 import { newExportSecret } from "./file/secret.ts";

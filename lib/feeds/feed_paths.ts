@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 
 /** The owner of a feed. */
 export type Owner = "projects" | "events";

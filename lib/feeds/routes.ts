@@ -5,6 +5,7 @@
  */
 
 import type * as v from "valibot";
+import { digestOf } from "../base/text/digest.ts";
 import {
   type AnyRoute,
   chain,
@@ -15,7 +16,6 @@ import {
   open,
   route,
 } from "../http/mod.ts";
-import { digestOf } from "../text/digest.ts";
 import { historyOf, latestResultsOf, liveStatsOf } from "./event_feeds.ts";
 import { FeedParams, feedHeaders, feedIdOf, feedPaths, type Owner, unknownFeed } from "./feed_paths.ts";
 import { listingsOf, type Timed } from "./listings.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Metrics } from "../metrics/mod.ts";
+import type { Metrics } from "../base/metrics/mod.ts";
+import type { Tracer } from "../base/tracing/mod.ts";
 import type { Limiter } from "../storage/mod.ts";
-import type { Tracer } from "../tracing/mod.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { prepareEndpoints } from "./dispatch/endpoint.ts";
 import { requestIds } from "./dispatch/exchange.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Counter, Gauge, Histogram, Metrics } from "../metrics/mod.ts";
+import type { Counter, Gauge, Histogram, Metrics } from "../base/metrics/mod.ts";
 import type { Endpoint } from "./dispatch/endpoint.ts";
 
 /** Counts the requests of a handler. */

@@ -6,7 +6,7 @@
  */
 
 import { description, type GenericSchema, type InferInput, type InferOutput, pipe, string } from "valibot";
-import type { ErrorCode } from "../errors/mod.ts";
+import type { ErrorCode } from "../base/errors/mod.ts";
 import type { LimitRule } from "../storage/mod.ts";
 import type { OnLimiterFailure } from "./rate_limit/failover.ts";
 

@@ -20,8 +20,8 @@ import {
   string,
   unknown,
 } from "valibot";
-import { AppError, type ErrorCode } from "../errors/mod.ts";
-import { type Metrics, metricsMediaType } from "../metrics/mod.ts";
+import { AppError, type ErrorCode } from "../base/errors/mod.ts";
+import { type Metrics, metricsMediaType } from "../base/metrics/mod.ts";
 import { errorFacts } from "./errors/status.ts";
 import { named } from "./named.ts";
 import { json, jsonText, text } from "./replies/replies.ts";

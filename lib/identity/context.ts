@@ -1,8 +1,8 @@
 import type { Clock, RandomBytes, Tokens } from "../auth/mod.ts";
 import type { PasswordHasher, PasswordPolicy } from "../auth/passwords/mod.ts";
 import type { RemoteIssuers } from "../auth/remote_issuers/mod.ts";
+import type { Mailer } from "../base/outbound/mailer.ts";
 import type { Directory } from "../directory/mod.ts";
-import type { Mailer } from "../outbound/mailer.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { BackgroundWork } from "./background.ts";
 import type { ClientTokens } from "./client_tokens.ts";

@@ -16,10 +16,10 @@ import {
   createRemoteIssuers,
   type RemoteFetchOptions,
 } from "../auth/remote_issuers/mod.ts";
+import type { Mailer } from "../base/outbound/mailer.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import type { Quotas } from "../http/rate_limit/policies.ts";
-import type { Mailer } from "../outbound/mailer.ts";
 import type { Limiter, Store } from "../storage/mod.ts";
 import { Audit } from "./audit/audit.ts";
 import { BackgroundWork } from "./background.ts";

@@ -8,7 +8,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { deriveKey, type MasterSecret } from "../auth/mod.ts";
-import { canonicalEmail } from "../text/mod.ts";
+import { canonicalEmail } from "../base/text/mod.ts";
 
 /**
  * Normalises an address for look-ups: ASCII letters in lower case, then its canonical form.

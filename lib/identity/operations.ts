@@ -7,8 +7,8 @@
 import * as v from "valibot";
 import { isUuid } from "../auth/crypto/mod.ts";
 import { bearerToken } from "../auth/mod.ts";
+import { AppError, type ErrorCode } from "../base/errors/mod.ts";
 import type { Project } from "../directory/mod.ts";
-import { AppError, type ErrorCode } from "../errors/mod.ts";
 import {
   type AnyRoute,
   type Call,

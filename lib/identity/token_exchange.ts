@@ -9,8 +9,8 @@ import { isUuid } from "../auth/crypto/mod.ts";
 import type { ApiKeys } from "../auth/mod.ts";
 import { idTokenTypes } from "../auth/remote_issuers/mod.ts";
 import { tokenCharsMax, unverifiedClaim } from "../auth/tokens/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { Space } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { type AnyRoute, type Call, envelope, named, open, route } from "../http/mod.ts";
 import {
   type SpaceCaller,

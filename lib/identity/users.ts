@@ -8,7 +8,7 @@
  */
 
 import type { Clock, MasterSecret } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import {
   decide,
   type Partition,

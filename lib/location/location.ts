@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from "../auth/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { Directory } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { CountryResult, GeoReader } from "./geo_reader.ts";
 import { isServed, locationPolicy } from "./policy.ts";

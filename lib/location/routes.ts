@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
+import { AppError } from "../base/errors/mod.ts";
 import { EventParameter, ProjectParameter } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import {
   type AnyRoute,
   chain,

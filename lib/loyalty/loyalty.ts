@@ -9,10 +9,10 @@
 
 import type * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
+import type { Announcer } from "../base/outbound/announcer.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
 import { chain, type Immutable } from "../http/mod.ts";
 import type { RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
-import type { Announcer } from "../outbound/announcer.ts";
 import { RecordCache, type Store } from "../storage/mod.ts";
 import type { Command } from "./commands/command.ts";
 import { type CommandRunner, type CommandServices, createCommandRunner } from "./commands/command_runner.ts";

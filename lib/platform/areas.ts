@@ -6,7 +6,7 @@
 
 import { audienceGuards, audienceRoutes } from "../audience/mod.ts";
 import { apiKeyGuard, apiKeyRoutes, jwksArea } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { downloadRoutes, exportRoutes } from "../exports/mod.ts";
 import { feedRoutes } from "../feeds/mod.ts";
 import { type Area, chain } from "../http/mod.ts";

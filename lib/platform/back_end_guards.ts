@@ -13,9 +13,9 @@ import {
   type Permission,
   permissions,
 } from "../auth/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { type Author, type Authors, authorGuard, type Roles, requirePerson } from "../control/access/mod.ts";
 import type { Directory, Home, Space } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { chain, type Guard, type GuardInput } from "../http/mod.ts";
 import { type SpaceKey, spaceKeyGuard, spaceOfHost, spaceOfKey } from "../space_tokens/mod.ts";
 

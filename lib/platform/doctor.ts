@@ -6,8 +6,8 @@
 
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { mapConcurrent } from "../background/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { createDirectory, type Directory, findUnlisted, type Project } from "../directory/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { findClearIds, findFutureLogins, findLostKeys, Users } from "../identity/mod.ts";
 import { type ComparedBoard, comparedBoards, type Difference } from "../leaderboards/mod.ts";
 import { listUsersOf, readRecordedScore, repairFutureTimes } from "../loyalty/mod.ts";

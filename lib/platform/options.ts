@@ -17,6 +17,10 @@ import {
   type TrustedProxies,
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
+import type { Mailer } from "../base/outbound/mailer.ts";
+import type { Outbound } from "../base/outbound/outbound.ts";
+import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
+import type { Tracer } from "../base/tracing/mod.ts";
 import type { createControl } from "../control/mod.ts";
 import type { CreateDocs } from "../docs/mod.ts";
 import type { ExportOptions } from "../exports/mod.ts";
@@ -32,12 +36,8 @@ import {
 import type { RateLimits } from "../http/rate_limit/policies.ts";
 import type { IdentityOptions } from "../identity/mod.ts";
 import type { GeoReader } from "../location/geo_reader.ts";
-import type { Mailer } from "../outbound/mailer.ts";
-import type { Outbound } from "../outbound/outbound.ts";
-import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 import type { CreateStudio } from "../studio/mod.ts";
-import type { Tracer } from "../tracing/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
 
 /** Default address of the platform. */

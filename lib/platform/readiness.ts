@@ -1,5 +1,5 @@
 import { type Clock, storedIssuer } from "../auth/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { Logger, ReadinessWarning } from "../http/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 

@@ -1,6 +1,6 @@
 import { audienceSettingsErrors } from "../audience/mod.ts";
+import { AppError, type FieldError } from "../base/errors/mod.ts";
 import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../directory/mod.ts";
-import { AppError, type FieldError } from "../errors/mod.ts";
 import { exportFaults } from "../exports/mod.ts";
 import { identityFaults, spaceIssuerFaults } from "../identity/mod.ts";
 import { boardFaults } from "../leaderboards/mod.ts";

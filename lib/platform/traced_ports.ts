@@ -4,12 +4,12 @@
  * @module
  */
 
+import type { Mailer } from "../base/outbound/mailer.ts";
+import type { Outbound, OutboundReply } from "../base/outbound/outbound.ts";
+import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
+import type { SpanAttributes, Tracer } from "../base/tracing/mod.ts";
 import type { Logger } from "../http/mod.ts";
-import type { Mailer } from "../outbound/mailer.ts";
-import type { Outbound, OutboundReply } from "../outbound/outbound.ts";
-import type { WebhookSender } from "../outbound/webhook_sender.ts";
 import type { Store } from "../storage/mod.ts";
-import type { SpanAttributes, Tracer } from "../tracing/mod.ts";
 import type { Ports } from "./metrics/measured_ports.ts";
 
 /** Returns ports that record spans. */

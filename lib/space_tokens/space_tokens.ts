@@ -20,8 +20,8 @@ import {
   type Tokens,
 } from "../auth/mod.ts";
 import type { Claims } from "../auth/tokens/mod.ts";
+import { AppError, invalidField } from "../base/errors/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
-import { AppError, invalidField } from "../errors/mod.ts";
 import { chain, type Guard, type GuardInput, type GuardParameter, hostOf } from "../http/mod.ts";
 
 /** The life of a space token, in seconds. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
-import { compareUtf8 } from "../text/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
+import { compareUtf8 } from "../base/text/mod.ts";
 import type { BoardEntry, Partition, ReadBoard, Store } from "./contract.ts";
 import { storageLimits } from "./limits.ts";
 

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./contract.ts";
 import {
   type AnyRule,

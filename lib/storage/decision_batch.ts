@@ -1,7 +1,7 @@
 /** Decisions that wait, and several of them in one commit. */
 
-import { AppError } from "../errors/mod.ts";
-import { bytesPerUnitMax } from "../text/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
+import { bytesPerUnitMax } from "../base/text/mod.ts";
 import type {
   Check,
   Commit,

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 
 const attemptsMax = 16;
 

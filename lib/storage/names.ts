@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { AppError } from "../errors/mod.ts";
-import { bytesPerUnitMax, utf8Length } from "../text/utf8.ts";
+import { AppError } from "../base/errors/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../base/text/utf8.ts";
 import type { Partition } from "./contract.ts";
 import { storageLimits } from "./limits.ts";
 import type { PartitionLister } from "./ports.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { flattenString } from "../text/mod.ts";
+import { flattenString } from "../base/text/mod.ts";
 import type {
   FieldCheck,
   Partition,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { bytesPerUnitMax, utf8Length } from "../text/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../base/text/mod.ts";
 import type { Batch, Read, Traits, Write } from "./contract.ts";
 import { storageLimits } from "./limits.ts";
 import type { BlobRange, LimitRule, QueueLease } from "./ports.ts";

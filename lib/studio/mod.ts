@@ -5,7 +5,8 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
+import { isLoopback } from "../base/text/mod.ts";
 import {
   type Area,
   empty,
@@ -16,7 +17,6 @@ import {
   route,
   text,
 } from "../http/mod.ts";
-import { isLoopback } from "../text/mod.ts";
 import { type PageFile, pageFiles } from "./page_files.ts";
 
 export type { PageFile } from "./page_files.ts";

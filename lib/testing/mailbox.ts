@@ -1,6 +1,6 @@
 /** The mail that a platform sends in a test. */
 
-import type { Mail, Mailer } from "../outbound/mailer.ts";
+import type { Mail, Mailer } from "../base/outbound/mailer.ts";
 
 /** Keeps mail instead of sending it. */
 export class Mailbox implements Mailer {

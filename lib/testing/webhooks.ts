@@ -1,6 +1,6 @@
 /** The webhooks that a platform delivers in a test. */
 
-import { WebhookError, type WebhookMessage, type WebhookSender } from "../outbound/webhook_sender.ts";
+import { WebhookError, type WebhookMessage, type WebhookSender } from "../base/outbound/webhook_sender.ts";
 
 /** A way for deliveries to fail. */
 export interface WebhookFailure {

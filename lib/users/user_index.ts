@@ -8,6 +8,7 @@
 
 import type { Clock } from "../auth/mod.ts";
 import { Cache } from "../background/mod.ts";
+import { shardOf } from "../base/text/mod.ts";
 import {
   type BoardEntry,
   decide,
@@ -23,7 +24,6 @@ import {
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
-import { shardOf } from "../text/mod.ts";
 import { foldName, textScore } from "./names.ts";
 
 /** Number of partitions over which the users of an organisation are spread. */

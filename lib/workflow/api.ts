@@ -5,7 +5,7 @@
  */
 
 import type { Fetch } from "../auth/remote_issuers/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 
 /** Time for an answer, in ms. */
 const answerMsMax = 30_000;

@@ -5,7 +5,7 @@
  */
 
 import { uuid } from "../auth/crypto/mod.ts";
-import { AppError } from "../errors/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import { failureReply, logFailure, problemFamily } from "../http/mod.ts";
 import { ControlError } from "./api.ts";
 import type { WorkflowPorts } from "./ports.ts";

@@ -6,6 +6,7 @@
 
 import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";
 import { bearerToken } from "../auth/mod.ts";
+import { AppError } from "../base/errors/mod.ts";
 import {
   dialogueLimits,
   parseRequest,
@@ -13,7 +14,6 @@ import {
   type WorkflowRequest,
   type WorkflowResponse,
 } from "../dialogue/mod.ts";
-import { AppError } from "../errors/mod.ts";
 import { readJson } from "../http/mod.ts";
 import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
 import { readInputs } from "./inputs.ts";

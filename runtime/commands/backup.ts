@@ -1,8 +1,8 @@
 /** `backup` and `restore`: the journal of a data folder as one file. */
 
 import { type BackupFacts, backUpJournal, restoreJournal } from "../../adapters/file/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { type CliContext, CliError, exitOf, exits, wrongUsage } from "../../lib/cli/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
 import { errorFacts } from "../../lib/http/mod.ts";
 import { storeConfig } from "./store_commands.ts";
 

@@ -4,9 +4,9 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { CliError, exits } from "../../lib/cli/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
 import { decryptExport } from "../../lib/exports/file/mod.ts";
 import { onEndingSignal } from "./signals.ts";
 

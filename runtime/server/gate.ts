@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorCode } from "../../lib/errors/mod.ts";
+import type { ErrorCode } from "../../lib/base/errors/mod.ts";
 import { errorFacts } from "../../lib/http/errors/status.ts";
 import { emptyEventStream, isEventSource } from "../../lib/http/replies/event_streams.ts";
 

@@ -7,10 +7,10 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { docsContent } from "../../lib/docs/guides.ts";
 import { html } from "../../lib/docs/html.ts";
 import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/docs/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
 import { bundlePage } from "./page_bundle.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -45,7 +45,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   platform: "lib/platform/README.md",
   docs: "lib/docs/README.md",
   storage: "lib/storage/README.md",
-  expressions: "lib/expressions/README.md",
+  expressions: "lib/base/expressions/README.md",
   memory: "adapters/memory/README.md",
   redis: "adapters/redis/README.md",
   security: ".github/SECURITY.md",

@@ -6,8 +6,8 @@
 
 import * as v from "valibot";
 import type { Outbox } from "../../adapters/mail/mod.ts";
+import type { Mailer } from "../../lib/base/outbound/mailer.ts";
 import { type Area, json, type Logger, named, open, route } from "../../lib/http/mod.ts";
-import type { Mailer } from "../../lib/outbound/mailer.ts";
 import type { Config } from "../config.ts";
 
 /** The path under which a demo lists the mails it would have sent. */

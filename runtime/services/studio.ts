@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { type CreateStudio, createStudio, type PageFile } from "../../lib/studio/mod.ts";
 import { pageFiles } from "../../lib/studio/page_files.ts";
 import { bundlePage, digestOf } from "./page_bundle.ts";

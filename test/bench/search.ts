@@ -15,7 +15,7 @@ import { randomUUID } from "node:crypto";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { Users } from "../../lib/identity/mod.ts";
 import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
 import { emptyState } from "../../lib/loyalty/user/state.ts";

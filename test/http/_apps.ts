@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { TestContext } from "node:test";
-import type { Outbound } from "../../lib/outbound/outbound.ts";
+import type { Outbound } from "../../lib/base/outbound/outbound.ts";
 import { type Answer, type CallOptions, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 

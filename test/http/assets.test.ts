@@ -5,7 +5,7 @@ import { after, describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createS3Blobs } from "../../adapters/s3/mod.ts";
-import { OutboundError } from "../../lib/outbound/outbound.ts";
+import { OutboundError } from "../../lib/base/outbound/outbound.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";
 import { type Answer, ids, openPlatform } from "../support/platform.ts";

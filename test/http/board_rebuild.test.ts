@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
 import type { BoardPath } from "../../lib/leaderboards/mod.ts";
 import type { BoardLocation } from "../../lib/leaderboards/scores/board_location.ts";
 import { resolveBoard } from "../../lib/leaderboards/scores/resolve_board.ts";

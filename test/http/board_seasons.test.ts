@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
 import { boardPartition } from "../../lib/leaderboards/scores/board_location.ts";
 import { parseState } from "../../lib/loyalty/user/stored_state.ts";
 import type { Batch, Commit, Partition } from "../../lib/storage/mod.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
-import type { Outbound } from "../../lib/outbound/outbound.ts";
+import type { Outbound } from "../../lib/base/outbound/outbound.ts";
 import { alert, input, textInput, workflow } from "../../lib/workflow/mod.ts";
 import { ids } from "../support/platform.ts";
 import { type CliWorld, openCliWorld } from "./_cli_examples.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Outbound } from "../../lib/outbound/outbound.ts";
+import type { Outbound } from "../../lib/base/outbound/outbound.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";

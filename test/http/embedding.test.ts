@@ -8,7 +8,7 @@ import { getConnInfo } from "@hono/node-server/conninfo";
 import { Hono } from "hono";
 import { object, string } from "valibot";
 import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { type Area, json, type LogFields, open, route } from "../../lib/http/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import { ids, openPlatform, testSecret } from "../support/platform.ts";

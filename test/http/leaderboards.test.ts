@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
+import { compareUtf8 } from "../../lib/base/text/mod.ts";
 import { Users } from "../../lib/identity/mod.ts";
 import { includeMax, limitMax, roundMax } from "../../lib/leaderboards/mod.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
-import { compareUtf8 } from "../../lib/text/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { WatchedStore } from "../support/watched_store.ts";

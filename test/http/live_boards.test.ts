@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { liveIntervalMs } from "../../lib/leaderboards/live/watcher.ts";
 import { liveHeartbeatMs, liveListenersMax } from "../../lib/leaderboards/mod.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";

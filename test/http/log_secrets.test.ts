@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { createJsonLogger } from "../../lib/http/mod.ts";
 import { type Answer, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { WatchedStore } from "../support/watched_store.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Batch, Commit, Partition, Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";

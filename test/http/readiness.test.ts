@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import { createJsonLogger, systemTimer } from "../../lib/http/mod.ts";
 import { platformPartition, type Store } from "../../lib/storage/mod.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";

@@ -17,8 +17,8 @@ import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { openTracer } from "../../adapters/tracing/mod.ts";
 import { createPassingTracer } from "../../adapters/tracing/passing_tracer.ts";
 import { lingerMsMax, RequestScope } from "../../adapters/tracing/request_scope.ts";
+import { readTrace, type Tracer } from "../../lib/base/tracing/mod.ts";
 import { createJsonLogger } from "../../lib/mod.ts";
-import { readTrace, type Tracer } from "../../lib/tracing/mod.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { operatorHeaders, resource } from "./_control_examples.ts";
 

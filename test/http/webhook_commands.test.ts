@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { WebhookError, type WebhookSender } from "../../lib/base/outbound/webhook_sender.ts";
 import { CliError, type CommandSpec, exits } from "../../lib/cli/mod.ts";
-import { WebhookError, type WebhookSender } from "../../lib/outbound/webhook_sender.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";
 import { cliContext, type Given, runCommand } from "../support/terminal.ts";

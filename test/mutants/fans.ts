@@ -165,17 +165,17 @@ export const fans: readonly Mutant[] = [
   },
   {
     name: "sums are those of doubles",
-    file: "lib/text/decimals.ts",
+    file: "lib/base/text/decimals.ts",
     text: "return rounded(sum, Math.max(Math.abs(a), Math.abs(b)));",
     replacement: "return sum;",
-    tests: ["test/lib/text", "test/http/decimal_amounts"],
+    tests: ["test/lib/base/text", "test/http/decimal_amounts"],
   },
   {
     name: "products are those of doubles",
-    file: "lib/text/decimals.ts",
+    file: "lib/base/text/decimals.ts",
     text: "return Number.isInteger(value) ? value : rounded(value, Math.abs(value));",
     replacement: "return value;",
-    tests: ["test/lib/text", "test/http/decimal_amounts"],
+    tests: ["test/lib/base/text", "test/http/decimal_amounts"],
   },
   {
     name: "a command about a merged user acts on nobody",

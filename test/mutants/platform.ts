@@ -164,7 +164,7 @@ export const platform: readonly Mutant[] = [
   },
   {
     name: "an e-mail address keeps the spelling of its domain",
-    file: "lib/text/strings.ts",
+    file: "lib/base/text/strings.ts",
     text: "/[\\u0080-\\uffff]/.test(domain) ? asciiDomain(domain) : domain",
     replacement: "domain",
     tests: ["test/lib/identity/codes", "test/http/one_address"],

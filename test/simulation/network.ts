@@ -1,9 +1,9 @@
 /** The way between a process and what it shares with others: calls are late, refused, or lose their answers. */
 
-import { AppError } from "../../lib/errors/mod.ts";
-import type { Mail } from "../../lib/outbound/mailer.ts";
-import type { WebhookMessage } from "../../lib/outbound/webhook_sender.ts";
-import { WebhookError } from "../../lib/outbound/webhook_sender.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
+import type { Mail } from "../../lib/base/outbound/mailer.ts";
+import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
+import { WebhookError } from "../../lib/base/outbound/webhook_sender.ts";
 import type { Batch, Blobs, Limiter, Partition, Queue, Read, Store } from "../../lib/storage/mod.ts";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -1,6 +1,6 @@
 /** Blobs whose process dies together with its store: an unfinished upload is not stored. */
 
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";
 import type { BlobInfo, BlobRange } from "../../lib/storage/ports.ts";
 import type { DyingStore } from "./dying_store.ts";

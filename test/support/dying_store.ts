@@ -1,6 +1,6 @@
 /** A store whose process dies at a chosen moment: before an operation, or between its effect and its answer. */
 
-import { AppError } from "../../lib/errors/mod.ts";
+import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Batch, Store } from "../../lib/storage/mod.ts";
 
 /** When the process dies. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
+import { type Outbound, OutboundError } from "../../lib/base/outbound/outbound.ts";
 import {
   createFanClient,
   type FanClient,
@@ -14,7 +15,6 @@ import { createControl } from "../../lib/control/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/directory/mod.ts";
 import { ExternalIds } from "../../lib/identity/external_ids.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
-import { type Outbound, OutboundError } from "../../lib/outbound/outbound.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { TestIssuer } from "./issuer.ts";

@@ -1,9 +1,9 @@
 /** Several processes of one platform, one after the other or at the same time, over a store that outlives them. */
 
+import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
 import { createControl } from "../../lib/control/mod.ts";
 import { seedDirectory } from "../../lib/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
-import type { WebhookMessage } from "../../lib/outbound/webhook_sender.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";
 import { ids, seed, testSecret } from "./platform.ts";

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Settle } from "../../memory/journal.ts";
 import { lineOverhead } from "./line.ts";
 import type { LogFile } from "./log_file.ts";

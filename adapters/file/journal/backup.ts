@@ -7,7 +7,7 @@
 import { copyFile, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pid } from "node:process";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type Chain, listChain, logPath, snapshotPath, syncDirectory } from "./directory.ts";
 import { openFileStore } from "./file_journal.ts";
 import { DirectoryLock } from "./lock.ts";

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Store } from "../../../lib/storage/contract.ts";
 import type { PartitionLister } from "../../../lib/storage/ports.ts";
 import type { Journal, JournalClient, Settle } from "../../memory/journal.ts";

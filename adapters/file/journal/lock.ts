@@ -11,7 +11,7 @@ import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { kill, pid } from "node:process";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 
 interface Holder {
   readonly host: string;

@@ -6,7 +6,7 @@
  */
 import { open, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { logPath, syncDirectory } from "./directory.ts";
 import { lineHeaderBytes } from "./line.ts";
 

@@ -1,5 +1,5 @@
 import { rm, stat } from "node:fs/promises";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import {
   type Chain,
   listChain,

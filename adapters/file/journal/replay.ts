@@ -9,7 +9,7 @@
  */
 import type { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import {
   cutLines,
   decodeLine,

@@ -4,8 +4,9 @@
  *
  * @module
  */
+
+import { compareUtf8 } from "../../../lib/base/text/utf8.ts";
 import type { BoardEntry } from "../../../lib/storage/contract.ts";
-import { compareUtf8 } from "../../../lib/text/utf8.ts";
 import { MemberSlab } from "./member_slab.ts";
 import { MemberTable } from "./member_table.ts";
 import { Order } from "./order.ts";

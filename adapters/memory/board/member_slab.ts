@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { compareUtf8 } from "../../../lib/text/utf8.ts";
+import { compareUtf8 } from "../../../lib/base/text/utf8.ts";
 import { noAsOf } from "./ranked_set.ts";
 import { formatUuid } from "./uuid.ts";
 

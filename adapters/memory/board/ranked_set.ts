@@ -7,8 +7,8 @@
  * @module
  */
 
+import { compareUtf8 } from "../../../lib/base/text/utf8.ts";
 import type { BoardEntry } from "../../../lib/storage/contract.ts";
-import { compareUtf8 } from "../../../lib/text/utf8.ts";
 
 /** The `asOf` of a member that was never given one: below every real one. */
 export const noAsOf = -1;

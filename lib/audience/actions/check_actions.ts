@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseIsoTime } from "../../calendar/mod.ts";
+import { parseIsoTime } from "../../base/calendar/mod.ts";
 import { arePropertiesSmall, propertiesBytesMax, propertyNumberExpectation } from "../../http/mod.ts";
 import {
   type ActionData,

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { parseIsoTime } from "../../calendar/mod.ts";
+import { parseIsoTime } from "../../base/calendar/mod.ts";
 import type { Space } from "../../directory/mod.ts";
 import { issueDetail, named, propertiesSchema } from "../../http/mod.ts";
 import {

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { isUserId, userIdExpectation } from "../../http/mod.ts";
 
 /** Most items of a bulk request. */

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { createPause, mapConcurrent } from "../../background/mod.ts";
-import { AppError, type ErrorCode, publicMessage } from "../../errors/mod.ts";
+import { AppError, type ErrorCode, publicMessage } from "../../base/errors/mod.ts";
 import { causesOf, errorFacts, type Immutable, type Logger, named, type Timer } from "../../http/mod.ts";
 import { sleep } from "../worker/alarm.ts";
 

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { createPause } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
   envelope,

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { mapConcurrent } from "../../background/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import {
   isUserId,
   type JsonText,

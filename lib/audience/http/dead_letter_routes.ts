@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isoTime } from "../../calendar/mod.ts";
+import { isoTime } from "../../base/calendar/mod.ts";
 import { type AnyRoute, envelope, integerParameter, json, named, route } from "../../http/mod.ts";
 import { PropertiesSchema } from "../../loyalty/mod.ts";
 import { TimeSchema } from "../lists/documents.ts";

@@ -8,8 +8,8 @@
  */
 
 import { hasAccessToken, type Permission } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Space } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { chain, type Guard, type GuardParameter } from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import { type SpaceGuardOptions, type SpaceKey, spaceGuard, type UserScope } from "../../space_tokens/mod.ts";

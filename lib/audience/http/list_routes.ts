@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
-import { isoTime } from "../../calendar/mod.ts";
-import { invalidField } from "../../errors/mod.ts";
+import { isoTime } from "../../base/calendar/mod.ts";
+import { invalidField } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
   envelope,

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { isoTime } from "../../calendar/mod.ts";
+import { isoTime } from "../../base/calendar/mod.ts";
 import {
   type AnyRoute,
   envelope,

@@ -10,7 +10,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import * as v from "valibot";
 import { base64url, utf8 } from "../../auth/crypto/mod.ts";
-import { isoTime, isoTimeOrNull } from "../../calendar/mod.ts";
+import { isoTime, isoTimeOrNull } from "../../base/calendar/mod.ts";
 import { type Immutable, type JsonText, type JsonTextReply, jsonText, named } from "../../http/mod.ts";
 import type { LoyaltySummary } from "../../loyalty/mod.ts";
 import type { Version } from "../../storage/mod.ts";

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { AppError, invalidField, jsonPointer } from "../../errors/mod.ts";
+import { AppError, invalidField, jsonPointer } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
   chain,

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, envelope, type JsonReply, named, route } from "../../http/mod.ts";
 import { BulkRewardSchema, checkRewards, grantRewards } from "../actions/rewards.ts";
 import { NamedProjects } from "../batch/named_projects.ts";

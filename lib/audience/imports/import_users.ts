@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { type Immutable, isUserId, named, userIdExpectation } from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import {

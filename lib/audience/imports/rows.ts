@@ -4,9 +4,15 @@
  * @module
  */
 
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import {
+  type Cell,
+  cellText,
+  parseCsvRow,
+  RecordSplitter,
+  recordCharactersMax,
+} from "../../base/text/mod.ts";
 import { parseJson } from "../../http/mod.ts";
-import { type Cell, cellText, parseCsvRow, RecordSplitter, recordCharactersMax } from "../../text/mod.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import type { Column, FindColumn } from "../search/columns.ts";
 

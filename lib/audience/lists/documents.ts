@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { isoTime, isoTimeOrNull } from "../../calendar/mod.ts";
+import { isoTime, isoTimeOrNull } from "../../base/calendar/mod.ts";
 import { type Immutable, named } from "../../http/mod.ts";
 import {
   type ChallengeView,

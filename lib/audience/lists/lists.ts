@@ -5,7 +5,7 @@
  */
 
 import type { CursorScope, Cursors } from "../../auth/mod.ts";
-import { invalidField } from "../../errors/mod.ts";
+import { invalidField } from "../../base/errors/mod.ts";
 import type { ChallengeView, LedgerCursor, Loyalty, SpaceUser } from "../../loyalty/mod.ts";
 import { readProfileRecord } from "../profile/record.ts";
 import {

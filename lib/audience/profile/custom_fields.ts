@@ -10,8 +10,8 @@
 
 import * as v from "valibot";
 import { memoize } from "../../background/mod.ts";
+import { type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import type { Settings } from "../../directory/mod.ts";
-import { type FieldError, jsonPointer } from "../../errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { MetricIndexesSchema } from "../../users/mod.ts";
 

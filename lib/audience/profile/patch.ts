@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, customValueError, isBackEndOnly } from "./custom_fields.ts";

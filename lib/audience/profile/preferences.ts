@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { isJsonObject } from "../batch/items.ts";
 
 /** Largest preferences of a user, in characters of their JSON text. */

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { Cache } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   type Loyalty,
   type LoyaltySummary,

@@ -4,9 +4,9 @@
  * @module
  */
 
+import { JsonMembers } from "../../base/text/mod.ts";
 import { profileKey } from "../../loyalty/mod.ts";
 import type { ReadRecord, Stored, Write } from "../../storage/mod.ts";
-import { JsonMembers } from "../../text/mod.ts";
 import type { JsonObject } from "../batch/items.ts";
 import type { CustomValue } from "./custom_fields.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { isoTimeOrNull } from "../../calendar/mod.ts";
-import type { Environment, Value, ValueType } from "../../expressions/mod.ts";
+import { isoTimeOrNull } from "../../base/calendar/mod.ts";
+import type { Environment, Value, ValueType } from "../../base/expressions/mod.ts";
 import type { FactsReader } from "../../loyalty/mod.ts";
 import { type AccountNote, foldName } from "../../users/mod.ts";
 import type { CustomFields, CustomValue } from "../profile/custom_fields.ts";

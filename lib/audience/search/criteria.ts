@@ -4,8 +4,8 @@
  * @module
  */
 
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError, type FieldError } from "../../errors/mod.ts";
 import { findUserIds, type Users } from "../../identity/mod.ts";
 import type { FactsReader } from "../../loyalty/mod.ts";
 import { declaredFields, metricIndexesOf, usableIndexes } from "../../users/mod.ts";

@@ -5,9 +5,9 @@
  */
 
 import * as v from "valibot";
-import { parseIsoDateOrTime } from "../../calendar/mod.ts";
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
-import { type Condition, compileCondition, depthMax } from "../../expressions/mod.ts";
+import { parseIsoDateOrTime } from "../../base/calendar/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import { type Condition, compileCondition, depthMax } from "../../base/expressions/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { environmentOf, type FindColumn, variableName } from "./columns.ts";

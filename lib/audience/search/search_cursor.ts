@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AppError, invalidField } from "../../errors/mod.ts";
+import { type AppError, invalidField } from "../../base/errors/mod.ts";
 import type { BoardEntry } from "../../storage/mod.ts";
 
 /** A position in a walk. */

@@ -11,8 +11,8 @@
  */
 
 import * as v from "valibot";
-import { parseIsoDateOrTime } from "../../calendar/mod.ts";
-import { jsonPointer } from "../../errors/mod.ts";
+import { parseIsoDateOrTime } from "../../base/calendar/mod.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
 import type { RegisteredKey } from "../../identity/mod.ts";
 import { foldName } from "../../users/mod.ts";
 import { isJsonObject, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";

@@ -8,8 +8,8 @@
  * @module
  */
 
+import { compareUtf8 } from "../../base/text/mod.ts";
 import { type BoardEntry, readPageAfter, type Store, type WalkDirection } from "../../storage/mod.ts";
-import { compareUtf8 } from "../../text/mod.ts";
 import {
   type UserRange,
   userBoards,

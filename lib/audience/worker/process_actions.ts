@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { AppError, type ErrorCode, publicMessage } from "../../errors/mod.ts";
+import { AppError, type ErrorCode, publicMessage } from "../../base/errors/mod.ts";
 import { causesOf, type Logger, type Timer } from "../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import { sleep } from "./alarm.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
+import { shardOf } from "../../base/text/mod.ts";
 import type { ActionData } from "../../loyalty/mod.ts";
-import { shardOf } from "../../text/mod.ts";
 
 /** Topics that actions are spread over by user: at most as many processes can apply actions concurrently. */
 export const actionShards = 16;

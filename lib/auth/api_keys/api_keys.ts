@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
 import type { Clock, RandomBytes } from "../environment.ts";

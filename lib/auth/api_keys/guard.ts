@@ -1,7 +1,7 @@
 /** The guard of routes for back ends. */
 
 import { chain } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Guard } from "../../http/route.ts";
 import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
 import type { Permission } from "./record.ts";

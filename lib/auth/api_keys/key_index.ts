@@ -1,6 +1,6 @@
 /** The index of an organisation's keys. The record of a key is authoritative: the index may list keys that are gone. */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { decide, type Store, tenantPartition } from "../../storage/mod.ts";
 
 /** Most keys of an organisation. */

@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
   empty,

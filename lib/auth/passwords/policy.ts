@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { systemTimer, type Timer } from "../../http/mod.ts";
 import { isCommonPassword } from "./common_passwords.ts";
 

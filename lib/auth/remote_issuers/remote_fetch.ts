@@ -6,9 +6,9 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
-import { providerUnavailable } from "../../outbound/circuit_breaker.ts";
-import { isLoopback } from "../../text/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { providerUnavailable } from "../../base/outbound/circuit_breaker.ts";
+import { isLoopback } from "../../base/text/mod.ts";
 
 const requestMsMax = 3_000;
 const answerBytesMax = 262_144;

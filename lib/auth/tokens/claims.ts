@@ -8,7 +8,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { fromBase64url, fromUtf8 } from "../crypto/encoding.ts";
 import { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring_record.ts";
 

@@ -1,4 +1,4 @@
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { platformPartition, type Store, type Stored } from "../../storage/mod.ts";
 import { uuid } from "../crypto/mod.ts";
 import type { RandomBytes } from "../environment.ts";

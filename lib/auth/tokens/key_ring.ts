@@ -8,7 +8,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Store, Stored } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/mod.ts";
 import { seal, unseal } from "../crypto/seal.ts";

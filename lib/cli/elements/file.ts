@@ -8,9 +8,9 @@
 
 import * as v from "valibot";
 import { resources } from "../../authoring/mod.ts";
-import { jsonPointer } from "../../errors/mod.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
+import { suggestion } from "../../base/text/suggest.ts";
 import { issueDetail } from "../../http/mod.ts";
-import { suggestion } from "../../text/suggest.ts";
 import { attributesOf, type ElementContent, isMap } from "../element_content.ts";
 import type { Attributes } from "./batches.ts";
 import { eventName, type Fault, mapTexts, referenceOf, replaceReferences, tokenOf } from "./references.ts";

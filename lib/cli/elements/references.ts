@@ -6,7 +6,7 @@
  */
 
 import { replaceIds } from "../../authoring/copies.ts";
-import { jsonPointer } from "../../errors/mod.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
 
 /** A fault of a file. */
 export interface Fault {

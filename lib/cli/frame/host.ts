@@ -6,8 +6,8 @@
  */
 
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
+import type { FieldError } from "../../base/errors/mod.ts";
 import type { CheckRow } from "../../control/apps/read_app.ts";
-import type { FieldError } from "../../errors/mod.ts";
 import type { Handler } from "../../http/mod.ts";
 import type { ScenarioCheck } from "../../loyalty/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { suggestion } from "../../text/suggest.ts";
+import { suggestion } from "../../base/text/suggest.ts";
 import { address, whole } from "./checks.ts";
 import type { CliInput, CommandGroup, CommandSpec, FlagSpec } from "./command.ts";
 import { wrongUsage } from "./errors.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { clean } from "./clean.ts";
 import { interrupted } from "./client.ts";
 import type { CliContext, CliInput, CommandGroup, CommandSpec } from "./command.ts";

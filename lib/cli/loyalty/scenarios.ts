@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
 import { record } from "../frame/output.ts";

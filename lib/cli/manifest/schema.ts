@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { type Attribute, resources } from "../../authoring/mod.ts";
-import { jsonPointer } from "../../errors/mod.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { fieldsOf } from "../element_content.ts";
 import type { Fault } from "../elements/references.ts";

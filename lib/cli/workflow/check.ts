@@ -1,6 +1,6 @@
 /** Checks a workflow backend against the protocol. */
 
-import { suggestion } from "../../text/suggest.ts";
+import { suggestion } from "../../base/text/suggest.ts";
 import type { CheckOutcome } from "../../workflow/conformance/mod.ts";
 import { address, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";

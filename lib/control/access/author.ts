@@ -5,8 +5,8 @@
  */
 
 import type { Role } from "../../authoring/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Home } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 
 /** A person who authors. */
 export interface AuthorUser {

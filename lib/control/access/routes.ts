@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { resources } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
 import type { Attributes } from "../entity.ts";
 import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/calls.ts";

@@ -11,7 +11,7 @@ import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { authorEmail, resources } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, json, jsonApiMediaType, named, open, route } from "../../http/mod.ts";
 import { codeAgeMsMax, type IdentityContext } from "../../identity/mod.ts";
 import { platformPartition } from "../../storage/mod.ts";

@@ -14,10 +14,10 @@ import {
   type SpecFault,
   specBytesMax,
 } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { OutboundError, readText } from "../../base/outbound/outbound.ts";
+import { utf8Length } from "../../base/text/mod.ts";
 import { issueDetail, parseJson } from "../../http/mod.ts";
-import { OutboundError, readText } from "../../outbound/outbound.ts";
-import { utf8Length } from "../../text/mod.ts";
 import type { ControlServices } from "../services.ts";
 
 /** The steps of reading a file, in their order. */

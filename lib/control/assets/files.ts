@@ -9,7 +9,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { AppError, invalidField } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import type { Hash } from "../../exports/mod.ts";
 import type { Blobs, Store } from "../../storage/mod.ts";
 import { type Home, homePartition } from "../entity.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AppError, invalidField } from "../../errors/mod.ts";
+import { type AppError, invalidField } from "../../base/errors/mod.ts";
 import type { ByteFlow, Size, Walk } from "./byte_flow.ts";
 import { ascii, crc32, uint } from "./bytes.ts";
 import { type Metadata, readIndex } from "./heif.ts";

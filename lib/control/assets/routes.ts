@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { fileName, uuidText } from "../../authoring/mod.ts";
 import { mapConcurrent } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, byteReply, json, named, open, route } from "../../http/mod.ts";
 import { type Home, homePartition } from "../entity.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/calls.ts";

@@ -2,9 +2,9 @@
 
 import * as v from "valibot";
 import { fileName } from "../../authoring/mod.ts";
-import { AppError, type ErrorCode, invalidField } from "../../errors/mod.ts";
+import { AppError, type ErrorCode, invalidField } from "../../base/errors/mod.ts";
+import { OutboundError } from "../../base/outbound/outbound.ts";
 import { type AnyRoute, route, streamedBody } from "../../http/mod.ts";
-import { OutboundError } from "../../outbound/outbound.ts";
 import { runDraft } from "../draft.ts";
 import { type Home, homePartition } from "../entity.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { definitionOf, type Resource, type ResourceType } from "../../authoring/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import { type Call, jsonApiMediaType, type Reply } from "../../http/mod.ts";
 import type { Author } from "../access/author.ts";
 import type { ControlServices } from "../services.ts";

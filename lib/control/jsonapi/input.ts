@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { type Attribute, isRoleAtLeast, type Resource, type Role } from "../../authoring/mod.ts";
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { canonicalJson, issueDetail } from "../../http/mod.ts";
 import type { Attributes, Entity } from "../entity.ts";
 import { type Doubt, type Input, unprocessable } from "../kind.ts";

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { definitionOf, type Resource } from "../../authoring/mod.ts";
-import { invalidField } from "../../errors/mod.ts";
+import { invalidField } from "../../base/errors/mod.ts";
 import { integerParameter } from "../../http/mod.ts";
 
 /** Entries of a page where nothing else is asked for. */

@@ -1,8 +1,8 @@
 /** Apps. */
 
 import { type AppSpec, resources } from "../../authoring/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { defaultListings, documentDigest, listedMax } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
 import type { Entity } from "../entity.ts";

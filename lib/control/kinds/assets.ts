@@ -1,7 +1,7 @@
 /** Assets and their tags. */
 
 import { resources } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
 import { requireUnused } from "../assets/uses.ts";
 import type { Draft } from "../draft.ts";

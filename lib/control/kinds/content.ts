@@ -11,7 +11,7 @@ import {
   type Field,
   withoutRenamed,
 } from "../../authoring/mod.ts";
-import type { AppError } from "../../errors/mod.ts";
+import type { AppError } from "../../base/errors/mod.ts";
 import type { Apps, ProjectTypes } from "../apps/apps.ts";
 import type { Draft } from "../draft.ts";
 import { type Attributes, type Entity, projectCodec } from "../entity.ts";

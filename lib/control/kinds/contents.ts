@@ -7,7 +7,7 @@ import {
   elementTimesOf,
   noContents,
 } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Draft } from "../draft.ts";
 import type { Entity } from "../entity.ts";
 import type { Input } from "../kind.ts";

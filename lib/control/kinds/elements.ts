@@ -17,8 +17,8 @@ import {
   statsKey,
 } from "../../authoring/mod.ts";
 import { memoize } from "../../background/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { eventPhase } from "../../directory/event_times.ts";
-import { AppError } from "../../errors/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { noteChange } from "../assets/uses.ts";
 import type { Draft } from "../draft.ts";

@@ -9,6 +9,7 @@ import {
   resources,
   statsKey,
 } from "../../authoring/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type EventState, eventInstants, eventPhase } from "../../directory/event_times.ts";
 import {
   type Home,
@@ -19,7 +20,6 @@ import {
   type StoredEvent,
   withOpenEvent,
 } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
 import { assetsIn, noteAssets, noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";

@@ -1,7 +1,7 @@
 /** Grants of roles, and workflows. */
 
 import { resources } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { requirePerson } from "../access/author.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
 import type { Draft } from "../draft.ts";

@@ -1,7 +1,7 @@
 /** Blueprints of events. Their elements are listed like those of events, and found through the blueprint alone. */
 
 import { contentsKey, elementKey, resources } from "../../authoring/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
 import type { Draft } from "../draft.ts";

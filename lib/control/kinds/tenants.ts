@@ -1,6 +1,7 @@
 /** Organisations, spaces and projects. */
 
 import { resources } from "../../authoring/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   claimDomain,
   claimPlace,
@@ -10,7 +11,6 @@ import {
   type Space,
   settleDomain,
 } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { projectFeedUrls } from "../../feeds/mod.ts";
 import {
   type BoardEntry,

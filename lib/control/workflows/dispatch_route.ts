@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { jsonObject, plainObject, uuidText } from "../../authoring/mod.ts";
 import { Cache } from "../../background/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   type DialogueContext,
   dialogueLimits,
@@ -14,7 +15,6 @@ import {
   type WorkflowRequest,
 } from "../../dialogue/mod.ts";
 import { requireUnarchived } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../http/mod.ts";
 import { type Author, requirePerson } from "../access/author.ts";
 import { createDialogueToken } from "../access/dialogue_tokens.ts";

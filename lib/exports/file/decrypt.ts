@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type ExportFileSource, type OpenExport, openExport } from "./file_reader.ts";
 import type { ExportHeader } from "./header.ts";
 import type { ExportKernels } from "./kernels.ts";

@@ -1,6 +1,6 @@
 /** Reads an encrypted file from beginning to end in constant memory. */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { Base64Decoder } from "./base64.ts";
 import { type ExportHeader, headerBytes, parseHeader } from "./header.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { base64, fromBase64 } from "./base64.ts";
 
 /** Bytes of the salt of the password. */

@@ -8,7 +8,7 @@
 
 import * as v from "valibot";
 import { networkTag } from "../../auth/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, type BareReply, byteReply, type Guard, route } from "../../http/mod.ts";
 import type { Blobs, LimitRule } from "../../storage/mod.ts";
 import type { Exports } from "../exports.ts";

@@ -6,9 +6,9 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { webhookSecretText } from "../../base/outbound/webhook_signature.ts";
 import { type AnyRoute, envelope, type Guard, integerParameter, json, route } from "../../http/mod.ts";
-import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { Exports } from "../exports.ts";
 import type { PageRequest } from "../jobs/trail.ts";
 import {

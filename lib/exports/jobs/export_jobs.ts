@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { decide, type Read, type Store, type Stored } from "../../storage/mod.ts";
 import type { ExportSecret } from "../file/secret.ts";
 import { parseOpenIds, setDue } from "./export_lease.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import type { ExportFormat } from "../file/rows.ts";
 import type { ExportRef } from "./partitions.ts";
 import type { ExportRecipients } from "./settings.ts";

@@ -6,7 +6,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Blobs } from "../../storage/mod.ts";
 import type { Hash } from "../file/mod.ts";
 import type { ExportJob, PartRef } from "./job.ts";

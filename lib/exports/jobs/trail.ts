@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type Immutable, named } from "../../http/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import { exportKeys, exportsPartition } from "./partitions.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { LimitRule } from "../../storage/mod.ts";
 import type { Failover, Spending } from "../rate_limit/failover.ts";
 import { rateLimitPolicy, rateLimitState } from "../rate_limit/policies.ts";

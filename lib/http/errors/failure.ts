@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, publicMessage } from "../../errors/mod.ts";
+import { AppError, publicMessage } from "../../base/errors/mod.ts";
 import type { Logger } from "../logger.ts";
 import type { Family, Reply } from "../route.ts";
 import type { ErrorFamily } from "./family.ts";

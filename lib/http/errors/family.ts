@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorCode, FieldError } from "../../errors/mod.ts";
+import type { ErrorCode, FieldError } from "../../base/errors/mod.ts";
 
 /** An error with everything that its body may contain. */
 export interface ErrorReport {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../errors/mod.ts";
+import type { ErrorCode } from "../../base/errors/mod.ts";
 import { type ErrorFamily, type ErrorReport, fieldErrorSchema } from "./family.ts";
 
 /** The next step for a client, so that it keeps its session through a transient error. */

@@ -1,4 +1,4 @@
-import type { ErrorCode, FieldError } from "../../errors/mod.ts";
+import type { ErrorCode, FieldError } from "../../base/errors/mod.ts";
 import { jsonApiMediaType } from "../requests/body.ts";
 import type { ErrorFamily, ErrorReport } from "./family.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ErrorCode } from "../../errors/mod.ts";
+import type { ErrorCode } from "../../base/errors/mod.ts";
 
 /** The HTTP meaning of an error code. */
 export interface ErrorFacts {

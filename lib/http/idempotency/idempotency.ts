@@ -9,7 +9,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   platformPartition,
   type Store,

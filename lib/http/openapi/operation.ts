@@ -1,5 +1,5 @@
 import { type GenericSchema, getDescription } from "valibot";
-import type { ErrorCode } from "../../errors/mod.ts";
+import type { ErrorCode } from "../../base/errors/mod.ts";
 import type { Endpoint } from "../dispatch/endpoint.ts";
 import { errorFacts } from "../errors/status.ts";
 import { idempotencyKeyCharsMax } from "../idempotency/idempotency.ts";

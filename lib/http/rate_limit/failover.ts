@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 
 import type { Limiter, LimitRule, LimitVerdict } from "../../storage/mod.ts";
 import type { Timer } from "../requests/body.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { BareReply } from "../route.ts";
 import { isNotModified, matchesTag } from "./etag.ts";
 import { empty, stream } from "./replies.ts";

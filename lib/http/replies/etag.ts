@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 
 /** Maximum length of a precondition, in UTF-16 units. */
 export const preconditionCharsMax = 4_096;

@@ -5,7 +5,7 @@
  */
 
 import { createPause } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { badJson, inspectJson, JsonCounter, parseCounted, parseJson, uncountedBytesMax } from "./json.ts";
 
 /** Maximum size of a body by default, in bytes. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { abandon, type BodyLimits, brokenOff, requireAcceptable, tooLarge } from "./body.ts";
 import { badJson } from "./json.ts";
 

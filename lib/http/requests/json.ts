@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 
 /** Maximum nesting of arrays and objects in a body. */
 export const jsonDepthMax = 64;

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 
 /** Maximum number of `name=value` pairs in a query. */
 export const queryPairsMax = 64;

@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../errors/mod.ts";
-import { bytesPerUnitMax, utf8Length } from "../../text/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
 import { named } from "../named.ts";
 
 /** Maximum number of errors in a reply. */

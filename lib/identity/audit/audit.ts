@@ -10,7 +10,7 @@
 import { keyedTag } from "../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
 import { Batcher, Cache } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Call, ClientInfo, Logger } from "../../http/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import {

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import { type Partition, tenantPartition } from "../../storage/mod.ts";
 
 /** Number of logs over which the trail of a project is spread, as each log is one hash slot of a cluster. */

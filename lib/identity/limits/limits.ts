@@ -6,7 +6,7 @@
 
 import { keyedTag } from "../../auth/crypto/mod.ts";
 import { deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../../http/rate_limit/policies.ts";
 import type { Limiter } from "../../storage/mod.ts";

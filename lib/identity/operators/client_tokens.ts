@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, identityEnvelope, route } from "../../http/mod.ts";
 import type { ClientToken } from "../client_tokens.ts";
 import { assertProject, type OperatorContext, operatorBase, seconds } from "./common.ts";

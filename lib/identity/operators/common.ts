@@ -6,7 +6,7 @@
 
 import type * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Call, Guard } from "../../http/mod.ts";
 import { recordAttempt } from "../audit/audit.ts";
 import type { IdentityContext } from "../context.ts";

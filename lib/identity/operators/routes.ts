@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, identityEnvelope, route } from "../../http/mod.ts";
 import type { AuditEntry, AuditPage } from "../audit/entries.ts";
 import { emailKey } from "../providers/managed_pool/email_keys.ts";

@@ -5,7 +5,7 @@
  */
 
 import { invalidToken } from "../../auth/tokens/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { identityEnvelope } from "../../http/mod.ts";
 import { EmptyAnswer } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";

@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../../errors/mod.ts";
-import { canonicalEmail, utf8Length } from "../../text/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { canonicalEmail, utf8Length } from "../../base/text/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
 import { appProfile } from "../answers.ts";
 

@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import { foreignBearerToken, invalidToken } from "../../auth/tokens/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { identityEnvelope, named } from "../../http/mod.ts";
 import { answerOf, appProfile, loginHistory, tokenEntries } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { capabilityId, uuid } from "../../auth/crypto/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { identityEnvelope, json, named } from "../../http/mod.ts";
 import { answerOf, appProfile, loginHistory, RecordAnswer, recordEntries, signUp } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";

@@ -9,8 +9,8 @@
  */
 
 import * as v from "valibot";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Project } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { integerParameter } from "../../http/mod.ts";
 import type { SessionRecords } from "../sessions/session_records.ts";
 import { identitySetting } from "../settings.ts";

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import { jsonBody, providerError, type RemoteFetch } from "../../auth/remote_issuers/mod.ts";
-import { CircuitBreaker } from "../../outbound/circuit_breaker.ts";
+import { CircuitBreaker } from "../../base/outbound/circuit_breaker.ts";
 import type { TokenDebugSettings } from "../settings.ts";
 import { type SocialIdentity, type SocialVerifier, socialTokenRejected } from "./verifier.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 
 /** The tokens that a client presents of a social provider. */
 export interface SocialProof {

@@ -6,8 +6,8 @@
 
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { type AnyRoute, empty, json, named, route } from "../../http/mod.ts";
 import { HiddenUserSchema } from "../ranking/hidden_users.ts";
 import type { LeaderboardContext } from "./answers.ts";

@@ -1,6 +1,6 @@
 /** Boards as parts of live streams. */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { LivePart, LiveSource } from "../live/watcher.ts";
 import type { ResolvedBoard } from "../scores/resolve_board.ts";
 import {

@@ -1,7 +1,7 @@
 /** The requests and answers of leaderboard routes. */
 
 import * as v from "valibot";
-import { parseIsoTime } from "../../calendar/mod.ts";
+import { parseIsoTime } from "../../base/calendar/mod.ts";
 import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
 import { type Immutable, integerParameter, named, UserIdSchema } from "../../http/mod.ts";
 import { BoardIdSchema, BoardOperatorSchema, RankStyleSchema, scoreMax } from "../settings/board_settings.ts";

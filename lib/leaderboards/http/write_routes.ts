@@ -5,8 +5,8 @@
  */
 
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
 import { type AnyRoute, type Call, empty, jsonText, route } from "../../http/mod.ts";
 import { storageLimits } from "../../storage/mod.ts";
 import { additionIdsMax } from "../scores/addition_ids.ts";

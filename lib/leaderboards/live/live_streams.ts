@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError, type ErrorCode } from "../../errors/mod.ts";
+import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import { encodeEvent, Listener } from "./listener.ts";
 import {
   type LivePart,

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { shardOf } from "../../base/text/mod.ts";
 import {
   type BoardEntry,
   compareBoardEntries,
@@ -17,7 +18,6 @@ import {
   type Standing,
   type Store,
 } from "../../storage/mod.ts";
-import { shardOf } from "../../text/mod.ts";
 import { type BoardLocation, boardKey, distinctKey, fromStoredScore } from "../scores/board_location.ts";
 
 /** An entry with its rank. */

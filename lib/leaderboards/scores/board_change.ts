@@ -1,6 +1,6 @@
 /** Changes of the scores of a board. */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Partition } from "../../storage/mod.ts";
 import type { BoardOperator } from "../settings/board_settings.ts";
 import type { BoardLocation } from "./board_location.ts";

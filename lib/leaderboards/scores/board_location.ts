@@ -7,8 +7,8 @@
  * @module
  */
 
+import { shardOf } from "../../base/text/mod.ts";
 import { type Partition, tenantPartition } from "../../storage/mod.ts";
-import { shardOf } from "../../text/mod.ts";
 import type { BoardDeclaration, RankStyle } from "../settings/board_settings.ts";
 
 /** The board of entries in each partition. */

@@ -4,8 +4,8 @@
  * @module
  */
 
+import { addDecimals } from "../../base/text/mod.ts";
 import { type Decision, decide, type Partition, type Store, type Write } from "../../storage/mod.ts";
-import { addDecimals } from "../../text/mod.ts";
 import { scoreMax } from "../settings/board_settings.ts";
 import { type Addition, additionIdsDelete, additionIdsRead, additionIdsWrites } from "./addition_ids.ts";
 import { type BoardChange, type ShardChanges, sumOutOfRange } from "./board_change.ts";

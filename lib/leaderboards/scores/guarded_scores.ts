@@ -9,7 +9,8 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { addDecimals } from "../../base/text/mod.ts";
 import {
   type Decision,
   decide,
@@ -21,7 +22,6 @@ import {
   type Stored,
   type Write,
 } from "../../storage/mod.ts";
-import { addDecimals } from "../../text/mod.ts";
 import { scoreMax } from "../settings/board_settings.ts";
 import { type Addition, additionIdsDelete, additionIdsRead, additionIdsWrites } from "./addition_ids.ts";
 import { type BoardChange, type ScoreChange, type ShardChanges, sumOutOfRange } from "./board_change.ts";

@@ -9,8 +9,8 @@
  * @module
  */
 
+import { addBounded } from "../../base/text/mod.ts";
 import type { Store } from "../../storage/mod.ts";
-import { addBounded } from "../../text/mod.ts";
 import type { BoardChange } from "./board_change.ts";
 import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
 import { changeScores } from "./change_scores.ts";

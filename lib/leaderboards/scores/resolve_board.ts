@@ -4,8 +4,8 @@
  * @module
  */
 
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
 import { chain } from "../../http/mod.ts";
 import { type BoardDeclaration, declarationsMax } from "../settings/board_settings.ts";
 import { eventBoard, projectBoards } from "../settings/declared_boards.ts";

@@ -8,8 +8,8 @@
  */
 
 import { Cache } from "../../background/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { chain } from "../../http/mod.ts";
 import type { LeaderboardServices } from "../services.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { compileScoreCondition } from "./score_condition.ts";
 import { SeasonScheduleSchema } from "./season_settings.ts";

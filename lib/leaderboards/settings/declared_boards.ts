@@ -5,8 +5,8 @@
  */
 
 import { memoize } from "../../background/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Event, Project, Settings } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { type BoardDeclaration, defaultBoard, parseBoards } from "./board_settings.ts";
 
 /** Highest number in `round_N`. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Condition, compileCondition, type Environment } from "../../expressions/mod.ts";
+import { type Condition, compileCondition, type Environment } from "../../base/expressions/mod.ts";
 
 /** The variables of an action that a condition can read. */
 export interface ScoredAction {

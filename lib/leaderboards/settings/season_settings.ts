@@ -5,7 +5,12 @@
  */
 
 import * as v from "valibot";
-import { instantExpectation, isTimeZone, parseInstant, timeZoneCharactersMax } from "../../calendar/mod.ts";
+import {
+  instantExpectation,
+  isTimeZone,
+  parseInstant,
+  timeZoneCharactersMax,
+} from "../../base/calendar/mod.ts";
 
 /** Most seasons that a board may list. */
 export const seasonsMax = 200;

@@ -13,8 +13,8 @@ import {
   type Period,
   periodById,
   periodOf,
-} from "../../calendar/mod.ts";
-import { AppError, invalidField } from "../../errors/mod.ts";
+} from "../../base/calendar/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
 import { type BoardDeclaration, keepSeasonsMax } from "./board_settings.ts";
 import type { Season, SeasonSchedule } from "./season_settings.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Gain, ScoreTarget, ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { Partition, Read, RecordCache, Write } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

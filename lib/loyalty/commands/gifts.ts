@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, MetricReward, NotificationSetting } from "../config/document.ts";
 import { rewardCountError } from "../config/semantic_errors.ts";

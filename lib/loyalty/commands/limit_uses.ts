@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Claimant, GlobalLimits, LimitClaim, LimitedRule } from "../limits/global_limits.ts";
 
 /** Uses of limited rules that a decision may rely on. */

@@ -5,7 +5,7 @@
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { AppError, type ErrorCode, type FieldError } from "../../errors/mod.ts";
+import { AppError, type ErrorCode, type FieldError } from "../../base/errors/mod.ts";
 import type { Read } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, ActionDefinition } from "../config/document.ts";

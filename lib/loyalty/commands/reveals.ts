@@ -9,8 +9,8 @@
  */
 
 import { DueQueue, mapConcurrent } from "../../background/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

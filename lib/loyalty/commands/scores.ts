@@ -6,6 +6,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { addBounded } from "../../base/text/mod.ts";
 import type {
   Gain,
   RecordedScore,
@@ -17,7 +18,6 @@ import type {
   UserEarnings,
 } from "../../leaderboards/mod.ts";
 import type { Store } from "../../storage/mod.ts";
-import { addBounded } from "../../text/mod.ts";
 import { ownValue } from "../config/scope.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { RunningSum, UserState } from "../user/state.ts";

@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import {
   type AggregateKind,
   type Condition,
@@ -16,9 +16,9 @@ import {
   type Environment,
   unknownVariable,
   type VariableDeclaration,
-} from "../../expressions/mod.ts";
+} from "../../base/expressions/mod.ts";
+import { suggestion } from "../../base/text/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
-import { suggestion } from "../../text/mod.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";
 import { fieldErrors } from "./fields.ts";

@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { ConfigPartsCompiler } from "./compile_parts.ts";
 import {
   type ActionPlan,

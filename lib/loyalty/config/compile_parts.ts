@@ -5,14 +5,14 @@
  * @module
  */
 
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import {
   type Condition,
   compileCondition,
   compileExplanation,
   compileNumber,
   type Environment,
-} from "../../expressions/mod.ts";
+} from "../../base/expressions/mod.ts";
 import { AggregateCompiler, compileValue, counterKey } from "./aggregates.ts";
 import type {
   CompiledChallenge,

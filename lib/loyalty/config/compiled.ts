@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Duration, PeriodUnit } from "../../calendar/mod.ts";
-import type { Condition, Failure } from "../../expressions/mod.ts";
+import type { Duration, PeriodUnit } from "../../base/calendar/mod.ts";
+import type { Condition, Failure } from "../../base/expressions/mod.ts";
 import type { CompiledAggregate } from "./aggregates.ts";
 import type {
   ActionDefinition,

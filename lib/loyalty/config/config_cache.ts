@@ -8,8 +8,8 @@
  * @module
  */
 
+import { AppError } from "../../base/errors/mod.ts";
 import type { Directory, LoyaltyDocument, LoyaltyVersions } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { chain, type Logger } from "../../http/mod.ts";
 import { compileConfig } from "./compile.ts";
 import type { CompiledConfig } from "./compiled.ts";

@@ -8,7 +8,7 @@
  */
 
 import * as v from "valibot";
-import { isTimeZone } from "../../calendar/mod.ts";
+import { isTimeZone } from "../../base/calendar/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import { ChallengeSchema } from "./challenges.ts";
 import { customFieldOf, durationField, listOf, partItemsMax } from "./fields.ts";

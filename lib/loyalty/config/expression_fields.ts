@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { expressionShapes } from "../../expressions/mod.ts";
+import { expressionShapes } from "../../base/expressions/mod.ts";
 import { named } from "../../http/mod.ts";
 import { ActionNameSchema, dataVariableField, windowField } from "./fields.ts";
 

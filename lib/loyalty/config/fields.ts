@@ -12,8 +12,8 @@ import {
   type Duration,
   instantExpectation,
   parseInstant,
-} from "../../calendar/mod.ts";
-import type { FieldError } from "../../errors/mod.ts";
+} from "../../base/calendar/mod.ts";
+import type { FieldError } from "../../base/errors/mod.ts";
 import { type Immutable, issueDetail, named } from "../../http/mod.ts";
 
 type Schema<T> = v.GenericSchema<unknown, T>;

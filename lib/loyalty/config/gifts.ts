@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { CompiledEffect, CompiledGift } from "./compiled.ts";
 import type { RuleEffect } from "./document.ts";
 import { multiplied } from "./multipliers.ts";

@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
+import { roundDecimal } from "../../base/text/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
-import { roundDecimal } from "../../text/mod.ts";
 import { idField } from "./fields.ts";
 import { compileTimes, ruleTimeFields } from "./rule_times.ts";
 

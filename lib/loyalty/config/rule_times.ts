@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { dayMinutes, isTimeZone, minuteOfWeek, weekMinutes } from "../../calendar/mod.ts";
+import { dayMinutes, isTimeZone, minuteOfWeek, weekMinutes } from "../../base/calendar/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import { instantField, nonEmptyListOf } from "./fields.ts";
 

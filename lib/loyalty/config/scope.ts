@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { CountedUnit, PeriodUnit } from "../../calendar/mod.ts";
-import type { Environment, Operand, ValueType, VariableDeclaration } from "../../expressions/mod.ts";
+import type { CountedUnit, PeriodUnit } from "../../base/calendar/mod.ts";
+import type { Environment, Operand, ValueType, VariableDeclaration } from "../../base/expressions/mod.ts";
 import type { ElementFacts } from "../votes/elements.ts";
 import type { ActionData, ActionDefinition, LoyaltyConfig } from "./document.ts";
 import { type CountWindow, customFieldOf } from "./fields.ts";

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { FieldError } from "../../errors/mod.ts";
-import { suggestion } from "../../text/mod.ts";
+import type { FieldError } from "../../base/errors/mod.ts";
+import { suggestion } from "../../base/text/mod.ts";
 import type { CompiledAggregate } from "./aggregates.ts";
 import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger } from "./document.ts";
 import { toCounterWindow } from "./scope.ts";

@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
+import { isLoopback } from "../../base/text/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
-import { isLoopback } from "../../text/mod.ts";
 import { idField, nonEmptyListOf } from "./fields.ts";
 
 const urlCharactersMax = 1_024;

@@ -13,8 +13,8 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { isoTime } from "../../calendar/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { isoTime } from "../../base/calendar/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   decide,
   keyName,

@@ -6,7 +6,7 @@
  */
 
 import type * as v from "valibot";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import { decide, type ReadRecord, type RecordCache, type Rule } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

@@ -6,8 +6,8 @@
  */
 
 import { Cache } from "../../background/mod.ts";
-import { jsonPointer } from "../../errors/mod.ts";
-import type { Announcer } from "../../outbound/announcer.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
+import type { Announcer } from "../../base/outbound/announcer.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { CodePoolServices } from "./code_pools.ts";
 

@@ -9,7 +9,7 @@
  */
 
 import { Batcher, Cache } from "../../background/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
 import {
   activityMs,

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { addDuration, periodOf } from "../../calendar/mod.ts";
-import { addBounded } from "../../text/mod.ts";
+import { addDuration, periodOf } from "../../base/calendar/mod.ts";
+import { addBounded } from "../../base/text/mod.ts";
 import type { CompiledChallenge } from "../config/compiled.ts";
 import type { Mission } from "../config/document.ts";
 import { ownValue } from "../config/scope.ts";

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { bucketOf, type CountedUnit } from "../../calendar/mod.ts";
-import { addBounded, addDecimals } from "../../text/mod.ts";
+import { bucketOf, type CountedUnit } from "../../base/calendar/mod.ts";
+import { addBounded, addDecimals } from "../../base/text/mod.ts";
 import { type CounterWindow, ownValue } from "../config/scope.ts";
 import type { Counter, CounterBuckets } from "../user/state.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { isoTime } from "../../calendar/mod.ts";
-import type { Failure } from "../../expressions/mod.ts";
+import { isoTime } from "../../base/calendar/mod.ts";
+import type { Failure } from "../../base/expressions/mod.ts";
 import type { CompiledConfig, CompiledMission, CompiledRule } from "../config/compiled.ts";
 import type { Scope } from "../config/scope.ts";
 import type { ReachedLimit } from "../limits/global_limits.ts";

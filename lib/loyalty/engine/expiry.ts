@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addDuration } from "../../calendar/mod.ts";
+import { addDuration } from "../../base/calendar/mod.ts";
 import { expireUsable } from "../ledger/mod.ts";
 import type { UserState } from "../user/state.ts";
 import type { StateDraft } from "./draft.ts";

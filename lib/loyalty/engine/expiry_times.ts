@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addDuration, type Duration, endOfPeriod } from "../../calendar/mod.ts";
+import { addDuration, type Duration, endOfPeriod } from "../../base/calendar/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Expiry } from "../config/fields.ts";
 import { countedUnit, ownValue } from "../config/scope.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addDuration } from "../../calendar/mod.ts";
+import { addDuration } from "../../base/calendar/mod.ts";
 import type { Coupon, NotificationSetting } from "../config/document.ts";
 import type { GrantedReward, Inheritance, TransactionType } from "../user/history.ts";
 import type { ChallengeProgress, UserCoupon } from "../user/state.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { compileConfig } from "../config/compile.ts";
 
 /** The resource type of configurations. */

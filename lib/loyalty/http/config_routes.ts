@@ -6,13 +6,13 @@
 
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   type LoyaltyRevision,
   type LoyaltyVersion,
   type LoyaltyVersions,
   loyaltyBytesMax,
 } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   admitChange,

@@ -7,8 +7,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
-import { isoTime } from "../../calendar/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { isoTime } from "../../base/calendar/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, type Call, envelope, named, route } from "../../http/mod.ts";
 import type { SpaceKey } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";

@@ -7,8 +7,8 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Directory, LoyaltyRevision, LoyaltyVersion } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import { type Immutable, type JsonReply, json, named, versionTag } from "../../http/mod.ts";
 import { idCharactersMax, LoyaltyConfigSchema } from "../config/document.ts";
 import { configurationType } from "./config_document.ts";

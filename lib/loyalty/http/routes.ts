@@ -7,8 +7,8 @@
 import * as v from "valibot";
 import type { Cursors, Permission } from "../../auth/mod.ts";
 import { memoize } from "../../background/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   chain,

@@ -6,8 +6,9 @@
 
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { webhookSecretText } from "../../base/outbound/webhook_signature.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { AppError } from "../../errors/mod.ts";
 import {
   type AnyRoute,
   type Guard,
@@ -18,7 +19,6 @@ import {
   named,
   route,
 } from "../../http/mod.ts";
-import { webhookSecretText } from "../../outbound/webhook_signature.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
 import {
   deadLettersPageMax,

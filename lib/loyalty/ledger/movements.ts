@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addDecimals } from "../../text/mod.ts";
+import { addDecimals } from "../../base/text/mod.ts";
 import type { AccountChange, Draw, Lot, MetricAccount } from "./types.ts";
 
 /** First-expiring first, then the oldest; those that never expire last. */

@@ -1,4 +1,4 @@
-import { addDecimals } from "../../text/mod.ts";
+import { addDecimals } from "../../base/text/mod.ts";
 import {
   debitFirst,
   debtPayment,

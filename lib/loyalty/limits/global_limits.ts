@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type PeriodUnit, periodOf } from "../../calendar/mod.ts";
+import { type PeriodUnit, periodOf } from "../../base/calendar/mod.ts";
 import {
   type Rule as DecisionRule,
   decide,

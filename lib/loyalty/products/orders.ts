@@ -4,8 +4,8 @@
  * @module
  */
 
-import { periodOf } from "../../calendar/mod.ts";
-import { AppError } from "../../errors/mod.ts";
+import { periodOf } from "../../base/calendar/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
 import { countedUnit, ownValue } from "../config/scope.ts";

@@ -10,7 +10,7 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { decide } from "../../storage/mod.ts";
 import type { CommandDecision } from "../commands/command.ts";
 import type { CommandRunner } from "../commands/command_runner.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { keyName, onceMark, type ReadRecord, type Stored, type Write } from "../../storage/mod.ts";
 import type { Command, CommandResult, DecisionInput } from "../commands/command.ts";
 import { adjustmentCommand } from "../commands/corrections.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { decide, type ReadLog, type ReadRecord, type Rule, type Write } from "../../storage/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addDuration, type Duration } from "../../calendar/mod.ts";
+import { addDuration, type Duration } from "../../base/calendar/mod.ts";
 import type { LogEntry, Stored } from "../../storage/mod.ts";
 import type { Notification } from "./history.ts";
 

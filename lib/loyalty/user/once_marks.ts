@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { onceMark, type Read, type ReadTally, storageLimits, type Write } from "../../storage/mod.ts";
 import type { UserState } from "./state.ts";
 

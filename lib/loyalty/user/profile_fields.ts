@@ -5,8 +5,8 @@
  * @module
  */
 
+import { JsonMembers } from "../../base/text/mod.ts";
 import { RecordCache } from "../../storage/mod.ts";
-import { JsonMembers } from "../../text/mod.ts";
 import { ownValue } from "../config/scope.ts";
 
 /** Key of a user's profile. */

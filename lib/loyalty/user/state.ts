@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";

@@ -5,9 +5,9 @@
  * @module
  */
 
+import { flattenString, JsonMembers, utf8Length } from "../../base/text/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
 import type { Append, ReadRecord } from "../../storage/mod.ts";
-import { flattenString, JsonMembers, utf8Length } from "../../text/mod.ts";
 import { hasEntries } from "../config/scope.ts";
 import type { LedgerEntry } from "../ledger/mod.ts";
 import type { ChangePayload, ItemId } from "./change_payload.ts";

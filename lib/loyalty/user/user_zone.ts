@@ -4,7 +4,7 @@
  * @module
  */
 
-import { endOfPeriod, isTimeZone } from "../../calendar/mod.ts";
+import { endOfPeriod, isTimeZone } from "../../base/calendar/mod.ts";
 import type { ProfileFields } from "./profile_fields.ts";
 
 /** The zone of a user, and the one before it. */

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { parseIsoTime } from "../../calendar/mod.ts";
+import { parseIsoTime } from "../../base/calendar/mod.ts";
 import { choiceOf, hasMember } from "../config/fields.ts";
 import { RewardSchema } from "../config/rewards.ts";
 

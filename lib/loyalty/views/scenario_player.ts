@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError, type FieldError, jsonPointer } from "../../errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import type { BoardPreview, Earning } from "../../leaderboards/mod.ts";
 import type { Command, CommandResult, DecisionInput } from "../commands/command.ts";
 import { noLimits } from "../commands/command_rules.ts";

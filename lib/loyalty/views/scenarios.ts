@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError } from "../../errors/mod.ts";
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { boardFaults, createBoardPreview } from "../../leaderboards/mod.ts";
 import { compileConfig } from "../config/compile.ts";
 import { fieldErrors } from "../config/fields.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { type ActionReport, requireReportable } from "../commands/reports.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

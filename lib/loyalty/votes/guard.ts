@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import type { ActionData } from "../config/document.ts";
 import { type ElementFacts, type ElementMoment, optionsOf, type VotedElement } from "./elements.ts";
 

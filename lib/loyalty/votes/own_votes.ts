@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import { readMany, type Store } from "../../storage/mod.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { ElementSource, VotedElement } from "./elements.ts";

@@ -5,8 +5,8 @@
  */
 
 import { Cache } from "../../background/mod.ts";
-import { CircuitBreaker, circuitRetryMs } from "../../outbound/circuit_breaker.ts";
-import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
+import { CircuitBreaker, circuitRetryMs } from "../../base/outbound/circuit_breaker.ts";
+import { WebhookError, type WebhookSender } from "../../base/outbound/webhook_sender.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import { type DeliveryStore, type WebhookAddress, type WebhookDelivery, webhookName } from "./deliveries.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { shardOf } from "../../text/mod.ts";
+import { shardOf } from "../../base/text/mod.ts";
 
 const retryMsMin = 5_000;
 const retryFactor = 4;

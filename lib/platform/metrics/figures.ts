@@ -5,8 +5,8 @@
  */
 
 import type { ActionService } from "../../audience/mod.ts";
+import type { Metrics } from "../../base/metrics/mod.ts";
 import type { Leaderboards } from "../../leaderboards/mod.ts";
-import type { Metrics } from "../../metrics/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 
 /** Sources of the figures. */

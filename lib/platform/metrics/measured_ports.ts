@@ -4,13 +4,13 @@
  * @module
  */
 
-import { AppError } from "../../errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import type { Metrics } from "../../base/metrics/mod.ts";
+import type { Mailer } from "../../base/outbound/mailer.ts";
+import type { Outbound } from "../../base/outbound/outbound.ts";
+import { WebhookError, type WebhookSender } from "../../base/outbound/webhook_sender.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { ScoreFeed } from "../../leaderboards/mod.ts";
-import type { Metrics } from "../../metrics/mod.ts";
-import type { Mailer } from "../../outbound/mailer.ts";
-import type { Outbound } from "../../outbound/outbound.ts";
-import { WebhookError, type WebhookSender } from "../../outbound/webhook_sender.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 
 /** Clock of durations, in ms from any origin. */

@@ -3,5 +3,5 @@
  *
  * @module
  */
-export { type MetricSample, metricDefinitions, metricsMediaType } from "../../metrics/mod.ts";
+export { type MetricSample, metricDefinitions, metricsMediaType } from "../../base/metrics/mod.ts";
 export { createMetrics, type PlatformMetrics } from "./platform_metrics.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
+import { Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";
 import type { ScoreFeed } from "../../leaderboards/mod.ts";
-import { Metrics, type MetricsOptions } from "../../metrics/mod.ts";
 import { type FigureSources, readFigures } from "./figures.ts";
 import { type Elapsed, measuredFeed, measuredPorts, type Ports } from "./measured_ports.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { parseCsvRow, RecordSplitter } from "../../text/mod.ts";
+import { parseCsvRow, RecordSplitter } from "../../base/text/mod.ts";
 
 /** Most questions of a file: the platform makes 500 changes at once, and one of them guards the others. */
 const questionsMax = 499;

@@ -6,7 +6,7 @@ import { Appender } from "../../../adapters/file/journal/appender.ts";
 import { digestOf, encodeLine, headerText, lineOverhead } from "../../../adapters/file/journal/line.ts";
 import { LogFile } from "../../../adapters/file/journal/log_file.ts";
 import { backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/options.ts";
-import type { AppError } from "../../../lib/errors/mod.ts";
+import type { AppError } from "../../../lib/base/errors/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 
 async function appending(context: TestContext) {

@@ -1,5 +1,5 @@
 import type { Journal, JournalClient, Settle } from "../../../adapters/memory/journal.ts";
-import type { AppError } from "../../../lib/errors/mod.ts";
+import type { AppError } from "../../../lib/base/errors/mod.ts";
 
 /** A journal whose medium is an array and whose delays are decided by the test. */
 export class HeldJournal implements Journal {

@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { createOperations } from "../../../adapters/conformance/random_operations.ts";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Commit, Store, Write } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { dump } from "./dump.ts";

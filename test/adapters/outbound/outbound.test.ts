@@ -11,7 +11,7 @@ import {
   type OutboundFault,
   type OutboundOptions,
 } from "../../../adapters/outbound/mod.ts";
-import { readText } from "../../../lib/outbound/outbound.ts";
+import { readText } from "../../../lib/base/outbound/outbound.ts";
 
 const posted = {
   body: '{"é":1}',

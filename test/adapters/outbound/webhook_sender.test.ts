@@ -17,7 +17,7 @@ import {
   webhookMsMax,
   webhooksUnderWayMax,
 } from "../../../adapters/outbound/webhook.ts";
-import { webhookSecretText } from "../../../lib/outbound/webhook_signature.ts";
+import { webhookSecretText } from "../../../lib/base/outbound/webhook_signature.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 interface Received {

@@ -7,7 +7,7 @@ import {
   createRedisQueue,
   createRedisStore,
 } from "../../../adapters/redis/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type RedisProcess, redisAvailable, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { MovingAddress } from "./moving_address.ts";

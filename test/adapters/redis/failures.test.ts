@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/bounds.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Read, Store } from "../../../lib/storage/mod.ts";
 import { type RedisProcess, redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

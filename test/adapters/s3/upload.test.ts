@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { partBytes, partsMax } from "../../../adapters/s3/bounds.ts";
 import type { S3Requests } from "../../../adapters/s3/requests.ts";
 import { S3Upload } from "../../../adapters/s3/upload.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 
 describe("an upload in parts", () => {
   it(`has at most ${partsMax} of them, which no file of the platform comes near`, async () => {

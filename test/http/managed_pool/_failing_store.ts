@@ -1,6 +1,6 @@
 /** A store that stops taking commits after some, as one whose server goes away. */
 
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { OpenStore } from "../../support/stores.ts";
 
 /** Opens the store, and says after how many commits from now on it fails. */

@@ -1,9 +1,9 @@
 /** A platform whose mail is caught and whose key derivations are counted, and short ways to its managed pool. */
 
 import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
+import type { Mail, Mailer } from "../../../lib/base/outbound/mailer.ts";
 import type { AccountMerge } from "../../../lib/identity/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
-import type { Mail, Mailer } from "../../../lib/outbound/mailer.ts";
 import { type CountingKernels, quickKernels } from "../../support/kernels.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import type { OpenStore } from "../../support/stores.ts";

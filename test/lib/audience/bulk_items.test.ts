@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { checkActions } from "../../../lib/audience/actions/check_actions.ts";
 import { checkRewards } from "../../../lib/audience/actions/rewards.ts";
 import { NamedProjects } from "../../../lib/audience/batch/named_projects.ts";
-import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
+import { AppError, type FieldError } from "../../../lib/base/errors/mod.ts";
 import { compileConfig } from "../../../lib/loyalty/mod.ts";
 
 const now = Date.parse("2026-06-01T12:00:00Z");

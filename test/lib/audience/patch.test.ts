@@ -10,7 +10,7 @@ import {
 import { mergePatch, patchErrors } from "../../../lib/audience/profile/patch.ts";
 import { preferencesError } from "../../../lib/audience/profile/preferences.ts";
 import { checkUpdate } from "../../../lib/audience/profile/updates.ts";
-import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
+import { AppError, type FieldError } from "../../../lib/base/errors/mod.ts";
 import { compileConfig } from "../../../lib/loyalty/mod.ts";
 
 /** Appendix A of the RFC. */

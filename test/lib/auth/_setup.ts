@@ -3,7 +3,7 @@
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createKeyRing, type KeyRing, MasterSecret } from "../../../lib/auth/mod.ts";
 import type { KeyRingOptions } from "../../../lib/auth/tokens/key_ring.ts";
-import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { AppError, type ErrorCode } from "../../../lib/base/errors/mod.ts";
 import type { Batch, Commit, Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 

@@ -9,7 +9,7 @@ import {
   createApiKeys,
   permissions,
 } from "../../../lib/auth/mod.ts";
-import type { ErrorCode } from "../../../lib/errors/mod.ts";
+import type { ErrorCode } from "../../../lib/base/errors/mod.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, createTestRandom, type Fixture, hasCode, otherSecret } from "./_setup.ts";
 

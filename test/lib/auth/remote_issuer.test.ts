@@ -10,7 +10,7 @@ import {
 } from "../../../lib/auth/remote_issuers/mod.ts";
 import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring_record.ts";
 import { tokenCharsMax } from "../../../lib/auth/tokens/mod.ts";
-import type { ErrorCode } from "../../../lib/errors/mod.ts";
+import type { ErrorCode } from "../../../lib/base/errors/mod.ts";
 import type { LogFields } from "../../../lib/http/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { forge, issuerKey, TestIssuer } from "../../support/issuer.ts";

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { createDirectory, seedDirectory } from "../../../lib/directory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids, seed } from "../../support/platform.ts";
 import { WatchedStore } from "../../support/watched_store.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { createDirectory, type Seed, seedDirectory } from "../../../lib/directory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ids, seed } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";

@@ -7,7 +7,10 @@ import { createMemoryBlobs } from "../../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
 import type { UserSearch } from "../../../lib/audience/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
+import type { Announcement } from "../../../lib/base/outbound/announcer.ts";
+import type { Mail } from "../../../lib/base/outbound/mailer.ts";
+import type { WebhookMessage } from "../../../lib/base/outbound/webhook_sender.ts";
 import {
   downloadRoutes,
   type ExportCaller,
@@ -16,9 +19,6 @@ import {
   exportRoutes,
 } from "../../../lib/exports/mod.ts";
 import { createHandler, type Guard, type Handler, type Logger, silentLogger } from "../../../lib/http/mod.ts";
-import type { Announcement } from "../../../lib/outbound/announcer.ts";
-import type { Mail } from "../../../lib/outbound/mailer.ts";
-import type { WebhookMessage } from "../../../lib/outbound/webhook_sender.ts";
 import type { Blobs, Limiter, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { WatchedBlobs } from "../../support/dying_blobs.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { silentLogger } from "../../../lib/http/mod.ts";
 import type { Blobs, Store } from "../../../lib/storage/mod.ts";
 import { createDyingBlobs } from "../../support/dying_blobs.ts";

@@ -6,7 +6,7 @@ import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { createMemoryLimiter, createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";
 import { createTestClock } from "../../support/clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { CorsOptions } from "../../../lib/http/mod.ts";
 import { corsRequestHeaders } from "../../../lib/http/replies/cors.ts";
 import { call, handlerOf, throwing } from "./kit.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { object, optional, string } from "valibot";
-import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { AppError, type ErrorCode } from "../../../lib/base/errors/mod.ts";
 import {
   claimAttemptsMax,
   claimLeaseMs,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { object, string, unknown } from "valibot";
-import { AppError, type AppErrorOptions, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { AppError, type AppErrorOptions, type ErrorCode } from "../../../lib/base/errors/mod.ts";
 import { createHandler, type Handler, json, jsonApiMediaType } from "../../../lib/http/mod.ts";
 import { area, bodyOf, call, type Sketch, sketch, throwing, withJson } from "./kit.ts";
 

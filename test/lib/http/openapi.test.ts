@@ -14,8 +14,8 @@ import {
   toNumber,
   uuid,
 } from "valibot";
+import { Metrics } from "../../../lib/base/metrics/mod.ts";
 import { createHandler, type Guard, type Handler } from "../../../lib/http/mod.ts";
-import { Metrics } from "../../../lib/metrics/mod.ts";
 import { area, bodyOf, call, type Sketch } from "./kit.ts";
 
 const bearer: Guard<unknown> = {

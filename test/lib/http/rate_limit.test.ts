@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { object, string } from "valibot";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
+import { Metrics } from "../../../lib/base/metrics/mod.ts";
 import type { Guard, Handler } from "../../../lib/http/mod.ts";
-import { Metrics } from "../../../lib/metrics/mod.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../../lib/storage/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { any, looseObject, object, optional, pipe, string, toNumber, unknown, uuid } from "valibot";
 import { createRandom } from "../../../adapters/conformance/random.ts";
+import { Metrics } from "../../../lib/base/metrics/mod.ts";
 import { createHandler, type Handler } from "../../../lib/http/mod.ts";
-import { Metrics } from "../../../lib/metrics/mod.ts";
 import { area, handlerOf } from "./kit.ts";
 
 const seed = 20_240_607;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { any, optional, string } from "valibot";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type Handler, stream, streamedBody, type Timer } from "../../../lib/http/mod.ts";
 import { idleMsMaxDefault } from "../../../lib/http/requests/body_stream.ts";
 import { bodyOf, call, handlerOf, type Sketch } from "./kit.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
+import { bucketBounds, Metrics } from "../../../lib/base/metrics/mod.ts";
 import { createHandler, createJsonLogger, type LogLevel, type Reply } from "../../../lib/http/mod.ts";
-import { bucketBounds, Metrics } from "../../../lib/metrics/mod.ts";
 import { bodyOf, call, handlerOf, keptLog, throwing, withJson } from "./kit.ts";
 
 describe("health", () => {

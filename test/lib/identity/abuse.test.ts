@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { createClientAddress, networkTag } from "../../../lib/auth/mod.ts";
-import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
+import { AppError, type ErrorCode } from "../../../lib/base/errors/mod.ts";
 import { silentLogger } from "../../../lib/http/mod.ts";
 import {
   type AttemptFacts,

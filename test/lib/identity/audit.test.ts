@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { Audit } from "../../../lib/identity/audit/audit.ts";
 import {
   auditLogs,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { shardOf } from "../../../lib/base/text/mod.ts";
 import { boardPartition } from "../../../lib/leaderboards/scores/board_location.ts";
 import { shardsMax } from "../../../lib/leaderboards/settings/board_settings.ts";
-import { shardOf } from "../../../lib/text/mod.ts";
 
 const address = { projectId: "p", eventId: null, leaderboardId: "overall", season: "" };
 

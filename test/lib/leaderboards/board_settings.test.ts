@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
+import { AppError, type FieldError } from "../../../lib/base/errors/mod.ts";
 import {
   boardAmountMax,
   declarationsMax,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { scoreMax } from "../../../lib/leaderboards/mod.ts";
 import { readAround } from "../../../lib/leaderboards/ranking/around.ts";
 import { readRanking, readUserEntry } from "../../../lib/leaderboards/ranking/ranking.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type BoardLocation, locateBoard } from "../../../lib/leaderboards/scores/board_location.ts";
 import { ScoreDelivery } from "../../../lib/leaderboards/scores/score_delivery.ts";
 import type { RecordedScore, ScoreUpdate } from "../../../lib/leaderboards/scores/score_feed.ts";

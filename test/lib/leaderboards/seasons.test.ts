@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { parseBoards } from "../../../lib/leaderboards/settings/board_settings.ts";
 import {
   closesAt,

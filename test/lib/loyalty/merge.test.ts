@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 

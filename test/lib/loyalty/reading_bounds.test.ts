@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { findReversedAction } from "../../../lib/loyalty/commands/corrections.ts";
 import { createDueUserQueue, type DueUser } from "../../../lib/loyalty/due_users/mod.ts";
 import type { HistoryRecord } from "../../../lib/loyalty/user/history.ts";

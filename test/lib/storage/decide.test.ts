@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { busyPartitions } from "../../../lib/storage/decide.ts";
 import { type Decision, decide, keyName } from "../../../lib/storage/mod.ts";
 import { ProbeStore } from "../../support/probe_store.ts";

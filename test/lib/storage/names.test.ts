@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { awkwardNames } from "../../../adapters/conformance/names.ts";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { keyName, platformPartition, storageLimits, tenantPartition } from "../../../lib/storage/mod.ts";
 import { partitionParts, type Tenant } from "../../../lib/storage/names.ts";
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import { decide, type ReadRecord, RecordCache, type Rule, type Store } from "../../../lib/storage/mod.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { redisAvailable, startRedis } from "../../support/redis.ts";

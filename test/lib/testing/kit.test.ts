@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
+import type { AppError } from "../../../lib/base/errors/mod.ts";
 import type { GrandstandError } from "../../../lib/client/mod.ts";
-import type { AppError } from "../../../lib/errors/mod.ts";
 import { createTestKit, type TestKit, type TestKitOptions } from "../../../lib/testing/mod.ts";
 
 const dayMs = 86_400_000;

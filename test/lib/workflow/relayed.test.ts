@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import type { Outbound } from "../../../lib/outbound/outbound.ts";
+import type { Outbound } from "../../../lib/base/outbound/outbound.ts";
 import { text, type Workflow, workflow } from "../../../lib/workflow/mod.ts";
 import { operatorHeaders, resource } from "../../http/_control_examples.ts";
 import { type Answer, ids } from "../../support/platform.ts";

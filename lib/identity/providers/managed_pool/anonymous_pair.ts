@@ -5,8 +5,8 @@
  */
 
 import type * as v from "valibot";
+import { AppError } from "../../../base/errors/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
-import { AppError } from "../../../errors/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import type { OperationCall } from "../../operations.ts";
 import { type Account, isAnonymous, type User } from "../../users.ts";

@@ -10,7 +10,7 @@
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { dummyHash } from "../../../auth/passwords/mod.ts";
-import { AppError } from "../../../errors/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
 import { SessionAnswer } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { type Operation, type OperationCall, operation } from "../../operations.ts";

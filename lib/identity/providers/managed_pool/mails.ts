@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Mail } from "../../../outbound/mailer.ts";
+import type { Mail } from "../../../base/outbound/mailer.ts";
 import { codeAgeMsMax } from "../../codes/rules.ts";
 import type { OperationCall } from "../../operations.ts";
 

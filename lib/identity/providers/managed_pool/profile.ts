@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../../../errors/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
 import { type JsonText, type JsonTextReply, jsonText, named } from "../../../http/mod.ts";
 import { answerOf, DeviceItemSchema, loginHistory, updatedAt } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";

@@ -6,8 +6,8 @@
 
 import * as v from "valibot";
 import { checkPassword, dummyHash } from "../../../auth/passwords/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
-import { AppError } from "../../../errors/mod.ts";
 import { identityEnvelope } from "../../../http/mod.ts";
 import { EmptyAnswer } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";

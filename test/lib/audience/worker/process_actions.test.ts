@@ -8,7 +8,7 @@ import {
 } from "../../../../lib/audience/worker/dead_letter_queue.ts";
 import { createActionProcessor, type TakenAction } from "../../../../lib/audience/worker/process_actions.ts";
 import type { QueuedAction } from "../../../../lib/audience/worker/queued_action.ts";
-import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
+import { AppError, type ErrorCode } from "../../../../lib/base/errors/mod.ts";
 import { silentLogger } from "../../../../lib/http/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { sinkOf } from "./_sink.ts";

@@ -7,7 +7,7 @@ import { createDeadLetterQueue } from "../../../../lib/audience/worker/dead_lett
 import { encodeAction, topicOf } from "../../../../lib/audience/worker/queued_action.ts";
 import { ShardConsumer } from "../../../../lib/audience/worker/shard_consumer.ts";
 import { startActionWorker } from "../../../../lib/audience/worker/worker.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { silentLogger } from "../../../../lib/http/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { createManualTimer, settle } from "../../../support/timer.ts";

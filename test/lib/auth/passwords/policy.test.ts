@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isCommonPassword } from "../../../../lib/auth/passwords/common_passwords.ts";
 import { checkPassword, type PasswordPolicy } from "../../../../lib/auth/passwords/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { hasCode } from "../_setup.ts";
 
 const passwordCheckMsMax = 3_000;

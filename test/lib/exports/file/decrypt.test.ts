@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, describe, it } from "node:test";
 import { nativeExportKernels } from "../../../../adapters/native/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { headerBytes } from "../../../../lib/exports/file/header.ts";
 import { decryptExport } from "../../../../lib/exports/file/mod.ts";
 import { type SealedExport, sealedExport } from "../../../support/export_files.ts";

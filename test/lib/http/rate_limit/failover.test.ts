@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryLimiter } from "../../../../adapters/memory/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { Failover } from "../../../../lib/http/rate_limit/failover.ts";
 import type { Limiter } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";

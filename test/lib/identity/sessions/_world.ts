@@ -8,8 +8,8 @@ import {
   systemRandom,
   type Tokens,
 } from "../../../../lib/auth/mod.ts";
+import { AppError, type ErrorCode } from "../../../../lib/base/errors/mod.ts";
 import type { Project } from "../../../../lib/directory/mod.ts";
-import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import { type Session, type User, Users } from "../../../../lib/identity/mod.ts";
 import type { SessionTokens } from "../../../../lib/identity/sessions/identity_tokens.ts";
 import type { Authenticated } from "../../../../lib/identity/sessions/sessions.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { createDirectory, createLoyaltyVersions } from "../../../../lib/directory/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
 import { createConfigCache } from "../../../../lib/loyalty/config/config_cache.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids } from "../../../support/platform.ts";

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { createRandom } from "../../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import {
   type CodePools,
   codesAddedMax,

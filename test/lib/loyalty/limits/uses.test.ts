@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import {
   decideWithinLimits,
   type LimitedDecision,

@@ -1,8 +1,8 @@
 /** A platform whose space sells things. */
 
 import assert from "node:assert/strict";
+import { AppError, type ErrorCode } from "../../../../lib/base/errors/mod.ts";
 import { seedDirectory } from "../../../../lib/directory/mod.ts";
-import { AppError, type ErrorCode } from "../../../../lib/errors/mod.ts";
 import type { Reward } from "../../../../lib/loyalty/config/rewards.ts";
 import type { PoolAddress } from "../../../../lib/loyalty/coupons/code_pools.ts";
 import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import { acceptOrder } from "../../../../lib/loyalty/products/orders.ts";
 import { emptyState } from "../../../../lib/loyalty/user/state.ts";

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
 import { createRedisStore } from "../../../../adapters/redis/mod.ts";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { registrationMs } from "../../../../lib/loyalty/due_users/queue.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type DyingStore } from "../../../support/dying_store.ts";

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { redemptionId } from "../../../../lib/loyalty/products/redemptions.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type Death } from "../../../support/dying_store.ts";

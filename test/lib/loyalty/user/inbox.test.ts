@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import type { SpaceUser } from "../../../../lib/loyalty/mod.ts";
 import type { Notification } from "../../../../lib/loyalty/user/history.ts";
 import { Inbox, notificationsMax, notificationsPageDefault } from "../../../../lib/loyalty/user/inbox.ts";

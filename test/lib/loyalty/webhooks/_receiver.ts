@@ -1,6 +1,7 @@
 /** Services and users for the tests of webhooks. */
 
 import assert from "node:assert/strict";
+import { WebhookError, type WebhookMessage } from "../../../../lib/base/outbound/webhook_sender.ts";
 import type { LoyaltyConfig } from "../../../../lib/loyalty/config/document.ts";
 import { compileConfig } from "../../../../lib/loyalty/mod.ts";
 import type { ChangePayload } from "../../../../lib/loyalty/user/change_payload.ts";
@@ -10,7 +11,6 @@ import { emptyState } from "../../../../lib/loyalty/user/state.ts";
 import { parseState, printRecord, printState } from "../../../../lib/loyalty/user/stored_state.ts";
 import { beginProgress, createProgressCache } from "../../../../lib/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../lib/loyalty/webhooks/webhooks.ts";
-import { WebhookError, type WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store, Write } from "../../../../lib/storage/mod.ts";
 
 export const member: SpaceUser = { organisationId: "o", spaceId: "s", userId: "u", projectId: null };

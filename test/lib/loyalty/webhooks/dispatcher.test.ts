@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import type { WebhookMessage } from "../../../../lib/base/outbound/webhook_sender.ts";
 import { spaceUserPartition } from "../../../../lib/loyalty/user/space_user.ts";
 import type { ProgressByWebhook } from "../../../../lib/loyalty/webhooks/progress.ts";
-import type { WebhookMessage } from "../../../../lib/outbound/webhook_sender.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";

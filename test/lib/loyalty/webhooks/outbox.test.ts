@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import type { Announcement } from "../../../../lib/base/outbound/announcer.ts";
 import {
   createDeliveryStore,
   webhookDeadLettersMax,
   webhookKeys,
   webhookPartition,
 } from "../../../../lib/loyalty/webhooks/deliveries.ts";
-import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { type Store, storageLimits, type Write } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores } from "../../../support/stores.ts";

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
+import type { Announcement } from "../../../../lib/base/outbound/announcer.ts";
 import { createDeliveryStore, deadLettersPageMax } from "../../../../lib/loyalty/webhooks/deliveries.ts";
-import type { Announcement } from "../../../../lib/outbound/announcer.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { answered, configOf, placeOf, type Telling, tellingOf } from "./_receiver.ts";
 

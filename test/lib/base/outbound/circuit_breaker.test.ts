@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { AppError, type ErrorCode } from "../../../lib/errors/mod.ts";
-import { CircuitBreaker } from "../../../lib/outbound/circuit_breaker.ts";
-import { createTestClock } from "../../support/clock.ts";
-import { hasCode } from "../auth/_setup.ts";
+import { AppError, type ErrorCode } from "../../../../lib/base/errors/mod.ts";
+import { CircuitBreaker } from "../../../../lib/base/outbound/circuit_breaker.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { hasCode } from "../../auth/_setup.ts";
 
 const breakerFailuresMax = 5;
 const providerRetryMs = 5_000;

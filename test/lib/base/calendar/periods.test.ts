@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Temporal } from "temporal-polyfill";
-import { createRandom } from "../../../adapters/conformance/random.ts";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
 import {
   bucketOf,
   bucketUnits,
@@ -14,7 +14,7 @@ import {
   periodById,
   periodOf,
   timeZoneCharactersMax,
-} from "../../../lib/calendar/mod.ts";
+} from "../../../../lib/base/calendar/mod.ts";
 
 const at = (text: string): number => Date.parse(text);
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { JsonMembers } from "../../../lib/text/mod.ts";
+import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
+import { JsonMembers } from "../../../../lib/base/text/mod.ts";
 
 const runs = 5_000;
 const names = [

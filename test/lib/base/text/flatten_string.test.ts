@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { flattenString } from "../../../lib/text/mod.ts";
+import { flattenString } from "../../../../lib/base/text/mod.ts";
 
 const texts = 20_000;
 /** Bytes that an engine adds to the characters of a flat text, with the reference to it. */

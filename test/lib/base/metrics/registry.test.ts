@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Metrics, metricDefinitions } from "../../../lib/metrics/mod.ts";
+import { Metrics, metricDefinitions } from "../../../../lib/base/metrics/mod.ts";
 
 const failures = "grandstand_metrics_read_failures_total";
 

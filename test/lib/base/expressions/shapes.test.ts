@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
-import { createRandom } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
-import { compileCondition, expressionShapes } from "../../../lib/expressions/mod.ts";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
+import { compileCondition, expressionShapes } from "../../../../lib/base/expressions/mod.ts";
 import { environment } from "./_environment.ts";
 import { randomCondition } from "./_generator.ts";
 

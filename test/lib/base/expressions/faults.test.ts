@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError, type FieldError } from "../../../lib/errors/mod.ts";
-import { nodesMax, tokenCharactersMax } from "../../../lib/expressions/_checker.ts";
+import { AppError, type FieldError } from "../../../../lib/base/errors/mod.ts";
+import { nodesMax, tokenCharactersMax } from "../../../../lib/base/expressions/_checker.ts";
 import {
   compileCondition,
   compileExplanation,
@@ -9,7 +9,7 @@ import {
   depthMax,
   type Environment,
   type ValueType,
-} from "../../../lib/expressions/mod.ts";
+} from "../../../../lib/base/expressions/mod.ts";
 
 const types: Readonly<Record<string, ValueType>> = {
   x: "number",

@@ -8,7 +8,7 @@ import {
   compileNumber,
   type Environment,
   type Value,
-} from "../../../lib/expressions/mod.ts";
+} from "../../../../lib/base/expressions/mod.ts";
 
 /** The variables of an area when a rule is decided. */
 interface Fan {

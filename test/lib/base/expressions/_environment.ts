@@ -1,6 +1,11 @@
 /** An area's variables, as the tests of expressions use them. */
 
-import type { Environment, Value, ValueType, VariableDeclaration } from "../../../lib/expressions/mod.ts";
+import type {
+  Environment,
+  Value,
+  ValueType,
+  VariableDeclaration,
+} from "../../../../lib/base/expressions/mod.ts";
 
 export type Scope = Readonly<Record<string, Value>>;
 

@@ -1,7 +1,7 @@
 /** Random conditions that are well formed and well typed, and random scopes for them. */
 
-import type { Random } from "../../../adapters/conformance/random.ts";
-import type { Value, ValueType } from "../../../lib/expressions/mod.ts";
+import type { Random } from "../../../../adapters/conformance/random.ts";
+import type { Value, ValueType } from "../../../../lib/base/expressions/mod.ts";
 import type { Scope } from "./_environment.ts";
 
 const texts = ["", "a", "ab", "b", "é"];

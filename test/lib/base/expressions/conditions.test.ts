@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compileCondition, type Value } from "../../../lib/expressions/mod.ts";
+import { compileCondition, type Value } from "../../../../lib/base/expressions/mod.ts";
 import { environment, type Scope } from "./_environment.ts";
 
 function holds(source: unknown, scope: Scope = {}): boolean {

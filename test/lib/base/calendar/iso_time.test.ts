@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom } from "../../../adapters/conformance/random.ts";
-import { isoTime } from "../../../lib/calendar/mod.ts";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
+import { isoTime } from "../../../../lib/base/calendar/mod.ts";
 
 const timeMax = 8_640_000_000_000_000;
 const dayMs = 86_400_000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Temporal } from "temporal-polyfill";
-import { createRandom } from "../../../adapters/conformance/random.ts";
-import { addDuration, type Duration } from "../../../lib/calendar/mod.ts";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
+import { addDuration, type Duration } from "../../../../lib/base/calendar/mod.ts";
 
 function sum(start: string, duration: Duration, zone = "UTC"): string {
   return new Date(addDuration(Date.parse(start), duration, zone)).toISOString().slice(0, 16);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AppError } from "../../../lib/errors/mod.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import {
   compileCondition,
   compileNumber,
   type Environment,
   type VariableDeclaration,
-} from "../../../lib/expressions/mod.ts";
+} from "../../../../lib/base/expressions/mod.ts";
 import { environment, type Scope } from "./_environment.ts";
 
 function amount(source: unknown, scope: Scope = {}): number {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse } from "yaml";
-import { type MetricDefinition, metricDefinitions } from "../../../lib/metrics/mod.ts";
+import { type MetricDefinition, metricDefinitions } from "../../../../lib/base/metrics/mod.ts";
 
 interface Panel {
   readonly title: string;

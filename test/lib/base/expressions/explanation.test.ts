@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compileExplanation, type Failure } from "../../../lib/expressions/mod.ts";
+import { compileExplanation, type Failure } from "../../../../lib/base/expressions/mod.ts";
 import { environment, type Scope } from "./_environment.ts";
 
 function failures(source: unknown, scope: Scope = {}): readonly Failure[] {

@@ -3,7 +3,7 @@
  * what compiled conditions are compared with.
  */
 
-import type { Value } from "../../../lib/expressions/mod.ts";
+import type { Value } from "../../../../lib/base/expressions/mod.ts";
 import type { Scope } from "./_environment.ts";
 
 type Source = Readonly<Record<string, unknown>>;

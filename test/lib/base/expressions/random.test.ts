@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/errors/mod.ts";
-import { compileCondition, compileExplanation, compileNumber } from "../../../lib/expressions/mod.ts";
+import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
+import { compileCondition, compileExplanation, compileNumber } from "../../../../lib/base/expressions/mod.ts";
 import { environment } from "./_environment.ts";
 import { randomCondition, randomScope } from "./_generator.ts";
 import { naiveHolds, naiveValue } from "./_naive.ts";
