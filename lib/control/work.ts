@@ -4,9 +4,9 @@
  * @module
  */
 
-import { Cache, DueQueue } from "../background/mod.ts";
 import type { Home } from "../directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
+import { Cache, DueQueue } from "../storage/background/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 
 const leaseMs = 60_000;

@@ -6,9 +6,9 @@
  */
 
 import { isUuid } from "../auth/crypto/mod.ts";
-import { Cache, type Loaded } from "../background/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { chain } from "../http/mod.ts";
+import { Cache, type Loaded } from "../storage/background/mod.ts";
 import { type BoardEntry, type ReadRecord, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 import { eventState } from "./event_times.ts";
 import { currentKey, parseRevision } from "./loyalty_versions.ts";

@@ -9,7 +9,7 @@
 
 import { isUuid, uuid } from "../auth/crypto/mod.ts";
 import type { RandomBytes } from "../auth/mod.ts";
-import { Cache } from "../background/mod.ts";
+import { Cache } from "../storage/background/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 import { childId, idPrefix, isChildId } from "./ids.ts";
 

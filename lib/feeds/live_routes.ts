@@ -6,7 +6,6 @@
  */
 
 import * as v from "valibot";
-import { Cache } from "../background/mod.ts";
 import {
   type AnyRoute,
   acceptsEvents,
@@ -25,6 +24,7 @@ import {
   limitParameter,
   type PublicBoards,
 } from "../leaderboards/mod.ts";
+import { Cache } from "../storage/background/mod.ts";
 import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./feed_paths.ts";
 import { FeedView } from "./live_views.ts";
 import { LiveEventSchema, LiveProjectSchema } from "./schemas.ts";

@@ -6,7 +6,6 @@
 
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../authoring/contents.ts";
 import type { ElementFacts } from "../authoring/element_times.ts";
-import { Batcher, Cache, type Loaded } from "../background/mod.ts";
 import {
   defaultListings,
   directoryPartition,
@@ -19,6 +18,7 @@ import {
   type StoredEvent,
   shownEvents,
 } from "../directory/mod.ts";
+import { Batcher, Cache, type Loaded } from "../storage/background/mod.ts";
 import { type ReadRecord, readMany, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */

@@ -5,10 +5,10 @@
  */
 
 import { elementPhase, elementTimesOf, revelation } from "../authoring/element_times.ts";
-import { chain, memoize } from "../background/mod.ts";
 import { eventPhase } from "../directory/event_times.ts";
 import { eventTimesOf } from "../directory/mod.ts";
 import type { ElementMoment, ElementSource, VoteBounds, VotedElement } from "../loyalty/mod.ts";
+import { chain, memoize } from "../storage/background/mod.ts";
 import { plainValues } from "./content.ts";
 import type { Owners } from "./owners.ts";
 import type { ElementRecord, EventRecord, EventSource, Sources } from "./sources.ts";

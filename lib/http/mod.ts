@@ -4,7 +4,7 @@
  * @module
  */
 
-export { chain } from "../background/mod.ts";
+export { chain } from "../storage/background/mod.ts";
 export { hostOf } from "./dispatch/exchange.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
 export { causesOf, failureReply, logFailure } from "./errors/failure.ts";

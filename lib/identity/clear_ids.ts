@@ -5,7 +5,7 @@
  * @module
  */
 
-import { mapConcurrent } from "../background/mod.ts";
+import { mapConcurrent } from "../storage/background/mod.ts";
 import {
   type PartitionLister,
   type PartitionParts,

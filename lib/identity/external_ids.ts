@@ -9,7 +9,7 @@ import { gcmsiv } from "@noble/ciphers/aes.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url, fromBase64url, fromUtf8, keyedTag, utf8 } from "../auth/crypto/mod.ts";
 import { deriveKey, type MasterSecret } from "../auth/mod.ts";
-import { Cache } from "../background/mod.ts";
+import { Cache } from "../storage/background/mod.ts";
 
 const nonceBytes = 12;
 /** Opening costs some 20 microseconds, and users come back soon after a registration or login. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { mapConcurrent } from "../background/mod.ts";
+import { mapConcurrent } from "../storage/background/mod.ts";
 import { decide, type PartitionLister, type Store, type Stored, type Write } from "../storage/mod.ts";
 import { aheadMsMax } from "../users/mod.ts";
 import { boardRead, rowWrites, type SessionRow, sessionAgeMsMax, sessionRead } from "./sessions/session.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { mapConcurrent } from "../background/mod.ts";
+import { mapConcurrent } from "../storage/background/mod.ts";
 import type { PartitionLister, Store } from "../storage/mod.ts";
 import { allUserIds, isAnonymous, isWithdrawn, type Users } from "./users.ts";
 

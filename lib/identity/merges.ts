@@ -8,8 +8,8 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { DueQueue } from "../background/mod.ts";
 import type { Logger } from "../http/mod.ts";
+import { DueQueue } from "../storage/background/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 import type { OnRemove } from "./removal/remove_user.ts";
 import type { Sessions } from "./sessions/sessions.ts";

@@ -6,8 +6,8 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { Cache } from "../background/mod.ts";
 import type { LeaderboardEntry } from "../leaderboards/mod.ts";
+import { Cache } from "../storage/background/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import { userPartition } from "./users.ts";
 

@@ -5,10 +5,10 @@
  */
 
 import * as v from "valibot";
-import { memoize } from "../background/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../base/errors/mod.ts";
 import type { Event, Project, Settings } from "../directory/mod.ts";
 import { issueDetail } from "../http/mod.ts";
+import { memoize } from "../storage/background/mod.ts";
 import type { CountryResult } from "./geo_reader.ts";
 
 /** Most entries in a list of countries. */

@@ -5,12 +5,12 @@
  */
 
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
-import { mapConcurrent } from "../background/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { createDirectory, type Directory, findUnlisted, type Project } from "../directory/mod.ts";
 import { findClearIds, findFutureLogins, findLostKeys, Users } from "../identity/mod.ts";
 import { type ComparedBoard, comparedBoards, type Difference } from "../leaderboards/mod.ts";
 import { listUsersOf, readRecordedScore, repairFutureTimes } from "../loyalty/mod.ts";
+import { mapConcurrent } from "../storage/background/mod.ts";
 import { type PartitionLister, type Store, storageLimits, tenantPartitions } from "../storage/mod.ts";
 import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../users/mod.ts";
 

@@ -6,10 +6,10 @@
 
 import { createActionService } from "../audience/mod.ts";
 import { type Clock, systemRandom } from "../auth/mod.ts";
-import { mapConcurrent } from "../background/mod.ts";
 import { oldestOrganisations } from "../directory/mod.ts";
 import { silentLogger, systemTimer } from "../http/mod.ts";
 import { oldestDueUser } from "../loyalty/mod.ts";
+import { mapConcurrent } from "../storage/background/mod.ts";
 import type { Queue, Store } from "../storage/mod.ts";
 
 /** Work that waits. */

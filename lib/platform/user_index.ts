@@ -5,10 +5,10 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { createPause } from "../background/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { findStoredUser, type StoredUser } from "../identity/mod.ts";
 import { listUsersOf, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
+import { createPause } from "../storage/background/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 import {
   buildMetricIndex,

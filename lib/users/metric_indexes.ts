@@ -14,10 +14,10 @@
 
 import * as v from "valibot";
 import type { Clock } from "../auth/mod.ts";
-import { Batcher, memoize } from "../background/mod.ts";
 import type { Directory, Organisation, Settings } from "../directory/mod.ts";
 import { chain } from "../http/mod.ts";
 import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
+import { Batcher, memoize } from "../storage/background/mod.ts";
 import {
   type BoardEntry,
   followRecord,

@@ -7,8 +7,8 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import { Cache } from "../background/mod.ts";
 import { shardOf } from "../base/text/mod.ts";
+import { Cache } from "../storage/background/mod.ts";
 import {
   type BoardEntry,
   decide,

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../background/mod.ts";
 import { decodeFile, encodeFile } from "../dialogue/mod.ts";
+import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../storage/background/mod.ts";
 import {
   decide,
   keyName,

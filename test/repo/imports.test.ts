@@ -27,7 +27,7 @@ const order = [
   "lib/base/expressions/",
   "lib/base/outbound/",
   "lib/storage/",
-  "lib/background/",
+  "lib/storage/background/",
   "lib/http/",
   "lib/auth/",
   "lib/directory/",

@@ -8,8 +8,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
 import type { LoyaltyReader } from "../../loyalty/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import { type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { type ItemError, type ItemResult, itemErrorOf } from "../batch/results.ts";
 import type { DeadAction, DeadLetterQueue } from "../worker/dead_letter_queue.ts";

@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { createPause, mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { createPause, mapConcurrent } from "../../storage/background/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 import { groupBy } from "../batch/results.ts";
 import type { DeadLetterQueue, RefusedUsers } from "../worker/dead_letter_queue.ts";

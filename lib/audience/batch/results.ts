@@ -5,9 +5,9 @@
  */
 
 import * as v from "valibot";
-import { createPause, mapConcurrent } from "../../background/mod.ts";
 import { AppError, type ErrorCode, publicMessage } from "../../base/errors/mod.ts";
 import { causesOf, errorFacts, type Immutable, type Logger, named, type Timer } from "../../http/mod.ts";
+import { createPause, mapConcurrent } from "../../storage/background/mod.ts";
 import { sleep } from "../worker/alarm.ts";
 
 const text = v.string();

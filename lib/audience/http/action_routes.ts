@@ -7,7 +7,6 @@
 import * as v from "valibot";
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
-import { createPause } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
@@ -18,6 +17,7 @@ import {
   type Properties,
   route,
 } from "../../http/mod.ts";
+import { createPause } from "../../storage/background/mod.ts";
 import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
 import { NamedProjects } from "../batch/named_projects.ts";

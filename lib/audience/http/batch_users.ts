@@ -5,7 +5,6 @@
  */
 
 import * as v from "valibot";
-import { mapConcurrent } from "../../background/mod.ts";
 import { AppError, invalidField } from "../../base/errors/mod.ts";
 import {
   isUserId,
@@ -16,6 +15,7 @@ import {
   userIdExpectation,
 } from "../../http/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";
 
 /** Most users that one request reads. */

@@ -9,10 +9,10 @@
  */
 
 import * as v from "valibot";
-import { memoize } from "../../background/mod.ts";
 import { type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import type { Settings } from "../../directory/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import { MetricIndexesSchema } from "../../users/mod.ts";
 
 const customFieldsMax = 64;

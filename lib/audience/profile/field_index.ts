@@ -10,9 +10,9 @@
 
 import { uuid } from "../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../auth/mod.ts";
-import { Batcher } from "../../background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { spaceUserPartition } from "../../loyalty/mod.ts";
+import { Batcher } from "../../storage/background/mod.ts";
 import {
   followRecord,
   type Partition,

@@ -5,7 +5,6 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import {
   type Loyalty,
@@ -14,6 +13,7 @@ import {
   type SpaceUser,
   spaceUserPartition,
 } from "../../loyalty/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { decide, type ReadRecord, type Store, type Stored } from "../../storage/mod.ts";
 import {
   type AccountNote,

@@ -11,9 +11,9 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
-import { Cache, mapConcurrent } from "../../background/mod.ts";
 import type { ErrorCode } from "../../base/errors/mod.ts";
 import { oldestOrganisations } from "../../directory/mod.ts";
+import { Cache, mapConcurrent } from "../../storage/background/mod.ts";
 import {
   decide,
   keyName,

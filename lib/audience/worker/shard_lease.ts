@@ -1,7 +1,7 @@
 /**
  * The lease of a worker on its shards.
  *
- * It is no `Lease` of lib/background: one heartbeat covers all shards of a worker, and the record that the heartbeat renews
+ * It is no `Lease` of lib/storage/background: one heartbeat covers all shards of a worker, and the record that the heartbeat renews
  * assigns the shards of all workers at once (`shard_assignment.ts`).
  *
  * @module

@@ -1,8 +1,8 @@
 /** The guard of routes for back ends. */
 
-import { chain } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Guard } from "../../http/route.ts";
+import { chain } from "../../storage/background/mod.ts";
 import type { ApiKeyPrincipal, ApiKeys } from "./api_keys.ts";
 import type { Permission } from "./record.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { Cache, mapConcurrent } from "../../background/mod.ts";
+import { Cache, mapConcurrent } from "../../storage/background/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { apiKeyPartition, apiKeyRecord, apiKeyUse } from "./record.ts";
 

@@ -16,10 +16,10 @@ import type {
   JWTVerifyResult,
   ProtectedHeaderParameters,
 } from "jose";
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { CircuitBreaker } from "../../base/outbound/circuit_breaker.ts";
 import { type Logger, silentLogger } from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import type { Clock } from "../environment.ts";
 import { invalidToken, lastSecond, tokenCharsMax } from "../tokens/claims.ts";
 import { loadJose } from "../tokens/jose.ts";

@@ -177,7 +177,7 @@ interface TokenCacheOptions {
 /**
  * Caches tokens with verified signatures.
  *
- * It is no `Cache` of lib/background: it is bounded in bytes as well, a hit does no bookkeeping, and it is keyed by the
+ * It is no `Cache` of lib/storage/background: it is bounded in bytes as well, a hit does no bookkeeping, and it is keyed by the
  * last 43 characters of the token, the end of the signature. Hashing those instead of 400 halves the cost of a hit.
  * Tokens with the same end only displace each other, as the entry holds the token to compare.
  */

@@ -64,7 +64,7 @@ export const uploadAssets: CommandSpec = {
     const api = await context.api();
     await api.requireAllowed({ kind: "space", id: space });
     const tag = await tagIds(api, space, lists.tag ?? []);
-    const { mapConcurrent } = await import("../../background/map_concurrent.ts");
+    const { mapConcurrent } = await import("../../storage/background/map_concurrent.ts");
     const failures: unknown[] = [];
     let done = 0;
     const data = await mapConcurrent(sources, uploadsAtOnce, async ([file, opened]): Promise<Upload> => {

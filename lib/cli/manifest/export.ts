@@ -5,7 +5,7 @@
  */
 
 import { type Attribute, resources } from "../../authoring/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { namesOf } from "../elements/items.ts";
 import { mapTexts, written } from "../elements/references.ts";

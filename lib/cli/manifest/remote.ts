@@ -1,7 +1,7 @@
 /** Finds the entities of a manifest on the server. */
 
 import { type Attribute, resources } from "../../authoring/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Fault } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";

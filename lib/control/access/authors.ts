@@ -10,10 +10,10 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { base64url, constantTimeEqual, keyedTag, uuid } from "../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { canonicalEmail } from "../../base/text/mod.ts";
 import { normaliseEmail } from "../../identity/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
 import type { Author, AuthorUser, NewToken, TokenInfo } from "./author.ts";
 

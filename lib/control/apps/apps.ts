@@ -9,8 +9,8 @@
  */
 
 import type { AppSpec, ContentType } from "../../authoring/mod.ts";
-import { Cache, chain, type Loaded } from "../../background/mod.ts";
 import { type Directory, directoryPartition } from "../../directory/mod.ts";
+import { Cache, chain, type Loaded } from "../../storage/background/mod.ts";
 
 import { decide, type Store } from "../../storage/mod.ts";
 import { type Entity, projectCodec } from "../entity.ts";

@@ -6,9 +6,9 @@
 
 import * as v from "valibot";
 import { fileName, uuidText } from "../../authoring/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { type AnyRoute, byteReply, json, named, open, route } from "../../http/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import { type Home, homePartition } from "../entity.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/calls.ts";
 import { assetTallies } from "../kinds/assets.ts";

@@ -6,8 +6,8 @@
  */
 
 import { elementKey } from "../../authoring/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { type Draft, runDraft } from "../draft.ts";
 import { type Entity, eventCodec, type Home, homePartition } from "../entity.ts";

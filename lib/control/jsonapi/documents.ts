@@ -7,8 +7,8 @@
  */
 
 import type { Attribute, Relationship, Resource, ResourceType } from "../../authoring/mod.ts";
-import { memoize } from "../../background/mod.ts";
 import { versionTag } from "../../http/mod.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import type { Attributes, Entity } from "../entity.ts";
 import type { Identifier, Presented } from "../kind.ts";
 

@@ -16,9 +16,9 @@ import {
   revelation,
   statsKey,
 } from "../../authoring/mod.ts";
-import { memoize } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { eventPhase } from "../../directory/event_times.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { noteChange } from "../assets/uses.ts";
 import type { Draft } from "../draft.ts";

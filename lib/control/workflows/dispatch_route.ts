@@ -6,7 +6,6 @@
 
 import * as v from "valibot";
 import { jsonObject, plainObject, uuidText } from "../../authoring/mod.ts";
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import {
   type DialogueContext,
@@ -16,6 +15,7 @@ import {
 } from "../../dialogue/mod.ts";
 import { requireUnarchived } from "../../directory/mod.ts";
 import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { type Author, requirePerson } from "../access/author.ts";
 import { createDialogueToken } from "../access/dialogue_tokens.ts";
 import { platformHome } from "../entity.ts";

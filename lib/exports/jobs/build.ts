@@ -5,8 +5,8 @@
  */
 
 import type { CompiledSearch, PrintedPage, UserSearch } from "../../audience/mod.ts";
-import { createPause } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { createPause } from "../../storage/background/mod.ts";
 import type { Blobs } from "../../storage/mod.ts";
 import { fromBase64 } from "../file/base64.ts";
 import { decodedPieces } from "../file/file_reader.ts";

@@ -5,13 +5,13 @@
  * therefore change nothing any more, whatever its clock says.
  *
  * The due queue only tells where to look; the job decides. So an entry may be early, late or orphaned, and it needs no lease of
- * its own, unlike those of `DueQueue` in lib/background.
+ * its own, unlike those of `DueQueue` in lib/storage/background.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { claimLease, LeaseLost } from "../../background/mod.ts";
+import { claimLease, LeaseLost } from "../../storage/background/mod.ts";
 import { decide, type Store, type Write } from "../../storage/mod.ts";
 import { type ExportJob, nextDueAt, parseJob } from "./job.ts";
 import {

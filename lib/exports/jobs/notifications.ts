@@ -9,12 +9,12 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Announcer } from "../../base/outbound/announcer.ts";
 import type { Mail, Mailer } from "../../base/outbound/mailer.ts";
 import type { WebhookSender } from "../../base/outbound/webhook_sender.ts";
 import type { Logger } from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import type { ExportLease } from "./export_lease.ts";
 import { type ExportJob, type ExportNotification, publicFault } from "./job.ts";
 import { failedMail, linkMail, passwordMail } from "./mails.ts";

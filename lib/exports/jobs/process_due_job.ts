@@ -4,8 +4,8 @@
  * @module
  */
 
-import { LeaseLost } from "../../background/mod.ts";
 import type { Logger } from "../../http/mod.ts";
+import { LeaseLost } from "../../storage/background/mod.ts";
 import type { Blobs } from "../../storage/mod.ts";
 import { type BuildOptions, type BuiltFile, buildFile, ProcessStopping } from "./build.ts";
 import { acquireExport, type ExportLease, type ExportLeaseOptions, setDue } from "./export_lease.ts";

@@ -1,6 +1,6 @@
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { ServerSpan, Tracer } from "../../base/tracing/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { failureReply, logFailure } from "../errors/failure.ts";
 import type { ErrorFamily } from "../errors/family.ts";
 import { problemFamily } from "../errors/problem.ts";

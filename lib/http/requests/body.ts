@@ -4,8 +4,8 @@
  * @module
  */
 
-import { createPause } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { createPause } from "../../storage/background/mod.ts";
 import { badJson, inspectJson, JsonCounter, parseCounted, parseJson, uncountedBytesMax } from "./json.ts";
 
 /** Maximum size of a body by default, in bytes. */

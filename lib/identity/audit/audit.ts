@@ -9,9 +9,9 @@
 
 import { keyedTag } from "../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, networkTag } from "../../auth/mod.ts";
-import { Batcher, Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Call, ClientInfo, Logger } from "../../http/mod.ts";
+import { Batcher, Cache } from "../../storage/background/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import {
   type AuditEntry,

@@ -1,14 +1,14 @@
 /**
  * The schedule of sweeps: a board of the platform with the next sweep of each project that has anonymous users.
  *
- * It is no `DueQueue` of lib/background: sweeps that overlap do no harm, so that no lease is needed, and a project that
+ * It is no `DueQueue` of lib/storage/background: sweeps that overlap do no harm, so that no lease is needed, and a project that
  * waits for its time must go on waiting when it is listed again.
  *
  * @module
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { Cache } from "../../background/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { type Partition, platformPartition, type Store } from "../../storage/mod.ts";
 
 /** Time between two sweeps of a project, in ms: an hour. */

@@ -9,7 +9,7 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { mapConcurrent } from "../../background/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import { type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "../users.ts";

@@ -9,8 +9,8 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { Cache, type Loaded } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { Cache, type Loaded } from "../../storage/background/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import { userPartition } from "../users.ts";
 import { accessTokenTtlSecondsMax } from "./identity_tokens.ts";

@@ -12,7 +12,7 @@ import {
   signRecord,
   verifyRecord,
 } from "../../auth/mod.ts";
-import { Cache } from "../../background/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import type { DeviceItemSchema } from "../answers.ts";
 import type { User, Users } from "../users.ts";
 

@@ -6,10 +6,10 @@
 
 import { uuid } from "../../auth/crypto/mod.ts";
 import { bearerToken, type Clock, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
-import { ParsedRecords } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Project } from "../../directory/mod.ts";
 import type { ClientInfo } from "../../http/mod.ts";
+import { ParsedRecords } from "../../storage/background/mod.ts";
 import { decide, type ReadRecord, type Store } from "../../storage/mod.ts";
 import {
   accountBanned,

@@ -1,8 +1,8 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { RemoteClaims, RemoteFetch, RemoteIssuers } from "../../auth/remote_issuers/mod.ts";
-import { memoize } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Project } from "../../directory/mod.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import {
   type IdTokenSettings,
   identitySetting,

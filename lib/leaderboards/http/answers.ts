@@ -9,10 +9,10 @@
 
 import type * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../auth/mod.ts";
-import { Batcher, memoize } from "../../background/mod.ts";
 import { isoTime } from "../../base/calendar/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { chain, type Guard, type JsonText } from "../../http/mod.ts";
+import { Batcher, memoize } from "../../storage/background/mod.ts";
 import type { LiveStreams } from "../live/live_streams.ts";
 import { readAround } from "../ranking/around.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";

@@ -6,9 +6,9 @@
  */
 
 import * as v from "valibot";
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { type Immutable, named } from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { decide, type Partition, tenantPartition } from "../../storage/mod.ts";
 import type { LeaderboardServices } from "../services.ts";
 

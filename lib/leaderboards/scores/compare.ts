@@ -4,8 +4,8 @@
  * @module
  */
 
-import { mapConcurrent } from "../../background/mod.ts";
 import { type Project, projectEvents } from "../../directory/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { ReadBoard } from "../../storage/mod.ts";
 import type { LeaderboardServices } from "../services.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { Batcher } from "../../background/mod.ts";
 import { projectEvents } from "../../directory/mod.ts";
+import { Batcher } from "../../storage/background/mod.ts";
 import type { LeaderboardServices } from "../services.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, projectBoards } from "../settings/declared_boards.ts";

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import {
   type Partition,
   platformPartition,

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { Batcher, mapConcurrent } from "../../background/mod.ts";
+import { Batcher, mapConcurrent } from "../../storage/background/mod.ts";
 import { followRecord, type Store } from "../../storage/mod.ts";
 import type { ScoreChange } from "./board_change.ts";
 import { type BoardLocation, isWithinBounds } from "./board_location.ts";

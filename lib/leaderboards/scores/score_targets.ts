@@ -7,10 +7,10 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
 import { chain } from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import type { LeaderboardServices } from "../services.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";
 import { declaredEventBoards, eventBoard, projectBoards } from "../settings/declared_boards.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { memoize } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Event, Project, Settings } from "../../directory/mod.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import { type BoardDeclaration, defaultBoard, parseBoards } from "./board_settings.ts";
 
 /** Highest number in `round_N`. */

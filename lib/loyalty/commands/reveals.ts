@@ -8,10 +8,10 @@
  * @module
  */
 
-import { DueQueue, mapConcurrent } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { Logger } from "../../http/mod.ts";
+import { DueQueue, mapConcurrent } from "../../storage/background/mod.ts";
 import { decide, type RecordCache, type Store } from "../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 import type { Announcer } from "../../base/outbound/announcer.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { CodePoolServices } from "./code_pools.ts";
 

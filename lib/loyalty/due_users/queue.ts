@@ -8,8 +8,8 @@
  * @module
  */
 
-import { Batcher, Cache } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { Batcher, Cache } from "../../storage/background/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
 import {
   activityMs,

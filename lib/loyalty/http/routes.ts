@@ -6,7 +6,6 @@
 
 import * as v from "valibot";
 import type { Cursors, Permission } from "../../auth/mod.ts";
-import { memoize } from "../../background/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import {
@@ -21,6 +20,7 @@ import {
   route,
 } from "../../http/mod.ts";
 import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
+import { memoize } from "../../storage/background/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";

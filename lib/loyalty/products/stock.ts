@@ -8,7 +8,7 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import {
   decide,
   keyName,

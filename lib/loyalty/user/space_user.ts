@@ -4,8 +4,8 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { type Partition, tenantPartition } from "../../storage/mod.ts";
 
 /** A user of a space. */

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { Batcher, type DueQueue } from "../../background/mod.ts";
 import type { Logger } from "../../http/mod.ts";
+import { Batcher, type DueQueue } from "../../storage/background/mod.ts";
 import {
   type Partition,
   platformPartition,

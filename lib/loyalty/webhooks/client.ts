@@ -4,9 +4,9 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
 import { CircuitBreaker, circuitRetryMs } from "../../base/outbound/circuit_breaker.ts";
 import { WebhookError, type WebhookSender } from "../../base/outbound/webhook_sender.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import { type DeliveryStore, type WebhookAddress, type WebhookDelivery, webhookName } from "./deliveries.ts";
 import type { EndpointState, Endpoints } from "./endpoints.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { Cache } from "../../background/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { decide, type ReadRecord, type Stored } from "../../storage/mod.ts";
 import { type WebhookAddress, webhookKeys, webhookName, webhookPartition } from "./deliveries.ts";
 import type { WebhookServices } from "./services.ts";

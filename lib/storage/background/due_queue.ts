@@ -18,7 +18,7 @@ import {
   type Stored,
   type Version,
   type Write,
-} from "../storage/mod.ts";
+} from "../mod.ts";
 import { claimLease, isSameLease, type LeaseState, leaseWrite, parseLease } from "./lease.ts";
 import { mapConcurrent } from "./map_concurrent.ts";
 

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { BoundedCache, type Stored } from "../storage/mod.ts";
+import { BoundedCache, type Stored } from "../mod.ts";
 
 /** Bounds of a {@linkcode Cache}. */
 export type CacheOptions = {

@@ -17,7 +17,7 @@ import {
   type Stored,
   type Version,
   type Write,
-} from "../storage/mod.ts";
+} from "../mod.ts";
 
 /** A lease as it is stored. */
 export interface LeaseState {

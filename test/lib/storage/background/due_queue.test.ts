@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { DueQueue, type DueWork } from "../../../lib/background/mod.ts";
-import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { DueQueue, type DueWork } from "../../../../lib/storage/background/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 
 const partition = "queue";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mapConcurrent } from "../../../lib/background/mod.ts";
+import { mapConcurrent } from "../../../../lib/storage/background/mod.ts";
 
 const turn = (): Promise<void> => new Promise(setImmediate);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Cache, type Loaded, memoize } from "../../../lib/background/mod.ts";
-import { createTestClock } from "../../support/clock.ts";
+import { Cache, type Loaded, memoize } from "../../../../lib/storage/background/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
 
 /** A cache of values that live for 100 ms, and a loader that resolves when the test says so. */
 function setup() {

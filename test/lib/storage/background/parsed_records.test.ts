@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ParsedRecords } from "../../../lib/background/mod.ts";
+import { ParsedRecords } from "../../../../lib/storage/background/mod.ts";
 
 describe("parsed records", () => {
   const parser = (): { parsed: ParsedRecords<{ text: string }>; texts: string[] } => {

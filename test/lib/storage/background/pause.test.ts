@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createPause } from "../../../lib/background/mod.ts";
+import { createPause } from "../../../../lib/storage/background/mod.ts";
 
 /** Longer than the slice of a pause. */
 const stepMs = 6;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { Lease, LeaseLost } from "../../../lib/background/mod.ts";
-import type { Store, Stored } from "../../../lib/storage/mod.ts";
-import { createTestClock } from "../../support/clock.ts";
-import { describeOnStores, type OpenStore } from "../../support/stores.ts";
+import { Lease, LeaseLost } from "../../../../lib/storage/background/mod.ts";
+import type { Store, Stored } from "../../../../lib/storage/mod.ts";
+import { createTestClock } from "../../../support/clock.ts";
+import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 
 const partition = "work";
 const key = "lease";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Batcher } from "../../../lib/background/mod.ts";
+import { Batcher } from "../../../../lib/storage/background/mod.ts";
 
 /** Batches of at most three, which end when the test says so, with each item doubled as its result. */
 function setup() {
