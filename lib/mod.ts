@@ -8,8 +8,9 @@
 
 export { MasterSecret, type TrustedProxies } from "./auth/mod.ts";
 export { AppError, type AppErrorOptions, type ErrorCode, type FieldError } from "./base/errors/mod.ts";
-export type { Seed } from "./directory/mod.ts";
-export type { ExportOptions } from "./exports/mod.ts";
+export type { Seed } from "./fans/directory/mod.ts";
+export type { ExportOptions } from "./fans/exports/mod.ts";
+export type { IdentityOptions } from "./fans/identity/mod.ts";
 export {
   type ClientAddress,
   type ClientInfo,
@@ -20,7 +21,6 @@ export {
   silentLogger,
 } from "./http/mod.ts";
 export type { Rate, RateLimits, RatePolicyName } from "./http/rate_limit/policies.ts";
-export type { IdentityOptions } from "./identity/mod.ts";
 export type { AreaName } from "./platform/areas.ts";
 export {
   type Demo,

@@ -36,9 +36,9 @@ const sharingMax = 10;
 /** The longest files, longest first: each has a process of its own, and they start before the others. */
 const longest: readonly string[] = [
   "test/simulation/simulation.test.ts",
-  "test/lib/loyalty/products/crashes.test.ts",
-  "test/lib/exports/crashes.test.ts",
-  "test/lib/loyalty/model/surface.test.ts",
+  "test/lib/fans/loyalty/products/crashes.test.ts",
+  "test/lib/fans/exports/crashes.test.ts",
+  "test/lib/fans/loyalty/model/surface.test.ts",
   "test/runtime/http.test.ts",
   "test/http/fuzz.test.ts",
   "test/http/hostile_input.test.ts",
@@ -46,7 +46,7 @@ const longest: readonly string[] = [
   "test/runtime/pack.test.ts",
   "test/runtime/openapi_client.test.ts",
   "test/season/season.test.ts",
-  "test/lib/audience/worker/killed_workers.test.ts",
+  "test/lib/fans/audience/worker/killed_workers.test.ts",
   "test/http/cli_manifest_random.test.ts",
   "test/http/cli_settings.test.ts",
   "test/http/cli_table.test.ts",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { CountryResult } from "../../lib/location/geo_reader.ts";
+import type { CountryResult } from "../../lib/fans/location/geo_reader.ts";
 
 /** Locales of the names: those of MaxMind's databases. */
 const nameLocales = ["de", "en", "es", "fr", "ja", "pt-BR", "ru", "zh-CN"] as const;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import { setImmediate } from "node:timers";
 import type { Reader, Response } from "mmdb-lib";
-import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
+import type { CountryResult, GeoReader } from "../../lib/fans/location/geo_reader.ts";
 import { BoundedCache } from "../../lib/storage/record_cache.ts";
 import { checkDatabase, findMetadata } from "./check_database.ts";
 import { countryOf } from "./countries.ts";

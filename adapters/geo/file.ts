@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { readFile, stat } from "node:fs/promises";
 import { clearInterval, setInterval } from "node:timers";
-import type { CountryResult, GeoReader } from "../../lib/location/geo_reader.ts";
+import type { CountryResult, GeoReader } from "../../lib/fans/location/geo_reader.ts";
 import { databaseBytesMax } from "./check_database.ts";
 import { type GeoDatabase, loadGeoDatabase } from "./database.ts";
 import { UnusableDatabaseError } from "./format_checks.ts";

@@ -7,7 +7,7 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { Aes256Gcm, ExportKernels } from "../../lib/exports/file/kernels.ts";
+import type { Aes256Gcm, ExportKernels } from "../../lib/fans/exports/file/kernels.ts";
 
 /** Bytes that become text at once; a multiple of three, and small enough for the processor's cache. */
 const sliceBytes = 49_152;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { EventPhase } from "../directory/event_times.ts";
+import type { EventPhase } from "../fans/directory/event_times.ts";
 
 /** An element as its event lists it. */
 export interface ContentsEntry {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type EventPhase, lastNoted, latest } from "../directory/event_times.ts";
+import { type EventPhase, lastNoted, latest } from "../fans/directory/event_times.ts";
 
 /** States of elements. */
 export const elementStates = [

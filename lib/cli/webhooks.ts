@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { webhookAnswers } from "../loyalty/mod.ts";
+import type { webhookAnswers } from "../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags } from "./api_client.ts";
 import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
 import type { AnswerOf } from "./frame/client.ts";

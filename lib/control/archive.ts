@@ -7,7 +7,7 @@
  * @module
  */
 
-import { eventPhase, eventState } from "../directory/event_times.ts";
+import { eventPhase, eventState } from "../fans/directory/event_times.ts";
 import {
   directoryPartition,
   type Home,
@@ -15,7 +15,7 @@ import {
   openEventsKey,
   openEventsOf,
   type Project,
-} from "../directory/mod.ts";
+} from "../fans/directory/mod.ts";
 import { appendAudit } from "./audit.ts";
 import { type Draft, runDraft } from "./draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";

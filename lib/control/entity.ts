@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type EventTimes, eventInstants } from "../directory/event_times.ts";
+import { type EventTimes, eventInstants } from "../fans/directory/event_times.ts";
 import {
   directoryPartition,
   type Event,
@@ -14,7 +14,7 @@ import {
   type Project,
   type Space,
   type StoredEvent,
-} from "../directory/mod.ts";
+} from "../fans/directory/mod.ts";
 import { platformPartition } from "../storage/mod.ts";
 
 export type { Home };

@@ -5,10 +5,10 @@
  */
 
 import * as v from "valibot";
-import type { ActionService } from "../audience/mod.ts";
 import type { Clock, Cursors, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import type { Metrics } from "../base/metrics/mod.ts";
-import { type Directory, Places } from "../directory/mod.ts";
+import type { ActionService } from "../fans/audience/mod.ts";
+import { type Directory, Places } from "../fans/directory/mod.ts";
 import type { AnyRoute, Logger } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Authors } from "./access/authors.ts";

@@ -5,7 +5,6 @@
  */
 
 import * as v from "valibot";
-import type { ActionService } from "../audience/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import {
   bucketBounds,
@@ -14,6 +13,7 @@ import {
   type Metrics,
   metricDefinitions,
 } from "../base/metrics/mod.ts";
+import type { ActionService } from "../fans/audience/mod.ts";
 import { type AnyRoute, type Guard, named, route } from "../http/mod.ts";
 import type { Author } from "./access/author.ts";
 import { answer, selfOf } from "./jsonapi/calls.ts";

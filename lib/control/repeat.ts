@@ -9,7 +9,7 @@
 
 import { contentsKey } from "../authoring/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { eventInstants, eventState } from "../directory/event_times.ts";
+import { eventInstants, eventState } from "../fans/directory/event_times.ts";
 import {
   directoryPartition,
   type Home,
@@ -17,7 +17,7 @@ import {
   type OpenEvent,
   openEventsKey,
   openEventsOf,
-} from "../directory/mod.ts";
+} from "../fans/directory/mod.ts";
 import { settleArchive } from "./archive.ts";
 import { appendAudit } from "./audit.ts";
 import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";

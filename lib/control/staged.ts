@@ -6,7 +6,7 @@
  */
 
 import { elementKey, statsKey } from "../authoring/mod.ts";
-import { directoryPartition } from "../directory/mod.ts";
+import { directoryPartition } from "../fans/directory/mod.ts";
 import type { Store, Write } from "../storage/mod.ts";
 import type { WorkTask } from "./work.ts";
 

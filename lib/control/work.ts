@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Home } from "../directory/mod.ts";
+import type { Home } from "../fans/directory/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { Cache, DueQueue } from "../storage/background/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";

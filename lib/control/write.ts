@@ -9,8 +9,8 @@
 
 import { isRoleAtLeast, type Role } from "../authoring/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { isSameHome, type Project, requireUnarchived } from "../directory/mod.ts";
-import type { HomeKind } from "../directory/places.ts";
+import { isSameHome, type Project, requireUnarchived } from "../fans/directory/mod.ts";
+import type { HomeKind } from "../fans/directory/places.ts";
 import { matchesTag } from "../http/mod.ts";
 import type { Author } from "./access/author.ts";
 import { recordChanges } from "./audit.ts";

@@ -10,9 +10,9 @@
 
 import { isUuid } from "../auth/crypto/mod.ts";
 import { statsKey } from "../authoring/contents.ts";
-import { directoryPartition } from "../directory/mod.ts";
+import { directoryPartition } from "../fans/directory/mod.ts";
+import { optionsOf } from "../fans/loyalty/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
-import { optionsOf } from "../loyalty/mod.ts";
 import { Batcher, mapConcurrent } from "../storage/background/mod.ts";
 import { type Add, type Store, storageLimits } from "../storage/mod.ts";
 import type { Owners } from "./owners.ts";

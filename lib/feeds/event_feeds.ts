@@ -9,8 +9,8 @@ import {
   type Revelation,
   revelation,
 } from "../authoring/element_times.ts";
-import { type EventPhase, eventPhase } from "../directory/event_times.ts";
-import { eventTimesOf } from "../directory/mod.ts";
+import { type EventPhase, eventPhase } from "../fans/directory/event_times.ts";
+import { eventTimesOf } from "../fans/directory/mod.ts";
 import { byLocale, isoOf, withoutNulls } from "./content.ts";
 import { nextAfter, type Timed } from "./listings.ts";
 import type { History, LatestResults, LiveStats } from "./schemas.ts";

@@ -1,7 +1,7 @@
 /** The listing of a project. */
 
-import { type EventPhase, eventPhase } from "../directory/event_times.ts";
-import { eventTimesOf } from "../directory/mod.ts";
+import { type EventPhase, eventPhase } from "../fans/directory/event_times.ts";
+import { eventTimesOf } from "../fans/directory/mod.ts";
 import { isoOf, plainValues, withoutScheme } from "./content.ts";
 import type { Listings } from "./schemas.ts";
 import type { EventRecord, ProjectSource } from "./sources.ts";

@@ -7,6 +7,14 @@
 
 import * as v from "valibot";
 import {
+  BoardIdSchema,
+  type LivePart,
+  type LiveStreams,
+  type LiveView,
+  limitParameter,
+  type PublicBoards,
+} from "../fans/leaderboards/mod.ts";
+import {
   type AnyRoute,
   acceptsEvents,
   eventStreamHeaders,
@@ -16,14 +24,6 @@ import {
   route,
   stream,
 } from "../http/mod.ts";
-import {
-  BoardIdSchema,
-  type LivePart,
-  type LiveStreams,
-  type LiveView,
-  limitParameter,
-  type PublicBoards,
-} from "../leaderboards/mod.ts";
 import { Cache } from "../storage/background/mod.ts";
 import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./feed_paths.ts";
 import { FeedView } from "./live_views.ts";

@@ -1,6 +1,6 @@
 /** The content of a feed as live streams show it: the whole, and what changed since the last view. */
 
-import type { LiveView, Rendered } from "../leaderboards/mod.ts";
+import type { LiveView, Rendered } from "../fans/leaderboards/mod.ts";
 
 type Item = { readonly id: string };
 

@@ -1,7 +1,7 @@
 /** The owners of elements and events, which actions name by their ids alone. */
 
 import { elementKey } from "../authoring/contents.ts";
-import { type Directory, directoryPartition, type Places } from "../directory/mod.ts";
+import { type Directory, directoryPartition, type Places } from "../fans/directory/mod.ts";
 import { Cache, type Loaded } from "../storage/background/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { ElementRecord } from "./sources.ts";

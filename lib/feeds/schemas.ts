@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
+import { ListSchema } from "../fans/leaderboards/mod.ts";
 import { named } from "../http/mod.ts";
-import { ListSchema } from "../leaderboards/mod.ts";
 
 function described<S extends v.GenericSchema>(schema: S, description: string) {
   return v.pipe(schema, v.description(description));

@@ -17,7 +17,7 @@ import {
   parseOpenEvents,
   type StoredEvent,
   shownEvents,
-} from "../directory/mod.ts";
+} from "../fans/directory/mod.ts";
 import { Batcher, Cache, type Loaded } from "../storage/background/mod.ts";
 import { type ReadRecord, readMany, type Store, type Stored, storageLimits } from "../storage/mod.ts";
 

@@ -5,9 +5,9 @@
  */
 
 import { elementPhase, elementTimesOf, revelation } from "../authoring/element_times.ts";
-import { eventPhase } from "../directory/event_times.ts";
-import { eventTimesOf } from "../directory/mod.ts";
-import type { ElementMoment, ElementSource, VoteBounds, VotedElement } from "../loyalty/mod.ts";
+import { eventPhase } from "../fans/directory/event_times.ts";
+import { eventTimesOf } from "../fans/directory/mod.ts";
+import type { ElementMoment, ElementSource, VoteBounds, VotedElement } from "../fans/loyalty/mod.ts";
 import { chain, memoize } from "../storage/background/mod.ts";
 import { plainValues } from "./content.ts";
 import type { Owners } from "./owners.ts";

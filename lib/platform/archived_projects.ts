@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Directory, requireUnarchived } from "../directory/mod.ts";
+import { type Directory, requireUnarchived } from "../fans/directory/mod.ts";
 import { type AnyRoute, type Area, type Call, chain } from "../http/mod.ts";
 
 /** Operations that serve archived projects although their method may change something. */

@@ -4,22 +4,27 @@
  * @module
  */
 
-import { audienceGuards, audienceRoutes } from "../audience/mod.ts";
 import { apiKeyGuard, apiKeyRoutes, jwksArea } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { downloadRoutes, exportRoutes } from "../exports/mod.ts";
-import { feedRoutes } from "../feeds/mod.ts";
-import { type Area, chain } from "../http/mod.ts";
-import { createPublicProfiles, identityRoutes, operatorRoutes, tokenExchangeRoute } from "../identity/mod.ts";
+import { audienceGuards, audienceRoutes } from "../fans/audience/mod.ts";
+import { downloadRoutes, exportRoutes } from "../fans/exports/mod.ts";
+import {
+  createPublicProfiles,
+  identityRoutes,
+  operatorRoutes,
+  tokenExchangeRoute,
+} from "../fans/identity/mod.ts";
 import {
   createHiddenUsers,
   createPublicBoards,
   type LeaderboardContext,
   leaderboardRoutes,
-} from "../leaderboards/mod.ts";
-import { locationRoutes } from "../location/mod.ts";
-import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../loyalty/mod.ts";
-import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../space_tokens/mod.ts";
+} from "../fans/leaderboards/mod.ts";
+import { locationRoutes } from "../fans/location/mod.ts";
+import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../fans/loyalty/mod.ts";
+import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../fans/space_tokens/mod.ts";
+import { feedRoutes } from "../feeds/mod.ts";
+import { type Area, chain } from "../http/mod.ts";
 import { withoutArchived } from "./archived_projects.ts";
 import { BackEndGuards } from "./back_end_guards.ts";
 import {

@@ -6,7 +6,7 @@
 
 import { uuid } from "../auth/crypto/mod.ts";
 import { permissions as everyPermission, type RandomBytes, systemRandom } from "../auth/mod.ts";
-import type { Seed } from "../directory/mod.ts";
+import type { Seed } from "../fans/directory/mod.ts";
 import { platformPartition, type Store } from "../storage/mod.ts";
 import { demoCodes, demoLoyalty } from "./demo_loyalty.ts";
 import type { Platform } from "./platform.ts";

@@ -6,13 +6,13 @@
 
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { createDirectory, type Directory, findUnlisted, type Project } from "../directory/mod.ts";
-import { findClearIds, findFutureLogins, findLostKeys, Users } from "../identity/mod.ts";
-import { type ComparedBoard, comparedBoards, type Difference } from "../leaderboards/mod.ts";
-import { listUsersOf, readRecordedScore, repairFutureTimes } from "../loyalty/mod.ts";
+import { createDirectory, type Directory, findUnlisted, type Project } from "../fans/directory/mod.ts";
+import { findClearIds, findFutureLogins, findLostKeys, Users } from "../fans/identity/mod.ts";
+import { type ComparedBoard, comparedBoards, type Difference } from "../fans/leaderboards/mod.ts";
+import { listUsersOf, readRecordedScore, repairFutureTimes } from "../fans/loyalty/mod.ts";
+import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../fans/users/mod.ts";
 import { mapConcurrent } from "../storage/background/mod.ts";
 import { type PartitionLister, type Store, storageLimits, tenantPartitions } from "../storage/mod.ts";
-import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../users/mod.ts";
 
 /** Dependencies of a check. */
 export interface DoctorOptions {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { createActionService } from "../audience/mod.ts";
 import { type Clock, systemRandom } from "../auth/mod.ts";
-import { oldestOrganisations } from "../directory/mod.ts";
+import { createActionService } from "../fans/audience/mod.ts";
+import { oldestOrganisations } from "../fans/directory/mod.ts";
+import { oldestDueUser } from "../fans/loyalty/mod.ts";
 import { silentLogger, systemTimer } from "../http/mod.ts";
-import { oldestDueUser } from "../loyalty/mod.ts";
 import { mapConcurrent } from "../storage/background/mod.ts";
 import type { Queue, Store } from "../storage/mod.ts";
 

@@ -23,7 +23,9 @@ import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
 import type { Tracer } from "../base/tracing/mod.ts";
 import type { createControl } from "../control/mod.ts";
 import type { CreateDocs } from "../docs/mod.ts";
-import type { ExportOptions } from "../exports/mod.ts";
+import type { ExportOptions } from "../fans/exports/mod.ts";
+import type { IdentityOptions } from "../fans/identity/mod.ts";
+import type { GeoReader } from "../fans/location/geo_reader.ts";
 import {
   type Area,
   type ClientAddress,
@@ -34,8 +36,6 @@ import {
   type Timer,
 } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
-import type { IdentityOptions } from "../identity/mod.ts";
-import type { GeoReader } from "../location/geo_reader.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
 import type { CreateStudio } from "../studio/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";

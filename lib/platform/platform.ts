@@ -4,11 +4,16 @@
  * @module
  */
 
-import type { ActionService, ActionWorker } from "../audience/mod.ts";
 import { type ApiKeys, createKeyRing, type KeyRing, openIssuer } from "../auth/mod.ts";
 import type { Authors } from "../control/access/mod.ts";
-import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
-import type { Exports } from "../exports/mod.ts";
+import type { ActionService, ActionWorker } from "../fans/audience/mod.ts";
+import type { Directory, LoyaltyVersions } from "../fans/directory/mod.ts";
+import type { Exports } from "../fans/exports/mod.ts";
+import type { Audit, ClientTokens, IdleUsers, SessionGuard, Sessions } from "../fans/identity/mod.ts";
+import type { BoardPath, Leaderboards, Rebuilt } from "../fans/leaderboards/mod.ts";
+import type { Location } from "../fans/location/mod.ts";
+import type { Loyalty } from "../fans/loyalty/mod.ts";
+import type { SpaceTokens } from "../fans/space_tokens/mod.ts";
 import {
   type Area,
   createHandler,
@@ -18,11 +23,6 @@ import {
   type PlatformRouter,
   type ReadinessWarning,
 } from "../http/mod.ts";
-import type { Audit, ClientTokens, IdleUsers, SessionGuard, Sessions } from "../identity/mod.ts";
-import type { BoardPath, Leaderboards, Rebuilt } from "../leaderboards/mod.ts";
-import type { Location } from "../location/mod.ts";
-import type { Loyalty } from "../loyalty/mod.ts";
-import type { SpaceTokens } from "../space_tokens/mod.ts";
 import { type AreaName, areaNames, createAreas } from "./areas.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
 import { type PlatformOptions, type ResolvedOptions, resolveOptions } from "./options.ts";

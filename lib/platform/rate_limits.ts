@@ -6,10 +6,12 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { type AudienceUser, type BackEnd, countActions } from "../audience/mod.ts";
 import { keyedTag } from "../auth/crypto/mod.ts";
 import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
 import type { Author } from "../control/mod.ts";
+import { type AudienceUser, type BackEnd, countActions } from "../fans/audience/mod.ts";
+import { clientNetworkBits } from "../fans/identity/mod.ts";
+import type { SpaceVisit } from "../fans/space_tokens/mod.ts";
 import {
   type AnyRoute,
   type Authorized,
@@ -20,8 +22,6 @@ import {
   type RateLimit,
 } from "../http/mod.ts";
 import type { QuotaName, Quotas } from "../http/rate_limit/policies.ts";
-import { clientNetworkBits } from "../identity/mod.ts";
-import type { SpaceVisit } from "../space_tokens/mod.ts";
 import { tokenOfCaller } from "./back_end_guards.ts";
 
 /** Maximum length of a caller in a limiter subject, in characters. Longer names are hashed. */

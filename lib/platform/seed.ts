@@ -1,11 +1,11 @@
-import { audienceSettingsErrors } from "../audience/mod.ts";
 import { AppError, type FieldError } from "../base/errors/mod.ts";
-import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../directory/mod.ts";
-import { exportFaults } from "../exports/mod.ts";
-import { identityFaults, spaceIssuerFaults } from "../identity/mod.ts";
-import { boardFaults } from "../leaderboards/mod.ts";
-import { locationFaults } from "../location/mod.ts";
-import { compileConfig } from "../loyalty/mod.ts";
+import { audienceSettingsErrors } from "../fans/audience/mod.ts";
+import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../fans/directory/mod.ts";
+import { exportFaults } from "../fans/exports/mod.ts";
+import { identityFaults, spaceIssuerFaults } from "../fans/identity/mod.ts";
+import { boardFaults } from "../fans/leaderboards/mod.ts";
+import { locationFaults } from "../fans/location/mod.ts";
+import { compileConfig } from "../fans/loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 
 /**

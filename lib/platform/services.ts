@@ -4,7 +4,6 @@
  * @module
  */
 
-import { type ActionService, createActionService } from "../audience/mod.ts";
 import { uuid } from "../auth/crypto/mod.ts";
 import {
   type ApiKeys,
@@ -18,17 +17,15 @@ import {
 } from "../auth/mod.ts";
 import { Authors, Roles } from "../control/access/mod.ts";
 import type { Control, LoginServices } from "../control/mod.ts";
+import { type ActionService, createActionService } from "../fans/audience/mod.ts";
 import {
   createDirectory,
   createLoyaltyVersions,
   type Directory,
   type LoyaltyVersions,
   Places,
-} from "../directory/mod.ts";
-import { Exports } from "../exports/mod.ts";
-import { ActionCounts, Owners, Sources, VotedElements } from "../feeds/mod.ts";
-import type { Area, Logger, Timer } from "../http/mod.ts";
-import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
+} from "../fans/directory/mod.ts";
+import { Exports } from "../fans/exports/mod.ts";
 import {
   type AccountMerge,
   createIdentity,
@@ -37,11 +34,14 @@ import {
   type IdentityServices,
   isVerifiedUser,
   type User,
-} from "../identity/mod.ts";
-import { createLeaderboards, type Leaderboards } from "../leaderboards/mod.ts";
-import { createLocation, type Location } from "../location/mod.ts";
-import { createLoyalty, type Loyalty, readRecordedScore, type WebhookKeys } from "../loyalty/mod.ts";
-import { createSpaceTokens } from "../space_tokens/mod.ts";
+} from "../fans/identity/mod.ts";
+import { createLeaderboards, type Leaderboards } from "../fans/leaderboards/mod.ts";
+import { createLocation, type Location } from "../fans/location/mod.ts";
+import { createLoyalty, type Loyalty, readRecordedScore, type WebhookKeys } from "../fans/loyalty/mod.ts";
+import { createSpaceTokens } from "../fans/space_tokens/mod.ts";
+import { ActionCounts, Owners, Sources, VotedElements } from "../feeds/mod.ts";
+import type { Area, Logger, Timer } from "../http/mod.ts";
+import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import type { Store } from "../storage/mod.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { settingsFaults } from "./seed.ts";

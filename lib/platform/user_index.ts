@@ -5,11 +5,9 @@
  */
 
 import type { Clock } from "../auth/mod.ts";
-import type { Directory } from "../directory/mod.ts";
-import { findStoredUser, type StoredUser } from "../identity/mod.ts";
-import { listUsersOf, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
-import { createPause } from "../storage/background/mod.ts";
-import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
+import type { Directory } from "../fans/directory/mod.ts";
+import { findStoredUser, type StoredUser } from "../fans/identity/mod.ts";
+import { listUsersOf, readMetrics, spaceUserPartition } from "../fans/loyalty/mod.ts";
 import {
   buildMetricIndex,
   listedOrganisations,
@@ -17,7 +15,9 @@ import {
   metricIndexesOf,
   type RecordedUser,
   recordedUsersMax,
-} from "../users/mod.ts";
+} from "../fans/users/mod.ts";
+import { createPause } from "../storage/background/mod.ts";
+import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
 
 /** Options of {@linkcode buildUserIndex}. */
 export interface UserIndexOptions {

@@ -5,20 +5,18 @@
  * @module
  */
 
+import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
 import {
   createFieldIndexes,
   createUserFinder,
   type UserFinder,
   type UserFinderOptions,
   type UserSearch,
-} from "../audience/mod.ts";
-import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
-import { type Directory, type Project, requireUnarchived } from "../directory/mod.ts";
-import type { Logger } from "../http/mod.ts";
-import { type User, Users } from "../identity/mod.ts";
-import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../leaderboards/mod.ts";
-import { type Loyalty, readMetrics, spaceUserPartition } from "../loyalty/mod.ts";
-import type { Store } from "../storage/mod.ts";
+} from "../fans/audience/mod.ts";
+import { type Directory, type Project, requireUnarchived } from "../fans/directory/mod.ts";
+import { type User, Users } from "../fans/identity/mod.ts";
+import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../fans/leaderboards/mod.ts";
+import { type Loyalty, readMetrics, spaceUserPartition } from "../fans/loyalty/mod.ts";
 import {
   buildDeclaredIndexes,
   buildMetricIndex,
@@ -35,7 +33,9 @@ import {
   metricMark,
   type NameSource,
   usableIndexes,
-} from "../users/mod.ts";
+} from "../fans/users/mod.ts";
+import type { Logger } from "../http/mod.ts";
+import type { Store } from "../storage/mod.ts";
 
 /** The users of a platform's organisations. */
 export interface PlatformUsers {

@@ -12,8 +12,8 @@ import {
   location,
   loyalty,
 } from "../client/mod.ts";
+import type { RewardsProfile } from "../fans/loyalty/views/profile.ts";
 import type { Handler } from "../http/mod.ts";
-import type { RewardsProfile } from "../loyalty/views/profile.ts";
 import { type Call, createCall } from "./call.ts";
 import type { TestTime } from "./time.ts";
 import type { TenantIds } from "./world.ts";

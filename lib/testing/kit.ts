@@ -3,7 +3,7 @@
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { permissions as everyPermission, type Permission, type RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import type { LeaderboardEntry } from "../leaderboards/mod.ts";
+import type { LeaderboardEntry } from "../fans/leaderboards/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
 import type { Platform } from "../platform/platform.ts";
 import { type Call, createCall } from "./call.ts";

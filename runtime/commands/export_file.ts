@@ -7,7 +7,7 @@ import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { CliError, exits } from "../../lib/cli/mod.ts";
-import { decryptExport } from "../../lib/exports/file/mod.ts";
+import { decryptExport } from "../../lib/fans/exports/file/mod.ts";
 import { onEndingSignal } from "./signals.ts";
 
 /** Bytes read at a time. */

@@ -9,8 +9,8 @@ import {
 } from "../../lib/auth/remote_issuers/mod.ts";
 import { createTokens } from "../../lib/auth/tokens/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { createDirectory } from "../../lib/directory/mod.ts";
-import { issuersOf } from "../../lib/identity/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/mod.ts";
+import { issuersOf } from "../../lib/fans/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Finding, failed, ok } from "./check.ts";
 

@@ -4,11 +4,16 @@ import { Agent, request } from "node:http";
 import { Redis } from "ioredis";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
-import { checkActions } from "../../lib/audience/actions/check_actions.ts";
-import { createQueueIntake } from "../../lib/audience/actions/intake.ts";
-import { NamedProjects } from "../../lib/audience/batch/named_projects.ts";
-import { actionShards, encodeAction, shardOfUser, topicOf } from "../../lib/audience/worker/queued_action.ts";
-import { seedDirectory } from "../../lib/directory/mod.ts";
+import { checkActions } from "../../lib/fans/audience/actions/check_actions.ts";
+import { createQueueIntake } from "../../lib/fans/audience/actions/intake.ts";
+import { NamedProjects } from "../../lib/fans/audience/batch/named_projects.ts";
+import {
+  actionShards,
+  encodeAction,
+  shardOfUser,
+  topicOf,
+} from "../../lib/fans/audience/worker/queued_action.ts";
+import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Queue, Store } from "../../lib/storage/mod.ts";
 import { serve } from "../../runtime/node.ts";

@@ -5,9 +5,9 @@ import { createCipheriv, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
-import { base64Bytes } from "../../lib/exports/file/base64.ts";
-import type { GcmEncryption, GcmSecret } from "../../lib/exports/file/kernels.ts";
-import { nobleGcm } from "../../lib/exports/file/noble_gcm.ts";
+import { base64Bytes } from "../../lib/fans/exports/file/base64.ts";
+import type { GcmEncryption, GcmSecret } from "../../lib/fans/exports/file/kernels.ts";
+import { nobleGcm } from "../../lib/fans/exports/file/noble_gcm.ts";
 
 /** Time of one variant, in ms per MiB: wall time, and processor time over all threads. */
 export interface Cost {

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { Places } from "../../lib/directory/mod.ts";
+import { Places } from "../../lib/fans/directory/mod.ts";
 import { ActionCounts, Owners } from "../../lib/feeds/mod.ts";
 import { silentLogger, systemTimer } from "../../lib/http/mod.ts";
 import { operatorHeaders, resource, to } from "../http/_control_examples.ts";

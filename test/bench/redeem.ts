@@ -7,10 +7,10 @@
 import { randomUUID } from "node:crypto";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { seedDirectory } from "../../lib/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { buyer, fund, shopDocument } from "../lib/loyalty/products/_shop.ts";
+import { buyer, fund, shopDocument } from "../lib/fans/loyalty/products/_shop.ts";
 import { createTestClock } from "../support/clock.ts";
 import { ids, seed, testSecret } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";

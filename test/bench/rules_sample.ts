@@ -2,10 +2,10 @@
 
 import jsonLogic, { type RulesLogic } from "json-logic-js";
 import { Engine, type RuleProperties } from "json-rules-engine";
-import type { Scope, UserView } from "../../lib/loyalty/config/scope.ts";
-import { applyAction } from "../../lib/loyalty/engine/mod.ts";
-import { compileConfig } from "../../lib/loyalty/mod.ts";
-import { emptyState } from "../../lib/loyalty/user/state.ts";
+import type { Scope, UserView } from "../../lib/fans/loyalty/config/scope.ts";
+import { applyAction } from "../../lib/fans/loyalty/engine/mod.ts";
+import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
+import { emptyState } from "../../lib/fans/loyalty/user/state.ts";
 import {
   actionNames,
   configuration,

@@ -14,13 +14,12 @@
 import { randomUUID } from "node:crypto";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/audience/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { Users } from "../../lib/identity/mod.ts";
-import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
-import { emptyState } from "../../lib/loyalty/user/state.ts";
-import { printState, readState } from "../../lib/loyalty/user/stored_state.ts";
-import type { Store, Write } from "../../lib/storage/mod.ts";
+import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/fans/audience/mod.ts";
+import { Users } from "../../lib/fans/identity/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { emptyState } from "../../lib/fans/loyalty/user/state.ts";
+import { printState, readState } from "../../lib/fans/loyalty/user/stored_state.ts";
 import {
   activityWrites,
   buildMetricIndex,
@@ -28,7 +27,8 @@ import {
   userBoards,
   userShardOf,
   userShardPartitions,
-} from "../../lib/users/mod.ts";
+} from "../../lib/fans/users/mod.ts";
+import type { Store, Write } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, seed, testSecret } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";

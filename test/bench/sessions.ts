@@ -22,11 +22,11 @@ import {
   systemClock,
   systemRandom,
 } from "../../lib/auth/mod.ts";
-import type { Project } from "../../lib/directory/mod.ts";
-import { type User, Users } from "../../lib/identity/mod.ts";
-import { projectAudience, type SessionTokens } from "../../lib/identity/sessions/identity_tokens.ts";
-import { SessionGuard } from "../../lib/identity/sessions/session_guard.ts";
-import { Sessions } from "../../lib/identity/sessions/sessions.ts";
+import type { Project } from "../../lib/fans/directory/mod.ts";
+import { type User, Users } from "../../lib/fans/identity/mod.ts";
+import { projectAudience, type SessionTokens } from "../../lib/fans/identity/sessions/identity_tokens.ts";
+import { SessionGuard } from "../../lib/fans/identity/sessions/session_guard.ts";
+import { Sessions } from "../../lib/fans/identity/sessions/sessions.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { redisAvailable, startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";

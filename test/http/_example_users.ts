@@ -1,9 +1,9 @@
 /** The users in whose names examples of requests are sent. */
 
 import { systemRandom } from "../../lib/auth/mod.ts";
-import { type Codes, createCodes } from "../../lib/identity/codes/codes.ts";
-import { createHashers } from "../../lib/identity/create_identity.ts";
-import { type Session, Users } from "../../lib/identity/mod.ts";
+import { type Codes, createCodes } from "../../lib/fans/identity/codes/codes.ts";
+import { createHashers } from "../../lib/fans/identity/create_identity.ts";
+import { type Session, Users } from "../../lib/fans/identity/mod.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { externalIds, ids, type TestPlatform, testSecret } from "../support/platform.ts";
 

@@ -1,7 +1,7 @@
 /** Valid requests about exports, by operation. */
 
 import { systemRandom } from "../../lib/auth/mod.ts";
-import { Exports } from "../../lib/exports/mod.ts";
+import { Exports } from "../../lib/fans/exports/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { ids, openTestExportsMax, type TestPlatform, testSecret } from "../support/platform.ts";
 import type { Example } from "./_operations.ts";

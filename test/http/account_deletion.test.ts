@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { Users } from "../../lib/identity/mod.ts";
-import { spaceUserPartition } from "../../lib/loyalty/mod.ts";
+import { Users } from "../../lib/fans/identity/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { userIndexPartition } from "../../lib/fans/users/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { userIndexPartition } from "../../lib/users/mod.ts";
 import { createDyingStore, type DyingStore } from "../support/dying_store.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { type Answer, ids, openPlatform, testSecret } from "../support/platform.ts";

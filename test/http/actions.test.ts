@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
+import { actionIdCharactersMax } from "../../lib/fans/loyalty/http/requests.ts";
+import {
+  dataNameCharactersMax,
+  dataPropertiesMax,
+  dataTextCharactersMax,
+} from "../../lib/fans/loyalty/mod.ts";
+import { onceGenerationMs } from "../../lib/fans/loyalty/user/once_marks.ts";
 import { userIdCharactersMax } from "../../lib/http/requests/user_id.ts";
-import { actionIdCharactersMax } from "../../lib/loyalty/http/requests.ts";
-import { dataNameCharactersMax, dataPropertiesMax, dataTextCharactersMax } from "../../lib/loyalty/mod.ts";
-import { onceGenerationMs } from "../../lib/loyalty/user/once_marks.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { bulkBytesMax } from "../../lib/audience/http/action_routes.ts";
-import { updatesBytesMax } from "../../lib/audience/http/profile_routes.ts";
-import { codesAddedMax, poolCodeCharactersMax } from "../../lib/loyalty/coupons/code_pools.ts";
+import { bulkBytesMax } from "../../lib/fans/audience/http/action_routes.ts";
+import { updatesBytesMax } from "../../lib/fans/audience/http/profile_routes.ts";
+import { codesAddedMax, poolCodeCharactersMax } from "../../lib/fans/loyalty/coupons/code_pools.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { credentialsFor, examplesFor, newKey, operationsOf, targetOf, validExamples } from "./_operations.ts";

@@ -9,7 +9,7 @@ import { before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { elementStates } from "../../lib/authoring/element_times.ts";
 import { type Resource, resources } from "../../lib/authoring/mod.ts";
-import { eventStates } from "../../lib/directory/event_times.ts";
+import { eventStates } from "../../lib/fans/directory/event_times.ts";
 import { openPlatform } from "../support/platform.ts";
 
 /** Rows that no resource of the table makes. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { directoryPartition, seedDirectory } from "../../lib/directory/mod.ts";
+import { directoryPartition, seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";
 import { sampleSize } from "../support/full.ts";
 import { type Answer, ids, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";

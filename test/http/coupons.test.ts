@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
+import { codesAddedMax } from "../../lib/fans/loyalty/coupons/code_pools.ts";
+import { couponRetryMs } from "../../lib/fans/loyalty/coupons/coupons.ts";
+import type { SpaceUser } from "../../lib/fans/loyalty/mod.ts";
 import { idempotencyMs } from "../../lib/http/idempotency/idempotency.ts";
 import type { LogFields } from "../../lib/http/logger.ts";
-import { codesAddedMax } from "../../lib/loyalty/coupons/code_pools.ts";
-import { couponRetryMs } from "../../lib/loyalty/coupons/coupons.ts";
-import type { SpaceUser } from "../../lib/loyalty/mod.ts";
 import {
   type Answer,
   type Fan,

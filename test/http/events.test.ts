@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { directoryPartition, seedDirectory } from "../../lib/directory/mod.ts";
+import { directoryPartition, seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { runDoctor } from "../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";

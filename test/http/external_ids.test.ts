@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { MasterSecret } from "../../lib/auth/mod.ts";
-import { Users } from "../../lib/identity/mod.ts";
+import { Users } from "../../lib/fans/identity/mod.ts";
 import { type DoctorVerdict, runDoctor } from "../../lib/mod.ts";
 import { type PartitionLister, type Store, tenantPartition } from "../../lib/storage/mod.ts";
 import { forge } from "../support/issuer.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { Users } from "../../lib/identity/mod.ts";
-import { appProfileBytesMax, usernameCharactersMax } from "../../lib/identity/providers/fields.ts";
-import { sessionStalenessMsMax } from "../../lib/identity/sessions/session_guard.ts";
+import { Users } from "../../lib/fans/identity/mod.ts";
+import { appProfileBytesMax, usernameCharactersMax } from "../../lib/fans/identity/providers/fields.ts";
+import { sessionStalenessMsMax } from "../../lib/fans/identity/sessions/session_guard.ts";
 import { forge, issuerKey } from "../support/issuer.ts";
 import {
   type Answer,

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, verifyRecord } from "../../lib/auth/mod.ts";
 import type { SignedSessionRecord } from "../../lib/auth/tokens/session_record.ts";
-import { Users } from "../../lib/identity/mod.ts";
-import { usernameCharactersMax } from "../../lib/identity/providers/fields.ts";
+import { Users } from "../../lib/fans/identity/mod.ts";
+import { usernameCharactersMax } from "../../lib/fans/identity/providers/fields.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { liveIntervalMs } from "../../lib/leaderboards/live/watcher.ts";
-import { liveHeartbeatMs, liveListenersMax } from "../../lib/leaderboards/mod.ts";
+import { liveIntervalMs } from "../../lib/fans/leaderboards/live/watcher.ts";
+import { liveHeartbeatMs, liveListenersMax } from "../../lib/fans/leaderboards/mod.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";

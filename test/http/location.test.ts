@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import type { Seed } from "../../lib/directory/mod.ts";
-import type { CountryResult, GeoReader } from "../../lib/location/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
+import type { CountryResult, GeoReader } from "../../lib/fans/location/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { documentDigest, loyaltyBytesMax } from "../../lib/directory/mod.ts";
-import { documentErrorsMax } from "../../lib/loyalty/http/config_document.ts";
-import { compileConfig } from "../../lib/loyalty/mod.ts";
+import { documentDigest, loyaltyBytesMax } from "../../lib/fans/directory/mod.ts";
+import { documentErrorsMax } from "../../lib/fans/loyalty/http/config_document.ts";
+import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { AppError, createPlatform } from "../../lib/mod.ts";
 import { quickKernels } from "../support/kernels.ts";
 import {

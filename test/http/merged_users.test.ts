@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import type { SpaceUser } from "../../lib/loyalty/mod.ts";
+import type { SpaceUser } from "../../lib/fans/loyalty/mod.ts";
 import {
   type Answer,
   type Fan,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { appProfileBytesMax, appProfileDepthMax } from "../../lib/identity/providers/fields.ts";
+import { appProfileBytesMax, appProfileDepthMax } from "../../lib/fans/identity/providers/fields.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 

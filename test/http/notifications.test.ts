@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { compileConfig } from "../../lib/loyalty/mod.ts";
+import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { type Fan, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Seed } from "../../lib/directory/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
 import {
   type Answer,
   type CallOptions,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, it } from "node:test";
-import type { Project, Space } from "../../lib/directory/mod.ts";
+import type { Project, Space } from "../../lib/fans/directory/mod.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid_provider.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";

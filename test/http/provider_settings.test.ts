@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Project, Space } from "../../lib/directory/mod.ts";
+import type { Project, Space } from "../../lib/fans/directory/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";

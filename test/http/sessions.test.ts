@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { unverifiedClaim } from "../../lib/auth/tokens/mod.ts";
+import { Audit } from "../../lib/fans/identity/audit/audit.ts";
+import { type User, Users } from "../../lib/fans/identity/mod.ts";
+import type { SessionTokens } from "../../lib/fans/identity/sessions/identity_tokens.ts";
+import { sessionStalenessMsMax } from "../../lib/fans/identity/sessions/session_guard.ts";
+import { SessionRecords } from "../../lib/fans/identity/sessions/session_records.ts";
+import type { OpenedSession } from "../../lib/fans/identity/sessions/sessions.ts";
 import { type Logger, silentLogger } from "../../lib/http/mod.ts";
-import { Audit } from "../../lib/identity/audit/audit.ts";
-import { type User, Users } from "../../lib/identity/mod.ts";
-import type { SessionTokens } from "../../lib/identity/sessions/identity_tokens.ts";
-import { sessionStalenessMsMax } from "../../lib/identity/sessions/session_guard.ts";
-import { SessionRecords } from "../../lib/identity/sessions/session_records.ts";
-import type { OpenedSession } from "../../lib/identity/sessions/sessions.ts";
 import {
   type Answer,
   externalIds,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
-import type { Project } from "../../lib/directory/mod.ts";
-import { Users } from "../../lib/identity/mod.ts";
-import { socialSubjectCharactersMax } from "../../lib/identity/social/token_debug.ts";
+import type { Project } from "../../lib/fans/directory/mod.ts";
+import { Users } from "../../lib/fans/identity/mod.ts";
+import { socialSubjectCharactersMax } from "../../lib/fans/identity/social/token_debug.ts";
 import { forge, TestIssuer } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { type Misbehaviour, type SocialServer, startSocialServer } from "../support/social_server.ts";

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import type { Seed } from "../../lib/directory/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
 import { ids, loyalty, openPlatform, otherHost, seed, type TestPlatform } from "../support/platform.ts";
 import { type WatchedStore, watching } from "../support/watched_store.ts";
 import {

@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import { it } from "node:test";
 import { parse } from "yaml";
 import { systemRandom } from "../../lib/auth/mod.ts";
-import { compileConfig } from "../../lib/loyalty/mod.ts";
+import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { describeDemo, seedDemo } from "../../lib/mod.ts";
 import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/platform/demo_loyalty.ts";
 import { openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 
 const example = readFileSync(new URL("../runtime/examples/loyalty.yaml", import.meta.url), "utf8");
-const guide = readFileSync(new URL("../../lib/loyalty/config/README.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../lib/fans/loyalty/config/README.md", import.meta.url), "utf8");
 const dayMs = 86_400_000;
 
 it("The loyalty configuration of the demo is the example of its guide, and it is valid", () => {

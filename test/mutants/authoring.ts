@@ -165,7 +165,7 @@ export const authoring: readonly Mutant[] = [
   },
   {
     name: "an event ends a second late",
-    file: "lib/directory/event_times.ts",
+    file: "lib/fans/directory/event_times.ts",
     text: 'if (end === null || at < end) return "current";',
     replacement: 'if (end === null || at <= end) return "current";',
     tests: feeds,

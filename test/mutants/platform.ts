@@ -3,7 +3,7 @@
 import type { Mutant } from "../support/mutation.ts";
 
 const mutations = ["test/http/mutation_rules", "test/http/once", "test/http/idempotency"];
-const audience = ["test/http/audience", "test/lib/audience"];
+const audience = ["test/http/audience", "test/lib/fans/audience"];
 
 /** The mistakes. */
 export const platform: readonly Mutant[] = [
@@ -167,7 +167,7 @@ export const platform: readonly Mutant[] = [
     file: "lib/base/text/strings.ts",
     text: "/[\\u0080-\\uffff]/.test(domain) ? asciiDomain(domain) : domain",
     replacement: "domain",
-    tests: ["test/lib/identity/codes", "test/http/one_address"],
+    tests: ["test/lib/fans/identity/codes", "test/http/one_address"],
   },
   {
     name: "an expired token of a remote issuer with a fraction is refused",

@@ -30,15 +30,15 @@ const order = [
   "lib/storage/background/",
   "lib/http/",
   "lib/auth/",
-  "lib/directory/",
-  "lib/space_tokens/",
-  "lib/location/",
-  "lib/leaderboards/",
-  "lib/users/",
-  "lib/identity/",
-  "lib/loyalty/",
-  "lib/audience/",
-  "lib/exports/",
+  "lib/fans/directory/",
+  "lib/fans/space_tokens/",
+  "lib/fans/location/",
+  "lib/fans/leaderboards/",
+  "lib/fans/users/",
+  "lib/fans/identity/",
+  "lib/fans/loyalty/",
+  "lib/fans/audience/",
+  "lib/fans/exports/",
   "lib/dialogue/",
   "lib/workflow/",
   "lib/authoring/",
@@ -89,9 +89,11 @@ describe("imports", () => {
   it("of adapters/ reach lib/storage, lib/base/errors and the ports that they implement, and no other adapter", () => {
     const allowed = (from: string, to: string): boolean =>
       /^lib\/(storage|base\/(outbound|tracing|errors|text))\//.test(to) ||
-      ["lib/location/geo_reader.ts", "lib/auth/passwords/kernels.ts", "lib/exports/file/kernels.ts"].includes(
-        to,
-      ) ||
+      [
+        "lib/fans/location/geo_reader.ts",
+        "lib/auth/passwords/kernels.ts",
+        "lib/fans/exports/file/kernels.ts",
+      ].includes(to) ||
       to.split("/", 2).join("/") === from.split("/", 2).join("/");
     const isInternal = ({ from, to }: Import): boolean =>
       from.startsWith("adapters/") && /^(lib|adapters|runtime|test)\//.test(to);

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openFileStore } from "../../adapters/file/mod.ts";
-import { seedDirectory } from "../../lib/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { forge, issuerKey, TestIssuer } from "../support/issuer.ts";
 import { ids, seed } from "../support/platform.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createLoyaltyVersions, seedDirectory } from "../../lib/directory/mod.ts";
+import { createLoyaltyVersions, seedDirectory } from "../../lib/fans/directory/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { parseDocumentText, readDocumentFile } from "../../runtime/services/document_file.ts";
 import { readSeedFiles } from "../../runtime/services/seed_files.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { storedIssuer } from "../../lib/auth/mod.ts";
-import { directoryPartition } from "../../lib/directory/records.ts";
+import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import { platformPartition } from "../../lib/storage/mod.ts";
 import { ids } from "../support/platform.ts";
 import { start } from "./processes.ts";

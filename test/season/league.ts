@@ -1,7 +1,7 @@
 /** The configuration of the league: one project, an event for each matchday, and rules that give points. */
 
 import type { NewApiKey } from "../../lib/auth/api_keys/api_keys.ts";
-import type { Seed } from "../../lib/directory/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
 import type { Match } from "./fixtures.ts";
 import { pointsOf } from "./predictions.ts";
 

@@ -1,6 +1,6 @@
 /** A league whose rewards use all of the engine: streaks, a monthly challenge, a ladder, expiring points, limits, coupons. */
 
-import type { Seed } from "../../lib/directory/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
 import { eventId, leagueIds } from "./league.ts";
 
 /** Time zone of days, weeks and months: clocks change in March and October. */

@@ -1,8 +1,8 @@
 /** One simulation: a seed, a deployment, its clients, and the comparison with the model. */
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { actionShards, topicOf } from "../../lib/audience/worker/queued_action.ts";
 import type { Permission } from "../../lib/auth/mod.ts";
+import { actionShards, topicOf } from "../../lib/fans/audience/worker/queued_action.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
 import { endRebuilds, playAdmin } from "./actors/admins.ts";

@@ -1,11 +1,11 @@
 /** Encrypted exports, made with the code of the product. */
 
 import { randomBytes } from "node:crypto";
-import { base64Bytes } from "../../lib/exports/file/base64.ts";
-import { fileHeader } from "../../lib/exports/file/header.ts";
-import type { ExportKernels } from "../../lib/exports/file/kernels.ts";
-import { nobleGcm } from "../../lib/exports/file/noble_gcm.ts";
-import { exportKey, newExportSecret } from "../../lib/exports/file/secret.ts";
+import { base64Bytes } from "../../lib/fans/exports/file/base64.ts";
+import { fileHeader } from "../../lib/fans/exports/file/header.ts";
+import type { ExportKernels } from "../../lib/fans/exports/file/kernels.ts";
+import { nobleGcm } from "../../lib/fans/exports/file/noble_gcm.ts";
+import { exportKey, newExportSecret } from "../../lib/fans/exports/file/secret.ts";
 
 /** An encrypted file, its content and its password. */
 export interface SealedExport {

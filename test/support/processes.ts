@@ -2,7 +2,7 @@
 
 import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
 import { createControl } from "../../lib/control/mod.ts";
-import { seedDirectory } from "../../lib/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";

@@ -1,7 +1,7 @@
 /** Events, their templates and statistics. */
 
 import * as v from "valibot";
-import { eventStates } from "../../directory/event_times.ts";
+import { eventStates } from "../../fans/directory/event_times.ts";
 import {
   annotated,
   attribute,

@@ -8,8 +8,8 @@
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
 import type { FieldError } from "../../base/errors/mod.ts";
 import type { CheckRow } from "../../control/apps/read_app.ts";
+import type { ScenarioCheck } from "../../fans/loyalty/mod.ts";
 import type { Handler } from "../../http/mod.ts";
-import type { ScenarioCheck } from "../../loyalty/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
 import type { Platform } from "../../platform/platform.ts";
 import type { UserIndexProgress } from "../../platform/user_index.ts";

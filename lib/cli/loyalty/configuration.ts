@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { configurationAnswers } from "../../loyalty/mod.ts";
+import type { configurationAnswers } from "../../fans/loyalty/mod.ts";
 import type { SpaceClient } from "../api_client.ts";
 import { type AnswerOf, type ApiAnswer, dataOf, unknownAnswer } from "../frame/client.ts";
 import type { CliContext } from "../frame/command.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { configurationAnswers } from "../../loyalty/mod.ts";
+import type { configurationAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { CliError, exits } from "../frame/errors.ts";
@@ -159,6 +159,6 @@ async function localDigest(path: string, { files }: CliContext): Promise<string 
 
 /** Computes the digest that the server gives a document. */
 async function digestOf(document: unknown): Promise<string> {
-  const { documentDigest } = await import("../../directory/loyalty_versions.ts");
+  const { documentDigest } = await import("../../fans/directory/loyalty_versions.ts");
   return documentDigest(document);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { configurationAnswers } from "../../loyalty/mod.ts";
+import type { configurationAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient, spaceFlags } from "../api_client.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { wrongUsage } from "../frame/errors.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { loyaltyAnswers } from "../../loyalty/mod.ts";
+import type { loyaltyAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient } from "../api_client.ts";
 import { dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";

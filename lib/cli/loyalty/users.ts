@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { loyaltyAnswers } from "../../loyalty/mod.ts";
+import type { loyaltyAnswers } from "../../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, userFlags, withSpace } from "../api_client.ts";
 import { type AnswerOf, dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";

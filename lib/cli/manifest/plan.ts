@@ -6,8 +6,8 @@
  */
 
 import { type Attribute, answerField, replaceIds, resources } from "../../authoring/mod.ts";
-import { eventInstants, eventState } from "../../directory/event_times.ts";
-import { documentDigest } from "../../directory/mod.ts";
+import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
+import { documentDigest } from "../../fans/directory/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";

@@ -6,7 +6,7 @@
  */
 
 import { type Attribute, answerField, resources } from "../../authoring/mod.ts";
-import { documentDigest } from "../../directory/mod.ts";
+import { documentDigest } from "../../fans/directory/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import type { ResourceObject } from "../frame/resources.ts";
 import type { Wanted } from "./read.ts";

@@ -1,6 +1,10 @@
 /** The command about client tokens of projects. */
 
-import type { ClientTokenAnswer, ClientTokensAnswer, IssuedClientTokenAnswer } from "../../identity/mod.ts";
+import type {
+  ClientTokenAnswer,
+  ClientTokensAnswer,
+  IssuedClientTokenAnswer,
+} from "../../fans/identity/mod.ts";
 import { createApiClient, organisationFlags } from "../api_client.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { wrongUsage } from "../frame/errors.ts";

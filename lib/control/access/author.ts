@@ -6,7 +6,7 @@
 
 import type { Role } from "../../authoring/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import type { Home } from "../../directory/mod.ts";
+import type { Home } from "../../fans/directory/mod.ts";
 
 /** A person who authors. */
 export interface AuthorUser {

@@ -12,7 +12,7 @@ import { base64url, constantTimeEqual, keyedTag, uuid } from "../../auth/crypto/
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { canonicalEmail } from "../../base/text/mod.ts";
-import { normaliseEmail } from "../../identity/mod.ts";
+import { normaliseEmail } from "../../fans/identity/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
 import { decide, platformPartition, type Store } from "../../storage/mod.ts";
 import type { Author, AuthorUser, NewToken, TokenInfo } from "./author.ts";

@@ -7,7 +7,7 @@
 
 import { isRoleAtLeast, type Role, roles } from "../../authoring/resource.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { type Directory, directoryPartition, isSameHome } from "../../directory/mod.ts";
+import { type Directory, directoryPartition, isSameHome } from "../../fans/directory/mod.ts";
 import { Cache, type Loaded } from "../../storage/background/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { Home } from "../entity.ts";

@@ -9,7 +9,7 @@
  */
 
 import type { AppSpec, ContentType } from "../../authoring/mod.ts";
-import { type Directory, directoryPartition } from "../../directory/mod.ts";
+import { type Directory, directoryPartition } from "../../fans/directory/mod.ts";
 import { Cache, chain, type Loaded } from "../../storage/background/mod.ts";
 
 import { decide, type Store } from "../../storage/mod.ts";

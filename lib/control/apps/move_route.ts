@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type AppSpec, type Contents, contentsKey, elementKey } from "../../authoring/mod.ts";
 import { AppError, invalidField } from "../../base/errors/mod.ts";
-import { directoryPartition } from "../../directory/mod.ts";
+import { directoryPartition } from "../../fans/directory/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, type Reply, route } from "../../http/mod.ts";
 import { type BoardEntry, readMany, readPageAfter, type Store } from "../../storage/mod.ts";
 import type { Entity } from "../entity.ts";

@@ -10,7 +10,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { AppError, invalidField } from "../../base/errors/mod.ts";
-import type { Hash } from "../../exports/mod.ts";
+import type { Hash } from "../../fans/exports/mod.ts";
 import type { Blobs, Store } from "../../storage/mod.ts";
 import { type Home, homePartition } from "../entity.ts";
 import type { ControlWork } from "../work.ts";

@@ -2,7 +2,7 @@
 
 import { type AppSpec, resources } from "../../authoring/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { defaultListings, documentDigest, listedMax } from "../../directory/mod.ts";
+import { defaultListings, documentDigest, listedMax } from "../../fans/directory/mod.ts";
 import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
 import type { Entity } from "../entity.ts";

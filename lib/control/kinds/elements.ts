@@ -17,7 +17,7 @@ import {
   statsKey,
 } from "../../authoring/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { eventPhase } from "../../directory/event_times.ts";
+import { eventPhase } from "../../fans/directory/event_times.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { noteChange } from "../assets/uses.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { eventState } from "../../directory/event_times.ts";
+import { eventState } from "../../fans/directory/event_times.ts";
 import {
   defaultListings,
   directoryPartition,
@@ -13,7 +13,7 @@ import {
   type OpenEvent,
   openEventsOf,
   shownEvents,
-} from "../../directory/mod.ts";
+} from "../../fans/directory/mod.ts";
 import { storageLimits } from "../../storage/mod.ts";
 import type { ListView } from "../jsonapi/queries.ts";
 import type { Narrowed } from "../kind.ts";

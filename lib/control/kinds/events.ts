@@ -10,7 +10,7 @@ import {
   statsKey,
 } from "../../authoring/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { type EventState, eventInstants, eventPhase } from "../../directory/event_times.ts";
+import { type EventState, eventInstants, eventPhase } from "../../fans/directory/event_times.ts";
 import {
   type Home,
   type OpenEvent,
@@ -19,7 +19,7 @@ import {
   openEventsOf,
   type StoredEvent,
   withOpenEvent,
-} from "../../directory/mod.ts";
+} from "../../fans/directory/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
 import { assetsIn, noteAssets, noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";

@@ -7,7 +7,7 @@
 
 import type { Field } from "../../authoring/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { documentDigest } from "../../directory/mod.ts";
+import { documentDigest } from "../../fans/directory/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import type { Draft } from "../draft.ts";
 import { type Entity, homePartition } from "../entity.ts";

@@ -10,7 +10,7 @@ import {
   requireFreeDomain,
   type Space,
   settleDomain,
-} from "../../directory/mod.ts";
+} from "../../fans/directory/mod.ts";
 import { projectFeedUrls } from "../../feeds/mod.ts";
 import {
   type BoardEntry,

@@ -13,7 +13,7 @@ import {
   parseRequest,
   type WorkflowRequest,
 } from "../../dialogue/mod.ts";
-import { requireUnarchived } from "../../directory/mod.ts";
+import { requireUnarchived } from "../../fans/directory/mod.ts";
 import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../http/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
 import { type Author, requirePerson } from "../access/author.ts";

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { ActionService } from "../../audience/mod.ts";
 import type { Metrics } from "../../base/metrics/mod.ts";
-import type { Leaderboards } from "../../leaderboards/mod.ts";
+import type { ActionService } from "../../fans/audience/mod.ts";
+import type { Leaderboards } from "../../fans/leaderboards/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 
 /** Sources of the figures. */

@@ -9,8 +9,8 @@ import type { Metrics } from "../../base/metrics/mod.ts";
 import type { Mailer } from "../../base/outbound/mailer.ts";
 import type { Outbound } from "../../base/outbound/outbound.ts";
 import { WebhookError, type WebhookSender } from "../../base/outbound/webhook_sender.ts";
+import type { ScoreFeed } from "../../fans/leaderboards/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import type { ScoreFeed } from "../../leaderboards/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 
 /** Clock of durations, in ms from any origin. */

@@ -5,7 +5,7 @@
  */
 
 import { Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";
-import type { ScoreFeed } from "../../leaderboards/mod.ts";
+import type { ScoreFeed } from "../../fans/leaderboards/mod.ts";
 import { type FigureSources, readFigures } from "./figures.ts";
 import { type Elapsed, measuredFeed, measuredPorts, type Ports } from "./measured_ports.ts";
 

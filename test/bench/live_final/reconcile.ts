@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
-import { decryptExport } from "../../../lib/exports/file/mod.ts";
+import { decryptExport } from "../../../lib/fans/exports/file/mod.ts";
 import type { Demo } from "../../../lib/mod.ts";
 import type { Answered, Balancer } from "./client.ts";
 import { type Crowd, expectedPoints, keyHeaders } from "./fans.ts";

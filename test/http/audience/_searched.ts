@@ -1,7 +1,7 @@
 /** Users to search for, and a way to say who fits that shares nothing with the product. */
 
 import assert from "node:assert/strict";
-import type { Seed } from "../../../lib/directory/mod.ts";
+import type { Seed } from "../../../lib/fans/directory/mod.ts";
 import { type Answer, ids, seed, type TestPlatform } from "../../support/platform.ts";
 import type { BackEndCall } from "./_back_end.ts";
 

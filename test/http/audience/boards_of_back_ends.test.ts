@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { spaceUserPartition } from "../../../lib/loyalty/mod.ts";
-import { parseState } from "../../../lib/loyalty/user/stored_state.ts";
+import { spaceUserPartition } from "../../../lib/fans/loyalty/mod.ts";
+import { parseState } from "../../../lib/fans/loyalty/user/stored_state.ts";
 import { createPlatform, type Platform, silentLogger } from "../../../lib/mod.ts";
 import { type PartitionLister, type Store, tenantPartitions } from "../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../support/dying_store.ts";

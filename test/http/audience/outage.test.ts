@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRedisLimiter, createRedisQueue, createRedisStore } from "../../../adapters/redis/mod.ts";
 import { serve } from "../../../runtime/node.ts";
-import { orderedSeed } from "../../lib/audience/worker/_ordered.ts";
+import { orderedSeed } from "../../lib/fans/audience/worker/_ordered.ts";
 import { ids, openPlatform } from "../../support/platform.ts";
 import { redisAvailable, startRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Permission, permissions } from "../../../lib/auth/mod.ts";
-import { type UserScope, userScopes } from "../../../lib/space_tokens/mod.ts";
+import { type UserScope, userScopes } from "../../../lib/fans/space_tokens/mod.ts";
 import {
   type Answer,
   type CallOptions,

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { audienceSettingsErrors } from "../../../lib/audience/mod.ts";
 import { depthMax, nodesMax } from "../../../lib/base/expressions/_checker.ts";
-import { metricIndexesMax } from "../../../lib/users/mod.ts";
+import { audienceSettingsErrors } from "../../../lib/fans/audience/mod.ts";
+import { metricIndexesMax } from "../../../lib/fans/users/mod.ts";
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { assertProblem } from "../_problem.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";

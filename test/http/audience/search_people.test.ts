@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { it } from "node:test";
-import type { Seed } from "../../../lib/directory/mod.ts";
+import type { Seed } from "../../../lib/fans/directory/mod.ts";
+import { userBoards, userIndexPartition } from "../../../lib/fans/users/mod.ts";
 import type { Batch, Commit, Read, Results } from "../../../lib/storage/mod.ts";
-import { userBoards, userIndexPartition } from "../../../lib/users/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";

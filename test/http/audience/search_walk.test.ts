@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { userBoards } from "../../../lib/users/mod.ts";
+import { userBoards } from "../../../lib/fans/users/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";

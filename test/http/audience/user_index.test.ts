@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { Users } from "../../../lib/identity/mod.ts";
-import { spaceUserPartition } from "../../../lib/loyalty/mod.ts";
+import { Users } from "../../../lib/fans/identity/mod.ts";
+import { spaceUserPartition } from "../../../lib/fans/loyalty/mod.ts";
+import { recordedUsersMax, userShardPartitions } from "../../../lib/fans/users/mod.ts";
 import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
-import { recordedUsersMax, userShardPartitions } from "../../../lib/users/mod.ts";
 import { externalIds, ids, openPlatform, type TestPlatform, testSecret } from "../../support/platform.ts";
 import { describeOnStores, type OpenListingStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";

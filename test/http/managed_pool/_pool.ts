@@ -2,7 +2,7 @@
 
 import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
 import type { Mail, Mailer } from "../../../lib/base/outbound/mailer.ts";
-import type { AccountMerge } from "../../../lib/identity/mod.ts";
+import type { AccountMerge } from "../../../lib/fans/identity/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
 import { type CountingKernels, quickKernels } from "../../support/kernels.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { type User, Users } from "../../../lib/identity/mod.ts";
+import { type User, Users } from "../../../lib/fans/identity/mod.ts";
 import { type Answer, externalIds, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password, visible } from "./_pool.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, systemRandom, verifyRecord } from "../../../lib/auth/mod.ts";
 import { createPasswordHasher } from "../../../lib/auth/passwords/mod.ts";
-import { type User, Users } from "../../../lib/identity/mod.ts";
+import { type User, Users } from "../../../lib/fans/identity/mod.ts";
 import { quickKernels } from "../../support/kernels.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { recordKey, verifyRecord } from "../../../lib/auth/mod.ts";
-import { Users } from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/fans/identity/mod.ts";
 import { externalIds, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { deviceId, Pool, pool as selector } from "./_pool.ts";

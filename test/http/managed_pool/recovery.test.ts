@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { codeAgeMsMax, codeTriesMax } from "../../../lib/identity/codes/rules.ts";
-import { Users } from "../../../lib/identity/mod.ts";
+import { codeAgeMsMax, codeTriesMax } from "../../../lib/fans/identity/codes/rules.ts";
+import { Users } from "../../../lib/fans/identity/mod.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { newPassword, Pool, password } from "./_pool.ts";

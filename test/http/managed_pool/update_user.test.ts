@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { Users } from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/fans/identity/mod.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { failingOnce } from "./_failing_store.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { Users } from "../../../lib/identity/mod.ts";
+import { Users } from "../../../lib/fans/identity/mod.ts";
 import { type Answer, ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";
 import { anonymous, deviceId, Pool, visible } from "./_pool.ts";

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 import { CliError, type Rows } from "../../../lib/cli/mod.ts";
-import { playScenarios } from "../../../lib/loyalty/mod.ts";
+import { playScenarios } from "../../../lib/fans/loyalty/mod.ts";
 import { demoLoyalty } from "../../../lib/platform/demo_loyalty.ts";
 import { loyaltyFaults } from "../../../runtime/services/seed_files.ts";
 import { textOf } from "../../repo/files.ts";
 import { recipeOf } from "../../support/recipes.ts";
 import { cliContext, runCommand, testHost } from "../../support/terminal.ts";
 
-const guide = textOf("lib/loyalty/README.md");
+const guide = textOf("lib/fans/loyalty/README.md");
 const [, guideScenarios = ""] = /^```yaml\n(scenarios:[\s\S]*?)^```/m.exec(guide) ?? [];
 const [, guideBoards = ""] = /^```yaml\n(boards:[\s\S]*?)^```/m.exec(guide) ?? [];
 const weekend = JSON.stringify(recipeOf("Double points at a weekend"));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { systemRandom } from "../../../lib/auth/mod.ts";
-import { createDirectory, Places, seedDirectory } from "../../../lib/directory/mod.ts";
+import { createDirectory, Places, seedDirectory } from "../../../lib/fans/directory/mod.ts";
 import { ActionCounts, Owners, readCounts } from "../../../lib/feeds/mod.ts";
 import { systemTimer } from "../../../lib/http/mod.ts";
 import { createTestClock } from "../../support/clock.ts";

@@ -1,6 +1,6 @@
 /** Operators of a tenant: they issue and revoke keys, and export users. */
 
-import { decryptExport } from "../../../lib/exports/file/mod.ts";
+import { decryptExport } from "../../../lib/fans/exports/file/mod.ts";
 import { type Answer, type Ask, send } from "../client.ts";
 import type { TenantModel, UserModel } from "../model.ts";
 import { exportKernels } from "../process.ts";

@@ -1,0 +1,157 @@
+/**
+ * Reading the items of bulk requests.
+ *
+ * Reported actions are checked by hand and not by a schema: a schema takes five times as long, which is 15 % of accepting an
+ * action. Rewards and profile updates share the collector of errors and check their members by schemas.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { isUserId, userIdExpectation } from "../../../http/mod.ts";
+
+/** Most items of a bulk request. */
+const bulkItemsMax = 1_000;
+/** Most errors that one answer lists. */
+const bulkErrorsMax = 1_000;
+/** Longest id of an action, reward or update, in characters. */
+export const itemIdCharactersMax = 128;
+
+/** A JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+type Path = readonly (string | number)[];
+
+/** Collects the errors of a request body. */
+export class BodyErrors {
+  readonly #fields: FieldError[] = [];
+
+  /** Adds an error at a path. */
+  add(detail: string, ...path: Path): void {
+    if (this.#fields.length < bulkErrorsMax) this.#fields.push({ pointer: jsonPointer(...path), detail });
+  }
+
+  /** Adds errors whose pointers are relative to a path. */
+  addAll(errors: readonly FieldError[], path: Path): void {
+    const base = jsonPointer(...path);
+    const room = bulkErrorsMax - this.#fields.length;
+    for (const error of errors.slice(0, room)) {
+      this.#fields.push({ ...error, pointer: base + error.pointer });
+    }
+  }
+
+  /** @throws {AppError} `validation_failed` if there is any error. */
+  throwIfAny(): void {
+    if (this.#fields.length === 0) return;
+    throw new AppError("validation_failed", "Cannot accept the request: nothing of it was applied", {
+      fields: this.#fields,
+    });
+  }
+}
+
+/** An item of a bulk request and its location in the body. */
+export interface BulkItem {
+  readonly item: JsonObject;
+  readonly path: Path;
+  /** The object with the item's own members: the item, or its `data` in the batch convention. */
+  readonly content: JsonObject;
+  readonly contentPath: Path;
+  readonly userKey: "userId" | "user_id";
+}
+
+/**
+ * Reads the items of a bulk body: a list, an object with the list as the member `name`, or one item. Each is an object of its
+ * own, or `{user_id, data}`.
+ *
+ * @throws {AppError} `validation_failed` if there is no list of 1 to 1,000 items.
+ */
+export function readBulkItems(body: unknown, name: string, errors: BodyErrors): readonly BulkItem[] {
+  if (isJsonObject(body) && !Object.hasOwn(body, name)) {
+    const one = bulkItem(body, [], errors);
+    return one === null ? [] : [one];
+  }
+  const list = isJsonObject(body) ? body[name] : body;
+  const base = isJsonObject(body) || !Array.isArray(body) ? [name] : [];
+  if (!Array.isArray(list)) {
+    errors.add(`Expected a list of items, or an object with one as ${name}`, ...base);
+  } else if (list.length === 0 || list.length > bulkItemsMax) {
+    errors.add(`Expected 1 to ${bulkItemsMax} items`, ...base);
+  }
+  errors.throwIfAny();
+  if (isJsonObject(body)) refuseUnknown(body, new Set([name]), [], errors);
+  const items: BulkItem[] = [];
+  for (const [index, item] of (list as readonly unknown[]).entries()) {
+    const path = [...base, index];
+    const read = isJsonObject(item) ? bulkItem(item, path, errors) : null;
+    if (read !== null) items.push(read);
+    if (!isJsonObject(item)) errors.add("Expected an object", ...path);
+  }
+  return items;
+}
+
+/** The members of an item of the batch convention. */
+const convention: ReadonlySet<string> = new Set(["user_id", "data"]);
+
+function refuseUnknown(object: JsonObject, known: ReadonlySet<string>, path: Path, errors: BodyErrors): void {
+  for (const name in object) {
+    if (!known.has(name)) errors.add("Is not a known member", ...path, name);
+  }
+}
+
+/** Refuses members of an item beyond the known ones and the id of its user. */
+export function refuseUnknownMembers(
+  { content, contentPath, userKey }: BulkItem,
+  known: ReadonlySet<string>,
+  errors: BodyErrors,
+): void {
+  for (const name in content) {
+    if (known.has(name) || (name === "userId" && userKey === "userId")) continue;
+    errors.add("Is not a known member", ...contentPath, name);
+  }
+}
+
+function bulkItem(item: JsonObject, path: Path, errors: BodyErrors): BulkItem | null {
+  if (!Object.hasOwn(item, "user_id")) {
+    return { item, path, content: item, contentPath: path, userKey: "userId" };
+  }
+  refuseUnknown(item, convention, path, errors);
+  const { data } = item;
+  const contentPath = [...path, "data"];
+  if (isJsonObject(data)) return { item, path, content: data, contentPath, userKey: "user_id" };
+  errors.add("Expected an object", ...contentPath);
+  return null;
+}
+
+/** Reads the id of the item's user. */
+export function readUserId({ item, path, userKey }: BulkItem, errors: BodyErrors): string {
+  const id = item[userKey];
+  if (isUserId(id)) return id;
+  errors.add(id === undefined ? "Is required" : userIdExpectation, ...path, userKey);
+  return "";
+}
+
+/** Reads an optional id of the item; null if it is absent. */
+export function readOptionalId(
+  { content, contentPath }: BulkItem,
+  name: string,
+  errors: BodyErrors,
+): string | null {
+  const id = content[name];
+  if (id === undefined || isValidId(id)) return id ?? null;
+  errors.add(idExpectation, ...contentPath, name);
+  return null;
+}
+
+const idExpectation = `Expected 1 to ${itemIdCharactersMax} characters`;
+
+/** Tells whether a value may be the id of an action, reward or update. */
+function isValidId(value: unknown): value is string {
+  return (
+    typeof value === "string" && value !== "" && value.length <= itemIdCharactersMax && value.isWellFormed()
+  );
+}
+
+/** Tells whether a value is a JSON object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,120 @@
+/**
+ * The batch convention: requests that name several users, and their replies.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError, invalidField } from "../../../base/errors/mod.ts";
+import {
+  isUserId,
+  type JsonText,
+  type JsonTextReply,
+  jsonText,
+  userIdCharactersMax,
+  userIdExpectation,
+} from "../../../http/mod.ts";
+import { mapConcurrent } from "../../../storage/background/mod.ts";
+import type { SpaceUser } from "../../loyalty/mod.ts";
+import type { AudienceUser, BackEnd } from "./guards.ts";
+
+/** Most users that one request reads. */
+const batchUsersMax = 100;
+
+/** The query parameters that name users. */
+export const usersQuery = {
+  user_ids: v.exactOptional(
+    v.pipe(v.string(), v.description(`Ids of up to ${batchUsersMax} users, separated by commas`)),
+  ),
+  user_id: v.exactOptional(
+    v.pipe(v.string(), v.description("Id of one user; users who call may omit their own")),
+  ),
+};
+
+/** The users of a request: one, or several. */
+export type BatchUsers =
+  | {
+      readonly kind: "one";
+      readonly user: SpaceUser;
+      /** True if the user makes the request and so exists even if nothing is stored. */
+      readonly isOwn: boolean;
+    }
+  | { readonly kind: "many"; readonly users: readonly SpaceUser[] };
+
+/**
+ * Parses a list of user ids; repeated ones count once.
+ *
+ * @throws {AppError} `validation_failed` for an empty list, too many users or an invalid id.
+ */
+export function parseUserIds(list: string): readonly string[] {
+  const ids = [...new Set(list.split(",").map(id => id.trim()))];
+  if (ids.length > batchUsersMax) throw invalidUsers("user_ids", `Expected at most ${batchUsersMax} users`);
+  if (ids.every(isUserId)) return ids;
+  throw invalidUsers(
+    "user_ids",
+    `Expected ids of 1 to ${userIdCharactersMax} characters, separated by commas`,
+  );
+}
+
+/** Returns a user of the space that a back end calls. */
+export function userOfSpace({ space }: BackEnd, userId: string): SpaceUser {
+  return { organisationId: space.organisationId, spaceId: space.id, userId, projectId: null };
+}
+
+/**
+ * Returns the users of a request. Users may name only themselves.
+ *
+ * @throws {AppError} `validation_failed` if no user is named, `forbidden` if a user names another.
+ */
+export function batchUsersOf(
+  caller: AudienceUser | BackEnd,
+  { user_ids: several, user_id: one }: { readonly user_ids?: string; readonly user_id?: string },
+): BatchUsers {
+  if (several !== undefined && one !== undefined) {
+    throw invalidUsers("user_id", "Expected either user_ids or user_id");
+  }
+  if (several !== undefined) {
+    return { kind: "many", users: parseUserIds(several).map(userId => userFor(caller, userId)) };
+  }
+  const userId = one ?? (caller.kind === "user" ? caller.user.userId : undefined);
+  if (userId === undefined) throw invalidUsers("user_ids", "Is required");
+  if (!isUserId(userId)) throw invalidUsers("user_id", userIdExpectation);
+  return { kind: "one", user: userFor(caller, userId), isOwn: caller.kind === "user" };
+}
+
+/**
+ * Returns the user with an id that a caller gives.
+ *
+ * @throws {AppError} `forbidden` if a user names another.
+ */
+export function userFor(caller: AudienceUser | BackEnd, userId: string): SpaceUser {
+  if (caller.kind === "backEnd") return userOfSpace(caller, userId);
+  if (caller.user.userId === userId) return caller.user;
+  throw new AppError("forbidden", "Cannot act for another user with a user's token");
+}
+
+const unknownUserMembers = JSON.stringify({
+  data: null,
+  error: { code: "not_found", message: "Nothing is known of this user" },
+});
+
+/** Replies for several users. `read` returns the JSON of an object with the members of a user, or null for an unknown one. */
+export async function replyPerUser<T>(
+  users: readonly SpaceUser[],
+  read: (user: SpaceUser) => Promise<string | null>,
+): Promise<JsonTextReply<200, T>> {
+  const texts = await mapConcurrent(users, batchUsersMax, async user => {
+    const json = (await read(user)) ?? unknownUserMembers;
+    return `{"user_id":${JSON.stringify(user.userId)},${json.slice(1)}`;
+  });
+  return jsonText(`{"message":"OK","users":[${texts.join()}]}` as JsonText<T>);
+}
+
+/** Returns the error for a user of whom nothing is stored. */
+export function unknownUser(): AppError {
+  return new AppError("not_found", "Nothing is known of this user");
+}
+
+function invalidUsers(pointer: string, detail: string): AppError {
+  return invalidField("Cannot tell which users the request is about", pointer, detail);
+}

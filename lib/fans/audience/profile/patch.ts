@@ -1,0 +1,103 @@
+/**
+ * Changes of profiles as JSON Merge Patch (RFC 7396).
+ *
+ * @module
+ */
+
+import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { isPublicName } from "../../users/mod.ts";
+import { isJsonObject, type JsonObject } from "../batch/items.ts";
+import { type CustomFields, customValueError, isBackEndOnly } from "./custom_fields.ts";
+import { preferencesError } from "./preferences.ts";
+import type { ProfileRecord } from "./record.ts";
+
+const displayNameCharactersMax = 100;
+
+/** The members of a profile that clients change. */
+export type ProfileContent = Pick<ProfileRecord, "displayName" | "preferences" | "customFields">;
+
+/** A merge patch of a profile: null removes, absent members stay. */
+export interface ProfilePatch {
+  readonly displayName?: string | null;
+  readonly preferences?: JsonObject | null;
+  readonly customFields?: JsonObject | null;
+}
+
+/** The rules that a patch is checked by. */
+export interface PatchRules {
+  readonly fields: CustomFields;
+  /** True if a back end sends it, which may also set read-only fields. */
+  readonly isBackEnd: boolean;
+}
+
+/** The members that a patch may have. */
+export const patchMembers: readonly (keyof ProfilePatch)[] = ["displayName", "preferences", "customFields"];
+
+/** Returns every error of a patch that shows without the profile; pointers are relative to the patch. */
+export function patchErrors(patch: JsonObject, rules: PatchRules): readonly FieldError[] {
+  const { displayName, preferences, customFields } = patch;
+  const errors: FieldError[] = [];
+  if (displayName !== undefined && displayName !== null && !isDisplayName(displayName)) {
+    const detail = `Expected 1 to ${displayNameCharactersMax} characters, some of them visible and none a control character, or null`;
+    errors.push({ pointer: "/displayName", detail });
+  }
+  for (const name of ["preferences", "customFields"]) {
+    const value = patch[name];
+    if (value === undefined || value === null || isJsonObject(value)) continue;
+    errors.push({ pointer: `/${name}`, detail: "Expected an object or null" });
+  }
+  const error = isJsonObject(preferences) ? preferencesError(preferences) : null;
+  if (error !== null) errors.push(error);
+  if (isJsonObject(customFields)) return [...errors, ...customFieldErrors(customFields, rules)];
+  const hasReadOnly = [...rules.fields.values()].some(isBackEndOnly);
+  if (customFields === null && hasReadOnly && !rules.isBackEnd) {
+    errors.push({ pointer: "/customFields", detail: "Has members that only back ends may set" });
+  }
+  return errors;
+}
+
+function customFieldErrors(
+  customFields: JsonObject,
+  { fields, isBackEnd }: PatchRules,
+): readonly FieldError[] {
+  return Object.entries(customFields).flatMap(([name, value]): FieldError[] => {
+    const field = fields.get(name);
+    const isRefused = !isBackEnd && field !== undefined && isBackEndOnly(field);
+    const detail = isRefused ? "Only back ends may set it" : customValueError(fields, name, value);
+    return detail === null ? [] : [{ pointer: jsonPointer("customFields", name), detail }];
+  });
+}
+
+/**
+ * Applies a checked patch. Returns null if it changes nothing.
+ *
+ * @throws {AppError} `validation_failed` if the preferences become too large.
+ */
+export function applyPatch(
+  { displayName, preferences, customFields }: ProfileRecord,
+  patch: ProfilePatch,
+): ProfileContent | null {
+  const before = { displayName, preferences, customFields };
+  const merged = mergePatch(before, patch) as Partial<ProfileContent>;
+  const after = { displayName: null, preferences: {}, customFields: {}, ...merged };
+  if (JSON.stringify(after) === JSON.stringify(before)) return null;
+  const error = preferencesError(after.preferences);
+  if (error === null) return after;
+  const message = "Cannot change the profile as its preferences would be too large";
+  throw new AppError("validation_failed", message, { fields: [error] });
+}
+
+/** Applies a JSON Merge Patch (RFC 7396). Neither argument changes. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const merged = new Map(isJsonObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else merged.set(name, mergePatch(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+function isDisplayName(value: unknown): boolean {
+  return typeof value === "string" && value.length <= displayNameCharactersMax && isPublicName(value);
+}

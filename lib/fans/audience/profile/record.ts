@@ -1,0 +1,74 @@
+/**
+ * The stored profile: a record of the user's partition beside loyalty.
+ *
+ * @module
+ */
+
+import { JsonMembers } from "../../../base/text/mod.ts";
+import type { ReadRecord, Stored, Write } from "../../../storage/mod.ts";
+import { profileKey } from "../../loyalty/mod.ts";
+import type { JsonObject } from "../batch/items.ts";
+import type { CustomValue } from "./custom_fields.ts";
+
+/** The part of a profile that users and back ends write. */
+export interface ProfileRecord {
+  readonly displayName: string | null;
+  readonly preferences: JsonObject;
+  readonly customFields: Readonly<Record<string, CustomValue>>;
+  /** Unix ms; null without a record. */
+  readonly createdAt: number | null;
+  readonly updatedAt: number | null;
+  /** Number of changes, the creation included; 0 without a record. */
+  readonly version: number;
+}
+
+type PutRecord = Extract<Write, { readonly type: "put" }>;
+
+/** Reads the record. */
+export const readProfileRecord: ReadRecord = { type: "record", key: profileKey };
+
+const emptyRecord: ProfileRecord = {
+  displayName: null,
+  preferences: {},
+  customFields: {},
+  createdAt: null,
+  updatedAt: null,
+  version: 0,
+};
+
+/** Parses a stored record; null is an empty one. */
+export function parseProfileRecord(stored: Stored | null): ProfileRecord {
+  return stored === null ? emptyRecord : (JSON.parse(stored.value) as ProfileRecord);
+}
+
+/** The JSON of single members of a stored record, found without parsing it. */
+export class ProfileMembers {
+  readonly #members: JsonMembers | null;
+
+  constructor(stored: Stored | null) {
+    this.#members = stored === null ? null : new JsonMembers(stored.value);
+  }
+
+  /** Returns the JSON of a member. Members are found fastest in the order of the record. */
+  text(name: keyof ProfileRecord): string {
+    return this.#members?.text(name) ?? JSON.stringify(emptyRecord[name]);
+  }
+}
+
+/** Writes the record with other content, one version later. */
+export function putProfileRecord(
+  before: ProfileRecord,
+  content: Pick<ProfileRecord, "displayName" | "preferences" | "customFields">,
+  now: number,
+): { readonly put: PutRecord; readonly record: ProfileRecord } {
+  const { displayName, preferences, customFields } = content;
+  const record: ProfileRecord = {
+    displayName,
+    preferences,
+    customFields,
+    createdAt: before.createdAt ?? now,
+    updatedAt: now,
+    version: before.version + 1,
+  };
+  return { put: { type: "put", key: readProfileRecord.key, value: JSON.stringify(record) }, record };
+}

@@ -1,0 +1,182 @@
+/**
+ * Reads what is stored of many users: one read of each user's partition, and one of each shard for what its index alone has.
+ *
+ * @module
+ */
+
+import type { Read, Store, Stored } from "../../../storage/mod.ts";
+import {
+  type FactsReader,
+  type FactsSource,
+  type LoyaltyFacts,
+  spaceUserPartition,
+} from "../../loyalty/mod.ts";
+import {
+  type AccountNote,
+  parseAccountNote,
+  readAccountNote,
+  userBoards,
+  userIndexPartition,
+} from "../../users/mod.ts";
+import { groupBy } from "../batch/results.ts";
+import {
+  ProfileMembers,
+  type ProfileRecord,
+  parseProfileRecord,
+  readProfileRecord,
+} from "../profile/record.ts";
+import type { Candidate } from "./shard_walk.ts";
+
+/** The records of a user. */
+export interface UserRecords {
+  readonly candidate: Candidate;
+  readonly space: FactsReader;
+  readonly profile: Stored | null;
+  readonly account: Stored | null;
+  /** Undefined if it was not read. */
+  readonly loyalty: Stored | null | undefined;
+  /** Unix ms; null if it is unknown or was not read. */
+  readonly createdAt: number | null;
+  /** Unix ms, to the hour; null if it is unknown or was not read. */
+  readonly lastActiveAt: number | null;
+}
+
+/** A user as conditions and rows see one. Records are parsed when they are first needed. */
+export class SearchedUser {
+  readonly candidate: Candidate;
+  readonly createdAt: number | null;
+  readonly lastActiveAt: number | null;
+  readonly #records: UserRecords;
+  #profile: ProfileRecord | undefined;
+  #members: ProfileMembers | undefined;
+  #loyalty: LoyaltyFacts | undefined;
+  #note: AccountNote | null | undefined;
+
+  constructor(records: UserRecords) {
+    this.candidate = records.candidate;
+    this.createdAt = records.createdAt;
+    this.lastActiveAt = records.lastActiveAt;
+    this.#records = records;
+  }
+
+  get userId(): string {
+    return this.candidate.userId;
+  }
+
+  /**
+   * True if the user exists: the index may list one who was never stored or was removed. True for any user without an account
+   * whose loyalty was not read. Who was removed exists again once a back end reports the id.
+   */
+  get exists(): boolean {
+    const { profile, loyalty } = this.#records;
+    return this.account !== null || profile !== null || loyalty !== null;
+  }
+
+  /** True if the user was removed, so that `exists` needs the loyalty. */
+  get isRemoved(): boolean {
+    return this.#storedNote !== null && this.#storedNote.removedAt !== null;
+  }
+
+  get profile(): ProfileRecord {
+    this.#profile ??= parseProfileRecord(this.#records.profile);
+    return this.#profile;
+  }
+
+  /** Returns the JSON of a member of the profile. */
+  profileJson(name: keyof ProfileRecord): string {
+    this.#members ??= new ProfileMembers(this.#records.profile);
+    return this.#members.text(name);
+  }
+
+  get loyalty(): LoyaltyFacts {
+    this.#loyalty ??= this.#records.space.read(this.#records.loyalty ?? null);
+    return this.#loyalty;
+  }
+
+  /** Null for users who did not sign up here, or were removed. */
+  get account(): AccountNote | null {
+    return this.isRemoved ? null : this.#storedNote;
+  }
+
+  get #storedNote(): AccountNote | null {
+    if (this.#note === undefined) this.#note = parseAccountNote(this.#records.account);
+    return this.#note;
+  }
+}
+
+/** Data of candidates to read besides profile and account. */
+export interface ReadDemand {
+  readonly organisationId: string;
+  readonly space: FactsReader;
+  readonly loyalty: boolean;
+  readonly createdAt: boolean;
+  readonly lastActiveAt: boolean;
+}
+
+/** The dependencies of reading users. */
+export interface UserReaderOptions {
+  readonly store: Store;
+  readonly facts: FactsSource;
+}
+
+/** Reads candidates in their order. */
+export async function readUsers(
+  { store, facts }: UserReaderOptions,
+  demand: ReadDemand,
+  candidates: readonly Candidate[],
+): Promise<readonly SearchedUser[]> {
+  const { organisationId, space } = demand;
+  const queries = [readProfileRecord, readAccountNote, ...(demand.loyalty ? [facts.record] : [])];
+  const [times, records] = await Promise.all([
+    readTimes(store, demand, candidates),
+    Promise.all(
+      candidates.map(({ userId }) => store.read(spaceUserPartition({ organisationId, userId }), queries)),
+    ),
+  ]);
+  const users = candidates.map((candidate, index) => {
+    const [profile = null, account = null, loyalty] = records[index] ?? [];
+    const { created, active } = userBoards;
+    const read = times.get(candidate.userId);
+    const createdAt = candidate.createdAt ?? read?.get(created) ?? null;
+    const lastActiveAt = read?.get(active) ?? null;
+    return new SearchedUser({ candidate, space, profile, account, loyalty, createdAt, lastActiveAt });
+  });
+  const removed = demand.loyalty ? [] : users.filter(user => user.isRemoved);
+  if (removed.length === 0) return users;
+  const found = await readUsers(
+    { store, facts },
+    { ...demand, loyalty: true },
+    removed.map(({ candidate }) => candidate),
+  );
+  const byId = new Map(found.map(user => [user.userId, user]));
+  return users.map(user => byId.get(user.userId) ?? user);
+}
+
+/** Reads the demanded times, which the index alone has, by user and board. */
+async function readTimes(
+  store: Store,
+  { organisationId, createdAt, lastActiveAt }: ReadDemand,
+  candidates: readonly Candidate[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const needsCreation = createdAt && candidates.some(candidate => candidate.createdAt === null);
+  const keys = [...(needsCreation ? [userBoards.created] : []), ...(lastActiveAt ? [userBoards.active] : [])];
+  const times = new Map<string, Map<string, number>>();
+  if (keys.length === 0) return times;
+  const located = candidates.map(({ userId }) => ({
+    userId,
+    partition: userIndexPartition(organisationId, userId),
+  }));
+  await Promise.all(
+    groupBy(located, ({ partition }) => partition).map(async group => {
+      const reads = group.flatMap(({ userId: member }) => keys.map(key => ({ member, key })));
+      const queries = reads.map(({ member, key }): Read => ({ type: "standing", key, member }));
+      const standings = await store.read(group[0]?.partition ?? "", queries);
+      for (const [index, { member, key }] of reads.entries()) {
+        const standing = standings[index] as { readonly score: number } | null | undefined;
+        const read = times.get(member) ?? new Map<string, number>();
+        times.set(member, standing ? read.set(key, standing.score) : read);
+      }
+    }),
+  );
+  return times;
+}

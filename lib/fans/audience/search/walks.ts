@@ -1,0 +1,170 @@
+/**
+ * Walks over candidates, each with the position at which the walk continues after it.
+ *
+ * Without an order every user who exists for the whole walk is met exactly once: users are met in the order of creation, which
+ * never changes, or by id within a range of an index. In an order whose values change, users that moved after the walk began are
+ * skipped, so that none is met twice.
+ *
+ * @module
+ */
+
+import { compareUtf8 } from "../../../base/text/mod.ts";
+import { type BoardEntry, readPageAfter, type Store, type WalkDirection } from "../../../storage/mod.ts";
+import {
+  type UserRange,
+  userBoards,
+  userIndexPartition,
+  userShardPartition,
+  userShards,
+  usersInRange,
+  walkNamedUsers,
+  walkUsers,
+} from "../../users/mod.ts";
+import { groupBy } from "../batch/results.ts";
+import type { ValueRange } from "./filter_demands.ts";
+import { type PositionIn, printPosition } from "./search_cursor.ts";
+import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
+
+/** The users to walk over. */
+export interface WalkOptions {
+  readonly store: Store;
+  readonly organisationId: string;
+}
+
+/** Walks over users by creation, shard by shard. */
+export function walkAll(
+  { store, organisationId }: WalkOptions,
+  from: PositionIn<"all" | "rest">,
+  created: ValueRange | undefined,
+): Walk {
+  return walkShards<BoardEntry>(from, {
+    load: (shard, after, limit) =>
+      readPageAfter(store, userShardPartition(organisationId, shard), {
+        key: userBoards.created,
+        direction: "asc",
+        after,
+        min: created?.min,
+        max: created?.max,
+        limit,
+      }),
+    candidate: ({ member, score }, nth) => ({ userId: member, createdAt: score, nth }),
+    print: (shard, after) => printPosition({ ...from, shard, after }),
+  });
+}
+
+/** Walks over the users in a range of an index, shard by shard and by id. */
+export function walkRange(
+  { store, organisationId }: WalkOptions,
+  from: PositionIn<"range">,
+  range: UserRange,
+): Walk {
+  const idsByShard = new Map<number, readonly string[]>();
+  async function loadIds(shard: number): Promise<readonly string[]> {
+    const entries = await usersInRange(store, userShardPartition(organisationId, shard), range);
+    const ids = entries.map(({ member }) => member).sort(compareUtf8);
+    idsByShard.set(shard, ids);
+    return ids;
+  }
+  // One value has few users, most shards have none: read together they take one round trip.
+  const isPoint = range.min === range.max;
+  async function loadRest(): Promise<void> {
+    await Promise.all(
+      Array.from({ length: userShards - from.shard }, (_, index) => loadIds(from.shard + index)),
+    );
+  }
+  const begin = { shard: from.shard, after: from.after === "" ? null : from.after };
+  return walkShards<string>(begin, {
+    async load(shard, after, limit) {
+      if (isPoint && idsByShard.size === 0) await loadRest();
+      const ids = idsByShard.get(shard) ?? (await loadIds(shard));
+      const rest = after === null ? ids : ids.filter(id => compareUtf8(id, after) > 0);
+      return { entries: rest.slice(0, limit), isEnd: rest.length <= limit };
+    },
+    candidate: (userId, nth) => ({ userId, createdAt: null, nth }),
+    print: (shard, after) => printPosition({ ...from, shard, after: after ?? "" }),
+  });
+}
+
+/** Walks over named users by id. */
+export function walkNamed(from: PositionIn<"named">, userIds: readonly string[]): Walk {
+  const waiting = userIds.filter(userId => compareUtf8(userId, from.after) > 0).sort(compareUtf8);
+  const positionAfter = ({ userId }: Candidate): string => printPosition({ walk: "named", after: userId });
+  return {
+    async next(count) {
+      const candidates = waiting.splice(0, count).map((userId, nth) => ({ userId, createdAt: null, nth }));
+      const last = candidates.at(-1);
+      const isEnd = waiting.length === 0 || last === undefined;
+      return { candidates, position: isEnd ? null : positionAfter(last), positionAfter };
+    },
+  };
+}
+
+/** An order of users by the scores of a board. */
+export interface BoardOrder {
+  readonly key: string;
+  readonly direction: WalkDirection;
+  /** The part of an entry that tells when its user moved. */
+  readonly moves: "never" | "score" | "tie";
+  /** Only values of this range. */
+  readonly range: ValueRange | undefined;
+  /** Only these users; null for all. */
+  readonly userIds: readonly string[] | null;
+}
+
+/** Walks over users in an order. */
+export async function walkOrder(
+  options: WalkOptions,
+  from: PositionIn<"order">,
+  { key, direction, moves, range, userIds }: BoardOrder,
+): Promise<Walk> {
+  const order = { key, direction, min: range?.min, max: range?.max };
+  const walked = { ...options, after: from.after };
+  const users = userIds === null ? walkUsers(walked, order) : await walkNamedUsers(walked, order, userIds);
+  return {
+    async next(count) {
+      const entries = await users.next(count);
+      const unmoved = entries.filter(entry => moves === "never" || entry[moves] <= from.at);
+      const candidates = unmoved.map(({ member, score }, nth) => ({
+        userId: member,
+        createdAt: key === userBoards.created ? score : null,
+        nth,
+      }));
+      const last = entries.at(-1);
+      const isEnd = last === undefined || entries.length < count;
+      return {
+        candidates,
+        position: isEnd ? null : printPosition({ ...from, after: last }),
+        positionAfter: ({ nth }) => printPosition({ ...from, after: unmoved[nth] ?? null }),
+      };
+    },
+  };
+}
+
+/** Walks over users without an entry in an order, by creation. */
+export function walkRest(
+  options: WalkOptions,
+  from: PositionIn<"rest">,
+  { key, userIds }: Pick<BoardOrder, "key" | "userIds">,
+): Walk {
+  const { store, organisationId } = options;
+  const named = userIds === null ? null : new Set(userIds);
+  const all = walkAll(options, from, undefined);
+  return {
+    async next(count) {
+      const { candidates: found, ...part } = await all.next(count);
+      const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
+      const groups = groupBy(candidates, ({ userId }) => userIndexPartition(organisationId, userId));
+      const absent = await Promise.all(
+        groups.map(async group => {
+          const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);
+          const standings = await store.read(
+            userIndexPartition(organisationId, group[0]?.userId ?? ""),
+            queries,
+          );
+          return group.filter((_, index) => standings[index] === null);
+        }),
+      );
+      return { ...part, candidates: absent.flat() };
+    },
+  };
+}

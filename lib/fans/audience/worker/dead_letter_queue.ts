@@ -1,0 +1,255 @@
+/**
+ * Dead letters: actions that could not be applied, with the reason, until a back end replays them or 7 days have passed.
+ *
+ * Each is a record in a partition of its organisation, listed by a board in order of time. It is written before its message is
+ * acknowledged, and a replayed action is queued before its dead letter is removed. A process that dies between the two leaves the
+ * action in both, which is harmless: an action takes effect once under its id, and ids are remembered for 7 days.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { Clock } from "../../../auth/mod.ts";
+import type { ErrorCode } from "../../../base/errors/mod.ts";
+import { Cache, mapConcurrent } from "../../../storage/background/mod.ts";
+import {
+  decide,
+  keyName,
+  type Partition,
+  type Store,
+  storageLimits,
+  tenantPartition,
+  type Write,
+} from "../../../storage/mod.ts";
+import { oldestOrganisations } from "../../directory/mod.ts";
+import { decodeAction, encodeAction, type QueuedAction } from "./queued_action.ts";
+
+const keptMs = 7 * 24 * 60 * 60 * 1_000;
+/** Most dead letters of an organisation; a further one replaces the oldest. */
+export const deadLettersMax = 10_000;
+/** Most dead letters that one read returns. */
+export const deadLetterPageMax = 100;
+/** Most expired dead letters that adding one removes. */
+const removedMax = 4;
+/** Organisations whose dead letters are counted at a time. */
+const countedAtOnce = 16;
+
+/** An action that could not be applied. */
+export interface DeadAction {
+  /** The id of its message. */
+  readonly id: string;
+  readonly action: QueuedAction;
+  readonly reason: { readonly code: ErrorCode; readonly message: string };
+  /** Number of attempts to apply it. */
+  readonly attempts: number;
+  /** The time of the last failure, Unix ms. */
+  readonly at: number;
+}
+
+/** Users whose further actions would become dead letters too, with the times (Unix ms) until which they would. */
+export type RefusedUsers = ReadonlyMap<string, number>;
+
+/** The dead letters of an organisation. */
+export interface DeadLetterCount {
+  readonly organisationId: string;
+  /** At least one. */
+  readonly count: number;
+  /** Space of the newest. */
+  readonly spaceId: string;
+}
+
+type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
+
+/** Stores dead letters. */
+export interface DeadLetterQueue {
+  /**
+   * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is known.
+   * Returns whether an unexpired one was dropped to make room.
+   */
+  add(dead: DeadAction, refusedUntil?: number): Promise<boolean>;
+  /** Returns the users of an organisation whose further actions would become dead letters; at most a second old. */
+  refusedUsers(organisationId: string): RefusedUsers | Promise<RefusedUsers>;
+  /** Notes that a worker begins to apply an action, and returns how many others have noted that of the same message. */
+  noteTry(message: Pick<DeadAction, "id" | "action">, worker: string): Promise<number>;
+  /** Lists dead letters of an organisation, newest first, with the number of all of them. */
+  list(
+    organisationId: string,
+    page: { readonly offset: number; readonly limit: number },
+  ): Promise<{ readonly dead: readonly DeadAction[]; readonly size: number }>;
+  /** Returns the dead letters of these ids that exist. */
+  get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]>;
+  /** Returns the dead letter of each action; null if it has none. */
+  findByActions(
+    organisationId: string,
+    actions: readonly ActionKey[],
+  ): Promise<readonly (DeadAction | null)[]>;
+  /** Counts the dead letters of the 500 oldest organisations, and leaves out those without any. */
+  count(): Promise<readonly DeadLetterCount[]>;
+  /** Removes dead letters; unknown ids are ignored. */
+  remove(organisationId: string, ids: readonly string[]): Promise<void>;
+}
+
+type StoredDeadAction = Omit<DeadAction, "id" | "action"> & { readonly action: string };
+
+const boardKey = "letters";
+/** The board of the users whose actions are refused, by the time until which they are. */
+const refusedKey = "refused_users";
+const refusedAgeMs = 1_000;
+/** Organisations whose refused users a process remembers. */
+const refusedOrganisationsMax = 1_000;
+
+async function noteTry(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { id, action }: Pick<DeadAction, "id" | "action">,
+  worker: string,
+): Promise<number> {
+  const key = `tries:${id}`;
+  return await decide(store, partitionOf(action.organisationId), {
+    reads: [{ type: "record", key }],
+    idempotent: true,
+    apply([stored]) {
+      const workers: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
+      const others = workers.filter(name => name !== worker);
+      const value = JSON.stringify([...others, worker]);
+      return { writes: [{ type: "put", key, value, expireAt: clock() + keptMs }], answer: others.length };
+    },
+  });
+}
+
+async function addDead(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { id, action, reason, attempts, at }: DeadAction,
+  refusedUntil: number | undefined,
+): Promise<boolean> {
+  const stored: StoredDeadAction = { action: encodeAction(action), reason, attempts, at };
+  const expireAt = at + keptMs;
+  const member = action.userId;
+  const refused: readonly Write[] =
+    refusedUntil === undefined
+      ? []
+      : [{ type: "score", op: "max", key: refusedKey, member, score: refusedUntil }];
+  return await decide(store, partitionOf(action.organisationId), {
+    reads: [
+      { type: "board", key: boardKey, limit: removedMax },
+      { type: "board", key: refusedKey, max: clock(), limit: removedMax },
+    ],
+    idempotent: true,
+    apply([{ entries, size }, { entries: over }]) {
+      const expiredUntil = clock() - keptMs;
+      const surplus = size - deadLettersMax;
+      const removed = entries.filter(
+        ({ member, score }, index) => member !== id && (score <= expiredUntil || index <= surplus),
+      );
+      const writes: Write[] = [
+        { type: "put", key: recordKey(id), value: JSON.stringify(stored), expireAt },
+        { type: "put", key: actionKey(action), value: id, expireAt },
+        { type: "score", op: "set", key: boardKey, member: id, score: at },
+        ...removed.flatMap(({ member }) => removalOf(member)),
+        ...over.map(({ member }): Write => ({ type: "unscore", key: refusedKey, member })),
+        ...refused,
+      ];
+      return { writes, answer: removed.some(({ score }) => score > expiredUntil) };
+    },
+  });
+}
+
+/** Creates the dead letters of all organisations. */
+export function createDeadLetterQueue({ store, clock }: { store: Store; clock: Clock }): DeadLetterQueue {
+  async function get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]> {
+    if (ids.length === 0) return [];
+    const reads = ids.map(id => ({ type: "record", key: recordKey(id) }) as const);
+    const found = await store.read(partitionOf(organisationId), reads);
+    return found.flatMap((stored, index) => {
+      const dead = stored === null ? null : parseDeadAction(ids[index] ?? "", stored.value);
+      return dead === null ? [] : [dead];
+    });
+  }
+  const refusedUsers = new Cache<RefusedUsers>({
+    entriesMax: refusedOrganisationsMax,
+    maxAgeMs: refusedAgeMs,
+    clock,
+  });
+  const list: DeadLetterQueue["list"] = async (organisationId, { offset, limit }) => {
+    const min = clock() - keptMs + 1;
+    const [{ entries, size }, expired] = await store.read(partitionOf(organisationId), [
+      { type: "board", key: boardKey, min, offset, limit, reverse: true },
+      { type: "before", key: boardKey, score: min },
+    ]);
+    const ids = entries.map(({ member }) => member);
+    return { dead: await get(organisationId, ids), size: size - expired };
+  };
+  return {
+    add: (dead, refusedUntil) => addDead({ store, clock }, dead, refusedUntil),
+    refusedUsers: organisationId =>
+      refusedUsers.getOrLoad(organisationId, async () => {
+        const query = {
+          type: "board",
+          key: refusedKey,
+          min: clock() + 1,
+          limit: storageLimits.rangeLimitMax,
+        } as const;
+        const [{ entries }] = await store.read(partitionOf(organisationId), [query]);
+        return { value: new Map(entries.map(({ member, score }) => [member, score])) };
+      }),
+    noteTry: (message, worker) => noteTry({ store, clock }, message, worker),
+    list,
+    count: () => countAll(store, list),
+    get,
+    async findByActions(organisationId, actions) {
+      const found: (DeadAction | null)[] = [];
+      for (let from = 0; from < actions.length; from += storageLimits.readsMax) {
+        const reads = actions
+          .slice(from, from + storageLimits.readsMax)
+          .map(action => ({ type: "record", key: actionKey(action) }) as const);
+        const ids = (await store.read(partitionOf(organisationId), reads)).map(id => id?.value ?? null);
+        const dead = await get(
+          organisationId,
+          ids.filter(id => id !== null),
+        );
+        const byId = new Map(dead.map(one => [one.id, one]));
+        found.push(...ids.map(id => (id === null ? null : (byId.get(id) ?? null))));
+      }
+      return found;
+    },
+    async remove(organisationId, ids) {
+      if (ids.length === 0) return;
+      await store.commit(partitionOf(organisationId), { writes: ids.flatMap(removalOf) });
+    },
+  };
+}
+
+async function countAll(store: Store, list: DeadLetterQueue["list"]): Promise<readonly DeadLetterCount[]> {
+  const organisations = await oldestOrganisations(store);
+  const counts = await mapConcurrent(organisations, countedAtOnce, async organisationId => {
+    const { dead, size: count } = await list(organisationId, { offset: 0, limit: 1 });
+    return dead.map(({ action }) => ({ organisationId, count, spaceId: action.spaceId }));
+  });
+  return counts.flat();
+}
+
+function partitionOf(organisationId: string): Partition {
+  return tenantPartition({ organisation: organisationId }, "dead_actions");
+}
+
+function recordKey(id: string): string {
+  return keyName("letter", id);
+}
+
+/** The key of the record with the id of an action's dead letter. It only expires, so the dead letter may be gone. */
+function actionKey({ userId, actionId }: ActionKey): string {
+  return keyName("action", bytesToHex(sha256(utf8ToBytes(JSON.stringify([userId, actionId])))));
+}
+
+function removalOf(id: string): Write[] {
+  return [
+    { type: "delete", shape: "record", key: recordKey(id) },
+    { type: "unscore", key: boardKey, member: id },
+  ];
+}
+
+function parseDeadAction(id: string, value: string): DeadAction | null {
+  const { action: encoded, ...rest } = JSON.parse(value) as StoredDeadAction;
+  const action = decodeAction(encoded);
+  return action === null ? null : { id, action, ...rest };
+}

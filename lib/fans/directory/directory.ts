@@ -1,0 +1,276 @@
+/**
+ * Looks up organisations, spaces, projects and events through caches, so that every process sees a change of settings within
+ * a second.
+ *
+ * @module
+ */
+
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { chain } from "../../http/mod.ts";
+import { Cache, type Loaded } from "../../storage/background/mod.ts";
+import {
+  type BoardEntry,
+  type ReadRecord,
+  type Store,
+  type Stored,
+  storageLimits,
+} from "../../storage/mod.ts";
+import { eventState } from "./event_times.ts";
+import { currentKey, parseRevision } from "./loyalty_versions.ts";
+import { openEventsKey, openEventsOf, parseOpenEvents } from "./open_events.ts";
+import {
+  directoryPartition,
+  domainCharactersMax,
+  domainPartition,
+  type Event,
+  eventAliases,
+  eventAt,
+  type Organisation,
+  type Project,
+  type Space,
+  type StoredEvent,
+  spacesKey,
+} from "./records.ts";
+
+/** Age in ms from which a record is read again: below a second, so that changes are seen within one. */
+const ageMsMax = 900;
+/** Number of records of each kind that a process caches. */
+const entriesMax = 20_000;
+/** Number of begun events, newest first, among which one that is past is looked for at first. */
+const begunScanMax = 100;
+/** Number of events of which the newest that is there stands for an alias. */
+const candidatesMax = 10;
+const eventsPageMax = 100;
+
+/** Looks up records of the directory. Answers come without a promise while they are cached. */
+export interface Directory {
+  organisation(id: string): Organisation | null | Promise<Organisation | null>;
+  space(id: string): Space | null | Promise<Space | null>;
+  /** Finds the space whose `domain` is this Host (case ignored), or else the default space. */
+  spaceOfHost(host: string): Space | null | Promise<Space | null>;
+  /**
+   * Finds the space that an API key of the organisation means at a Host: the one whose `domain` it is, the organisation's own
+   * default, the default space of the deployment, or its first one, whichever belongs to the organisation.
+   */
+  spaceOfOrganisation(organisationId: string, host: string): Space | null | Promise<Space | null>;
+  project(id: string): Project | null | Promise<Project | null>;
+  /**
+   * Finds an event of the project by its id, by `current` (the running event that started last) or by `latest` (the finished
+   * event that started last). Events of other projects are unknown here.
+   */
+  event(projectId: string, idOrAlias: string): Event | null | Promise<Event | null>;
+  /** Forgets what is cached of an owner and its events, after a change in this process. */
+  forget(
+    home: { readonly kind: "organisation" | "space" | "project"; readonly id: string },
+    eventIds: readonly string[],
+  ): void;
+  /** Returns the loyalty configuration of a space as written, with its version. */
+  loyalty(spaceId: string): LoyaltyDocument | null | Promise<LoyaltyDocument | null>;
+}
+
+/** A stored loyalty configuration. */
+export interface LoyaltyDocument {
+  /** The number of the version, in decimal digits. */
+  readonly version: string;
+  readonly document: unknown;
+}
+
+/** Dependencies of a directory. */
+export interface DirectoryOptions {
+  readonly store: Store;
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** The space of a Host that no space claims. @default such a Host has no space */
+  readonly defaultSpaceId?: string;
+}
+
+/** A cached look-up. */
+type Cached<T> = ((id: string) => T | Promise<T>) & { forget(id: string): void };
+
+/** Creates a directory over the records of a store. */
+export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptions): Directory {
+  /** Caches the records of one kind. An unchanged record keeps its object, so that callers can key their own caches by it. */
+  function cached<T>(load: (id: string) => Promise<Loaded<T>>): Cached<T> {
+    const cache = new Cache<T>({ entriesMax, maxAgeMs: ageMsMax, clock });
+    const get = (id: string): T | Promise<T> => cache.getOrLoad(id, load);
+    return Object.assign(get, { forget: (id: string) => cache.delete(id) });
+  }
+  function records<T>(partitionOf: (id: string) => string, key: string): Cached<T | null> {
+    return cached(id => readRecord<T>(store, partitionOf(id), key));
+  }
+
+  const organisations = records<Organisation>(id => directoryPartition("organisation", id), "organisation");
+  const spaces = records<Space>(id => directoryPartition("space", id), "space");
+  const projects = records<Project>(id => directoryPartition("project", id), "project");
+  const domains = records<string>(domainPartition, "space");
+  const loyalty = cached(async (id): Promise<Loaded<LoyaltyDocument | null>> => {
+    const [stored] = await store.read(directoryPartition("space", id), [{ type: "record", key: currentKey }]);
+    if (stored === null) return { version: null, value: null };
+    const { number, document } = parseRevision(stored.value);
+    return { version: stored.version, value: Object.freeze({ version: String(number), document }) };
+  });
+  const firstSpaces = cached(id => readFirstSpace(store, id, spaces));
+  const events = cached(async (path): Promise<Loaded<Event | null>> => {
+    const [projectId = "", id = ""] = path.split("/");
+    return isAlias(id)
+      ? await readAliasedEvent(store, projectId, id, clock())
+      : await readEvent(store, projectId, id, clock());
+  });
+
+  const spaceAt = (host: string): Space | null | Promise<Space | null> =>
+    host.length > domainCharactersMax
+      ? null
+      : chain(domains(host.toLowerCase()), id => chain(spaceOrNull(id), space => ifReachedAt(space, host)));
+  const spaceOrNull = (id: string | null | undefined): Space | null | Promise<Space | null> =>
+    typeof id === "string" ? spaces(id) : null;
+
+  return {
+    organisation: organisations,
+    space: spaces,
+    project: projects,
+    event(projectId, idOrAlias) {
+      if (isAlias(idOrAlias)) return events(`${projectId}/${idOrAlias}`);
+      return isUuid(idOrAlias) ? events(`${projectId}/${idOrAlias.toLowerCase()}`) : null;
+    },
+    forget({ kind, id }, eventIds) {
+      if (kind === "organisation") organisations.forget(id);
+      else if (kind === "space") spaces.forget(id);
+      else projects.forget(id);
+      firstSpaces.forget(id);
+      for (const event of eventIds.length === 0 ? [] : [...eventIds, ...eventAliases])
+        events.forget(`${id}/${event}`);
+    },
+    loyalty,
+    spaceOfHost: host => chain(spaceAt(host), space => space ?? spaceOrNull(defaultSpaceId)),
+    spaceOfOrganisation(organisationId, host) {
+      const isOwn = (space: Space | null): boolean => space?.organisationId === organisationId;
+      return chain(spaceAt(host), named => {
+        if (isOwn(named)) return named;
+        return chain(organisations(organisationId), organisation =>
+          chain(spaceOrNull(organisation?.defaultSpaceId), own => {
+            if (isOwn(own)) return own;
+            return chain(spaceOrNull(defaultSpaceId), common =>
+              isOwn(common) ? common : chain(firstSpaces(organisationId), spaceOrNull),
+            );
+          }),
+        );
+      });
+    },
+  };
+}
+
+/** @throws {AppError} `project_archived` */
+export function requireUnarchived(project: Pick<Project, "archived"> | null): void {
+  if (project?.archived !== true) return;
+  throw new AppError(
+    "project_archived",
+    "Cannot change anything in the project as it is archived: set `archived` to false first",
+  );
+}
+
+/** Lists the events of a project by the time at which they start, page by page and uncached, as they are at `now` (Unix ms). */
+export async function* projectEvents(
+  store: Store,
+  projectId: string,
+  now: number,
+): AsyncGenerator<Event, void, void> {
+  const partition = directoryPartition("project", projectId);
+  for (let offset = 0; ; offset += eventsPageMax) {
+    const [{ entries }] = await store.read(partition, [
+      { type: "board", key: "events", offset, limit: eventsPageMax },
+    ]);
+    const reads = entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+    for (const stored of await store.read(partition, reads)) {
+      if (stored !== null) yield eventAt(parse<StoredEvent>(stored), now);
+    }
+    if (entries.length < eventsPageMax) return;
+  }
+}
+
+/** A claim to a domain counts once its space has the domain. */
+function ifReachedAt(space: Space | null, host: string): Space | null {
+  return space?.domain === host.toLowerCase() ? space : null;
+}
+
+async function readRecord<T>(store: Store, partition: string, key: string): Promise<Loaded<T | null>> {
+  const [stored] = await store.read(partition, [{ type: "record", key }]);
+  return stored === null
+    ? { version: null, value: null }
+    : { version: stored.version, value: parse<T>(stored) };
+}
+
+/** Reads the first listed space that belongs to the organisation. */
+async function readFirstSpace(
+  store: Store,
+  organisationId: string,
+  spaces: (id: string) => Space | null | Promise<Space | null>,
+): Promise<Loaded<string | null>> {
+  const partition = directoryPartition("organisation", organisationId);
+  const [stored] = await store.read(partition, [{ type: "record", key: spacesKey }]);
+  if (stored === null) return { version: null, value: null };
+  for (const id of JSON.parse(stored.value) as readonly string[]) {
+    if ((await spaces(id))?.organisationId === organisationId) return { value: id };
+  }
+  return { value: null };
+}
+
+async function readEvent(
+  store: Store,
+  projectId: string,
+  id: string,
+  now: number,
+): Promise<Loaded<Event | null>> {
+  const partition = directoryPartition("project", projectId);
+  const [stored] = await store.read(partition, [{ type: "record", key: `event:${id}` }]);
+  return stored === null ? { version: null, value: null } : loadedEvent(stored, now);
+}
+
+/** The state is part of the version, as the clock changes it without a write. */
+function loadedEvent(stored: Stored, now: number): Loaded<Event> {
+  const event = Object.freeze(eventAt(parse<StoredEvent>(stored), now));
+  return { version: `${event.id} ${event.state} ${stored.version}`, value: event };
+}
+
+/** Looks among the open events; `latest` may also be the newest of all others, which are past. */
+async function readAliasedEvent(
+  store: Store,
+  projectId: string,
+  alias: (typeof eventAliases)[number],
+  now: number,
+): Promise<Loaded<Event | null>> {
+  const partition = directoryPartition("project", projectId);
+  const [stored, { entries, size }] = await store.read(partition, [
+    { type: "record", key: openEventsKey },
+    { type: "board", key: "events", limit: begunScanMax, reverse: true, max: now / 1_000 },
+  ]);
+  if (size === 0) return { version: null, value: null };
+  const open = stored === null ? await openEventsOf(store, projectId, now / 1_000) : parseOpenEvents(stored);
+  const states: readonly Event["state"][] = alias === "current" ? ["current"] : ["past", "on_demand"];
+  const candidates = open
+    .filter(event => states.includes(eventState(event, now / 1_000)))
+    .map(({ id: member, start: score }) => ({ member, score }));
+  if (alias === "latest") {
+    const ids = new Set(open.map(({ id }) => id));
+    const isPast = ({ member }: BoardEntry): boolean => !ids.has(member);
+    // Open events may hide the past ones, and a state may have been fixed before its time.
+    const [more] = entries.some(isPast)
+      ? [{ entries }]
+      : await store.read(partition, [
+          { type: "board", key: "events", reverse: true, limit: storageLimits.rangeLimitMax },
+        ]);
+    candidates.push(...more.entries.filter(isPast).slice(0, candidatesMax));
+  }
+  const newest = candidates.sort((a, b) => b.score - a.score).slice(0, candidatesMax);
+  const reads = newest.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
+  const found = (reads.length === 0 ? [] : await store.read(partition, reads)).find(event => event !== null);
+  return found ? loadedEvent(found, now) : { version: null, value: null };
+}
+
+function isAlias(text: string): text is (typeof eventAliases)[number] {
+  return text === "current" || text === "latest";
+}
+
+function parse<T>({ value }: Stored): T {
+  return Object.freeze(JSON.parse(value)) as T;
+}

@@ -1,0 +1,176 @@
+/**
+ * The record of an export.
+ *
+ * @module
+ */
+
+import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
+import type { ExportFormat } from "../file/rows.ts";
+import type { ExportRef } from "./partitions.ts";
+import type { ExportRecipients } from "./settings.ts";
+
+/** The parameters of an export. */
+export interface ExportRequest {
+  /** The space whose metrics, sets and challenges filter and fields name. */
+  readonly spaceId: string;
+  /** Omitted: all users. */
+  readonly filter?: unknown;
+  /** The columns, fixed at the time of the request. */
+  readonly fields: readonly string[];
+  readonly format: ExportFormat;
+  readonly encrypt: boolean;
+  readonly notify: ExportRecipients | null;
+}
+
+/** A stored part of the file: the fencing token of its writer, and its size. */
+export type PartRef = readonly [fence: number, bytes: number];
+
+/** A point of the walk over the users at which a part of the file ends. */
+export interface Checkpoint {
+  /** Cursor of the next users; null at the beginning and at the end. */
+  readonly cursor: string | null;
+  readonly rows: number;
+  readonly examined: number;
+  /** Bytes of the file before encryption. */
+  readonly position: number;
+  /** Up to two bytes of ciphertext, in Base64, that wait for a third. */
+  readonly rest: string;
+}
+
+/** The progress of a file. */
+export interface ExportProgress extends Checkpoint {
+  readonly parts: readonly PartRef[];
+  /** True if the parts hold all rows. */
+  readonly isWhole: boolean;
+  /** The checkpoint before the last part, until that part is known to be stored. */
+  readonly before: Checkpoint | null;
+}
+
+/** A finished file. */
+export interface ExportResult {
+  readonly rowCount: number;
+  readonly fileSize: number;
+  /** Of the whole file, 64 hexadecimal digits. */
+  readonly sha256: string;
+  /** Unix ms. */
+  readonly completedAt: number;
+}
+
+/** The reason of a failure. */
+export interface ExportFault {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** A pending notification about a finished or failed export. */
+export interface ExportNotification {
+  readonly kind: "mail" | "password" | "webhook" | "announcement";
+  /** An address; empty for services, which the settings name. */
+  readonly to: string;
+  /** True if it contains the password; for the webhook, the settings decide. */
+  readonly hasPassword: boolean;
+  readonly tries: number;
+}
+
+/** An export. All times are Unix ms. */
+export interface ExportJob extends ExportRef {
+  readonly request: ExportRequest;
+  /** The API key that requested it. */
+  readonly keyId: string;
+  /** The public URL of the platform, with which links in notifications begin. */
+  readonly origin: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly removeAt: number;
+  readonly status: "processing" | "completed" | "failed" | "expired";
+  /** The fencing token: each acquisition raises it, and only the highest may write. */
+  readonly fence: number;
+  /** Counts the writes of the job. */
+  readonly revision: number;
+  readonly lease: { readonly holder: string; readonly until: number } | null;
+  /** Acquisitions since the last progress. */
+  readonly tries: number;
+  /** The next time at which the job is due while it is unfinished or has pending notifications. */
+  readonly nextAt: number;
+  /** Number of users at the time of the request. */
+  readonly total: number;
+  readonly progress: ExportProgress;
+  /** Users examined when the lease was renewed last, beyond the stored parts; absent before that. */
+  readonly examined?: number;
+  /** The part that holds the header of an encrypted file. */
+  readonly head: PartRef | null;
+  /** Names of parts that do not belong to the file but may be stored. */
+  readonly strays: readonly string[];
+  readonly result: ExportResult | null;
+  readonly error: ExportFault | null;
+  /** Absent from jobs of earlier releases. */
+  readonly failedAt?: number;
+  /** Pending notifications. */
+  readonly messages: readonly ExportNotification[];
+}
+
+/** The progress of a new file. */
+export const noProgress: ExportProgress = {
+  cursor: null,
+  rows: 0,
+  examined: 0,
+  position: 0,
+  rest: "",
+  parts: [],
+  isWhole: false,
+  before: null,
+};
+
+/** Parses a stored job. */
+export function parseJob(text: string): ExportJob {
+  return JSON.parse(text) as ExportJob;
+}
+
+/** Returns the status at a time: a password and its link expire by the clock, not when the job is processed. */
+export function statusAt({ status, expiresAt }: ExportJob, now: number): ExportJob["status"] {
+  return status === "completed" && now >= expiresAt ? "expired" : status;
+}
+
+/** Returns the time at which the job is due next. */
+export function nextDueAt({
+  status,
+  nextAt,
+  expiresAt,
+  removeAt,
+  messages,
+  progress,
+  head,
+}: ExportJob): number {
+  if (status === "processing") return Math.min(nextAt, expiresAt);
+  if (status === "completed") return messages.length === 0 ? expiresAt : Math.min(nextAt, expiresAt);
+  const isUnfinished = progress.parts.length > 0 || head !== null || messages.length > 0;
+  return status === "failed" && isUnfinished ? Math.min(nextAt, removeAt) : removeAt;
+}
+
+/** Codes of faults that a retry cannot fix: the request is wrong, and the caller may read why. */
+const permanentCodes: ReadonlySet<ErrorCode> = new Set([
+  "limit_reached",
+  "validation_failed",
+  "not_available",
+]);
+
+/** Returns the fault of an error that a retry cannot fix; null for any other error. */
+export function permanentFault(error: unknown): ExportFault | null {
+  if (!(error instanceof AppError) || !permanentCodes.has(error.code)) return null;
+  const details = error.fields?.map(({ pointer, detail }) => `${pointer}: ${detail}`) ?? [];
+  return { code: error.code, message: [error.message, ...details].join("; ") };
+}
+
+/** Returns the fault of a job whose last try ended with this error. */
+export function faultOf(error: unknown): ExportFault {
+  if (error instanceof AppError) return { code: error.code, message: error.message };
+  return { code: "internal_error", message: "Something unexpected failed" };
+}
+
+/** Returns the fault as notifications show it, without internal details. */
+export function publicFault({ code, message }: ExportFault): ExportFault {
+  return {
+    code,
+    message: permanentCodes.has(code) ? message : "The file could not be created; request it again",
+  };
+}

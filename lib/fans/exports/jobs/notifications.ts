@@ -1,0 +1,206 @@
+/**
+ * Notifications about finished and failed exports: mails to people, an event with the link to the service that the organisation's
+ * settings name, and an event without link and password to the webhooks of the space.
+ *
+ * A notification is removed from the job after it was sent, so each is delivered at least once. A process remembers what it has
+ * sent in case that removal fails.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../../auth/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
+import type { Announcer } from "../../../base/outbound/announcer.ts";
+import type { Mail, Mailer } from "../../../base/outbound/mailer.ts";
+import type { WebhookSender } from "../../../base/outbound/webhook_sender.ts";
+import type { Logger } from "../../../http/mod.ts";
+import { Cache } from "../../../storage/background/mod.ts";
+import type { ExportLease } from "./export_lease.ts";
+import { type ExportJob, type ExportNotification, publicFault } from "./job.ts";
+import { failedMail, linkMail, passwordMail } from "./mails.ts";
+import type { ExportRecipients, ExportSettings } from "./settings.ts";
+
+/** Most attempts of a notification. */
+const triesMax = 8;
+/** Pause after the first attempt, in ms; it doubles with each. */
+const firstPauseMs = 60_000;
+/** Most sent notifications that a process remembers. */
+const rememberedMax = 10_000;
+
+/** Options of {@linkcode Notifier}. */
+export interface NotifierOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Undefined: no mail is sent. */
+  readonly mailer?: Mailer | undefined;
+  /** Undefined: no event is sent to the service of the settings. */
+  readonly webhooks?: WebhookSender | undefined;
+  /** Undefined: no event is sent to the webhooks of spaces. */
+  readonly announcer?: Announcer | undefined;
+  /** Returns the key that signs an organisation's events. */
+  readonly webhookKey: (organisationId: string) => Uint8Array;
+  readonly settings: (organisationId: string) => Promise<ExportSettings>;
+  /** Returns the link to a file, valid until the export expires. */
+  readonly linkOf: (job: ExportJob) => string;
+}
+
+/** A notification about a job. The password is null if there is none. */
+interface Outgoing {
+  readonly job: ExportJob;
+  readonly notification: ExportNotification;
+  readonly password: string | null;
+}
+
+/** Sends the notifications of a process. */
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #sent = new Cache<true>({ entriesMax: rememberedMax });
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+  }
+
+  /** Lists the notifications that a job is to send. */
+  async notificationsFor(
+    { organisationId, request }: ExportJob,
+    { hasPassword }: { readonly hasPassword: boolean },
+  ): Promise<readonly ExportNotification[]> {
+    const { mailer, webhooks, announcer } = this.#options;
+    const { notify, webhook } = await this.#options.settings(organisationId);
+    const event = { to: "", hasPassword: false, tries: 0 } as const;
+    return [
+      ...(mailer === undefined ? [] : mailsFor(request.notify ?? notify, hasPassword)),
+      ...(webhook === null || webhooks === undefined ? [] : [{ kind: "webhook", ...event } as const]),
+      ...(announcer === undefined ? [] : [{ kind: "announcement", ...event } as const]),
+    ];
+  }
+
+  /** Attempts each pending notification once, and stores which are still pending. @throws {LeaseLost} */
+  async send(lease: ExportLease, password: string | null): Promise<void> {
+    for (const notification of lease.job.messages) {
+      const isSent = await this.#attempt({ job: lease.job, notification, password });
+      const tries = notification.tries + 1;
+      const others = lease.job.messages.filter(({ kind }) => kind !== notification.kind);
+      await lease.save({
+        messages: isSent || tries >= triesMax ? others : [{ ...notification, tries }, ...others],
+        nextAt: this.#options.clock() + firstPauseMs * 2 ** notification.tries,
+      });
+    }
+  }
+
+  async #attempt(outgoing: Outgoing): Promise<boolean> {
+    const { exportId } = outgoing.job;
+    const { kind } = outgoing.notification;
+    const name = `${exportId} ${kind}`;
+    if (this.#sent.get(name) === true) return true;
+    try {
+      await this.#deliver(outgoing);
+    } catch (error) {
+      this.#options.logger.log("warn", "export_notification_failed", {
+        exportId,
+        kind,
+        error: String(error),
+      });
+      return false;
+    }
+    this.#sent.set(name, true);
+    return true;
+  }
+
+  async #deliver(outgoing: Outgoing): Promise<void> {
+    const { kind } = outgoing.notification;
+    if (kind === "webhook") return await this.#sendEvent(outgoing);
+    if (kind === "announcement") return await this.#announce(outgoing.job);
+    const { mailer } = this.#options;
+    if (mailer === undefined) throw new AppError("not_available", "Cannot send mail without a mailer");
+    await mailer.send(this.#mail(outgoing));
+  }
+
+  #mail({ job, notification: { to, kind, hasPassword }, password }: Outgoing): Mail {
+    if (job.error !== null) return failedMail(to, job.exportId, job.error);
+    if (kind === "password") return passwordMail(to, job, password ?? "");
+    return linkMail(to, job, { link: this.#options.linkOf(job), password: hasPassword ? password : null });
+  }
+
+  /** Sends the event with the link to the service that the settings name now. */
+  async #sendEvent({ job, password }: Outgoing): Promise<void> {
+    const { settings, webhooks, webhookKey, linkOf } = this.#options;
+    const { organisationId } = job;
+    const { webhook } = await settings(organisationId);
+    const event = eventOf(job);
+    if (webhook === null || webhooks === undefined || event === null) return;
+    const secrets = {
+      downloadUrl: linkOf(job),
+      ...(webhook.includePassword && password !== null ? { password } : {}),
+    };
+    await webhooks.send({
+      url: webhook.url,
+      key: webhookKey(organisationId),
+      id: event.id,
+      type: `audience.${event.event}`,
+      at: event.at,
+      data: { organisationId, ...event.data, ...(event.event === "exportCompleted" ? secrets : {}) },
+    });
+  }
+
+  /** Sends the event to the webhooks of the space, which may keep it for weeks: it has neither link nor password. */
+  async #announce(job: ExportJob): Promise<void> {
+    const event = eventOf(job);
+    if (event === null) return;
+    const { organisationId, request } = job;
+    await this.#options.announcer?.announce({
+      organisationId,
+      spaceId: request.spaceId,
+      area: "audience",
+      ...event,
+    });
+  }
+}
+
+function mailsFor(recipients: ExportRecipients | null, hasPassword: boolean): readonly ExportNotification[] {
+  if (recipients === null) return [];
+  const { email, passwordEmail } = recipients;
+  const mail: ExportNotification = {
+    kind: "mail",
+    to: email,
+    hasPassword: hasPassword && passwordEmail === undefined,
+    tries: 0,
+  };
+  if (!hasPassword || typeof passwordEmail !== "string") return [mail];
+  return [mail, { kind: "password", to: passwordEmail, hasPassword: true, tries: 0 }];
+}
+
+/** An event for services. Its id is the same in every attempt. */
+interface ExportEvent {
+  readonly id: string;
+  readonly event: "exportCompleted" | "exportFailed";
+  /** Unix ms. */
+  readonly at: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the event of a job; null while it is neither completed nor failed. */
+function eventOf({ exportId, request, result, error, failedAt, expiresAt }: ExportJob): ExportEvent | null {
+  const facts = { exportId, format: request.format, encrypted: request.encrypt };
+  if (result !== null) {
+    const { completedAt: at, ...file } = result;
+    const times = { completedAt: isoTime(at), expiresAt: isoTime(expiresAt) };
+    return {
+      id: `${exportId}:completed`,
+      event: "exportCompleted",
+      at,
+      data: { ...facts, ...file, ...times },
+    };
+  }
+  if (error === null || failedAt === undefined) return null;
+  return {
+    id: `${exportId}:failed`,
+    event: "exportFailed",
+    at: failedAt,
+    data: { ...facts, failedAt: isoTime(failedAt), error: publicFault(error) },
+  };
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,239 @@
+/**
+ * The audit of attempts: records them, writes their entries in the background, and reads them back.
+ *
+ * The entries of a batch become one commit for each project in it and one for each user. Entries that cannot be written
+ * after the last attempt are dropped and counted: a trail must never delay the operations that it records.
+ *
+ * @module
+ */
+
+import { keyedTag } from "../../../auth/crypto/mod.ts";
+import { type Clock, deriveKey, type MasterSecret, networkTag } from "../../../auth/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
+import type { Call, ClientInfo, Logger } from "../../../http/mod.ts";
+import { Batcher, Cache } from "../../../storage/background/mod.ts";
+import type { Store, Write } from "../../../storage/mod.ts";
+import {
+  type AuditEntry,
+  type AuditFacts,
+  type AuditPage,
+  type AuditPageOptions,
+  auditLog,
+  auditLogs,
+  auditPartition,
+  projectEntriesMax,
+} from "./entries.ts";
+import { readProjectTrail } from "./project_trail.ts";
+import { extendUserTrail, readUserTrail } from "./user_trail.ts";
+
+const networkBits = { ipv4: 24, ipv6: 64 } as const;
+/** 72 bits. */
+const userAgentTagCharacters = 12;
+
+/** Records attempts and reads them back. */
+export class Audit {
+  readonly #store: Store;
+  readonly #writer: AuditWriter;
+  readonly #tagKey: Uint8Array;
+
+  /** `secret` keys the tags of user agents. */
+  constructor(store: Store, secret: MasterSecret, logger: Logger) {
+    this.#store = store;
+    this.#tagKey = deriveKey(secret, "user_agent_tag");
+    this.#writer = new AuditWriter(store, (count, reason) =>
+      logger.log("error", "audit_entries_lost", { count, reason }),
+    );
+  }
+
+  /**
+   * Records an entry in the background, without ever failing or delaying a request. It goes to the trail of the project,
+   * and to that of its user unless `isProjectOnly`. Refusals of limits are recorded once a minute.
+   */
+  record(
+    projectId: string,
+    entry: AuditEntry,
+    { isProjectOnly = false }: { readonly isProjectOnly?: boolean } = {},
+  ): void {
+    this.#writer.write(projectId, entry, isProjectOnly);
+  }
+
+  /** Makes the tags of the client of a request. Equal user agents have equal tags in all projects. */
+  tagsOf(request: Request, { address }: ClientInfo): Pick<AuditEntry, "addressTag" | "userAgentTag"> {
+    const addressTag = address === undefined ? undefined : networkTag(address, networkBits);
+    const userAgent = request.headers.get("user-agent");
+    return {
+      ...(addressTag === undefined ? {} : { addressTag }),
+      ...(userAgent === null
+        ? {}
+        : { userAgentTag: keyedTag(this.#tagKey, [userAgent]).slice(0, userAgentTagCharacters) }),
+    };
+  }
+
+  /** Reads the trail of one user. */
+  ofUser(projectId: string, userId: string, page?: AuditPageOptions): Promise<AuditPage> {
+    return readUserTrail(this.#store, projectId, userId, page);
+  }
+
+  /** Reads the trail of a project. */
+  ofProject(projectId: string, page?: AuditPageOptions): Promise<AuditPage> {
+    return readProjectTrail(this.#store, projectId, page);
+  }
+
+  /** Resolves when everything recorded so far is stored or dropped. */
+  idle(): Promise<void> {
+    return this.#writer.idle();
+  }
+}
+
+const waitingMax = 10_000;
+const batchMax = 500;
+const attemptsMax = 3;
+/** Time in ms within which a refusal like one before is not recorded. */
+const refusalQuietMs = 60_000;
+const refusalsMax = 10_000;
+
+interface NewEntry {
+  readonly projectId: string;
+  readonly entry: AuditEntry;
+  readonly isProjectOnly: boolean;
+}
+
+/** Entries for one trail: a user's, or the project's if there is no user. */
+interface TrailEntries {
+  readonly projectId: string;
+  readonly userId: string | null;
+  readonly entries: AuditEntry[];
+}
+
+/** Writes entries to the trails of projects and users. */
+class AuditWriter {
+  readonly #store: Store;
+  readonly #onLost: (count: number, reason: string) => void;
+  readonly #batcher: Batcher<NewEntry>;
+  /** Unix ms of the last refusal of its kind. */
+  readonly #refusals = new Cache<number>({ entriesMax: refusalsMax });
+  #waiting = 0;
+  #lost = 0;
+  #log = 0;
+
+  /** `onLost` receives the number of entries that are lost, and the reason. */
+  constructor(store: Store, onLost: (count: number, reason: string) => void) {
+    this.#store = store;
+    this.#onLost = onLost;
+    this.#batcher = new Batcher({ batchMax, run: (_, batch) => this.#run(batch) });
+  }
+
+  /** Records an entry on the trail of its project, and on that of its user unless `isProjectOnly`. */
+  write(projectId: string, entry: AuditEntry, isProjectOnly: boolean): void {
+    if (this.#isRepeatedRefusal(projectId, entry)) return;
+    if (this.#waiting >= waitingMax) {
+      this.#lost += 1;
+      return;
+    }
+    this.#waiting += 1;
+    this.#batcher.push("", { projectId, entry, isProjectOnly });
+  }
+
+  /** Resolves when the entries so far are stored or dropped. */
+  idle(): Promise<void> {
+    return this.#batcher.idle();
+  }
+
+  /**
+   * Tests if a refusal like this one was recorded within a minute. Otherwise attempts against a limit would push all
+   * other entries off the trail, which an attacker would like.
+   */
+  #isRepeatedRefusal(projectId: string, { at, event, outcome, addressTag, userId }: AuditEntry): boolean {
+    if (outcome !== "rate_limited" && outcome !== "too_many_attempts") return false;
+    const kind = JSON.stringify([projectId, event, outcome, addressTag, userId]);
+    const last = this.#refusals.get(kind);
+    if (last !== undefined && at - last < refusalQuietMs) return true;
+    this.#refusals.set(kind, at);
+    return false;
+  }
+
+  async #run(batch: readonly NewEntry[]): Promise<void> {
+    // Each batch takes the next of a project's logs, so that all are used.
+    this.#log = (this.#log + 1) % auditLogs;
+    const log = this.#log;
+    await Promise.all(byTrail(batch).map(entries => this.#commit(entries, log)));
+    this.#waiting -= batch.length;
+    if (this.#lost > 0) this.#onLost(this.#lost, "too many were waiting");
+    this.#lost = 0;
+  }
+
+  async #commit({ projectId, userId, entries }: TrailEntries, log: number): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (userId === null)
+          await this.#store.commit(auditPartition(projectId, log), { writes: entries.map(append) });
+        else await extendUserTrail(this.#store, projectId, userId, entries);
+        return;
+      } catch (error) {
+        // After an unknown outcome another attempt could write the entries twice.
+        const isFinal = !(error instanceof AppError) || error.code === "outcome_unknown";
+        if (!isFinal && attempt < attemptsMax) continue;
+        this.#onLost(entries.length, String(error));
+        return;
+      }
+    }
+  }
+}
+
+function byTrail(batch: readonly NewEntry[]): TrailEntries[] {
+  const trails = new Map<string, TrailEntries>();
+  function add(projectId: string, userId: string | null, entry: AuditEntry): void {
+    const name = JSON.stringify([projectId, userId]);
+    const trail = trails.get(name) ?? { projectId, userId, entries: [] };
+    trails.set(name, trail);
+    trail.entries.push(entry);
+  }
+  for (const { projectId, entry, isProjectOnly } of batch) {
+    add(projectId, null, entry);
+    if (entry.userId !== undefined && !isProjectOnly) add(projectId, entry.userId, entry);
+  }
+  return [...trails.values()];
+}
+
+function append(entry: AuditEntry): Write {
+  const value = JSON.stringify(entry);
+  return { type: "append", key: auditLog, at: entry.at, value, maxLength: projectEntriesMax };
+}
+
+/** An attempt before its outcome. */
+interface AuditedAttempt extends Pick<AuditEntry, "event" | "provider" | "actor"> {
+  readonly projectId: string;
+  readonly call: Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
+  /** Records failures only, as success changes nothing and is most of the traffic. @default false */
+  readonly isLookup?: boolean;
+  /** Records success on the trail of the project only, not on the user's. @default false */
+  readonly isProjectOnly?: boolean;
+}
+
+/** Makes an attempt and records its outcome, with the facts that it noted about its subject. */
+export async function recordAttempt<T>(
+  { clock, audit }: { readonly clock: Clock; readonly audit: Audit },
+  attempt: AuditedAttempt,
+  act: (note: (facts: AuditFacts) => void) => Promise<T>,
+): Promise<T> {
+  const { projectId, event, provider, actor, call, isLookup = false, isProjectOnly = false } = attempt;
+  const { request, info, requestId } = call;
+  let facts: AuditFacts = {};
+  function record(outcome: AuditEntry["outcome"]): void {
+    const by = actor === undefined ? {} : { actor };
+    const tags = audit.tagsOf(request, info);
+    const entry = { at: clock(), event, outcome, provider, ...by, ...facts, ...tags, requestId };
+    audit.record(projectId, entry, { isProjectOnly: isProjectOnly && outcome === "ok" });
+    info.waitUntil?.(audit.idle());
+  }
+  try {
+    const result = await act(given => {
+      facts = { ...facts, ...given };
+    });
+    if (!isLookup) record("ok");
+    return result;
+  } catch (error) {
+    record(error instanceof AppError ? error.code : "internal_error");
+    throw error;
+  }
+}

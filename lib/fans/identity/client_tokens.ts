@@ -1,0 +1,149 @@
+/**
+ * Client tokens, which an app carries from the shop on, so that a user without a session can ask for a new password.
+ *
+ * One token serves all installations of a project's app. It names the project and no user, and proves only that the
+ * request comes from the app. A record of the project lists its tokens, so that each can be ended.
+ *
+ * @module
+ */
+
+import { uuid } from "../../auth/crypto/mod.ts";
+import { bearerToken, type Clock, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
+import { tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { decide, type Partition, type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
+import { projectAudience } from "./sessions/identity_tokens.ts";
+
+/** Most client tokens of a project that have not expired, ended ones included. */
+const clientTokensMax = 100;
+
+/** A client token as it is listed, without the token. Times in Unix ms. */
+export interface ClientToken {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** Null while it works. */
+  readonly endedAt: number | null;
+}
+
+/** Media types of the headers. */
+const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
+
+const tokensRead = { type: "record", key: "tokens" } as const;
+
+/** Services of {@linkcode ClientTokens}. */
+export interface ClientTokensOptions {
+  readonly store: Store;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  /** Issuer of the tokens. */
+  readonly issuer: string;
+}
+
+/** The client tokens of all projects. */
+export class ClientTokens {
+  readonly #options: ClientTokensOptions;
+
+  constructor(options: ClientTokensOptions) {
+    this.#options = options;
+  }
+
+  /** Issues a token for the app of a project, like {@linkcode create}. */
+  async issue(projectId: string): Promise<string> {
+    return (await this.create(projectId)).token;
+  }
+
+  /**
+   * Issues a token, which works for 366 days or until it is ended.
+   *
+   * @throws {AppError} `limit_reached`: the project has 100 that have not expired.
+   */
+  async create(projectId: string, name = ""): Promise<ClientToken & { readonly token: string }> {
+    const { store, tokens, clock, random, issuer } = this.#options;
+    const createdAt = clock();
+    const expiresAt = createdAt + tokenTtlSecondsMax * 1_000;
+    const entry: ClientToken = { id: uuid(random), name, createdAt, expiresAt, endedAt: null };
+    await decide(store, tokensPartition(projectId), {
+      reads: [tokensRead],
+      apply: ([stored]) => {
+        const live = tokensOf(stored, createdAt);
+        if (live.length >= clientTokensMax) throw tooMany();
+        return { writes: [putTokens([...live, entry])], answer: undefined };
+      },
+    });
+    const token = await tokens.sign({
+      typ: tokenTypes.client,
+      issuer,
+      audience: projectAudience(projectId),
+      subject: projectId,
+      ttlSeconds: tokenTtlSecondsMax,
+      id: entry.id,
+    });
+    return { ...entry, token };
+  }
+
+  /** Lists the tokens of a project that have not expired, oldest first. */
+  async list(projectId: string): Promise<readonly ClientToken[]> {
+    const [stored] = await this.#options.store.read(tokensPartition(projectId), [tokensRead]);
+    return tokensOf(stored, this.#options.clock());
+  }
+
+  /** Ends a token at once; null if the project has none with this id. */
+  async end(projectId: string, id: string): Promise<ClientToken | null> {
+    const { store, clock } = this.#options;
+    return await decide(store, tokensPartition(projectId), {
+      reads: [tokensRead],
+      apply: ([stored]) => {
+        const now = clock();
+        const live = tokensOf(stored, now);
+        const found = live.find(token => token.id === id);
+        if (found === undefined) return { writes: [], answer: null };
+        const ended = { ...found, endedAt: found.endedAt ?? now };
+        return { writes: [putTokens(live.map(token => (token.id === id ? ended : token)))], answer: ended };
+      },
+    });
+  }
+
+  /**
+   * Demands a client token of the project, or an access token of one of its users, which may have expired: a user who
+   * forgot the password cannot renew it.
+   *
+   * @throws {AppError} `missing_token`, `invalid_token`; `token_expired` for a client token.
+   */
+  async check(request: Request, projectId: string): Promise<void> {
+    const { tokens, issuer } = this.#options;
+    const token = bearerToken(request.headers.get("authorization"));
+    const expected = { issuer, audience: projectAudience(projectId) };
+    try {
+      const { jti } = await tokens.verify(token, { ...expected, typ: tokenTypes.client });
+      const listed = await this.list(projectId);
+      // A token from before tokens were listed has no entry.
+      if (listed.some(({ id, endedAt }) => id === jti && endedAt !== null)) throw invalidToken("ended");
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "invalid_token") throw error;
+      await tokens.verify(token, { ...expected, typ: tokenTypes.access, acceptExpired: true });
+    }
+  }
+}
+
+function tokensOf(stored: Stored | null, now: number): readonly ClientToken[] {
+  const listed = stored === null ? [] : (JSON.parse(stored.value) as readonly ClientToken[]);
+  return listed.filter(({ expiresAt }) => now < expiresAt);
+}
+
+function putTokens(tokens: readonly ClientToken[]) {
+  return { type: "put", key: "tokens", value: JSON.stringify(tokens) } as const;
+}
+
+function tokensPartition(projectId: string): Partition {
+  return tenantPartition({ project: projectId }, "client_tokens");
+}
+
+function tooMany(): AppError {
+  return new AppError(
+    "limit_reached",
+    `Cannot issue another client token as the project has ${clientTokensMax} that have not expired`,
+  );
+}

@@ -1,0 +1,136 @@
+/**
+ * One-time codes that prove the control of an e-mail address.
+ *
+ * Every address that asks gets a code, with or without a user, so that neither answers nor the number of operations
+ * reveal users. Addresses and codes are stored as hashes only.
+ *
+ * @module
+ */
+
+import { keyedTag } from "../../../auth/crypto/mod.ts";
+import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../../auth/mod.ts";
+import { dummyHash, type HashCost, type PasswordHasher } from "../../../auth/passwords/mod.ts";
+import {
+  decide,
+  type Partition,
+  platformPartition,
+  type Store,
+  tenantPartition,
+} from "../../../storage/mod.ts";
+import { emailHashKey, emailTag } from "../email.ts";
+import {
+  type CodeState,
+  codeAgeMsMax,
+  codeName,
+  codeTriesMax,
+  consume,
+  putCode,
+  reserveTry,
+} from "./rules.ts";
+
+/** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */
+export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
+
+/** The purposes of codes of users: a new password, and the verification of the address. A code is valid for one of them. */
+const purposes = ["password", "email"] as const;
+
+/** The purpose of a code. */
+export type CodePurpose = (typeof purposes)[number] | "login";
+
+/** Options of {@linkcode createCodes}. */
+export interface CodesOptions {
+  readonly store: Store;
+  readonly secret: MasterSecret;
+  /** Hashes codes at {@linkcode codeCost}. */
+  readonly hasher: PasswordHasher;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+}
+
+const reads = [{ type: "record", key: codeName }] as const;
+
+/** The address of a code, and who asks for it or tries it: the login, or the network, that tries belong to. */
+export interface CodeOwner {
+  readonly email: string;
+  readonly holder: string;
+}
+
+/** Issues and redeems codes. */
+export type Codes = ReturnType<typeof createCodes>;
+
+/** Creates the codes of all projects over a store. */
+export function createCodes(options: CodesOptions) {
+  const { store, secret, hasher, clock, random } = options;
+  const partitionOf = (projectId: string | null, purpose: CodePurpose, email: string): Partition => {
+    const tag = emailTag(emailHashKey(secret, projectId ?? "authors"), email);
+    return projectId === null
+      ? platformPartition("code", purpose, tag)
+      : tenantPartition({ project: projectId }, "code", purpose, tag);
+  };
+  const holderKey = deriveKey(secret, "code_holder");
+  const holderTag = (holder: string): string => keyedTag(holderKey, [holder.toWellFormed()]);
+  const dummy = dummyHash(hasher);
+  return {
+    /** Issues a code of 8 digits, which replaces the one before. Codes without a project are those of authors. */
+    async issue(
+      projectId: string | null,
+      purpose: CodePurpose,
+      { email, holder }: CodeOwner,
+    ): Promise<string> {
+      const code = randomCode(random);
+      const hash = await hasher.hash(code);
+      const expireAt = clock() + codeAgeMsMax;
+      await store.commit(partitionOf(projectId, purpose, email), {
+        writes: [
+          putCode({ hash, holder: holderTag(holder), triesLeft: [codeTriesMax, codeTriesMax], expireAt }),
+        ],
+      });
+      return code;
+    },
+    /** Consumes the code once; a wrong one spends a try. Always costs one key derivation. */
+    async redeem(
+      projectId: string | null,
+      purpose: CodePurpose,
+      { email, holder, code }: CodeOwner & { readonly code: string },
+    ): Promise<boolean> {
+      const partition = partitionOf(projectId, purpose, email);
+      const apply = (state: CodeState) => reserveTry(state, holderTag(holder));
+      const hash = await decide(store, partition, { reads, apply });
+      // People paste "1234 5678", and what mail programs put around it.
+      const { ok } = await hasher.verify(hash ?? dummy, code.normalize("NFKC").replace(/\D+/g, ""));
+      if (!ok || hash === null) return false;
+      return await decide(store, partition, { reads, apply: state => consume(state, hash) });
+    },
+    /** Revokes the codes of the address: those of one purpose, or all. */
+    async revoke(projectId: string, email: string, purpose?: CodePurpose): Promise<void> {
+      const writes = [{ type: "delete", shape: "record", key: codeName }] as const;
+      await Promise.all(
+        (purpose === undefined ? purposes : [purpose]).map(each =>
+          store.commit(partitionOf(projectId, each, email), { writes }),
+        ),
+      );
+    },
+  };
+}
+
+const codeDigits = 8;
+
+const codeCount = 10 ** codeDigits;
+/** The largest multiple of `codeCount` in 32 bits: numbers beyond would make low codes likelier. */
+const fairMax = Math.floor(2 ** 32 / codeCount) * codeCount;
+/** One in 45 draws is unfair, so a working generator never needs as many. */
+const drawsMax = 64;
+
+/**
+ * Draws a code, each of the 10^8 equally likely.
+ *
+ * @throws {Error} The generator gives the same unusable numbers again and again.
+ */
+export function randomCode(random: RandomBytes): string {
+  for (let draw = 0; draw < drawsMax; draw++) {
+    const bytes = random(4);
+    const number = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0);
+    if (number < fairMax) return String(number % codeCount).padStart(codeDigits, "0");
+  }
+  throw new Error("Cannot draw a code: the random generator does not work");
+}

@@ -1,0 +1,50 @@
+import type { Clock, RandomBytes, Tokens } from "../../auth/mod.ts";
+import type { PasswordHasher, PasswordPolicy } from "../../auth/passwords/mod.ts";
+import type { RemoteIssuers } from "../../auth/remote_issuers/mod.ts";
+import type { Mailer } from "../../base/outbound/mailer.ts";
+import type { Directory } from "../directory/mod.ts";
+import type { Audit } from "./audit/audit.ts";
+import type { BackgroundWork } from "./background.ts";
+import type { ClientTokens } from "./client_tokens.ts";
+import type { Codes } from "./codes/codes.ts";
+import type { AttemptLimiter } from "./limits/limits.ts";
+import type { AccountMerge, AccountMerges } from "./merges.ts";
+import type { IdleUsers } from "./removal/idle_users.ts";
+import type { Removals } from "./removal/removals.ts";
+import type { OnRemove } from "./removal/remove_user.ts";
+import type { SessionGuard } from "./sessions/session_guard.ts";
+import type { SessionRecords } from "./sessions/session_records.ts";
+import type { Sessions } from "./sessions/sessions.ts";
+import type { SocialVerifiers } from "./social/social_verifiers.ts";
+import type { Users } from "./users.ts";
+
+/** Services of the operations of identity. */
+export interface IdentityContext {
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly directory: Directory;
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly sessionGuard: SessionGuard;
+  readonly records: SessionRecords;
+  readonly clientTokens: ClientTokens;
+  /** Distinguishes tokens of the platform from those of other issuers. */
+  readonly tokens: Pick<Tokens, "namesOwnKey">;
+  readonly issuers: RemoteIssuers;
+  readonly socialVerifiers: SocialVerifiers;
+  /** Hashes passwords behind the gate of the process. */
+  readonly hasher: PasswordHasher;
+  readonly passwordPolicy: PasswordPolicy;
+  readonly codes: Codes;
+  readonly limiter: AttemptLimiter;
+  readonly audit: Audit;
+  readonly idleUsers: IdleUsers;
+  readonly mailer: Mailer;
+  readonly background: BackgroundWork;
+  readonly merges: AccountMerges;
+  /** Called once for every anonymous user who was merged into an account. */
+  readonly onMerge: (merge: AccountMerge) => Promise<void> | void;
+  /** Takes a user off boards. */
+  readonly onRemove: OnRemove;
+  readonly removals: Removals;
+}

@@ -1,0 +1,119 @@
+/**
+ * Merges of anonymous users into the accounts that they log in to.
+ *
+ * A merge is noted before it begins, and the note is worked off a minute later: it finishes what a stopped process began, and takes
+ * the merged user off boards that a last score reached meanwhile.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import type { Logger } from "../../http/mod.ts";
+import { DueQueue } from "../../storage/background/mod.ts";
+import { platformPartition, type Store } from "../../storage/mod.ts";
+import type { OnRemove } from "./removal/remove_user.ts";
+import type { Sessions } from "./sessions/sessions.ts";
+import { isAnonymous, type User, type Users } from "./users.ts";
+
+/** Time in ms after which a merge is worked on again. */
+const mergeAgainMs = 60_000;
+const leaseMs = 60_000;
+const concurrency = 8;
+
+/** An anonymous user who logged in to an existing account. Ids of users. */
+export interface AccountMerge {
+  readonly projectId: string;
+  readonly from: string;
+  readonly into: string;
+}
+
+/** Services of {@linkcode AccountMerges}. */
+export interface AccountMergesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly users: Users;
+  readonly sessions: Sessions;
+  /** Names this process among those that work on merges. */
+  readonly holder: string;
+  /** Brings what the anonymous user has to the account, once. It may be called again after an interruption. */
+  readonly mergeUsers: (merge: AccountMerge) => Promise<void>;
+  readonly onRemove: OnRemove;
+}
+
+/** The merges of all projects. */
+export class AccountMerges {
+  readonly #options: AccountMergesOptions;
+  readonly #queue: DueQueue;
+
+  constructor(options: AccountMergesOptions) {
+    this.#options = options;
+    const { store, clock, holder } = options;
+    const partition = platformPartition("merges");
+    this.#queue = new DueQueue({ store, clock, partition, claims: "queue", holder, leaseMs });
+  }
+
+  /** Merges a user. Of racing merges of the user one is done, and returns true. */
+  async begin(merge: AccountMerge): Promise<boolean> {
+    const { store, clock, users, logger } = this.#options;
+    const { projectId, from, into } = merge;
+    const writes = this.#queue.schedule([printMerge(merge)], clock() + mergeAgainMs);
+    await store.commit(platformPartition("merges"), { writes });
+    let isFirst = false;
+    await users.update(projectId, from, user => {
+      isFirst = isAnonymous(user);
+      return withMerge(user, into);
+    });
+    if (!isFirst) return false;
+    await this.#complete(merge).catch(error =>
+      logger.log("warn", "merge_deferred", { projectId, from, into, error: String(error) }),
+    );
+    return true;
+  }
+
+  /** Finishes the merges that are due. Calls may overlap, in one process or several. */
+  async work(): Promise<void> {
+    const { logger } = this.#options;
+    await this.#queue.processDue({
+      handle: async text => {
+        await this.#finish(parseMerge(text));
+        return null;
+      },
+      onFailed: (merge, error) => logger.log("warn", "merge_deferred", { merge, error: String(error) }),
+      retryMs: mergeAgainMs,
+      concurrency,
+    });
+  }
+
+  async #finish(merge: AccountMerge): Promise<void> {
+    const { users, onRemove } = this.#options;
+    const { projectId, from, into } = merge;
+    const account = await users.findById(projectId, into);
+    const user =
+      account === null ? null : await users.update(projectId, from, before => withMerge(before, into));
+    // It was removed, has an account of its own by now, or was merged into another one.
+    if (user?.mergedInto !== into) return;
+    await this.#complete(merge);
+    await onRemove(projectId, from);
+  }
+
+  async #complete(merge: AccountMerge): Promise<void> {
+    const { sessions, mergeUsers } = this.#options;
+    // Session records of the anonymous user must not be accepted any more.
+    await sessions.revokeAll(merge.projectId, merge.from, { isFinal: true });
+    await mergeUsers(merge);
+  }
+}
+
+function withMerge(user: User, into: string): User {
+  return isAnonymous(user) ? { ...user, mergedInto: into } : user;
+}
+
+function printMerge({ projectId, from, into }: AccountMerge): string {
+  return `${projectId}/${from}/${into}`;
+}
+
+function parseMerge(text: string): AccountMerge {
+  const [projectId = "", from = "", into = ""] = text.split("/");
+  return { projectId, from, into };
+}

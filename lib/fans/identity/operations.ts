@@ -1,0 +1,311 @@
+/**
+ * Operations of the identity API: one route serves many providers, which `strategy` and `provider` select.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { bearerToken } from "../../auth/mod.ts";
+import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
+import {
+  type AnyRoute,
+  type Call,
+  type Guard,
+  named,
+  type Reply,
+  type ReplyOf,
+  type Responses,
+  route,
+  validate,
+} from "../../http/mod.ts";
+import type { Project } from "../directory/mod.ts";
+import { recordAttempt } from "./audit/audit.ts";
+import type { AuditFacts } from "./audit/entries.ts";
+import type { IdentityContext } from "./context.ts";
+import { isProviderEnabled } from "./settings.ts";
+
+/** The facts of a call that operations need. */
+export type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
+
+/** The call of an operation, besides its input. */
+export interface OperationCall extends CallFacts {
+  readonly project: Project;
+  /** Notes the subject for the audit trail as soon as it is known, also for attempts that then fail. */
+  readonly note: (facts: AuditFacts) => void;
+}
+
+/** One operation of one provider, or of several with the same one. */
+interface OperationSpec<S extends string, P extends string, E extends v.ObjectEntries, R extends Responses> {
+  readonly strategies: readonly [S, ...S[]];
+  readonly providers: readonly [P, ...P[]];
+  /** The input besides project, strategy and provider. */
+  readonly entries: E;
+  /** The answers by status. */
+  readonly responses: R;
+  /** Marks a look-up, of which the trail records failures only. @default false */
+  readonly isLookup?: boolean;
+  readonly run: (
+    input: Selector<S, P> & v.InferOutput<v.ObjectSchema<E, undefined>>,
+    call: OperationCall,
+  ) => Promise<ReplyOf<R>>;
+}
+
+/** The members of a request that select its project and provider. */
+interface Selector<S extends string = string, P extends string = string> {
+  readonly projectId: string;
+  readonly strategy: S;
+  readonly provider: P;
+}
+
+/** An operation whose types were checked by {@linkcode operation}. */
+export interface Operation {
+  readonly strategies: readonly string[];
+  readonly providers: readonly string[];
+  readonly schema: v.GenericSchema<unknown, Selector>;
+  readonly responses: Responses;
+  readonly isLookup: boolean;
+  readonly run: (input: Selector, call: OperationCall) => Promise<Reply>;
+}
+
+/** Accepts a UUID in any case and makes it lower-case. */
+export const UuidSchema = v.pipe(v.string(), v.check(isUuid, "Expected a UUID"), v.toLowerCase());
+
+const sharedDeviceId = /^(?:0{8}-0{4}-0{4}-0{4}-0{12}|f{8}-f{4}-f{4}-f{4}-f{12})$/;
+
+/**
+ * Accepts the id of a device: any UUID but the nil and the max one (RFC 9562), which clients without an id of their own
+ * send. They would all be one device, and of the anonymous provider one user.
+ */
+export const DeviceIdSchema = v.pipe(
+  UuidSchema,
+  v.check(id => !sharedDeviceId.test(id), "Expected the random UUID of one device"),
+);
+
+const projectId = v.pipe(
+  v.string(),
+  v.description("Id of the project"),
+  v.check(isUuid, "Expected a UUID"),
+  v.toLowerCase(),
+);
+
+const selectorDescriptions = {
+  strategy: "`simplified` or `email`, as the provider demands",
+  provider: "Provider of the user",
+};
+
+/** The members of every identity request; the operation checks the rest. */
+const selectorEntries = {
+  projectId,
+  strategy: v.pipe(v.string(), v.description(selectorDescriptions.strategy)),
+  provider: v.pipe(v.string(), v.description(selectorDescriptions.provider)),
+};
+const SelectorSchema = v.looseObject(selectorEntries);
+
+/** Checks the types of an operation against each other: its input, its run and its answers. */
+export function operation<
+  S extends string,
+  P extends string,
+  E extends v.ObjectEntries,
+  const R extends Responses,
+>(spec: OperationSpec<S, P, E, R>): Operation {
+  const { strategies, providers, entries, isLookup = false } = spec;
+  const schema = v.object({
+    projectId,
+    strategy: v.pipe(
+      strategies.length > 1 ? v.picklist(strategies) : v.literal(strategies[0]),
+      v.description(selectorDescriptions.strategy),
+    ),
+    provider: v.pipe(
+      providers.length > 1 ? v.picklist(providers) : v.literal(providers[0]),
+      v.description(selectorDescriptions.provider),
+    ),
+    ...entries,
+  });
+  return { ...spec, schema, isLookup } as unknown as Operation;
+}
+
+/** Accepts an object, and no array, which `v.object` takes for an object without members. */
+export function objectOnly<E extends v.ObjectEntries>(
+  name: string,
+  entries: E,
+): v.LazySchema<v.ObjectSchema<E, undefined>> {
+  const schema = named(name, v.object(entries));
+  const refusal = v.custom<never>(() => false, "Expected an object");
+  return v.lazy(input => (Array.isArray(input) ? (refusal as unknown as typeof schema) : schema));
+}
+
+/** A route that serves the operations of several providers. */
+export interface OperationRoute {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly path: `/${string}`;
+  readonly operation: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly auth: Guard<null>;
+  /** The name of attempts in the audit trail. */
+  readonly event: string;
+  readonly operations: readonly Operation[];
+  readonly errors: readonly ErrorCode[];
+  /** Names of the body, and of an answer that has alternatives, in the OpenAPI document. */
+  readonly schemas?: { readonly body?: string; readonly answer?: string };
+  /** An accepted body. */
+  readonly example?: Readonly<Record<string, unknown>>;
+  /** Parameters besides the selector. @default {} */
+  readonly query?: v.ObjectEntries;
+}
+
+/** Builds a route from its operations. Their input is the query of a GET or DELETE, and else the body. */
+export function operationRoute(context: IdentityContext, definition: OperationRoute): AnyRoute {
+  const { method, path, summary, description, auth, event, operations, errors, example } = definition;
+  const { schemas = {} } = definition;
+  const byName = new Map(
+    operations.flatMap(one =>
+      one.providers.flatMap(provider =>
+        one.strategies.map(strategy => [`${strategy}/${provider}`, one] as const),
+      ),
+    ),
+  );
+  const run = (subject: "body" | "parameters", input: Selector, call: CallFacts): Promise<Reply> =>
+    runOperation(context, { byName, event, subject }, { input, call });
+  const common = {
+    method,
+    path,
+    operation: definition.operation,
+    summary,
+    description,
+    auth,
+    errors: [...new Set<ErrorCode>(["unsupported_provider", "provider_unavailable", ...errors])],
+    responses: mergeResponses(operations, schemas.answer),
+  } as const;
+  // The types of each operation were checked where it was written, and the merged responses are theirs.
+  return method === "GET" || method === "DELETE"
+    ? route({
+        ...common,
+        query: v.looseObject({ ...selectorEntries, ...definition.query }),
+        handle: async call => (await run("parameters", call.query as Selector, call)) as never,
+      })
+    : route({
+        ...common,
+        body: {
+          schema: SelectorSchema,
+          described: bodyOf(operations, schemas.body),
+          ...sample(example),
+        },
+        handle: async call => (await run("body", call.body as Selector, call)) as never,
+      });
+}
+
+function sample(example: OperationRoute["example"]): {
+  readonly example?: v.InferInput<typeof SelectorSchema>;
+} {
+  return example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> };
+}
+
+/** Documents the bodies of the providers as one schema. */
+function bodyOf(operations: readonly Operation[], name = "IdentityRequest"): v.GenericSchema {
+  const bodies = operations.map(({ schema }) => schema);
+  return named(name, oneOf("provider", bodies));
+}
+
+/** Documents the alternatives of the providers: for each status one schema, or one of several under the name. */
+function mergeResponses(operations: readonly Operation[], name = "IdentityAnswer"): Responses {
+  const all = operations.flatMap(({ responses }) => Object.entries(responses));
+  const statuses = [...new Set(all.map(([status]) => status))];
+  return Object.fromEntries(
+    statuses.map(status => {
+      const specs = all.flatMap(([one, spec]) => (one === status ? [spec] : []));
+      const schemas = new Set(specs.flatMap(({ schema }) => schema ?? []));
+      const description = [...new Set(specs.map(spec => spec.description))].join("; ");
+      const schema = oneOf("result", [...schemas]);
+      return [status, { description, schema: schemas.size > 1 ? named(name, schema) : schema }];
+    }),
+  );
+}
+
+/** Joins alternatives, which the document shows as `oneOf`. */
+function oneOf(discriminator: "provider" | "result", schemas: readonly v.GenericSchema[]): v.GenericSchema {
+  const [first, ...others] = schemas;
+  return first !== undefined && others.length === 0
+    ? first
+    : v.variant(discriminator, schemas as v.VariantOptions<typeof discriminator>);
+}
+
+/** A table of operations and the place of their input. */
+interface OperationTable {
+  readonly byName: ReadonlyMap<string, Operation>;
+  readonly event: string;
+  readonly subject: "body" | "parameters";
+}
+
+/**
+ * Runs the operation that a request selects, and records its outcome.
+ *
+ * @throws {AppError} `validation_failed` for an unknown project or an input that the provider refuses;
+ * `unsupported_provider` if the pair does not exist here or the project does not offer it; `provider_unavailable` if a setting of
+ * the project that the operation needs is invalid.
+ */
+async function runOperation(
+  context: IdentityContext,
+  { byName, event, subject }: OperationTable,
+  { input, call: { request, info, requestId } }: { readonly input: Selector; readonly call: CallFacts },
+): Promise<Reply> {
+  const project = await context.directory.project(input.projectId);
+  if (project === null) throw unknownProject(subject);
+  const found = byName.get(`${input.strategy}/${input.provider}`);
+  if (found === undefined || !isProviderEnabled(project, input.provider)) {
+    throw new AppError(
+      "unsupported_provider",
+      "Cannot serve the request as the project does not offer this strategy and provider for it",
+    );
+  }
+  // Malformed input is no attempt, and leaves no trace.
+  const valid = validate(found.schema, input, subject);
+  const call = { request, info, requestId };
+  const attempt = {
+    projectId: input.projectId,
+    event,
+    provider: input.provider,
+    call,
+    isLookup: found.isLookup,
+    // The record of a user without credentials has its sign-up and logins, and there are a great many of them.
+    // A deleted user has none any more.
+    isProjectOnly: input.strategy === "simplified" || event === "delete",
+  };
+  return await recordAttempt(context, attempt, note => found.run(valid, { ...call, project, note }));
+}
+
+function unknownProject(subject: "body" | "parameters"): AppError {
+  return new AppError("validation_failed", "Cannot serve the request as it names no known project", {
+    fields: [
+      { pointer: subject === "body" ? "/projectId" : "projectId", detail: "Expected the id of a project" },
+    ],
+  });
+}
+
+/** Errors of access tokens of users. */
+export const sessionErrors = ["invalid_token", "session_revoked", "account_banned"] as const;
+
+const userToken = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "JWT",
+  description:
+    "Access token of a user, from login or refresh; for checks and users of `hostedIdp` also a token of the provider",
+};
+const security = [{ schemes: { userToken } }];
+
+/**
+ * Demands a bearer token. The project of the token is known only after the body or query is read, so the operation of
+ * the provider authenticates the user.
+ */
+export const userTokenGuard: Guard<null> = {
+  security,
+  authenticate: ({ request }) => {
+    bearerToken(request.headers.get("authorization"));
+    return null;
+  },
+};
+
+/** Leaves it to the provider to demand a bearer token. */
+export const optionalUserTokenGuard: Guard<null> = { security, optional: true, authenticate: () => null };

@@ -1,0 +1,292 @@
+/**
+ * Routes of operators for the users of their projects, with an API key of the project's organisation. They are an
+ * addition to the specification: every path starts with `/internal/identity`.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import { type AnyRoute, identityEnvelope, route } from "../../../http/mod.ts";
+import type { AuditEntry, AuditPage } from "../audit/entries.ts";
+import { emailKey } from "../providers/managed_pool/email_keys.ts";
+import type { Session } from "../sessions/session.ts";
+import type { User } from "../users.ts";
+import { clientTokenRoutes } from "./client_tokens.ts";
+import {
+  assertProject,
+  findUser,
+  type OperatorContext,
+  onAnyUser,
+  onUser,
+  operatorBase,
+  seconds,
+  unknownUser,
+} from "./common.ts";
+import {
+  BanBodySchema,
+  BanSchema,
+  DoneSchema,
+  EmailQuerySchema,
+  FoundUsersSchema,
+  OperatorProjectParams,
+  PageQuerySchema,
+  RevokedSchema,
+  SessionParams,
+  SessionsSchema,
+  TrailSchema,
+  UnlockQuerySchema,
+  UserParams,
+} from "./schema.ts";
+
+const ofUser: `/${string}` = `${operatorBase}/users/:userId`;
+
+/** Builds the routes of operators. */
+export function operatorRoutes(context: OperatorContext): readonly AnyRoute[] {
+  return [
+    ...trailRoutes(context),
+    ...sessionRoutes(context),
+    ...banRoutes(context),
+    ...userRoutes(context),
+    ...clientTokenRoutes(context),
+  ];
+}
+
+function trailRoutes(context: OperatorContext): AnyRoute[] {
+  const { audit, usersReader } = context;
+  const common = {
+    method: "GET",
+    auth: usersReader,
+    query: PageQuerySchema,
+    responses: { 200: { description: "A page of the trail", schema: TrailSchema } },
+    errors: ["not_found"],
+  } as const;
+  return [
+    route({
+      ...common,
+      path: `${operatorBase}/audit`,
+      operation: "listProjectAudit",
+      summary: "List the audit trail of a project",
+      description: "Lists the attempts at identity operations of a project, newest first.",
+      params: OperatorProjectParams,
+      handle: async ({ principal, params, query }) => {
+        await assertProject(context, principal, params.projectId);
+        return identityEnvelope(trailJson(await audit.ofProject(params.projectId, query)));
+      },
+    }),
+    route({
+      ...common,
+      path: `${ofUser}/audit`,
+      operation: "listUserAudit",
+      summary: "List the audit trail of a user",
+      description: "Lists the last 50 attempts at identity operations of a user, newest first.",
+      params: UserParams,
+      handle: async ({ principal, params, query }) => {
+        const { projectId, userId } = params;
+        await findUser(context, principal, params);
+        return identityEnvelope(trailJson(await audit.ofUser(projectId, userId, query)));
+      },
+    }),
+  ];
+}
+
+function sessionRoutes(context: OperatorContext): AnyRoute[] {
+  const { sessions, usersReader, usersWriter } = context;
+  return [
+    route({
+      method: "GET",
+      path: `${ofUser}/sessions`,
+      operation: "listUserSessions",
+      summary: "List the sessions of a user",
+      description: "Lists the live sessions of a user.",
+      auth: usersReader,
+      params: UserParams,
+      responses: { 200: { description: "The sessions", schema: SessionsSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params }) => {
+        await findUser(context, principal, params);
+        const found = await sessions.list(params.projectId, params.userId);
+        return identityEnvelope({ sessions: found.map(sessionJson) });
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: `${ofUser}/sessions`,
+      operation: "revokeUserSessions",
+      summary: "End all sessions of a user",
+      description: "Ends all sessions of a user; access tokens are refused at once.",
+      auth: usersWriter,
+      params: UserParams,
+      responses: { 200: { description: "The number of ended sessions", schema: RevokedSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onUser(context, call, "operatorRevokeSessions", async ({ userId }) =>
+          identityEnvelope({ revoked: await sessions.revokeAll(call.params.projectId, userId) }),
+        ),
+    }),
+    route({
+      method: "DELETE",
+      path: `${ofUser}/sessions/:sessionId`,
+      operation: "revokeUserSession",
+      summary: "End a session of a user",
+      description: "Ends a live session of a user. A session that is over is not found.",
+      auth: usersWriter,
+      params: SessionParams,
+      responses: { 200: { description: "The session is over", schema: DoneSchema } },
+      errors: ["not_found"],
+      handle: async call => {
+        const { projectId, userId, sessionId } = call.params;
+        await findUser(context, call.principal, call.params);
+        const alive = await sessions.list(projectId, userId);
+        if (!alive.some(({ sid }) => sid === sessionId)) {
+          throw new AppError("not_found", "Cannot end the session as the user has no such session");
+        }
+        return await onUser(context, call, "operatorRevokeSession", async () => {
+          await sessions.revoke(projectId, userId, sessionId);
+          return identityEnvelope({});
+        });
+      },
+    }),
+  ];
+}
+
+function banRoutes(context: OperatorContext): AnyRoute[] {
+  const { users, sessions, usersWriter } = context;
+  const common = {
+    path: `${ofUser}/ban`,
+    auth: usersWriter,
+    params: UserParams,
+    errors: ["not_found"],
+  } as const;
+  return [
+    route({
+      ...common,
+      method: "PUT",
+      operation: "banUser",
+      summary: "Ban a user",
+      description:
+        "Ends the sessions of a user and refuses new ones, until a time or until the ban is lifted.",
+      body: { schema: BanBodySchema, example: { reason: "Abusive names" } },
+      responses: { 200: { description: "The ban", schema: BanSchema } },
+      handle: call =>
+        onUser(context, call, "operatorBan", async ({ userId }) => {
+          const { reason, until = null } = call.body;
+          const ban = { reason, until };
+          const { projectId } = call.params;
+          const banned = await users.update(projectId, userId, user => ({ ...user, ban }));
+          if (banned === null) throw unknownUser();
+          // Guards that check only sessions enforce the ban by their end.
+          await sessions.revokeAll(projectId, userId, { isFinal: true });
+          return identityEnvelope({ userId, ...ban });
+        }),
+    }),
+    route({
+      ...common,
+      method: "DELETE",
+      operation: "unbanUser",
+      summary: "Lift the ban of a user",
+      description: "Lifts the ban of a user, if there is one.",
+      responses: { 200: { description: "The user is not banned", schema: DoneSchema } },
+      handle: call =>
+        onUser(context, call, "operatorUnban", async ({ userId }) => {
+          const lifted = await users.update(call.params.projectId, userId, ({ ban: _, ...user }) => user);
+          if (lifted === null) throw unknownUser();
+          return identityEnvelope({});
+        }),
+    }),
+  ];
+}
+
+function userRoutes(context: OperatorContext): AnyRoute[] {
+  const { limiter, users, removals, usersReader, usersRemover, usersWriter } = context;
+  return [
+    route({
+      method: "GET",
+      path: `${operatorBase}/users`,
+      operation: "findUsersByEmail",
+      summary: "Find a user by e-mail address",
+      description: "Finds the user of the managed pool who has the address, in any spelling of its letters.",
+      auth: usersReader,
+      params: OperatorProjectParams,
+      query: EmailQuerySchema,
+      responses: { 200: { description: "The user, or an empty list", schema: FoundUsersSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params: { projectId }, query: { email } }) => {
+        await assertProject(context, principal, projectId);
+        const user = await users.findByKey(projectId, emailKey(email));
+        return identityEnvelope({ users: user === null ? [] : [userJson(user)] });
+      },
+    }),
+    route({
+      method: "POST",
+      path: `${ofUser}/unlock`,
+      operation: "unlockUser",
+      summary: "Unlock a user",
+      description: "Forgets the failed logins of a user's account, and those of one address.",
+      auth: usersWriter,
+      params: UserParams,
+      query: UnlockQuerySchema,
+      responses: { 200: { description: "Logins are accepted again", schema: DoneSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onUser(context, call, "operatorUnlock", async ({ userId, account }) => {
+          const { projectId } = call.params;
+          const email = account === undefined ? {} : { email: account.email };
+          await limiter.clear({ projectId, address: call.query.address, userId, ...email }, "account");
+          return identityEnvelope({});
+        }),
+    }),
+    route({
+      method: "DELETE",
+      path: ofUser,
+      operation: "deleteUser",
+      summary: "Delete a user",
+      description:
+        "Deletes a user with everything about it: credentials, sessions, trail, scores, loyalty and profile. Users whom back ends reported and who never signed up are deleted under the project whose boards they are on, or under any if on none.",
+      auth: usersRemover,
+      params: UserParams,
+      responses: { 200: { description: "The user is deleted", schema: DoneSchema } },
+      errors: ["not_found"],
+      handle: call =>
+        onAnyUser(context, call, "operatorDelete", async () => {
+          await removals.remove(call.params.projectId, call.params.userId);
+          return identityEnvelope({});
+        }),
+    }),
+  ];
+}
+
+function trailJson({ entries, cursor }: AuditPage): AuditPage {
+  return { entries: entries.map(entryJson), cursor };
+}
+
+/** A device id registers its anonymous user again, so readers of the trail do not get it. */
+function entryJson({ deviceId, ...entry }: AuditEntry): AuditEntry {
+  const isCredential = deviceId === undefined || entry.provider === "anonymous";
+  return { ...entry, ...(isCredential ? {} : { deviceId }), at: seconds(entry.at) };
+}
+
+function userJson({ userId, provider, username, signUp, loginHistory, account, ban }: User) {
+  return {
+    userId,
+    provider,
+    username,
+    signUp,
+    lastLogin: loginHistory.at(-1) ?? null,
+    email: account?.email ?? "",
+    isEmailVerified: account?.isEmailVerified ?? false,
+    ban: ban ?? null,
+  };
+}
+
+function sessionJson(session: Session) {
+  const { sid, deviceId, createdAt, lastSeen, expiresAt, userAgent, addressTag } = session;
+  return {
+    sessionId: sid,
+    deviceId,
+    createdAt: seconds(createdAt),
+    lastSeen: seconds(lastSeen),
+    expiresAt: seconds(expiresAt),
+    userAgent,
+    addressTag,
+  };
+}

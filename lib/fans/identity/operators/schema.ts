@@ -1,0 +1,211 @@
+/** Requests and answers of operators. */
+
+import * as v from "valibot";
+import { parseAddress } from "../../../auth/mod.ts";
+import { integerParameter, named } from "../../../http/mod.ts";
+import { answerOf, EmptyAnswer } from "../answers.ts";
+import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/entries.ts";
+import { UuidSchema } from "../operations.ts";
+import { EmailSchema } from "../providers/fields.ts";
+
+const banReasonCharactersMax = 500;
+const idCharactersMax = 128;
+const nameCharactersMax = 100;
+
+const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
+const id = (description: string) =>
+  v.pipe(v.string(), v.description(description), v.minLength(1), v.maxLength(idCharactersMax), wellFormed);
+const seconds = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.description(`${description}, Unix seconds`));
+const projectId = v.pipe(UuidSchema, v.description("Id of the project"));
+const userId = id("Id of the user");
+
+/** The path of a project. */
+export const OperatorProjectParams = v.object({ projectId });
+/** The path of a user. */
+export const UserParams = v.object({ projectId, userId });
+/** The path of a session. */
+export const SessionParams = v.object({ projectId, userId, sessionId: id("Id of the session") });
+
+/** The path of a client token. */
+export const ClientTokenParams = v.object({ projectId, tokenId: id("Id of the client token") });
+
+/** A client token to issue. */
+export const ClientTokenBodySchema = named(
+  "NewClientToken",
+  v.object({
+    name: v.pipe(
+      v.string(),
+      v.description("Purpose of the token"),
+      v.minLength(1),
+      v.maxLength(nameCharactersMax),
+      wellFormed,
+    ),
+  }),
+);
+
+/** The address of a user to find. */
+export const EmailQuerySchema = v.object({
+  email: v.pipe(v.string(), v.description("E-mail address of the user"), EmailSchema),
+});
+
+/** The page of a trail. */
+export const PageQuerySchema = v.object({
+  limit: v.optional(
+    integerParameter({ description: "Most entries of the page", minimum: 1, maximum: auditPageMax }),
+    String(auditPageDefault),
+  ),
+  cursor: v.exactOptional(AuditCursorSchema),
+});
+
+/** A ban. */
+export const BanBodySchema = named(
+  "Ban",
+  v.object({
+    reason: v.pipe(
+      v.string(),
+      v.description("Why the user is banned"),
+      v.minLength(1),
+      v.maxLength(banReasonCharactersMax),
+    ),
+    until: v.exactOptional(
+      v.pipe(
+        v.number(),
+        v.description("End of the ban, Unix seconds; without it the ban lasts until it is lifted"),
+        v.safeInteger(),
+        v.minValue(1),
+      ),
+    ),
+  }),
+);
+
+/** The address to unlock besides the account. */
+export const UnlockQuerySchema = v.object({
+  address: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.description("IP address whose failed logins are forgotten too"),
+      v.check(text => parseAddress(text) !== undefined, "Expected an IP address"),
+    ),
+  ),
+});
+
+/** The answer without content. */
+export const DoneSchema = EmptyAnswer;
+
+/** The answer with a user's ban. */
+export const BanSchema = named(
+  "UserBan",
+  answerOf(
+    v.object({ userId: v.string(), reason: v.string(), until: v.nullable(seconds("End of the ban")) }),
+  ),
+);
+
+/** The answer with the users of an address. */
+export const FoundUsersSchema = named(
+  "FoundUsers",
+  answerOf(
+    v.object({
+      users: v.array(
+        v.object({
+          userId: v.string(),
+          provider: v.string(),
+          username: v.string(),
+          signUp: seconds("Time of sign-up"),
+          lastLogin: v.nullable(seconds("Last login")),
+          email: v.pipe(v.string(), v.description("As the user wrote it")),
+          isEmailVerified: v.boolean(),
+          ban: v.nullable(v.object({ reason: v.string(), until: v.nullable(seconds("End of the ban")) })),
+        }),
+      ),
+    }),
+  ),
+);
+
+/** The answer with a page of a trail. */
+export const TrailSchema = named(
+  "AuditPage",
+  answerOf(
+    v.object({
+      entries: v.array(
+        v.object({
+          at: seconds("Time of the attempt"),
+          event: v.string(),
+          outcome: v.pipe(v.string(), v.description("`ok` or the code of the error")),
+          provider: v.string(),
+          requestId: v.string(),
+          actor: v.exactOptional(
+            v.pipe(
+              v.string(),
+              v.description("API key of an operator, or `user:<user>/<token>` for an admin's access token"),
+            ),
+          ),
+          userId: v.exactOptional(v.string()),
+          sessionId: v.exactOptional(v.string()),
+          deviceId: v.exactOptional(
+            v.pipe(
+              v.string(),
+              v.description("Device of the attempt; not of `anonymous` users, whom it proves"),
+            ),
+          ),
+          addressTag: v.exactOptional(v.pipe(v.string(), v.description("Network of the client"))),
+          userAgentTag: v.exactOptional(v.pipe(v.string(), v.description("Keyed hash of the user agent"))),
+        }),
+      ),
+      cursor: v.nullable(v.pipe(v.string(), v.description("Cursor of the next page"))),
+    }),
+  ),
+);
+
+/** The answer with a user's sessions. */
+export const SessionsSchema = named(
+  "UserSessions",
+  answerOf(
+    v.object({
+      sessions: v.array(
+        v.object({
+          sessionId: v.string(),
+          deviceId: v.string(),
+          createdAt: seconds("Time of the login"),
+          lastSeen: seconds("Time of the last refresh"),
+          expiresAt: seconds("Time of its end in any case"),
+          userAgent: v.string(),
+          addressTag: v.pipe(v.string(), v.description("Network of the client at login")),
+        }),
+      ),
+    }),
+  ),
+);
+
+/** The answer with the number of sessions that ended. */
+export const RevokedSchema = named(
+  "RevokedSessions",
+  answerOf(v.object({ revoked: v.pipe(v.number(), v.integer()) })),
+);
+
+const clientTokenEntries = {
+  id: v.string(),
+  name: v.pipe(v.string(), v.description("Purpose of the token")),
+  createdAt: seconds("Time of issue"),
+  expiresAt: seconds("End of its life in any case"),
+  endedAt: v.nullable(seconds("Time at which it was ended")),
+};
+const ClientTokenItem = named("ClientToken", v.object(clientTokenEntries));
+
+/** The answer with a client token. */
+export const ClientTokenSchema = named("ClientTokenAnswer", answerOf(ClientTokenItem));
+/** The answer with the client tokens of a project. */
+export const ClientTokensSchema = named(
+  "ClientTokens",
+  answerOf(v.object({ clientTokens: v.array(ClientTokenItem) })),
+);
+/** The answer with a new client token. */
+export const IssuedClientTokenSchema = named(
+  "IssuedClientToken",
+  answerOf(
+    v.object({
+      ...clientTokenEntries,
+      token: v.pipe(v.string(), v.description("JWT for the app, the bearer of both steps of a recovery")),
+    }),
+  ),
+);

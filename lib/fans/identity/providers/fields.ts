@@ -1,0 +1,91 @@
+/**
+ * Members that requests of several providers share.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError } from "../../../base/errors/mod.ts";
+import { canonicalEmail, utf8Length } from "../../../base/text/mod.ts";
+import { isPublicName } from "../../users/mod.ts";
+import { appProfile } from "../answers.ts";
+
+/** Longest username, in characters. */
+export const usernameCharactersMax = 100;
+/** Largest application profile, in UTF-8 bytes of its JSON text: 16 KiB. */
+export const appProfileBytesMax = 16_384;
+/** Deepest nesting of an application profile; the profile itself is the first level. */
+export const appProfileDepthMax = 8;
+const externalIdCharactersMax = 128;
+const emailBytesMax = 254;
+
+/** An external id, known to its user only. */
+export const ExternalIdSchema = v.pipe(
+  v.string(),
+  v.description("External id of the user, a capability"),
+  v.minLength(1),
+  v.maxLength(externalIdCharactersMax),
+);
+
+/** A name that everybody may see. */
+export const UsernameSchema = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(usernameCharactersMax),
+  v.check(name => name === "" || isPublicName(name), "Expected visible text without control characters"),
+);
+
+/** An e-mail address (RFC 5321, section 4.5.3.1.3) in its canonical form. Only its form is checked. */
+export const EmailSchema = v.pipe(
+  v.string(),
+  v.trim(),
+  v.maxLength(emailBytesMax),
+  v.check(email => isEmail(canonicalEmail(email)), "Expected an e-mail address"),
+  v.transform(canonicalEmail),
+);
+
+/**
+ * An address of a new account or of a change. Characters that programs take for quotes, comments, lists or names
+ * (RFC 5322, section 3.2.3) are refused: no mail could be sent there.
+ */
+export const NewEmailSchema = v.pipe(
+  EmailSchema,
+  v.check(
+    email => !/[<>()[\]\\,;:"]/.test(email),
+    'Expected an e-mail address without any of < > ( ) [ ] \\ , ; : "',
+  ),
+);
+
+/** Checks that a value is an object of bounded depth. {@linkcode assertAppProfileFits} checks its size. */
+export const AppProfileSchema = v.pipe(
+  appProfile,
+  v.check(
+    profile => isShallow(profile, appProfileDepthMax),
+    `Expected at most ${appProfileDepthMax} levels of objects and arrays`,
+  ),
+);
+
+/** @throws {AppError} `payload_too_large`: the profile has more than 16 KiB. */
+export function assertAppProfileFits(profile: Readonly<Record<string, unknown>>): void {
+  const bytes = utf8Length(JSON.stringify(profile));
+  if (bytes === undefined || bytes > appProfileBytesMax) {
+    throw new AppError(
+      "payload_too_large",
+      `Cannot keep the appProfile as it is too large, at most ${appProfileBytesMax} bytes of JSON are kept`,
+    );
+  }
+}
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every(member => isShallow(member, levels - 1));
+}
+
+/** Tests for text around exactly one @, without white space or control characters, of an acceptable length. */
+function isEmail(value: string): boolean {
+  if (!value.isWellFormed() || /[\s\p{C}]/u.test(value)) return false;
+  const at = value.indexOf("@");
+  const isSplit = at > 0 && at === value.lastIndexOf("@") && at < value.length - 1;
+  const bytes = utf8Length(value) ?? 0;
+  return isSplit && bytes <= emailBytesMax;
+}

@@ -1,0 +1,127 @@
+/**
+ * Changes of a user's own e-mail address and profile.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { invalidToken } from "../../../../auth/tokens/mod.ts";
+import { AppError } from "../../../../base/errors/mod.ts";
+import { identityEnvelope, named } from "../../../../http/mod.ts";
+import { answerOf } from "../../answers.ts";
+import type { IdentityContext } from "../../context.ts";
+import { type Operation, type OperationCall, objectOnly, operation } from "../../operations.ts";
+import { type Account, type User, unixSeconds } from "../../users.ts";
+import { requireRecentLogin } from "../delete_user.ts";
+import { NewEmailSchema } from "../fields.ts";
+import { claimEmail, isSameEmail, switchEmailKey } from "./email_keys.ts";
+import { managedPool, profileEntries } from "./fields.ts";
+import { emailChangedMail } from "./mails.ts";
+import { authenticatePoolUser, type PoolUser } from "./pool_user.ts";
+
+const DataSchema = objectOnly("PoolChanges", { email: v.exactOptional(NewEmailSchema), ...profileEntries });
+
+type Changes = v.InferOutput<typeof DataSchema>;
+
+const UpdateAnswer = named(
+  "PoolUpdate",
+  answerOf(
+    v.strictObject({
+      email: v.string(),
+      username: v.string(),
+      externalId: v.string(),
+      projectId: v.string(),
+    }),
+  ),
+);
+
+/** Changes the given members. A new address takes effect at once, unverified, and the old one gets a mail. */
+export function updatePoolUser(context: IdentityContext): Operation {
+  return operation({
+    ...managedPool,
+    entries: { data: v.pipe(DataSchema, v.description("What to change; absent members stay")) },
+    responses: { 200: { description: "The user as changed", schema: UpdateAnswer } },
+    async run({ data }, call) {
+      const { project } = call;
+      const caller = await authenticatePoolUser(context, call);
+      const isMoving = data.email !== undefined && data.email !== caller.account.email;
+      if (isMoving) await claimNewEmail(context, call, { caller, email: data.email ?? "" });
+      const { user, before } = await write(context, project.id, { caller, data });
+      if (data.email !== undefined) await switchEmailKey(context, project.id, { user, before });
+      if (isMoving) await releaseOldEmail(context, call, before);
+      const { username } = user;
+      const { email = "" } = user.account ?? {};
+      const externalId = context.users.externalIdOf(user);
+      return identityEnvelope({ email, username, externalId, projectId: project.id });
+    },
+  });
+}
+
+/**
+ * Claims the new address for a user with a recent login.
+ *
+ * @throws {AppError} `reauth_required`, `email_unavailable`, and the errors of limits.
+ */
+async function claimNewEmail(
+  context: IdentityContext,
+  { project, info }: OperationCall,
+  { caller: { user, session }, email }: { readonly caller: PoolUser; readonly email: string },
+): Promise<void> {
+  const { limiter: abuse } = context;
+  requireRecentLogin(context, session, "change the e-mail address");
+  await abuse.attempt("emailChange", { projectId: project.id, address: info.address, userId: user.userId });
+  const holder = await claimEmail(context, project.id, { email, ids: user });
+  if (holder.userId !== user.userId) {
+    throw new AppError("email_unavailable", "Cannot change the e-mail address to one that is in use");
+  }
+}
+
+/** Writes the changes, and returns the address that the account had right before. */
+async function write(
+  { users, clock }: IdentityContext,
+  projectId: string,
+  { caller, data }: { readonly caller: PoolUser; readonly data: Changes },
+): Promise<{ readonly user: User; readonly before: string }> {
+  let before = "";
+  const user = await users.update(projectId, caller.user.userId, old => {
+    if (old.account === undefined) return old;
+    before = old.account.email;
+    // A change of the password ends the session of this request, if it has not yet.
+    if (data.email !== undefined && old.account.passwordHash !== caller.account.passwordHash) {
+      throw new AppError(
+        "conflict",
+        "Cannot change the account as its password changed meanwhile: try again",
+      );
+    }
+    const username = data.nickname ?? old.username;
+    return { ...old, username, account: changed(old.account, data, unixSeconds(clock)) };
+  });
+  if (user?.account === undefined) throw invalidToken("user");
+  return { user, before };
+}
+
+function changed(account: Account, data: Changes, updatedAt: number): Account {
+  const { email = account.email, nickname = account.nickname } = data;
+  const [first, second] = account.terms;
+  const isSame = isSameEmail(email, account.email);
+  return {
+    ...account,
+    email,
+    nickname,
+    isEmailVerified: account.isEmailVerified && email === account.email,
+    isContested: account.isContested === true && isSame,
+    terms: [data["custom:terms_optin1"] ?? first, data["custom:terms_optin2"] ?? second],
+    updatedAt,
+  };
+}
+
+/** Revokes the codes of the old address, and mails its owner. */
+async function releaseOldEmail(
+  { codes, background, mailer }: IdentityContext,
+  call: OperationCall,
+  before: string,
+): Promise<void> {
+  const { project, info } = call;
+  await codes.revoke(project.id, before);
+  background.run("mail_email_changed", info, () => mailer.send(emailChangedMail({ to: before, call })));
+}

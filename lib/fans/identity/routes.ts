@@ -1,0 +1,237 @@
+/**
+ * The routes of the identity API.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type AnyRoute, open } from "../../http/mod.ts";
+import type { IdentityContext } from "./context.ts";
+import {
+  DeviceIdSchema,
+  operationRoute,
+  optionalUserTokenGuard,
+  sessionErrors,
+  userTokenGuard,
+} from "./operations.ts";
+import { email, pool, poolRoutes } from "./pool_routes.ts";
+import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
+import { deleteAnonymousUser, deleteNoLoginUser, deleteSessionUser } from "./providers/delete_user.ts";
+import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp.ts";
+import { logInPoolUser } from "./providers/managed_pool/log_in.ts";
+import { checkPoolUser, fetchPoolUser } from "./providers/managed_pool/profile.ts";
+import { registerPoolUser } from "./providers/managed_pool/register.ts";
+import { updatePoolUser } from "./providers/managed_pool/update_user.ts";
+import {
+  createNoLoginUser,
+  fetchNoLoginUser,
+  logInNoLoginUser,
+  updateNoLoginUser,
+} from "./providers/no_login.ts";
+import { logOutUser, refreshUser } from "./providers/refresh_logout.ts";
+import { socialChecks } from "./providers/social_check.ts";
+
+const commonErrors = ["account_banned", "rate_limited"] as const;
+const providerErrors = ["provider_error", "provider_unavailable"] as const;
+const profileErrors = [
+  ...commonErrors,
+  ...sessionErrors,
+  "missing_token",
+  "token_expired",
+  "not_found",
+  ...providerErrors,
+] as const;
+const deviceId = "5f0c2e5a-7a31-4b0e-9c1d-2f3a4b5c6d7e";
+
+/** Documents a parameter; the operation checks its value. */
+const parameter = (description: string, type: "string" | "integer" = "string") =>
+  v.exactOptional(v.pipe(v.string(), v.metadata({ type, description })));
+
+/** Builds the identity routes. */
+export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    ...accountRoutes(context),
+    deletionRoute(context),
+    ...profileRoutes(context),
+    ...sessionRoutes(context),
+    ...poolRoutes(context),
+  ];
+}
+
+function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user",
+      operation: "registerUser",
+      summary: "Register a user",
+      description:
+        "Registers a user with the provider that `strategy` and `provider` select. Registering an e-mail address answers the same whether it is free or taken.",
+      auth: open,
+      event: "register",
+      schemas: { body: "Registration", answer: "RegisteredUser" },
+      operations: [createNoLoginUser(context), registerAnonymous(context), registerPoolUser(context)],
+      errors: [...commonErrors, "invalid_credentials", "weak_password", "registration_disabled", "conflict"],
+      example: { ...pool, data: { email, password: "correct horse battery", nickname: "Fan" } },
+    }),
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user",
+      operation: "updateUser",
+      summary: "Change a user",
+      description:
+        "Changes the profile of the user: of the external id for `noLogin`, of the access token for the other providers. For `hostedIdp` it may be a token of the provider.",
+      auth: optionalUserTokenGuard,
+      event: "update",
+      schemas: { body: "UserChanges", answer: "UpdatedUser" },
+      operations: [updateNoLoginUser(context), updatePoolUser(context), updateHostedUser(context)],
+      errors: [...profileErrors, "reauth_required", "email_unavailable"],
+      example: { ...pool, data: { nickname: "Super fan" } },
+    }),
+  ];
+}
+
+function deletionRoute(context: IdentityContext): AnyRoute {
+  return operationRoute(context, {
+    method: "DELETE",
+    path: "/v1/user",
+    operation: "deleteOwnUser",
+    summary: "Delete a user's account",
+    description:
+      "Deletes the account and everything about it for ever: sessions, credentials, scores, loyalty and profile. The user is that of the external id for `noLogin`, of external id and device for `anonymous`, and else of the access token, whose login is at most 15 minutes old.",
+    auth: optionalUserTokenGuard,
+    event: "delete",
+    operations: [deleteSessionUser(context), deleteNoLoginUser(context), deleteAnonymousUser(context)],
+    errors: [
+      ...commonErrors,
+      ...sessionErrors,
+      "missing_token",
+      "token_expired",
+      "not_found",
+      "invalid_credentials",
+      "reauth_required",
+    ],
+    query: {
+      externalId: parameter("External id of a `noLogin` or `anonymous` user"),
+      deviceId: parameter("Device of an `anonymous` user"),
+      timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
+      signature: parameter("Signature of the session record, if the project demands it"),
+    },
+  });
+}
+
+function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    operationRoute(context, {
+      method: "GET",
+      path: "/v1/user",
+      operation: "getUser",
+      summary: "Fetch the profile of a user",
+      description:
+        "Fetches the profile of the user: of the external id for `noLogin`, of the access token for the other providers. For `hostedIdp` it may be a token of the provider.",
+      auth: optionalUserTokenGuard,
+      event: "profile",
+      schemas: { answer: "IdentityProfile" },
+      operations: [fetchNoLoginUser(context), fetchPoolUser(context), fetchHostedUser(context)],
+      errors: profileErrors,
+      query: {
+        externalId: parameter("External id of a `noLogin` user"),
+        timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
+        signature: parameter("Signature of the session record, if the project demands it"),
+      },
+    }),
+    operationRoute(context, {
+      method: "GET",
+      path: "/v1/user/check",
+      operation: "checkUser",
+      summary: "Check a token on a device",
+      description:
+        "Checks the access token of a user on a device, and fetches the profile. For `hostedIdp` it may be a token of the provider, which logs the user in.",
+      auth: userTokenGuard,
+      event: "check",
+      schemas: { answer: "CheckedUser" },
+      operations: [checkPoolUser(context), checkHostedUser(context)],
+      errors: [...commonErrors, ...sessionErrors, "device_mismatch", ...providerErrors],
+      query: { deviceId: v.pipe(DeviceIdSchema, v.description("Id of the device")) },
+    }),
+    operationRoute(context, {
+      method: "GET",
+      path: "/v1/user/check/nonstandard",
+      operation: "checkSocialUser",
+      summary: "Check a token of a social provider",
+      description:
+        "Checks the token of a social provider and fetches the profile of its user. With a `deviceId` the user logs in on that device.",
+      auth: userTokenGuard,
+      event: "social_check",
+      operations: socialChecks(context),
+      errors: [
+        ...sessionErrors,
+        "token_expired",
+        "social_token_rejected",
+        "rate_limited",
+        "too_many_attempts",
+        ...providerErrors,
+      ],
+      query: {
+        userId: parameter("Id of the user at the provider, demanded for `socialOne`"),
+        accessToken: parameter("Access token of the provider"),
+        idToken: parameter("ID token of the provider"),
+        deviceId: v.exactOptional(v.pipe(DeviceIdSchema, v.description("Device to log in on"))),
+      },
+    }),
+  ];
+}
+
+function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/login",
+      operation: "logInUser",
+      summary: "Log a user in",
+      description:
+        "Logs a user in and answers the session record, with tokens for e-mail users. A `noLogin` user gets a new record for the external id. The ids of an anonymous user in the request merge that user into the account.",
+      auth: open,
+      event: "login",
+      schemas: { body: "Login", answer: "LoggedInUser" },
+      operations: [logInNoLoginUser(context), loginAnonymous(context), logInPoolUser(context)],
+      errors: [
+        ...commonErrors,
+        "too_many_attempts",
+        "invalid_credentials",
+        "email_not_verified",
+        "not_found",
+        "conflict",
+      ],
+      example: { ...pool, data: { email, password: "correct horse battery", deviceId } },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/refresh",
+      operation: "refreshUser",
+      summary: "Exchange a refresh token for new tokens",
+      description:
+        "Exchanges a refresh token for new tokens. The bearer is an access token of the same session, which may have expired.",
+      auth: userTokenGuard,
+      event: "refresh",
+      schemas: { body: "SessionRefresh" },
+      operations: [refreshUser(context)],
+      errors: [...sessionErrors, "refresh_token_reused", "device_mismatch", "rate_limited"],
+      example: { ...pool, deviceId, refreshToken: "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl" },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/logout",
+      operation: "logOutUser",
+      summary: "Log a user out",
+      description:
+        "Ends the session of the access token (`local`), all others (`others`) or all (`global`). The token may have expired.",
+      auth: userTokenGuard,
+      event: "logout",
+      schemas: { body: "Logout" },
+      operations: [logOutUser(context)],
+      errors: ["invalid_token"],
+      example: { ...pool, scope: "local" },
+    }),
+  ];
+}

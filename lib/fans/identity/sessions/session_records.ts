@@ -1,0 +1,82 @@
+/**
+ * Signed session records, as the identity API answers them.
+ *
+ * @module
+ */
+
+import type * as v from "valibot";
+import {
+  type MasterSecret,
+  recordKey,
+  type SignedSessionRecord,
+  signRecord,
+  verifyRecord,
+} from "../../../auth/mod.ts";
+import { Cache } from "../../../storage/background/mod.ts";
+import type { DeviceItemSchema } from "../answers.ts";
+import type { User, Users } from "../users.ts";
+
+/** A signed session record. */
+export type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
+
+/** Deriving a key costs some 20 microseconds. */
+const recordKeysMax = 1_000;
+
+/** Signs and verifies the session records of projects. */
+export class SessionRecords {
+  readonly #secret: MasterSecret;
+  readonly #users: Pick<Users, "externalIdOf">;
+  readonly #keys = new Cache<Uint8Array>({ entriesMax: recordKeysMax });
+
+  constructor(secret: MasterSecret, users: Pick<Users, "externalIdOf">) {
+    this.#secret = secret;
+    this.#users = users;
+  }
+
+  /** Signs a record of a user. */
+  issue(projectId: string, user: User, facts: Pick<IssuedRecord, "deviceId" | "timeStamp">): IssuedRecord {
+    const { deviceId, timeStamp } = facts;
+    const { userId, signUp } = user;
+    const externalId = this.#users.externalIdOf(user);
+    const record = { projectId, deviceId, timeStamp, externalId, userId, signUp };
+    const signature = signRecord(this.#keyOf(projectId), record);
+    return { deviceId, timeStamp, signature, externalId, userId, signUp };
+  }
+
+  /** Verifies the signature of a record. */
+  verify(projectId: string, record: IssuedRecord): boolean {
+    return verifyRecord(this.#keyOf(projectId), { ...record, projectId });
+  }
+
+  /** Verifies the signature of a record of this user. */
+  isOf(
+    projectId: string,
+    user: User,
+    presented: Pick<IssuedRecord, "deviceId" | "timeStamp" | "signature">,
+  ): boolean {
+    const { userId, signUp } = user;
+    return this.verify(projectId, {
+      ...presented,
+      userId,
+      signUp,
+      externalId: this.#users.externalIdOf(user),
+    });
+  }
+
+  /** Lists the devices of a user, each with the session record of its last login. */
+  devicesOf(projectId: string, user: User): v.InferOutput<typeof DeviceItemSchema>[] {
+    const { userId, signUp, devices } = user;
+    return devices.map(({ deviceId, lastLogin }) => {
+      const { signature, timeStamp } = this.issue(projectId, user, { deviceId, timeStamp: lastLogin });
+      return { deviceId, lastLogin, signUp, userId, timeStamp, signature };
+    });
+  }
+
+  #keyOf(projectId: string): Uint8Array {
+    const cached = this.#keys.get(projectId);
+    if (cached !== undefined) return cached;
+    const key = recordKey(this.#secret, projectId);
+    this.#keys.set(projectId, key);
+    return key;
+  }
+}

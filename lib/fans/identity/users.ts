@@ -1,0 +1,335 @@
+/**
+ * The stored users of projects.
+ *
+ * A user is one record in a partition of its own. A lookup key (an external id, a device, …) is a record elsewhere with
+ * the ids of its user. It is written before the user, so that a crash leaves at most a key without a user.
+ *
+ * @module
+ */
+
+import type { Clock, MasterSecret } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import {
+  decide,
+  type Partition,
+  type PartitionLister,
+  type Store,
+  tenantPartition,
+  tenantPartitions,
+} from "../../storage/mod.ts";
+import { normaliseEmail } from "./email.ts";
+import { ExternalIds, type MaybeClear, type UserIds } from "./external_ids.ts";
+import { type ClaimedKey, type LookupKey, LookupKeys, type Origin } from "./lookup_keys.ts";
+
+/** Most logins of a user's history; the oldest is dropped first. */
+const loginHistoryMax = 50;
+/** Most devices of a user; the one unused for longest is dropped first. */
+const devicesMax = 20;
+
+/** A device of a user. Times in Unix seconds. */
+export interface Device {
+  readonly deviceId: string;
+  readonly signUp: number;
+  readonly lastLogin: number;
+}
+
+/** The e-mail account of a user of the managed pool. */
+export interface Account {
+  /** As the user wrote it. */
+  readonly email: string;
+  readonly isEmailVerified: boolean;
+  /** True if somebody else registered the address too while it was not verified. */
+  readonly isContested?: boolean | undefined;
+  readonly nickname: string;
+  /** A PHC string. */
+  readonly passwordHash: string;
+  /** Consent to the first and the second set of terms, as the client wrote it. */
+  readonly terms: readonly [string, string];
+  /** Unix seconds. */
+  readonly updatedAt: number;
+}
+
+/** A ban of a user, who cannot sign in meanwhile. */
+export interface Ban {
+  readonly reason: string;
+  /** Unix seconds; null for a ban without an end. */
+  readonly until: number | null;
+}
+
+/** A user of one project. Times in Unix seconds. */
+export interface User extends UserIds {
+  readonly provider: Provider;
+  readonly username: string;
+  readonly signUp: number;
+  readonly loginHistory: readonly number[];
+  readonly devices: readonly Device[];
+  readonly appProfile: Readonly<Record<string, unknown>>;
+  /** The device of an anonymous user's registration, a lookup key that a removal releases. */
+  readonly registration?: { readonly deviceId: string; readonly additionalId: string };
+  /** Only of the managed pool. */
+  readonly account?: Account | undefined;
+  /** The identity at another provider that vouches for the user. */
+  readonly origin?: Origin;
+  /** The profile that a social provider gave last; `""` for missing members. */
+  readonly social?: {
+    readonly nickname: string;
+    readonly email: string;
+    readonly isEmailVerified: boolean;
+    readonly updatedAt: number;
+  };
+  readonly ban?: Ban;
+  /** The user that this one was merged into. */
+  readonly mergedInto?: string;
+  /** Set while the user is being removed; nobody logs in any more. */
+  readonly isRetired?: true;
+}
+
+/** The providers of users. */
+export const providerNames = [
+  "managedPool",
+  "hostedIdp",
+  "anonymous",
+  "noLogin",
+  "socialOne",
+  "socialTwo",
+  "socialThree",
+] as const;
+
+/** A provider of users. */
+export type Provider = (typeof providerNames)[number];
+
+/** Reads a user in its partition. */
+export const userRead = { type: "record", key: "user" } as const;
+
+/** Yields the ids of the users of all projects, in groups. Lookup keys have the same record key and are skipped. */
+export async function* allUserIds(
+  store: PartitionLister,
+): AsyncGenerator<readonly { readonly projectId: string; readonly userId: string }[], void> {
+  for await (const group of tenantPartitions(store, { tenant: "project", record: userRead.key })) {
+    yield group.flatMap(({ tenant: { project }, kind, ids: [userId] }) =>
+      kind === "user" && project !== undefined && userId !== undefined
+        ? [{ projectId: project, userId }]
+        : [],
+    );
+  }
+}
+
+/** A user as it is stored, by this version or a former one. */
+export type StoredUser = Omit<User, "sealedId">;
+
+/** Reads the stored record of a user, for callers without the master secret. */
+export async function findStoredUser(
+  store: Store,
+  projectId: string,
+  userId: string,
+): Promise<StoredUser | null> {
+  const [stored] = await store.read(userPartition(projectId, userId), [userRead]);
+  return stored === null ? null : (JSON.parse(stored.value) as StoredUser);
+}
+
+/** Tells if a user has proved an e-mail address, or another provider says so. */
+export async function isVerifiedUser(store: Store, projectId: string, userId: string): Promise<boolean> {
+  const user = await findStoredUser(store, projectId, userId);
+  return (user?.account ?? user?.social)?.isEmailVerified === true;
+}
+
+/** The users of all projects. */
+export class Users {
+  readonly #store: Store;
+  readonly #externalIds: ExternalIds;
+  readonly #keys: LookupKeys;
+
+  /** `secret` keys the digests and seals of external ids. */
+  constructor(store: Store, secret: MasterSecret) {
+    this.#store = store;
+    this.#externalIds = new ExternalIds(secret);
+    this.#keys = new LookupKeys(store, this.#externalIds);
+  }
+
+  /** Makes the ids of a new user. */
+  sealIds(userId: string, externalId: string): UserIds {
+    return this.#externalIds.seal(userId, externalId);
+  }
+
+  /** Returns the external id of a user, for answers to that very user. */
+  externalIdOf(ids: UserIds): string {
+    return this.#externalIds.open(ids);
+  }
+
+  /** Parses the stored record of a user. */
+  parse(text: string): User {
+    return this.#externalIds.sealed(JSON.parse(text) as MaybeClear<User>);
+  }
+
+  /** Finds a user by id, or null. */
+  async findById(projectId: string, userId: string): Promise<User | null> {
+    const [stored] = await this.#store.read(userPartition(projectId, userId), [userRead]);
+    return stored === null ? null : this.parse(stored.value);
+  }
+
+  /** Finds a user by a lookup key, or null. */
+  async findByKey(projectId: string, key: LookupKey): Promise<User | null> {
+    const userId = await this.holderOf(projectId, key);
+    return userId === null ? null : await this.findById(projectId, userId);
+  }
+
+  /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
+  async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
+    const userId = await this.#keys.holderOf(projectId, key);
+    if (userId !== null || key.kind !== "external") return userId;
+    return await this.moveClearKey(projectId, key.externalId);
+  }
+
+  /** Stores a new user and the key of its external id. An existing user stays as it is. */
+  async create(projectId: string, user: User): Promise<User> {
+    await this.#keys.putExternalId(projectId, user);
+    return await decide(this.#store, userPartition(projectId, user.userId), {
+      reads: [userRead],
+      idempotent: true,
+      apply: ([stored]) =>
+        stored === null
+          ? { writes: userWrites(user), answer: user }
+          : { writes: [], answer: this.parse(stored.value) },
+    });
+  }
+
+  /** Changes a user atomically by a pure function; null if there is none. */
+  async update(projectId: string, userId: string, change: (user: User) => User): Promise<User | null> {
+    return await decide(this.#store, userPartition(projectId, userId), {
+      reads: [userRead],
+      apply: ([stored]) => {
+        if (stored === null) return { writes: [], answer: null };
+        const user = change(this.parse(stored.value));
+        return { writes: userWrites(user), answer: user };
+      },
+    });
+  }
+
+  /**
+   * Claims a lookup key for `ids` and returns the ids of its holder, the same for all racers. With `until` (Unix ms) the
+   * claim expires then, unless its holder claims the key again without a time.
+   */
+  claim(
+    projectId: string,
+    key: ClaimedKey,
+    ids: UserIds,
+    options?: { readonly until?: number },
+  ): Promise<UserIds> {
+    return this.#keys.claim(projectId, key, ids, options);
+  }
+
+  /** Returns all lookup keys of a user. */
+  keysOf(user: User): readonly LookupKey[] {
+    const { registration, account, origin } = user;
+    return [
+      { kind: "external", externalId: this.externalIdOf(user) },
+      ...(registration === undefined ? [] : [{ kind: "device" as const, ...registration }]),
+      ...(account === undefined ? [] : [{ kind: "email" as const, email: normaliseEmail(account.email) }]),
+      ...(origin === undefined ? [] : [{ kind: "origin" as const, ...origin }]),
+    ];
+  }
+
+  /** Claims a lookup key that a user had, and returns the id of its holder. */
+  async restore(projectId: string, key: LookupKey, user: User): Promise<string> {
+    if (key.kind !== "external") return (await this.#keys.claim(projectId, key, user)).userId;
+    await this.#keys.putExternalId(projectId, user);
+    return user.userId;
+  }
+
+  /** Releases a lookup key if this user holds it. */
+  release(projectId: string, key: LookupKey, userId: string): Promise<void> {
+    return this.#keys.release(projectId, key, userId);
+  }
+
+  /**
+   * Removes the records of a user, if there are any. Its lookup keys are released before, so that an interrupted removal
+   * can be repeated.
+   */
+  async remove(projectId: string, userId: string): Promise<void> {
+    await this.#store.commit(userPartition(projectId, userId), {
+      writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
+    });
+  }
+
+  /**
+   * Moves the key of an external id that a former version stored under the id itself, and returns the id of its user, or null
+   * if there is none. The old key goes last, so that an interrupted move can be repeated.
+   */
+  async moveClearKey(projectId: string, externalId: string): Promise<string | null> {
+    const userId = await this.#keys.clearHolderOf(projectId, externalId);
+    if (userId === null) return null;
+    const user = await this.sealUser(projectId, userId);
+    if (user !== null && user.isRetired === undefined) await this.#keys.putExternalId(projectId, user);
+    await this.#keys.releaseClear(projectId, externalId, userId);
+    return userId;
+  }
+
+  /** Seals the external id in the record of a user that a former version stored. */
+  async sealUser(projectId: string, userId: string): Promise<User | null> {
+    return await this.update(projectId, userId, user => user);
+  }
+
+  /** Seals the external id in a claim that a former version stored. */
+  sealClaim(partition: Partition): Promise<void> {
+    return this.#keys.sealClaim(partition);
+  }
+}
+
+/** Adds a login on a device, which the user has or gets now. */
+export function withLogin(user: User, deviceId: string, now: number): User {
+  const previous = user.devices.find(device => device.deviceId === deviceId);
+  const device: Device = { deviceId, signUp: previous?.signUp ?? now, lastLogin: now };
+  const others = user.devices.filter(other => other.deviceId !== deviceId);
+  return {
+    ...user,
+    loginHistory: [...user.loginHistory, now].slice(-loginHistoryMax),
+    devices: [...others, device].slice(-devicesMax),
+  };
+}
+
+/** Tests if the user is still anonymous: not registered, not merged into an account and not being removed. */
+export function isAnonymous(user: User): boolean {
+  return user.provider === "anonymous" && !isWithdrawn(user);
+}
+
+/** Tests if the user was merged into an account or is being removed, so that nothing proves it any more. */
+export function isWithdrawn({ mergedInto, isRetired }: User): boolean {
+  return mergedInto !== undefined || isRetired !== undefined;
+}
+
+/** Tests if the user's provider has sessions. Its session records are worth no more than these. */
+export function hasSessions({ provider }: User): boolean {
+  return provider !== "anonymous" && provider !== "noLogin";
+}
+
+/** Reads the clock in whole Unix seconds. */
+export function unixSeconds(clock: Clock): number {
+  return Math.floor(clock() / 1_000);
+}
+
+/** The record of a user's audit trail, in the user's partition. */
+export const userAuditKey = "audit";
+
+/** Names the partition of a user's records. The name has a record of its own, because boards read only that, often. */
+export function userPartition(projectId: string, userId: string): Partition {
+  return tenantPartition({ project: projectId }, "user", userId);
+}
+
+function userWrites(user: User): { type: "put"; key: string; value: string }[] {
+  return [
+    { type: "put", key: "user", value: JSON.stringify(user) },
+    { type: "put", key: "name", value: user.username },
+  ];
+}
+
+/** Tests if the user is banned at `now`, in Unix ms. */
+export function isBanned({ ban }: User, now: number): boolean {
+  return ban !== undefined && (ban.until === null || now < ban.until * 1_000);
+}
+
+/** Creates the error for a banned user who proved the credentials; its `until` is in Unix seconds. */
+export function accountBanned({ ban }: User): AppError {
+  return new AppError("account_banned", "Cannot let the user in as the account is banned", {
+    details: { until: ban?.until ?? null },
+  });
+}

@@ -1,0 +1,85 @@
+/**
+ * The leaderboards of all projects, as the rest of the platform uses them.
+ *
+ * @module
+ */
+
+import { type Logger, systemTimer, type Timer } from "../../http/mod.ts";
+import { LiveStreams } from "./live/live_streams.ts";
+import { repairDistinctScores } from "./scores/distinct_scores.ts";
+import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
+import { createEntryRemoval } from "./scores/remove_entries.ts";
+import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
+import { createRetention } from "./scores/retention.ts";
+import { ScoreDelivery } from "./scores/score_delivery.ts";
+import type { ReadRecordedScore, ScoreFeed } from "./scores/score_feed.ts";
+import { createRecordReader, createTargetResolver, scoreTargets } from "./scores/score_targets.ts";
+import type { LeaderboardServices } from "./services.ts";
+
+/** Writes to boards outside of requests, and streams them. */
+export type Leaderboards = ReturnType<typeof createLeaderboards>;
+
+interface LeaderboardOptions extends LeaderboardServices {
+  readonly logger: Logger;
+  readonly timer?: Timer;
+  readonly readRecordedScore: ReadRecordedScore;
+}
+
+/** Creates the leaderboards of all projects. */
+export function createLeaderboards({
+  logger,
+  timer = systemTimer,
+  readRecordedScore,
+  ...services
+}: LeaderboardOptions) {
+  const { store, directory, clock } = services;
+  const retention = createRetention(services);
+  const delivery = new ScoreDelivery({
+    store,
+    resolveTarget: createTargetResolver(services, retention),
+    readScore: createRecordReader(services, readRecordedScore),
+    onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
+    onRefused: (target, because, count) =>
+      logger.log("warn", "board_update_refused", { target, because, count }),
+  });
+  return {
+    ...retention,
+    /** Delivers what users earn to the boards. */
+    feed: {
+      targets: scoreTargets.bind(null, directory),
+      deliver: delivery.deliver.bind(delivery),
+    } satisfies ScoreFeed,
+    /**
+     * Rebuilds a board from recorded earnings, while it is read and fed.
+     *
+     * @throws {AppError} the errors of `resolveBoard`; `conflict` for a board whose scores back ends write.
+     */
+    async rebuild(
+      { season, ...path }: BoardPath & { readonly season?: string },
+      source: RebuildSource,
+    ): Promise<Rebuilt> {
+      const board = await resolveBoard(directory, path, { now: clock(), season });
+      await retention.track(board);
+      return await rebuildBoard(store, board, source);
+    },
+    /**
+     * Recounts the distinct scores of a board with dense ranks, for example after it was declared dense.
+     *
+     * @throws {AppError} the errors of `resolveBoard`.
+     */
+    async repairRanks({ season, ...path }: BoardPath & { readonly season?: string }): Promise<void> {
+      const { location } = await resolveBoard(directory, path, { now: clock(), season });
+      if (location.rankStyle === "dense") await repairDistinctScores(store, location.shards[0]);
+    },
+    /** Removes a user from the boards of a project. */
+    removeUser: createEntryRemoval(services),
+    /** Streams boards, and what areas above stream beside them, to listeners. */
+    live: new LiveStreams({
+      clock,
+      timer,
+      onFailed: error => logger.log("warn", "live_stream_failed", { error: String(error) }),
+    }),
+    /** Resolves when no score waits for its board any more. */
+    idle: (): Promise<void> => delivery.idle(),
+  };
+}

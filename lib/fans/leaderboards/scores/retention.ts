@@ -1,0 +1,185 @@
+/**
+ * Tracks the boards and seasons that have scores, and removes the scores of seasons that are no longer kept.
+ *
+ * A store lists no partitions, so the first write to a board or season is noted beforehand. A season's note is removed after
+ * its scores, so that an interrupted removal runs again.
+ *
+ * @module
+ */
+
+import { Cache } from "../../../storage/background/mod.ts";
+import {
+  type Partition,
+  platformPartition,
+  type Store,
+  storageLimits,
+  tenantPartition,
+  type Write,
+} from "../../../storage/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import type { LeaderboardServices } from "../services.ts";
+import { defaultBoard, type RankStyle } from "../settings/board_settings.ts";
+import { eventBoard, projectBoards } from "../settings/declared_boards.ts";
+import { keptUntil, seasonById } from "../settings/seasons.ts";
+import { additionIdsDelete, hasAdditionsKey } from "./addition_ids.ts";
+import {
+  type BoardAddress,
+  type BoardLocation,
+  boardKey,
+  boardPartition,
+  distinctKey,
+  locateBoard,
+} from "./board_location.ts";
+import { walkBoard } from "./distinct_scores.ts";
+import { guardKey, scoreVersionsKey } from "./guarded_scores.ts";
+import type { ResolvedBoard } from "./resolve_board.ts";
+
+/** Longest time between two checks whether a season can be removed, in ms: settings may change. */
+const checkEveryMs = 7 * 24 * 60 * 60 * 1_000;
+/** Number of notes that a process remembers; a forgotten one is written again, which changes nothing. */
+const notesMax = 10_000;
+const pruneBatchMax = 100;
+const { rangeLimitMax } = storageLimits;
+
+/** The seasons that have scores, by the time at which to check whether they can be removed. */
+const seasonsPartition = platformPartition("seasons");
+const seasonsKey = "kept";
+/** The boards of a project that have scores without seasons. */
+const boardsKey = "boards";
+
+/** The retention of all boards. */
+export type Retention = ReturnType<typeof createRetention>;
+
+/** Creates the retention of all boards. */
+export function createRetention({ store, directory, clock }: LeaderboardServices) {
+  const noted = new Cache<true>({ entriesMax: notesMax });
+
+  async function note(partition: Partition, key: string, member: string, score: number): Promise<void> {
+    const name = `${partition} ${member}`;
+    if (noted.get(name) === true) return;
+    await store.commit(partition, { writes: [{ type: "score", op: "set", key, member, score }] });
+    noted.set(name, true);
+  }
+
+  /** Removes a season or delays its next check; returns whether it was removed. */
+  async function check(member: string, now: number): Promise<boolean> {
+    const { address, shards } = parseSeasonNote(member);
+    const until = await removableAt(directory, address);
+    if (until > now) {
+      const score = Math.min(until, now + checkEveryMs);
+      await store.commit(seasonsPartition, {
+        writes: [{ type: "score", op: "set", key: seasonsKey, member, score }],
+      });
+      return false;
+    }
+    for (let shard = 0; shard < shards; shard++) {
+      await removeScores(store, boardPartition(address, shard));
+    }
+    noted.delete(`${seasonsPartition} ${member}`);
+    await store.commit(seasonsPartition, { writes: [{ type: "unscore", key: seasonsKey, member }] });
+    return true;
+  }
+
+  return {
+    /** Notes a board or season before its first scores are written; costs one write per process. */
+    track({
+      declaration,
+      address,
+      season,
+    }: Pick<ResolvedBoard, "declaration" | "address" | "season">): Promise<void> {
+      const { projectId, eventId, leaderboardId } = address;
+      const { shards, rankStyle } = declaration;
+      const path = [eventId ?? "", leaderboardId];
+      if (season === null) {
+        return note(boardsPartition(projectId), boardsKey, [...path, shards, rankStyle].join("/"), 0);
+      }
+      const member = [projectId, ...path, season.id, shards].join("/");
+      const until = Math.min(keptUntil(declaration, season), clock() + checkEveryMs);
+      return note(seasonsPartition, seasonsKey, member, until);
+    },
+    /**
+     * Removes the scores of seasons that their boards no longer keep, or whose boards are no longer declared. Returns the number
+     * of removed seasons. It may run in several processes at once, and again after an interruption.
+     */
+    async prune(): Promise<number> {
+      const now = clock();
+      for (let removed = 0; ; ) {
+        const [{ entries }] = await store.read(seasonsPartition, [
+          { type: "board", key: seasonsKey, max: now, limit: pruneBatchMax },
+        ]);
+        for (const { member } of entries) if (await check(member, now)) removed += 1;
+        if (entries.length < pruneBatchMax) return removed;
+      }
+    },
+  };
+}
+
+/** Returns when a noted season can be removed; 0 if its board is no longer declared. */
+async function removableAt(
+  directory: Directory,
+  { projectId, eventId, leaderboardId, season: id }: BoardAddress,
+): Promise<number> {
+  const project = await directory.project(projectId);
+  const event = eventId === null ? null : await directory.event(projectId, eventId);
+  if (project === null || (eventId !== null && event === null)) return 0;
+  const declaration =
+    event === null ? projectBoards(project).get(leaderboardId) : eventBoard(project, event, leaderboardId);
+  const season = declaration === undefined ? null : seasonById(declaration, id);
+  return declaration === undefined || season === null ? 0 : keptUntil(declaration, season);
+}
+
+/** Lists where the boards of a project and its events that have scores without seasons keep them. */
+export async function* trackedLocations(
+  store: Store,
+  projectId: string,
+): AsyncGenerator<BoardLocation, void, void> {
+  for (let offset = 0; ; offset += rangeLimitMax) {
+    const [{ entries }] = await store.read(boardsPartition(projectId), [
+      { type: "board", key: boardsKey, offset, limit: rangeLimitMax },
+    ]);
+    for (const { member } of entries) {
+      const [eventId = "", id = "", shards = "1", rankStyle = "competition"] = member.split("/");
+      const declaration = {
+        ...defaultBoard(id),
+        shards: Number(shards),
+        rankStyle: rankStyle as RankStyle,
+      };
+      yield locateBoard(declaration, {
+        projectId,
+        eventId: eventId === "" ? null : eventId,
+        leaderboardId: id,
+        season: "",
+      });
+    }
+    if (entries.length < rangeLimitMax) return;
+  }
+}
+
+const seasonDeletes: readonly Write[] = [
+  { type: "delete", shape: "board", key: boardKey },
+  { type: "delete", shape: "board", key: distinctKey },
+  { type: "delete", shape: "board", key: scoreVersionsKey },
+  { type: "delete", shape: "record", key: guardKey },
+  { type: "delete", shape: "record", key: hasAdditionsKey },
+];
+
+/** Removes a shard of a season. The entries go last, as they tell which users have ids. */
+async function removeScores(store: Store, partition: Partition): Promise<void> {
+  const [hasAdditions] = await store.read(partition, [{ type: "record", key: hasAdditionsKey }]);
+  if (hasAdditions !== null) {
+    for await (const page of walkBoard(store, partition, boardKey)) {
+      await store.commit(partition, { writes: page.map(({ member }) => additionIdsDelete(member)) });
+    }
+  }
+  await store.commit(partition, { writes: seasonDeletes });
+}
+
+function parseSeasonNote(member: string): { readonly address: BoardAddress; readonly shards: number } {
+  const [projectId = "", eventId = "", leaderboardId = "", season = "", shards = "1"] = member.split("/");
+  const address = { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season };
+  return { address, shards: Number(shards) };
+}
+
+function boardsPartition(projectId: string): Partition {
+  return tenantPartition({ project: projectId }, "leaderboards");
+}

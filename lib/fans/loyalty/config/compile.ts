@@ -1,0 +1,184 @@
+/**
+ * Compilation of a loyalty configuration. References are resolved and conditions become closures, indexed by their triggers, so
+ * that the cost of an action does not depend on unrelated rules and missions.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { AppError, type FieldError } from "../../../base/errors/mod.ts";
+import { ConfigPartsCompiler } from "./compile_parts.ts";
+import {
+  type ActionPlan,
+  type CompiledChallenge,
+  type CompiledConfig,
+  type CompiledRule,
+  compareRules,
+  type TriggeredPart,
+  type TriggerPlan,
+} from "./compiled.ts";
+import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
+import { customFieldOf, fieldErrors } from "./fields.ts";
+import { triggerKey } from "./scope.ts";
+import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
+
+/**
+ * Checks and compiles a configuration document. The references, conditions and sizes of a document are checked once its shape
+ * is right.
+ *
+ * @param version The version of the document, which history records name.
+ * @throws {AppError} `validation_failed` with the JSON Pointers of all errors of the shape, or of all others.
+ */
+export function compileConfig(document: unknown, version = ""): CompiledConfig {
+  // An object schema without required members accepts arrays.
+  const parsed = v.safeParse(LoyaltyConfigSchema, Array.isArray(document) ? null : document);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
+  const config = parsed.output;
+  const parts = new ConfigPartsCompiler(config);
+  const challenges = config.challenges.map(challenge => parts.challenge(challenge));
+  const triggers = compilePlans(config, parts, challenges);
+  const products = config.products.map((product, index) => parts.product(product, `/products/${index}`));
+  const aggregates = parts.aggregates.all;
+  const errors = [
+    ...referenceErrors(config),
+    ...sizeErrors(config, { bundles: parts.bundles, aggregates }),
+    ...parts.errors,
+  ];
+  if (errors.length > 0) throw invalid(errors);
+  const productLimits = products.flatMap(({ limit }) => (limit === null ? [] : [limit]));
+  const actions = config.actions.map((definition): [string, ActionPlan] => {
+    const plan = triggers.get(actionKey(definition.name)) ?? emptyPlan();
+    const counted = aggregates.filter(({ action }) => action === definition.name);
+    return [definition.name, { ...plan, definition, aggregates: counted, answered: answeredPart(plan) }];
+  });
+  const zoneField = config.userTimeZone === undefined ? null : customFieldOf(config.userTimeZone.var);
+  const limitedRules = config.rules.filter(({ limits }) => limits.some(({ per }) => per === "global"));
+  return {
+    version,
+    config,
+    metrics: new Map(config.metrics.map(metric => [metric.id, metric])),
+    inactivity: new Map(
+      config.metrics.flatMap(({ id, lots: { expires } = {} }) =>
+        expires !== undefined && "inactive" in expires ? [[id, expires.inactive] as const] : [],
+      ),
+    ),
+    reminders: new Map(
+      config.metrics.flatMap(({ id, lots: { reminder } = {} }) =>
+        reminder === undefined ? [] : [[id, reminder] as const],
+      ),
+    ),
+    coupons: new Map(config.coupons.map(coupon => [coupon.id, coupon])),
+    challenges: new Map(challenges.map(compiled => [compiled.challenge.id, compiled])),
+    products: new Map(products.map(compiled => [compiled.product.id, compiled])),
+    bundles: parts.bundles,
+    actions: new Map(actions),
+    triggers,
+    limitedRules: new Map(limitedRules.map(rule => [rule.id, rule])),
+    boundedRules: boundedRules(triggers.values()),
+    zoneField,
+    customFields: zoneField === null ? parts.customFields : new Set([...parts.customFields, zoneField]),
+    counterWindows: new Map(
+      [...aggregates, ...parts.limits, ...productLimits].map(({ key, window }) => [key, window]),
+    ),
+  };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+type Plans = Map<string, Mutable<TriggerPlan>>;
+
+function compilePlans(
+  config: LoyaltyConfig,
+  parts: ConfigPartsCompiler,
+  challenges: readonly CompiledChallenge[],
+): ReadonlyMap<string, TriggerPlan> {
+  const plans: Plans = new Map();
+  for (const compiled of compileRules(config, parts)) {
+    planAt(plans, keyOf(compiled.rule.trigger)).rules.push(compiled);
+  }
+  for (const [index, challenge] of challenges.entries()) {
+    addChallenge(plans, parts, challenge, `/challenges/${index}`);
+  }
+  for (const set of config.milestones) {
+    planAt(plans, triggerKey("metric", set.metricId)).milestoneSets.push(parts.milestoneSet(set));
+  }
+  return plans;
+}
+
+/** Returns the part of a plan that depends on the answer of an element; null: there is none. */
+function answeredPart({ rules, failures, missions }: TriggerPlan): TriggerPlan | null {
+  const reads = ({ readsAnswer }: TriggeredPart): boolean => readsAnswer;
+  const parts = {
+    rules: rules.filter(reads),
+    failures: failures.filter(reads),
+    missions: missions.filter(reads),
+  };
+  return Object.values(parts).every(list => list.length === 0) ? null : { ...emptyPlan(), ...parts };
+}
+
+function boundedRules(plans: Iterable<TriggerPlan>): ReadonlySet<string> {
+  const rules = [...plans].flatMap(plan => plan.rules);
+  const bounded = rules.filter(
+    ({ rule, effects }) =>
+      rule.limits.length > 0 || effects.some(effect => effect.type === "metric" && effect.caps.length > 0),
+  );
+  return new Set(bounded.map(({ rule }) => rule.id));
+}
+
+/** Compiles the rules in the order of application. Disabled rules are checked too, but left out. */
+function compileRules({ rules }: LoyaltyConfig, parts: ConfigPartsCompiler): CompiledRule[] {
+  return rules
+    .map((rule, index) => parts.rule(rule, `/rules/${index}`))
+    .filter(({ rule }) => rule.enabled)
+    .sort(compareRules);
+}
+
+function addChallenge(
+  plans: Plans,
+  parts: ConfigPartsCompiler,
+  challenge: CompiledChallenge,
+  pointer: string,
+): void {
+  for (const compiled of parts.missions(challenge, pointer)) {
+    if ("action" in compiled.mission.rule) {
+      planAt(plans, actionKey(compiled.mission.rule.action)).missions.push(compiled);
+    }
+  }
+  for (const mission of parts.metricMissions(challenge)) {
+    planAt(plans, triggerKey("metric", mission.metricId)).metricMissions.push(mission);
+    const atStart = { ...mission, isAtStart: true };
+    planAt(plans, triggerKey("challengeStarted", challenge.challenge.id)).metricMissions.push(atStart);
+  }
+  const { fail } = challenge.challenge;
+  if (fail === undefined) return;
+  planAt(plans, actionKey(fail.action)).failures.push(...parts.failure(challenge, pointer));
+}
+
+function planAt(plans: Plans, key: string): Mutable<TriggerPlan> {
+  const plan = plans.get(key) ?? emptyPlan();
+  plans.set(key, plan);
+  return plan;
+}
+
+function emptyPlan(): Mutable<TriggerPlan> {
+  return { rules: [], failures: [], missions: [], metricMissions: [], milestoneSets: [] };
+}
+
+function actionKey(name: string): string {
+  return `action:${name}`;
+}
+
+function keyOf(trigger: RuleTrigger): string {
+  if ("action" in trigger) return actionKey(trigger.action);
+  if ("metric" in trigger) return triggerKey("metric", trigger.metric);
+  if ("challengeCompleted" in trigger) return triggerKey("challengeCompleted", trigger.challengeCompleted);
+  if ("milestoneReached" in trigger) return triggerKey("milestoneReached", trigger.milestoneReached);
+  return triggerKey("inventoryReceived", trigger.inventoryReceived);
+}
+
+function invalid(fields: readonly FieldError[]): AppError {
+  return new AppError(
+    "validation_failed",
+    "Cannot use the loyalty configuration as parts of it are not valid",
+    { fields },
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * Requests of the loyalty API.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { isUuid } from "../../../auth/crypto/mod.ts";
+import { integerParameter, named, propertiesSchema, UserIdSchema } from "../../../http/mod.ts";
+import { ActionNameSchema } from "../config/document.ts";
+import { historyPageMax } from "../user/read_history.ts";
+
+/** Longest text in an action's data, in characters. */
+export const dataTextCharactersMax = 1_024;
+/** Most properties of an action's data. */
+export const dataPropertiesMax = 64;
+/** Longest name of a property of an action's data, in characters. */
+export const dataNameCharactersMax = 64;
+/** Longest action id, in characters. */
+export const actionIdCharactersMax = 128;
+
+const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
+const timestamp = (description: string) =>
+  v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.metadata({ type: "integer", description }),
+      v.regex(/^\d{1,12}$/, "Expected a Unix time in seconds"),
+      v.transform(Number),
+    ),
+  );
+
+const userQuery = {
+  user_id: v.exactOptional(
+    v.pipe(UserIdSchema, v.description("Id of the user whom a service token acts for; required with one")),
+  ),
+  project_id: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.description("Project of the user, where the space may not know the user yet"),
+      v.check(isUuid, "Expected a UUID"),
+      v.toLowerCase(),
+    ),
+  ),
+};
+
+/** The query of routes about a user. */
+export const UserQuerySchema = v.object(userQuery);
+/** The query of the history. */
+export const HistoryQuerySchema = v.object({
+  ...userQuery,
+  from: timestamp("Earliest time of a transaction, Unix seconds"),
+  to: timestamp("Latest time of a transaction, Unix seconds, inclusive"),
+  limit: v.optional(
+    integerParameter({ description: "Most transactions", minimum: 1, maximum: historyPageMax }),
+    `${historyPageMax}`,
+  ),
+  cursor: v.exactOptional(
+    v.pipe(v.string(), v.description("Continues after a page: its cursor, with the same from and to")),
+  ),
+});
+
+const actionEntries = {
+  action: v.pipe(ActionNameSchema, v.description("Name of an action of the space's configuration")),
+  data: v.pipe(
+    v.optional(
+      propertiesSchema({
+        name: "ActionData",
+        entriesMax: dataPropertiesMax,
+        nameCharactersMax: dataNameCharactersMax,
+        textCharactersMax: dataTextCharactersMax,
+      }),
+      {},
+    ),
+    v.description("Facts of the action, which rules compare and add up"),
+  ),
+};
+
+/** The body of a report. */
+export const ActionBodySchema = named(
+  "ActionReport",
+  v.strictObject({
+    ...actionEntries,
+    actionId: v.exactOptional(
+      v.pipe(
+        v.string(),
+        v.description("The action takes effect once under this id"),
+        v.minLength(1),
+        v.maxLength(actionIdCharactersMax),
+        wellFormed,
+      ),
+    ),
+    isGuarded: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.description("True: a back end's vote is checked like that of a fan, which always is"),
+      ),
+    ),
+  }),
+);
+
+/** The query of a user's votes. */
+export const VotesQuerySchema = v.object({
+  ...userQuery,
+  event_id: v.pipe(
+    v.string(),
+    v.description("Id of the event"),
+    v.check(isUuid, "Expected a UUID"),
+    v.toLowerCase(),
+  ),
+});
+
+/** The body of a dry run. */
+export const DryRunBodySchema = named(
+  "ActionTrial",
+  v.strictObject({ ...actionEntries, userId: UserIdSchema }),
+);

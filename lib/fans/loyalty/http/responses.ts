@@ -1,0 +1,207 @@
+/**
+ * The replies of the loyalty API. Names of types are open: more may come.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { named } from "../../../http/mod.ts";
+import {
+  ChangePayloadSchema,
+  EarnedRewardSchema,
+  FulfilmentSchema,
+  NotificationSchema,
+  notificationText,
+  PropertiesSchema,
+  TransactionSchema,
+  UserCouponSchema,
+} from "../user/change_payload.ts";
+import { RewardsProfileSchema } from "../views/profile.ts";
+
+const text = v.string();
+const flag = v.boolean();
+const number = v.number();
+const integer = v.pipe(v.number(), v.integer());
+const seconds = v.pipe(v.number(), v.integer(), v.description("Unix time in seconds"));
+const texts = v.array(text);
+
+const Challenge = named(
+  "LoyaltyChallenge",
+  v.object({
+    id: text,
+    title: text,
+    subtitle: text,
+    notification: v.object(notificationText),
+    showInProfile: flag,
+    showInRail: flag,
+    time: v.object({ showInUI: flag, from: seconds, to: seconds }),
+    missions: v.array(
+      v.object({ id: text, title: text, type: text, notification: v.object(notificationText) }),
+    ),
+    rewards: v.array(EarnedRewardSchema),
+  }),
+);
+
+const Config = named(
+  "PublicLoyaltyConfig",
+  v.object({
+    metrics: v.array(
+      v.object({
+        id: text,
+        title: text,
+        media: text,
+        defaultValue: number,
+        minimumValue: number,
+        maximumValue: number,
+      }),
+    ),
+    inventory: v.array(
+      v.object({ id: text, title: text, items: v.array(v.object({ id: text, title: text, media: text })) }),
+    ),
+    challenges: v.array(Challenge),
+  }),
+);
+
+const Failures = v.array(
+  named("ConditionFailure", v.object({ path: text, expected: text, actual: v.unknown() })),
+);
+
+const DryRun = named(
+  "DryRun",
+  v.object({
+    settled: v.array(v.object({ at: seconds, type: text, payload: ChangePayloadSchema })),
+    effects: v.array(v.object({ type: text, payload: ChangePayloadSchema })),
+    rules: v.array(v.object({ ruleId: text, fired: flag, failures: Failures })),
+    missions: v.array(
+      v.object({ challengeId: text, missionId: text, advanced: flag, completed: flag, failures: Failures }),
+    ),
+    challenges: v.array(v.object({ challengeId: text, before: text, after: text })),
+    notifications: v.array(v.object({ type: text, ...notificationText, payload: ChangePayloadSchema })),
+    diagnostics: v.array(v.object({ type: text, triggers: texts })),
+    profile: RewardsProfileSchema,
+  }),
+);
+
+const Reconciliation = named(
+  "Reconciliation",
+  v.object({
+    ok: flag,
+    metrics: v.array(
+      v.object({
+        metricId: text,
+        balance: v.nullable(number),
+        folded: v.nullable(number),
+        isComplete: flag,
+      }),
+    ),
+    faults: v.array(v.object({ metricId: text, recordId: v.nullable(text), detail: text })),
+  }),
+);
+
+const Replay = named(
+  "HistoryReplay",
+  v.object({
+    records: integer,
+    isComplete: flag,
+    version: text,
+    differences: v.array(v.object({ pointer: text, a: v.unknown(), b: v.unknown() })),
+  }),
+);
+
+const Redemption = named(
+  "UserRedemption",
+  v.object({
+    redemptionId: text,
+    productId: text,
+    quantity: integer,
+    cost: v.object({ currency: text, amount: number }),
+    status: text,
+    fault: v.nullable(text),
+    transactionId: v.nullable(text),
+    fulfilment: FulfilmentSchema,
+    balances: v.record(text, number),
+    metadata: PropertiesSchema,
+    createdAt: seconds,
+    changedAt: seconds,
+  }),
+);
+
+const CodePool = named(
+  "CodePool",
+  v.object({ poolId: text, total: integer, available: integer, allocated: integer, redeemed: integer }),
+);
+const AddedCodes = named(
+  "AddedCodes",
+  v.object({ ...CodePool.entries, added: integer, duplicates: integer }),
+);
+const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: text }));
+
+/** The configuration as clients see it. */
+export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
+/** The rewards profile. */
+export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema);
+/** Unread notifications. */
+export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
+
+const ownVotes = {
+  elementId: text,
+  votes: v.pipe(integer, v.description("Number of the user's votes for the element")),
+  options: v.pipe(
+    v.array(
+      v.object({ option: v.pipe(integer, v.description("Number of the option, from 1 on")), votes: integer }),
+    ),
+    v.description("The options that the user chose, with the number of votes for each"),
+  ),
+};
+/** A vote that was counted. */
+export const VoteResponse = reply(
+  "VoteReply",
+  v.object({
+    counted: flag,
+    vote: v.object(ownVotes),
+    isRight: v.exactOptional(
+      v.pipe(
+        flag,
+        v.description(
+          "True for the right option; left out unless the element tells the answer with the vote",
+        ),
+      ),
+    ),
+  }),
+);
+/** The votes of a user in an event. */
+export const VotesResponse = reply("OwnVotesReply", v.array(named("OwnVotes", v.object(ownVotes))));
+/** Transactions in ascending time. */
+export const HistoryResponse = named(
+  "LoyaltyHistoryReply",
+  v.object({
+    message: text,
+    data: v.array(TransactionSchema),
+    cursor: v.exactOptional(v.pipe(text, v.description("Continues the list; left out on the last page"))),
+  }),
+);
+/** One transaction. */
+export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
+/** The effects that an action would have. */
+export const DryRunResponse = reply("DryRunReply", DryRun);
+/** The proof of a user's ledger. */
+export const ReconciliationResponse = reply("ReconciliationReply", Reconciliation);
+/** Differences between a user and the replay of the user's history. */
+export const ReplayResponse = reply("HistoryReplayReply", Replay);
+/** A coupon of a user. */
+export const CouponResponse = reply("UserCouponReply", UserCouponSchema);
+/** A redemption of a user. */
+export const RedemptionResponse = reply("UserRedemptionReply", Redemption);
+/** A code pool. */
+export const CodePoolResponse = reply("CodePoolReply", CodePool);
+/** A code pool after codes were added. */
+export const AddedCodesResponse = reply("AddedCodesReply", AddedCodes);
+/** A redeemed code. */
+export const RedeemedCodeResponse = reply("RedeemedCodeReply", RedeemedCode);
+
+function reply<S extends v.GenericSchema>(
+  name: string,
+  data: S,
+): v.ObjectSchema<{ readonly message: v.StringSchema<undefined>; readonly data: S }, undefined> {
+  return named(name, v.object({ message: text, data }));
+}

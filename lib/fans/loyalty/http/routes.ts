@@ -1,0 +1,286 @@
+/**
+ * The routes of the loyalty API: configuration, profile, notifications, history, coupons and the report of an action.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { Cursors, Permission } from "../../../auth/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
+import {
+  type AnyRoute,
+  chain,
+  empty,
+  envelope,
+  type Guard,
+  type Immutable,
+  type JsonText,
+  jsonText,
+  route,
+} from "../../../http/mod.ts";
+import { memoize } from "../../../storage/background/mod.ts";
+import type { Directory } from "../../directory/mod.ts";
+import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { Challenge } from "../config/document.ts";
+import type { Loyalty } from "../loyalty.ts";
+import type { SpaceUser } from "../user/space_user.ts";
+import type { RewardsProfile } from "../views/profile.ts";
+import { ActionBodySchema, HistoryQuerySchema, UserQuerySchema, VotesQuerySchema } from "./requests.ts";
+import {
+  ConfigResponse,
+  CouponResponse,
+  HistoryResponse,
+  NotificationsResponse,
+  ProfileResponse,
+  VoteResponse,
+  VotesResponse,
+} from "./responses.ts";
+
+/** Services of the routes. */
+export interface LoyaltyContext {
+  readonly directory: Directory;
+  readonly loyalty: Loyalty;
+  readonly cursors: Cursors;
+  /** Requires a token of the space. */
+  readonly tokenHolder: Guard<SpaceVisit>;
+  /** Takes a token of the space if there is one. */
+  readonly visitor: Guard<SpaceVisit<SpaceCaller | null>>;
+}
+
+const aboutUser = {
+  method: "GET",
+  errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
+} as const;
+
+/** Creates the loyalty routes. */
+export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
+  const { directory, loyalty, cursors, tokenHolder: auth } = context;
+  return [
+    configRoute(context),
+    reportRoute(context),
+    couponRoute(context),
+    votesRoute(context),
+    route({
+      ...aboutUser,
+      path: "/api/loyalty/profile",
+      operation: "getRewardsProfile",
+      summary: "Get the user's rewards profile",
+      description: "Creates an empty profile where the user has none.",
+      auth,
+      query: UserQuerySchema,
+      responses: { 200: { description: "The rewards profile", schema: ProfileResponse } },
+      handle: async ({ principal, query }) => {
+        const user = await authorizeUser(directory, principal, query, "users:read");
+        return jsonText(profileText(await loyalty.profile(user)));
+      },
+    }),
+    route({
+      ...aboutUser,
+      path: "/api/loyalty/notifications",
+      operation: "listLoyaltyNotifications",
+      summary: "List the user's unread notifications",
+      description: "Oldest first. The audience API marks notifications as read.",
+      auth,
+      query: UserQuerySchema,
+      responses: { 200: { description: "The notifications", schema: NotificationsResponse } },
+      handle: async ({ principal, query }) => {
+        const user = await authorizeUser(directory, principal, query, "users:read");
+        return envelope(await loyalty.notifications(user));
+      },
+    }),
+    route({
+      ...aboutUser,
+      path: "/api/loyalty/history",
+      operation: "listLoyaltyHistory",
+      summary: "List the user's transactions",
+      description:
+        "In ascending time. `cursor` continues the list where others may follow, even after a short or empty page.",
+      auth,
+      query: HistoryQuerySchema,
+      responses: { 200: { description: "The transactions", schema: HistoryResponse } },
+      handle: async ({ principal, query }) => {
+        const user = await authorizeUser(directory, principal, query, "users:read");
+        const { from, to, limit, cursor } = query;
+        const { organisationId, spaceId, userId } = user;
+        const scope = { organisationId, spaceId, userId, resource: "history", filters: { from, to } };
+        const after = cursors.open(scope, cursor, "cursor");
+        const { transactions, end } = await loyalty.historyPage(user, { from, to, limit, after });
+        const next = cursors.seal(scope, end);
+        const page = { message: "OK", data: transactions };
+        return { status: 200 as const, json: next === null ? page : { ...page, cursor: next } };
+      },
+    }),
+  ];
+}
+
+function configRoute({ loyalty, visitor }: LoyaltyContext): AnyRoute {
+  return route({
+    method: "GET",
+    path: "/api/loyalty/config",
+    operation: "getLoyaltyConfig",
+    summary: "Get the loyalty configuration",
+    description: "With a token, the configuration for its user; without one, the public part.",
+    auth: visitor,
+    responses: { 200: { description: "The configuration", schema: ConfigResponse } },
+    errors: ["not_found"],
+    handle: ({ principal: { space, caller } }) =>
+      chain(loyalty.config(space.id), config => envelope(publicConfig(config, caller !== null))),
+  });
+}
+
+function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+  return route({
+    method: "POST",
+    path: "/api/loyalty/action",
+    operation: "reportAction",
+    summary: "Report an action of the user",
+    description:
+      "The next read of the user's loyalty shows the effects; leaderboards follow in the background, usually within a second. Reports of a user with the same `actionId` take effect once. An action whose `data.elementId` is an element is a vote for the `data.option` that it names, from 1 on.",
+    auth,
+    query: UserQuerySchema,
+    body: { schema: ActionBodySchema, example: { action: "prediction", data: {} } },
+    responses: {
+      200: {
+        description:
+          "The action has taken effect, now or when its id was first reported. For a vote the body has the user's votes for the element; else it is empty",
+        schema: VoteResponse,
+        mayBeEmpty: true,
+      },
+    },
+    errors: [
+      "not_found",
+      "forbidden",
+      "insufficient_scope",
+      "rate_limited",
+      "vote_closed",
+      "vote_limit",
+      "option",
+      "email_not_verified",
+    ],
+    handle: async ({ principal, query, body }) => {
+      const isClientReport = principal.caller.kind === "user";
+      const user = await authorizeUser(directory, principal, query, "actions:write");
+      const { vote } = isClientReport
+        ? await loyalty.reportVote(user, { ...body, isClientReport })
+        : await loyalty.reportVote(
+            { ...user, projectId: null },
+            { ...body, isClientReport, projectId: user.projectId ?? undefined },
+          );
+      return vote === null ? empty(200) : envelope({ counted: true, ...vote });
+    },
+  });
+}
+
+function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+  return route({
+    ...aboutUser,
+    path: "/api/loyalty/votes",
+    operation: "listOwnVotes",
+    summary: "List the user's votes in an event",
+    description: "In the order of the event's elements, those without votes left out.",
+    auth,
+    query: VotesQuerySchema,
+    responses: { 200: { description: "The votes", schema: VotesResponse } },
+    handle: async ({ principal, query }) => {
+      const user = await authorizeUser(directory, principal, query, "users:read");
+      return envelope(await loyalty.votes(user, query.event_id));
+    },
+  });
+}
+
+function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+  return route({
+    ...aboutUser,
+    path: "/api/loyalty/coupons/:couponId",
+    operation: "getCoupon",
+    summary: "Get a coupon of the user",
+    description: "Returns the coupon with its code. An expired coupon is not found.",
+    auth,
+    params: v.object({
+      couponId: v.pipe(
+        v.string(),
+        v.description("Id of the user's own coupon, or of a coupon of the configuration for the newest one"),
+      ),
+    }),
+    query: UserQuerySchema,
+    responses: { 200: { description: "The coupon", schema: CouponResponse } },
+    handle: async ({ principal, params, query }) => {
+      const user = await authorizeUser(directory, principal, query, "users:read");
+      return envelope(await loyalty.coupon(user, params.couponId));
+    },
+  });
+}
+
+/**
+ * Returns the user whom the caller may act for: named by the query with a service token, else the token's own.
+ *
+ * @param permission The permission that a service token needs.
+ */
+async function authorizeUser(
+  directory: Directory,
+  { caller, space }: SpaceVisit,
+  { user_id: userId, project_id: projectId }: v.InferOutput<typeof UserQuerySchema>,
+  permission: Permission,
+): Promise<SpaceUser> {
+  const { organisationId, id: spaceId } = space;
+  if (caller.kind === "user") {
+    if (userId !== undefined && userId !== caller.userId) {
+      throw new AppError("forbidden", "Cannot act for another user with a user's token");
+    }
+    return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
+  }
+  if (!caller.permissions.includes(permission)) {
+    throw new AppError("insufficient_scope", `The service token lacks the permission ${permission}`);
+  }
+  if (userId === undefined) throw invalidQuery("user_id", "Is required");
+  if (projectId === undefined) return { organisationId, spaceId, userId, projectId: null };
+  const project = await directory.project(projectId);
+  if (project?.spaceId !== spaceId) {
+    throw invalidQuery("project_id", "Expected the id of a project of the space");
+  }
+  return { organisationId, spaceId, userId, projectId };
+}
+
+function invalidQuery(pointer: string, detail: string): AppError {
+  return new AppError("validation_failed", "Cannot serve a service token that names no user of the space", {
+    fields: [{ pointer, detail }],
+  });
+}
+
+/** Writes the profile once per state, because clients ask repeatedly while nothing has changed. */
+const profileText = memoize(
+  (profile: RewardsProfile) =>
+    JSON.stringify({ message: "OK", data: profile }) as JsonText<v.InferOutput<typeof ProfileResponse>>,
+);
+
+type PublicConfig = Immutable<v.InferOutput<typeof ConfigResponse>["data"]>;
+
+/** Leaves out of a configuration what earns something. */
+function publicConfig({ config }: CompiledConfig, isSignedIn: boolean): PublicConfig {
+  return {
+    metrics: config.metrics.map(({ id, title, media, defaultValue, minimumValue, maximumValue }) => ({
+      id,
+      title,
+      media,
+      defaultValue,
+      minimumValue,
+      maximumValue,
+    })),
+    inventory: config.inventory,
+    challenges: config.challenges
+      .filter(({ visibility }) => isSignedIn || visibility === "public")
+      .map(publicChallenge),
+  };
+}
+
+function publicChallenge(challenge: Challenge): PublicConfig["challenges"][number] {
+  const { id, title, subtitle, notification, showInProfile, showInRail, time, rewards } = challenge;
+  const missions = challenge.missions.map(mission => ({
+    id: mission.id,
+    title: mission.title,
+    type: mission.type,
+    notification: mission.notification,
+  }));
+  return { id, title, subtitle, notification, showInProfile, showInRail, time, missions, rewards };
+}

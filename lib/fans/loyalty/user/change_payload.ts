@@ -1,0 +1,112 @@
+/**
+ * Schemas of transactions, notifications, rewards and coupons, as loyalty and the audience API answer them. Names of types are open: more may come.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { type Immutable, named } from "../../../http/mod.ts";
+
+const text = v.string();
+const number = v.number();
+const optionalText = v.exactOptional(text);
+const Item = named("InventoryItem", v.object({ setId: text, itemId: text }));
+
+/** Caller-supplied data and metadata. */
+export const PropertiesSchema = named("Properties", v.record(text, v.union([text, number, v.boolean()])));
+
+/** The change that a transaction or a notification is about. */
+export const ChangePayloadSchema = named(
+  "ChangePayload",
+  v.object({
+    challengeId: optionalText,
+    missionId: optionalText,
+    /** The coupon in the configuration. */
+    couponId: optionalText,
+    /** The coupon that the user was given. */
+    userCouponId: optionalText,
+    redemptionId: optionalText,
+    productId: optionalText,
+    quantity: v.exactOptional(v.pipe(number, v.integer())),
+    /** Supplied by the caller. */
+    metadata: v.exactOptional(PropertiesSchema),
+    /** The reason of a grant, an adjustment or a rejection. */
+    reason: optionalText,
+    metricChanges: v.record(text, v.object({ oldValue: number, newValue: number })),
+    inventoryChanges: v.object({ received: v.array(Item), lost: v.array(Item) }),
+    /** Ids of milestones by the id of their set; empty: none. */
+    milestoneChanges: v.record(text, v.object({ oldValue: text, newValue: text })),
+  }),
+);
+
+/** The subject and the changes of a transaction or notification. */
+export type ChangePayload = Immutable<v.InferOutput<typeof ChangePayloadSchema>>;
+
+/** An item of an inventory set. */
+export type ItemId = Immutable<v.InferOutput<typeof Item>>;
+
+const seconds = v.pipe(number, v.integer(), v.description("Unix time in seconds"));
+
+/** A transaction of a user. */
+export const TransactionSchema = named(
+  "LoyaltyTransaction",
+  v.object({
+    id: text,
+    timestamp: seconds,
+    type: text,
+    payload: ChangePayloadSchema,
+    happenedAt: v.exactOptional(
+      v.pipe(seconds, v.description("When the action of the transaction happened, Unix time in seconds")),
+    ),
+    actionId: v.exactOptional(v.pipe(text, v.description("Id under which the action was reported"))),
+    metadata: v.exactOptional(
+      v.pipe(
+        v.record(text, v.unknown()),
+        v.description("Metadata given with the action, reward or redemption"),
+      ),
+    ),
+  }),
+);
+
+/** The texts of a notification. */
+export const notificationText = { display: text, title: text, message: text };
+
+/** An unread notification of a user. */
+export const NotificationSchema = named(
+  "LoyaltyNotification",
+  v.object({ id: text, timestamp: seconds, type: text, ...notificationText, payload: ChangePayloadSchema }),
+);
+
+/** A reward of a challenge. */
+export const EarnedRewardSchema = named(
+  "EarnedReward",
+  v.object({
+    type: text,
+    metricId: optionalText,
+    metricQuantity: v.exactOptional(number),
+    inventorySetId: optionalText,
+    inventoryItemId: optionalText,
+    couponId: optionalText,
+    rewardId: optionalText,
+  }),
+);
+
+/** A coupon of a user, with its code. */
+export const UserCouponSchema = named(
+  "UserCoupon",
+  v.object({
+    id: text,
+    title: text,
+    link: text,
+    coupon_id: text,
+    coupon_type: text,
+    coupon_code: v.pipe(text, v.description("Empty while the pool has no code for it")),
+    showOnNotification: v.boolean(),
+  }),
+);
+
+/** Items and coupon that a redemption gave its user. */
+export const FulfilmentSchema = named(
+  "Fulfilment",
+  v.object({ type: text, coupon: v.nullable(UserCouponSchema), items: v.array(Item) }),
+);

@@ -1,0 +1,198 @@
+/**
+ * The notifications of users.
+ *
+ * They are a log that commands append to. One record beside it has what was read, as a watermark and single ids, so that commands
+ * never write it and reading never delays a command.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import { decide, type ReadLog, type ReadRecord, type Rule, type Write } from "../../../storage/mod.ts";
+import type { LoyaltyServices } from "../services.ts";
+import {
+  compareIds,
+  type InboxContext,
+  type InboxItem,
+  type InboxNotification,
+  type InboxPolicy,
+  keepMarks,
+  parseReadMarks,
+  type ReadMarks,
+  validNotifications,
+  withExpiry,
+} from "./inbox_view.ts";
+import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
+
+/** A user has this many notifications at most; the oldest is dropped first. */
+export const notificationsMax = 100;
+/** Length of a page by default. */
+export const notificationsPageDefault = 20;
+
+/** The reads of a user's partition that the notifications are made of. */
+export const inboxReads: readonly [ReadRecord, ReadLog] = [
+  { type: "record", key: "inbox" },
+  { type: "log", key: "notifications", limit: notificationsMax, reverse: true },
+];
+
+const idShape = /^\d{1,15}-\d{1,15}$/;
+
+type Settled = <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
+
+/** Reads the notifications of users and marks them as read. */
+export class Inbox {
+  readonly #services: Pick<LoyaltyServices, "store" | "clock" | "policyOf">;
+  readonly #settled: Settled;
+
+  /** @param settled Stores the due effects of time, with their notifications, before a list is read. */
+  constructor(
+    services: Pick<LoyaltyServices, "store" | "clock" | "policyOf">,
+    settled: Settled = (_, read) => read(),
+  ) {
+    this.#services = services;
+    this.#settled = settled;
+  }
+
+  /**
+   * Returns a page of the notifications, newest first. The count is of all that are unread; the cursor is that
+   * of the next page, or null on the last one.
+   *
+   * @throws {AppError} `validation_failed`: the limit is out of bounds, or the cursor is of no page.
+   */
+  async list(
+    user: SpaceUser,
+    {
+      unread = false,
+      limit = notificationsPageDefault,
+      cursor,
+    }: {
+      /** Only unread ones. */
+      readonly unread?: boolean;
+      /** 1 to {@linkcode notificationsMax}. */
+      readonly limit?: number;
+      /** Of the page before. */
+      readonly cursor?: string;
+    } = {},
+  ): Promise<{
+    readonly items: readonly InboxItem[];
+    readonly cursor: string | null;
+    readonly unreadCount: number;
+  }> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > notificationsMax) {
+      throw invalid("limit", `Expected a whole number from 1 to ${notificationsMax}`);
+    }
+    if (cursor !== undefined && !idShape.test(cursor)) {
+      throw invalid("cursor", "Expected the cursor of a page");
+    }
+    const { items, policy } = await this.#settled(user, () => this.#read(user));
+    const wanted = items.filter(
+      ({ id, isRead }) => !(unread && isRead) && (cursor === undefined || compareIds(id, cursor) < 0),
+    );
+    const page = wanted.slice(0, limit);
+    const last = wanted.length > limit ? page.at(-1) : undefined;
+    return {
+      items: page.map(item => withExpiry(item, policy)),
+      cursor: last?.id ?? null,
+      unreadCount: unreadOf(items).length,
+    };
+  }
+
+  /** Returns every unread notification, oldest first. */
+  async unread(user: SpaceUser): Promise<readonly InboxNotification[]> {
+    const { items } = await this.#settled(user, () => this.#read(user));
+    return unreadOf(items).toReversed();
+  }
+
+  /** Returns the number of unread notifications. */
+  async unreadCount(user: SpaceUser): Promise<number> {
+    return unreadOf((await this.#read(user)).items).length;
+  }
+
+  /**
+   * Marks a notification as read. One that is read already keeps its time.
+   *
+   * @throws {AppError} `not_found`: the user does not have such a notification, or not any more.
+   */
+  async markRead(user: SpaceUser, id: string): Promise<InboxItem> {
+    return await decide(
+      this.#services.store,
+      spaceUserPartition(user),
+      markRule(id, await this.#context(user)),
+    );
+  }
+
+  /** Marks all notifications as read, and returns the number of those that were unread. */
+  async markAllRead(user: SpaceUser): Promise<number> {
+    return await decide(
+      this.#services.store,
+      spaceUserPartition(user),
+      markAllRule(await this.#context(user)),
+    );
+  }
+
+  async #context({ spaceId }: SpaceUser): Promise<MarkContext> {
+    return { policy: await this.#services.policyOf(spaceId), now: this.#services.clock() };
+  }
+
+  async #read(
+    user: SpaceUser,
+  ): Promise<{ readonly items: InboxNotification[]; readonly policy: InboxPolicy }> {
+    const { store, clock, policyOf } = this.#services;
+    const [policy, [stored, entries]] = await Promise.all([
+      policyOf(user.spaceId),
+      store.read(spaceUserPartition(user), inboxReads),
+    ]);
+    const marks = parseReadMarks(stored);
+    return { items: validNotifications(entries, { marks, policy, now: clock() }), policy };
+  }
+}
+
+type MarkContext = Omit<InboxContext, "marks">;
+
+function markRule(id: string, context: MarkContext): Rule<typeof inboxReads, InboxItem> {
+  return {
+    reads: inboxReads,
+    idempotent: true,
+    apply: ([stored, entries]) => {
+      const marks = parseReadMarks(stored);
+      const item = validNotifications(entries, { ...context, marks }).find(one => one.id === id);
+      if (item === undefined) {
+        throw new AppError("not_found", "Cannot mark the notification as the user has none of this id");
+      }
+      if (item.isRead) return { writes: [], answer: withExpiry(item, context.policy) };
+      const ids = { ...keepMarks(marks, entries), [id]: context.now };
+      const answer = withExpiry({ ...item, isRead: true, readAt: context.now }, context.policy);
+      return { writes: [put({ ...marks, ids })], answer };
+    },
+  };
+}
+
+function markAllRule(context: MarkContext): Rule<typeof inboxReads, number> {
+  return {
+    reads: inboxReads,
+    idempotent: true,
+    apply: ([stored, entries]) => {
+      const items = validNotifications(entries, { ...context, marks: parseReadMarks(stored) });
+      const count = unreadOf(items).length;
+      const [newest] = items;
+      if (count === 0 || newest === undefined) return { writes: [], answer: 0 };
+      const earlier = items.flatMap(({ id, readAt }) => (readAt === null ? [] : [[id, readAt] as const]));
+      const through = { id: newest.id, at: context.now };
+      return { writes: [put({ through, ids: Object.fromEntries(earlier) })], answer: count };
+    },
+  };
+}
+
+function put(marks: ReadMarks): Write {
+  return { type: "put", key: "inbox", value: JSON.stringify(marks) };
+}
+
+function unreadOf(items: readonly InboxNotification[]): InboxNotification[] {
+  return items.filter(({ isRead }) => !isRead);
+}
+
+function invalid(pointer: string, detail: string): AppError {
+  return new AppError("validation_failed", "Cannot list the notifications as the query is not valid", {
+    fields: [{ pointer, detail }],
+  });
+}

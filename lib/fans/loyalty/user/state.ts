@@ -1,0 +1,341 @@
+/**
+ * The stored loyalty of a user.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import type { ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import type { ActionData, Fulfilment, Price } from "../config/document.ts";
+import type { SingleReward } from "../config/rewards.ts";
+import { ownValue } from "../config/scope.ts";
+import type { LedgerEntry, Lot } from "../ledger/mod.ts";
+import type { ItemId } from "./change_payload.ts";
+import type { SpaceUser } from "./space_user.ts";
+import { type UserZone, zoneAt } from "./user_zone.ts";
+
+/** Progress of the latest run of a challenge. */
+export interface ChallengeProgress {
+  /** `none`: between two runs. */
+  readonly status: "none" | "in_progress" | "completed" | "failed";
+  /** Id of the run: that of the calendar period, or a number from 1 on. */
+  readonly run: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** Unix ms, exclusive: a run in progress fails then, another makes room for the next. Null: never. */
+  readonly endsAt: number | null;
+  /** Unix ms; null: in progress. */
+  readonly endedAt: number | null;
+  /** The counts of missions by id. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** The keys of the values that distinct missions have counted, by mission. */
+  readonly values?: Readonly<Record<string, readonly string[]>>;
+  readonly missionsCompleted: readonly string[];
+  /** Number of completed runs, this one included. */
+  readonly completions: number;
+}
+
+/** The highest milestone reached of a set. */
+export interface MilestoneProgress {
+  readonly milestoneId: string;
+  /** The threshold at that time. Milestones up to it are not reached again, even if the set changes. */
+  readonly threshold: number;
+  /** Unix ms at which the user has to requalify. @default never */
+  readonly until?: number;
+}
+
+/** A coupon of a user. */
+export interface UserCoupon {
+  readonly id: string;
+  readonly couponId: string;
+  /** Null: no code of the pool was claimed yet. */
+  readonly code: string | null;
+  /** Unix ms. */
+  readonly receivedAt: number;
+  /** Unix ms, exclusive; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** A count of actions within the window of its definition. */
+export type Counter =
+  /** A count or sum over all time. */
+  | { readonly total: number }
+  /** Buckets too old for late actions are dropped. */
+  | { readonly buckets: CounterBuckets }
+  /** The number of consecutive buckets up to the last one, and the earlier runs that late actions may join, newest first. */
+  | {
+      readonly last: number;
+      readonly length: number;
+      readonly earlier?: readonly (readonly [last: number, length: number])[];
+    }
+  /** By the keys of values, those used first come first: a count over all time, or buckets. */
+  | { readonly values: Readonly<Record<string, number | CounterBuckets>> };
+
+/** The amounts of calendar steps, ascending. */
+export type CounterBuckets = readonly (readonly [bucket: number, amount: number])[];
+
+/**
+ * Points ever earned and spent. Points taken back by a reversal or correction count as never earned, so that earned minus spent
+ * minus expired is the gain of a metric; `earned` may therefore be negative.
+ */
+export type LifetimeTotals = readonly [earned: number, spent: number];
+
+/** The sum of single actions for a board. */
+export type RunningSum =
+  | readonly [total: number]
+  /** Unix ms: nothing is added later. */
+  | readonly [total: number, keepUntil: number];
+
+/** The reason for which a redemption is not possible. */
+export type RedemptionFault = "not_available" | "out_of_stock" | "limit_reached" | "insufficient_balance";
+
+/**
+ * The status of a redemption. `reserved`: paid, the rest is undecided; `pending`: to be handed over; `completed`: handed over;
+ * `rejected`: nothing to sell, the price was given back; `refunded`: an operator gave the price back.
+ */
+export type RedemptionStatus = "reserved" | "pending" | "completed" | "rejected" | "refunded";
+
+/** The deliveries of a redemption. */
+export interface Received {
+  readonly items: readonly ItemId[];
+  /** Ids of the user's own coupons. */
+  readonly coupons: readonly string[];
+}
+
+/** No deliveries. */
+export const nothingReceived: Received = { items: [], coupons: [] };
+
+/**
+ * A redemption of a product. It is in the state of its user while stock or a code is to be taken or given back, and otherwise in a
+ * record of its own.
+ */
+export interface Redemption {
+  readonly id: string;
+  readonly productId: string;
+  readonly quantity: number;
+  /** The price of all of them. */
+  readonly cost: Price;
+  readonly status: RedemptionStatus;
+  /** The reason of a rejection. */
+  readonly fault?: RedemptionFault;
+  readonly fulfilment: Fulfilment;
+  /** True if it takes units of a limited stock, or gives them back once it is refunded. */
+  readonly takesStock: boolean;
+  /** The period in which its units count. @default all that were ever sold count together */
+  readonly stockPeriod?: string;
+  /** The pool of the code, if the product needs one. */
+  readonly poolId?: string;
+  /** The ledger entries of the payment, which a refund reverses. */
+  readonly paid: readonly LedgerEntry[];
+  readonly received: Received;
+  /** Unix ms for which the purchase counts. */
+  readonly boughtAt: number;
+  /** Unix ms. */
+  readonly changedAt: number;
+  readonly metadata?: ActionData;
+}
+
+/** Rewards that a rule gives to another user, until that user has them or is known not to get them. */
+export interface Gift {
+  /** Unique for the giving user. */
+  readonly id: string;
+  readonly ruleId: string;
+  /** The id of the other user as the action named it. */
+  readonly userId: string;
+  readonly rewards: readonly SingleReward[];
+}
+
+/** Successive records of a history and the bytes of their texts. */
+export type HistoryPart = readonly [records: number, bytes: number];
+
+/** The loyalty of a user: one record, changed only through `decide`. */
+export interface UserState {
+  /** Number of changes so far. */
+  readonly revision: number;
+  /** The time of the last event, in Unix ms. */
+  readonly changedAt: number;
+  /** The version of the configuration that decided last. */
+  readonly config: string;
+  /** The project whose boards get the user's scores; null: none yet. */
+  readonly projectId: string | null;
+  /** Null: that of the document. */
+  readonly zone: UserZone | null;
+  /** Usable balances of the metrics that ever changed. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Totals of the metrics that ever changed by anything but time. */
+  readonly lifetime: Readonly<Record<string, LifetimeTotals>>;
+  /** By metric. */
+  readonly lots: Readonly<Record<string, readonly Lot[]>>;
+  readonly inventory: Readonly<Record<string, readonly string[]>>;
+  /** By id of the set. */
+  readonly milestones: Readonly<Record<string, MilestoneProgress>>;
+  readonly challenges: Readonly<Record<string, ChallengeProgress>>;
+  readonly coupons: readonly UserCoupon[];
+  /** By the keys of aggregates and limits. */
+  readonly counters: Readonly<Record<string, Counter>>;
+  /** Since when (Unix ms) counters have had no definition, by their keys. */
+  readonly orphanedCounters: Readonly<Record<string, number>>;
+  /** The last action, purchase or reward, in Unix ms, where points expire without activity; 0: not known. */
+  readonly activeAt: number;
+  /** Up to which expiry (Unix ms) the user was reminded, by metric. */
+  readonly reminded: Readonly<Record<string, number>>;
+  /** When time may next change something, in Unix ms; null: never. It may be too early, and is never too late. */
+  readonly dueAt: number | null;
+  /** Settlements in a row, without another event, in which rules gave points that expire or activate. */
+  readonly chainedExpiries: number;
+  /** Number of history records ever written. */
+  readonly records: number;
+  /** The parts of the stored history, oldest first, by which it is bounded in bytes. */
+  readonly historyParts: readonly HistoryPart[];
+  /** Redemptions with steps to do: stock or a code is to be taken or given back. */
+  readonly redemptions: readonly Redemption[];
+  /** Gifts that are not known to have arrived. */
+  readonly gifts: readonly Gift[];
+  /** Board scores whose delivery is not confirmed. */
+  readonly undelivered: readonly ScoreUpdate[];
+  /** By the hash of a board. */
+  readonly sums: Readonly<Record<string, RunningSum>>;
+  /** The newest generation of once marks, and its number of marks. */
+  readonly onceMarks: { readonly generation: number; readonly count: number };
+  /** The tallies of votes by generation, oldest first, each with the most fields that it may have. */
+  readonly votes: readonly (readonly [generation: number, fields: number])[];
+  /** Elements among whose voters the user may not be listed. */
+  readonly voterOf: readonly string[];
+  /** The user that this one was merged into; null: none. */
+  readonly mergedInto: string | null;
+}
+
+/** Returns the state of a new user. */
+export function emptyState(projectId: string | null): UserState {
+  return {
+    revision: 0,
+    changedAt: 0,
+    config: "",
+    projectId,
+    zone: null,
+    metrics: {},
+    lifetime: {},
+    lots: {},
+    inventory: {},
+    milestones: {},
+    challenges: {},
+    coupons: [],
+    counters: {},
+    orphanedCounters: {},
+    activeAt: 0,
+    reminded: {},
+    dueAt: null,
+    chainedExpiries: 0,
+    records: 0,
+    historyParts: [],
+    redemptions: [],
+    gifts: [],
+    undelivered: [],
+    sums: {},
+    onceMarks: { generation: 0, count: 0 },
+    votes: [],
+    voterOf: [],
+    mergedInto: null,
+  };
+}
+
+/** Returns the time zone of a user's days at a time (Unix ms). */
+export function timeZoneOf({ zoneField, config }: CompiledConfig, { zone }: UserState, at: number): string {
+  return zoneField === null ? config.timeZone : zoneAt(zone, at, config.timeZone);
+}
+
+/** Returns what was ever earned of a metric and became usable, without what was taken back. */
+export function usableEarnings(
+  { lifetime, lots }: Pick<UserState, "lifetime" | "lots">,
+  metricId: string,
+): number {
+  const [earned] = ownValue(lifetime, metricId) ?? [0];
+  const pending = (ownValue(lots, metricId) ?? []).filter(({ activatesAt }) => activatesAt > 0);
+  return pending.reduce((usable, { remaining }) => usable - remaining, earned);
+}
+
+/** Most that a state may have changed after now, in ms: as far as clocks of processes may be ahead of the store's. */
+const aheadMsMax = 300_000;
+
+/** Tests if a time is farther in the future than any clock that was right when it was written. Both in Unix ms. */
+export function isAhead(at: number, now: number): boolean {
+  return at > now + aheadMsMax;
+}
+
+/**
+ * Returns the state as changed now where it claims to have changed far in the future: a process with a wrong clock wrote it, and
+ * what happens to the user must not be dated by that clock until its time has come.
+ */
+export function withoutFutureTime(state: UserState, now: number): UserState {
+  return isAhead(state.changedAt, now) ? { ...state, changedAt: now } : state;
+}
+
+/** The error of a command about a user who was merged; `onAccount` runs it for the account. */
+export class MergedUserError extends AppError {
+  readonly account: string;
+
+  constructor(account: string) {
+    super("forbidden", `Cannot change a user who was merged: use the user ${account} instead`);
+    this.account = account;
+  }
+}
+
+/**
+ * Refuses commands about a user who was merged: nothing would bring their effects to the account.
+ *
+ * @throws {MergedUserError}
+ */
+export function requireUnmerged({ mergedInto }: UserState): void {
+  if (mergedInto !== null) throw new MergedUserError(mergedInto);
+}
+
+/**
+ * Runs commands about a user, and those of back ends about a user who was merged for the account instead. A token of the merged user
+ * opens no account.
+ */
+export async function onAccount<T>(user: SpaceUser, work: (user: SpaceUser) => Promise<T>): Promise<T> {
+  try {
+    return await work(user);
+  } catch (error) {
+    if (!(error instanceof MergedUserError) || user.projectId !== null) throw error;
+    return await work({ ...user, userId: error.account });
+  }
+}
+
+/** A state whose members can be replaced. */
+export type MutableState = { -readonly [K in keyof UserState]: UserState[K] };
+
+/** Copies a state, whose records stay shared. Member by member, as a spread of so many costs ten times as much. */
+export function copyState(state: UserState): MutableState {
+  return {
+    revision: state.revision,
+    changedAt: state.changedAt,
+    config: state.config,
+    projectId: state.projectId,
+    zone: state.zone,
+    metrics: state.metrics,
+    lifetime: state.lifetime,
+    lots: state.lots,
+    inventory: state.inventory,
+    milestones: state.milestones,
+    challenges: state.challenges,
+    coupons: state.coupons,
+    counters: state.counters,
+    orphanedCounters: state.orphanedCounters,
+    activeAt: state.activeAt,
+    reminded: state.reminded,
+    dueAt: state.dueAt,
+    chainedExpiries: state.chainedExpiries,
+    records: state.records,
+    historyParts: state.historyParts,
+    redemptions: state.redemptions,
+    gifts: state.gifts,
+    undelivered: state.undelivered,
+    sums: state.sums,
+    onceMarks: state.onceMarks,
+    votes: state.votes,
+    voterOf: state.voterOf,
+    mergedInto: state.mergedInto,
+  };
+}

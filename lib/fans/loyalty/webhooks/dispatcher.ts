@@ -1,0 +1,252 @@
+/**
+ * The dispatcher: sends webhooks the changes of users, at least once, and for each user in their order.
+ *
+ * @module
+ */
+
+import { decide, type LogEntry, type Partition, type ReadLog, type Stored } from "../../../storage/mod.ts";
+import type { WebhookDefinition } from "../config/document.ts";
+import { type HistoryTransaction, transactionsOf, transactionView } from "../user/history.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
+import type { UserState } from "../user/state.ts";
+import { parseRecord } from "../user/stored_state.ts";
+import type { SendingServices } from "./client.ts";
+import type { WebhookDelivery } from "./deliveries.ts";
+import { FairUserQueue, queuedUsersMax } from "./fair_user_queue.ts";
+import {
+  type EntryFailure,
+  type ProgressByWebhook,
+  type ProgressCache,
+  progressOf,
+  type WebhookProgress,
+} from "./progress.ts";
+import { retryDelayMs, triedMsMax } from "./schedule.ts";
+
+/** Number of history records of one page. */
+const pageMax = 100;
+/** Number of users whose changes a process sends at the same time. */
+const concurrency = 20;
+
+/** Creates the dispatcher of a process. It handles a user once at a time, so that it sends nothing twice. */
+export function createWebhookDispatcher(services: SendingServices) {
+  const waiting = new FairUserQueue();
+  const retries = new Map<string, { readonly user: SpaceUser; readonly at: number }>();
+  const underWay = new Map<string, Promise<number | null>>();
+  const workers = new Set<Promise<void>>();
+
+  async function deliverToAll(name: string, user: SpaceUser): Promise<number | null> {
+    const { webhooks } = await services.config(user.spaceId);
+    const due = await Promise.all(webhooks.map(webhook => deliverToOne(services, user, webhook)));
+    const times = due.filter(at => at !== null);
+    const at = times.length === 0 ? null : Math.min(...times);
+    retries.delete(name);
+    // The sweep finds those for whom there is no room.
+    if (at !== null && retries.size < queuedUsersMax) retries.set(name, { user, at });
+    return at;
+  }
+
+  /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
+  async function deliver(user: SpaceUser): Promise<number | null> {
+    const name = spaceUserPartition(user);
+    const before = underWay.get(name)?.catch(() => null) ?? Promise.resolve(null);
+    const delivery = before.then(() => deliverToAll(name, user));
+    underWay.set(name, delivery);
+    try {
+      return await delivery;
+    } finally {
+      if (underWay.get(name) === delivery) underWay.delete(name);
+      startWorker();
+    }
+  }
+
+  async function work(): Promise<void> {
+    for (let next = waiting.take(underWay); next !== null; next = waiting.take(underWay)) {
+      // A failed message stays in the user's history, where the sweep finds it.
+      await deliver(next).catch(error => services.onFailed("", error));
+      waiting.done(next);
+    }
+  }
+
+  function startWorker(): void {
+    if (waiting.size === 0 || workers.size >= concurrency) return;
+    const done = Promise.resolve()
+      .then(work)
+      .finally(() => workers.delete(done));
+    workers.add(done);
+  }
+
+  /** Sends a user's changes in the background. */
+  function enqueue(user: SpaceUser): void {
+    waiting.add(user);
+    startWorker();
+  }
+
+  return {
+    deliver,
+    enqueue,
+    /** Retries in the background what this process could not send before, as far as it is due. */
+    retry(): void {
+      const now = services.clock();
+      for (const { user, at } of retries.values()) if (at <= now) enqueue(user);
+    },
+    /** Resolves when nothing is sent any more. */
+    async idle(): Promise<void> {
+      while (workers.size > 0) await Promise.all(workers);
+    },
+  };
+}
+
+/** Sends a webhook the changes that it has not got and returns when to continue; null: nothing is left. */
+async function deliverToOne(
+  services: SendingServices,
+  user: SpaceUser,
+  webhook: WebhookDefinition,
+): Promise<number | null> {
+  for (;;) {
+    const page = await readPage(services, user, webhook);
+    if (page === null) return null;
+    if ("retryAt" in page) return page.retryAt;
+    const { progress, entries } = page;
+    const { sent, failure } = await sendEntries(services, { user, webhook, ...page });
+    const isOver = sent === entries.length && entries.length < pageMax;
+    const isUntried =
+      sent === 0 && failure !== null && failure.attempts === (progress.failure?.attempts ?? 0);
+    if (isUntried) return failure.retryAt;
+    const { failure: _, ...position } = progress;
+    const after: WebhookProgress = {
+      ...position,
+      cursor: entries[sent - 1]?.id ?? progress.cursor,
+      records: isOver ? page.records : progress.records + sent,
+      ...(failure === null ? {} : { failure }),
+    };
+    await advanceCursor(services, user, webhook.id, progress, after);
+    if (failure !== null) return failure.retryAt;
+    if (isOver) return null;
+  }
+}
+
+interface Page {
+  readonly progress: WebhookProgress;
+  readonly entries: readonly LogEntry[];
+  /** Number of history records at the instant of reading. */
+  readonly records: number;
+}
+
+/** Reads the changes that the webhook has not got, or when to look for them; null where there are none. */
+async function readPage(
+  { store, clock, progress: cache }: SendingServices,
+  user: SpaceUser,
+  { id }: WebhookDefinition,
+): Promise<Page | Pick<EntryFailure, "retryAt"> | null> {
+  const partition = spaceUserPartition(user);
+  const [stored] = await store.read(partition, [cache.query]);
+  const progress = progressOf(allProgress(cache, partition, stored), id);
+  if (progress === undefined) return null;
+  const { from, cursor, failure } = progress;
+  if (failure !== undefined && clock() < failure.retryAt) return failure;
+  const history: ReadLog = {
+    type: "log",
+    key: "history",
+    limit: pageMax,
+    ...(cursor === null ? { from } : { cursor }),
+  };
+  const [state, entries] = await store.read(partition, [{ type: "record", key: "loyalty" }, history]);
+  const records = recordsOf(state);
+  if (records <= progress.records) return null;
+  const isFirst = cursor === null && entries.length < pageMax;
+  // Those of the same millisecond may be older than the webhook: the last ones are those that it is to get.
+  return { progress, entries: isFirst ? entries.slice(progress.records - records) : entries, records };
+}
+
+function allProgress(cache: ProgressCache, partition: Partition, stored: Stored | null): ProgressByWebhook {
+  return stored === null ? {} : cache.valueOf(partition, stored);
+}
+
+function recordsOf(stored: Stored | null): number {
+  return stored === null ? 0 : (JSON.parse(stored.value) as UserState).records;
+}
+
+/** Sends entry by entry, up to the first that fails: returns how many are processed, and the failure of the one after those. */
+async function sendEntries(
+  services: SendingServices,
+  page: Page & Pick<Message, "user" | "webhook">,
+): Promise<{ readonly sent: number; readonly failure: EntryFailure | null }> {
+  const { user, webhook, entries } = page;
+  for (const [sent, { id, value }] of entries.entries()) {
+    const before = sent === 0 ? page.progress.failure : undefined;
+    for (const transaction of transactionsOf({ ...parseRecord(value), id })) {
+      if (!webhook.events.includes(transaction.type)) continue;
+      const failure = await sendTransaction(services, { user, webhook, transaction, before });
+      if (failure !== null) return { sent, failure };
+    }
+  }
+  return { sent: entries.length, failure: null };
+}
+
+interface Message {
+  readonly user: SpaceUser;
+  readonly webhook: WebhookDefinition;
+  readonly transaction: HistoryTransaction;
+  /** The failure of the last attempt. */
+  readonly before: EntryFailure | undefined;
+}
+
+/** Sends a transaction. A message that is not tried any more becomes a dead letter, and is processed thereby. */
+async function sendTransaction(
+  { client, deliveries, clock }: SendingServices,
+  message: Message,
+): Promise<EntryFailure | null> {
+  const { user, webhook, transaction, before } = message;
+  const { organisationId, spaceId } = user;
+  const address = { organisationId, spaceId, webhookId: webhook.id };
+  const delivery = deliveryOf(message);
+  const earlier = before?.attempts ?? 0;
+  const result = await client.send({ address, webhook, delivery });
+  const now = clock();
+  if (result.outcome === "delivered") return null;
+  if (result.outcome === "postponed") {
+    return { attempts: earlier, retryAt: result.until, reason: before?.reason ?? null };
+  }
+  const { reason } = result;
+  const attempts = earlier + (result.outcome === "failed" || result.isTried ? 1 : 0);
+  // A late message is tried once all the same: it may have waited behind one that the service did not take.
+  if (result.outcome === "failed" && now <= transaction.at + triedMsMax) {
+    const pause = retryDelayMs({ id: delivery.id, attempts, retryAfterMs: result.retryAfterMs });
+    return { attempts, retryAt: now + pause, reason };
+  }
+  await deliveries.moveToDeadLetters(address, { ...delivery, since: transaction.at, attempts, reason });
+  return null;
+}
+
+function deliveryOf({ user, webhook, transaction }: Message): WebhookDelivery {
+  const { organisationId, spaceId, userId } = user;
+  const { id, at, type } = transaction;
+  return {
+    id: `${spaceId}:${webhook.id}:${userId}:${id}`,
+    type: `loyalty.${type}`,
+    at,
+    data: { organisationId, spaceId, userId, transaction: transactionView(transaction) },
+  };
+}
+
+/** Advances the cursor unless another process has done so meanwhile. */
+async function advanceCursor(
+  { store, progress: cache }: SendingServices,
+  user: SpaceUser,
+  id: string,
+  before: WebhookProgress,
+  after: WebhookProgress,
+): Promise<void> {
+  const partition = spaceUserPartition(user);
+  await decide(store, partition, {
+    reads: [cache.query],
+    idempotent: true,
+    apply([stored]) {
+      const all = allProgress(cache, partition, stored);
+      const progress = progressOf(all, id);
+      const isUnchanged = progress?.cursor === before.cursor && progress.records === before.records;
+      if (!isUnchanged) return { writes: [], answer: null };
+      return { writes: [cache.put({ ...all, [id]: after })], answer: null };
+    },
+  });
+}

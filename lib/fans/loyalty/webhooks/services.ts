@@ -1,0 +1,21 @@
+import type { Clock } from "../../../auth/mod.ts";
+import type { WebhookSender } from "../../../base/outbound/webhook_sender.ts";
+import type { Store } from "../../../storage/mod.ts";
+import type { LoyaltyConfig } from "../config/document.ts";
+
+/** Finds the bytes that a webhook's messages are signed with. */
+export type WebhookKeys = (spaceId: string, webhookId: string) => Uint8Array;
+
+/** Services that webhooks need. */
+export interface WebhookServices {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Omitted: nothing is sent. */
+  readonly sender?: WebhookSender | undefined;
+  readonly keyOf: WebhookKeys;
+  /** Names this process among those that send. */
+  readonly holder: string;
+  readonly config: (spaceId: string) => LoyaltyConfig | Promise<LoyaltyConfig>;
+  /** Receives failures; the messages are sent again later. */
+  readonly onFailed: (webhookId: string, error: unknown) => void;
+}

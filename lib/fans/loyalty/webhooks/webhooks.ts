@@ -1,0 +1,83 @@
+/**
+ * The webhooks of all spaces: sending them changes and announcements, and their administration.
+ *
+ * @module
+ */
+
+import type { Announcer } from "../../../base/outbound/announcer.ts";
+import type { WebhookDefinition } from "../config/document.ts";
+import type { SpaceUser } from "../user/space_user.ts";
+import { createWebhookClient } from "./client.ts";
+import { createDeliveryStore, type WebhookAddress } from "./deliveries.ts";
+import { createWebhookDispatcher } from "./dispatcher.ts";
+import { createEndpoints } from "./endpoints.ts";
+import { createWebhookOutbox } from "./outbox.ts";
+import { createProgressCache } from "./progress.ts";
+import type { WebhookServices } from "./services.ts";
+
+/** Sends webhooks what changes for users, and administers them. */
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+/** Administration of webhooks. */
+export type WebhookAdmin = Pick<Webhooks, "status" | "enable" | "deadLetters" | "replay">;
+
+/** Health of a webhook and its stored messages. */
+export type WebhookStatus = Awaited<ReturnType<Webhooks["status"]>>;
+
+/** Creates the webhooks of a process. */
+export function createWebhooks(services: WebhookServices) {
+  const isEnabled = services.sender !== undefined;
+  const endpoints = createEndpoints(services);
+  const deliveries = createDeliveryStore(services);
+  const client = createWebhookClient(services, endpoints);
+  const progress = createProgressCache();
+  const sending = { ...services, client, deliveries, progress };
+  const dispatcher = createWebhookDispatcher(sending);
+  const outbox = createWebhookOutbox(sending);
+  return {
+    /** Positions of webhooks in users' histories, as far as this process knows them. */
+    progress,
+    /** Sends a user's changes in the background. */
+    enqueue(user: SpaceUser): void {
+      if (isEnabled) dispatcher.enqueue(user);
+    },
+    /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
+    deliver: async (user: SpaceUser): Promise<number | null> =>
+      isEnabled ? await dispatcher.deliver(user) : null,
+    /** Retries what is due. Call it repeatedly. */
+    async work(): Promise<void> {
+      dispatcher.retry();
+      await outbox.work();
+    },
+    /** Resolves when nothing is sent in the background any more. */
+    async idle(): Promise<void> {
+      await Promise.all([dispatcher.idle(), outbox.idle()]);
+    },
+    async announce({
+      organisationId,
+      spaceId,
+      area,
+      id,
+      event,
+      at,
+      data,
+    }: Parameters<Announcer["announce"]>[0]): Promise<void> {
+      if (!isEnabled) return;
+      const { webhooks } = await services.config(spaceId);
+      for (const webhook of webhooks.filter(({ events }) => events.includes(event))) {
+        const address = { organisationId, spaceId, webhookId: webhook.id };
+        const messageId = `${spaceId}:${webhook.id}:${id}`;
+        await outbox.post(address, { id: messageId, type: `${area}.${event}`, at, data });
+      }
+    },
+    /** Returns the health of a webhook, and the numbers of its stored messages. */
+    async status(address: WebhookAddress, { url }: WebhookDefinition) {
+      const [state, counts] = await Promise.all([endpoints.load(address, url), deliveries.counts(address)]);
+      return { ...state, deliveries: counts };
+    },
+    /** Enables a disabled webhook. Messages that it missed are among its dead letters. */
+    enable: (address: WebhookAddress, { url }: WebhookDefinition) => endpoints.enable(address, url),
+    deadLetters: deliveries.listDead,
+    replay: outbox.replay,
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Workers that are killed while they work: every action takes effect exactly once, those of a user in order.
+ *
+ * `GRANDSTAND_QUEUED_ACTIONS=100000` runs it with that many actions.
+ */
+
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { createRedisQueue, createRedisStore } from "../../../../../adapters/redis/mod.ts";
+import { createQueueIntake } from "../../../../../lib/fans/audience/actions/intake.ts";
+import { createDeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
+import { actionShards, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
+import { seedDirectory } from "../../../../../lib/fans/directory/mod.ts";
+import { createPlatform } from "../../../../../lib/mod.ts";
+import { start } from "../../../../runtime/processes.ts";
+import { ids, testSecret } from "../../../../support/platform.ts";
+import { redisAvailable, startRedis } from "../../../../support/redis.ts";
+import { orderedSeed } from "./_ordered.ts";
+
+const actionCount = Number(process.env.GRANDSTAND_QUEUED_ACTIONS ?? 6_000);
+const userCount = 300;
+const leaseMs = 1_500;
+const file = fileURLToPath(new URL("worker_process.ts", import.meta.url));
+const space = { organisationId: ids.organisation, spaceId: ids.space };
+
+it("of three workers two are killed at random, and nothing is lost, doubled or out of order", {
+  skip: redisAvailable(),
+  timeout: 60_000 + 2 * actionCount,
+}, async context => {
+  const server = await startRedis();
+  context.after(() => server.kill());
+  const store = createRedisStore({ server: server.url });
+  const queue = createRedisQueue({ server: server.url });
+  await seedDirectory(store, orderedSeed, { clock: Date.now });
+  const intake = createQueueIntake({
+    ...{ queue, shards: actionShards, clock: Date.now, onPushed: () => {} },
+    deadLetters: createDeadLetterQueue({ store, clock: Date.now }),
+  });
+  const workers = Array.from({ length: 3 }, () => {
+    const program = start([process.execPath, "--import", "tsx", file, server.url, String(leaseMs)]);
+    context.after(() => program.signal("SIGKILL"));
+    return program;
+  });
+  await Promise.all(workers.map(worker => worker.match(/shards [456]\n/)));
+  const waiting = async (): Promise<number> => {
+    const shards = Array.from({ length: actionShards }, (_, shard) =>
+      queue.depth(topicOf(shard, actionShards)),
+    );
+    return (await Promise.all(shards)).reduce((sum, depth) => sum + depth, 0);
+  };
+  const killedAt = [Math.random() * 0.4, 0.4 + Math.random() * 0.4].map(part => actionCount * (1 - part));
+  context.diagnostic(`killed with ${killedAt.map(Math.round).join(" and ")} actions to go`);
+  for (let n = 0; n < actionCount; n += 1_000) {
+    const some = Array.from({ length: Math.min(1_000, actionCount - n) }, (_, index) => {
+      const turn = Math.floor((n + index) / userCount);
+      const userId = `user-${(n + index) % userCount}`;
+      const report = { userId, action: "step", data: { n: turn }, actionId: `${turn}`, at: Date.now() };
+      return { ...space, ...report };
+    });
+    // A busy machine may answer a push too late. All actions of a shard, and so of a user, are pushed again then, in order.
+    for (let left = some; left.length > 0; ) {
+      const refusals = await intake.accept(left);
+      left = left.filter((_, index) => refusals[index] !== null);
+    }
+  }
+  for (let left = await waiting(); left > 0; left = await waiting()) {
+    const next = killedAt[0];
+    if (next !== undefined && left <= next) {
+      killedAt.shift();
+      workers.splice(Math.floor(Math.random() * workers.length), 1)[0]?.signal("SIGKILL");
+    }
+  }
+  assert.equal(workers.length, 1, "two were killed while there was work");
+  const platform = await createPlatform({ store, secret: testSecret });
+  const { loyalty } = platform;
+  let sum = 0;
+  for (let user = 0; user < userCount; user++) {
+    const own = Math.ceil((actionCount - user) / userCount);
+    const { metrics } = await loyalty.profile({ ...space, userId: `user-${user}`, projectId: null });
+    assert.deepEqual(metrics, { count: own, ordered: own }, `user-${user}`);
+    sum += own;
+  }
+  assert.equal(sum, actionCount);
+  const deadLetters = await store.read(`o:${ids.organisation}:dead_actions`, [
+    { type: "board", key: "letters", limit: 1 },
+  ]);
+  assert.equal(deadLetters[0].size, 0);
+  await platform.close();
+  await queue[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+});
