@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Block, type DialogueAction, escapeMarkup } from "../dialogue/mod.ts";
+import { type Block, type DialogueAction, escapeMarkup } from "./dialogue/mod.ts";
 
 type BlockOf<T extends Block["type"]> = Extract<Block, { readonly type: T }>;
 type Severity = NonNullable<BlockOf<"alert">["severity"]>;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { decodeFile, type ImageType, imageType, isColour } from "../dialogue/mod.ts";
+import { decodeFile, type ImageType, imageType, isColour } from "./dialogue/mod.ts";
 
 /** A value that the user can repair. The message says what is expected and is shown beside the label of the input. */
 export class InputFault extends Error {

@@ -6,7 +6,6 @@
  */
 
 export { generateMasterSecret, MasterSecret, systemRandom } from "../auth/mod.ts";
-export type { Block, DialogueContext } from "../dialogue/mod.ts";
 export {
   type AtomicOperation,
   type ControlCallOptions,
@@ -15,6 +14,7 @@ export {
   type ControlFault,
 } from "./api.ts";
 export { alert, colour, image, input, loader, text, type View } from "./blocks.ts";
+export type { Block, DialogueContext } from "./dialogue/mod.ts";
 export {
   colourInput,
   type FileInputOptions,

@@ -7,15 +7,15 @@
 import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";
 import { bearerToken } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
+import { readJson } from "../http/mod.ts";
+import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
 import {
   dialogueLimits,
   parseRequest,
   responseFaults,
   type WorkflowRequest,
   type WorkflowResponse,
-} from "../dialogue/mod.ts";
-import { readJson } from "../http/mod.ts";
-import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
+} from "./dialogue/mod.ts";
 import { readInputs } from "./inputs.ts";
 import type { WorkflowPorts } from "./ports.ts";
 import type { Replies } from "./replies.ts";

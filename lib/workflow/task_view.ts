@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Block, DialogueTask } from "../dialogue/mod.ts";
 import { alert, loader, View, type ViewContent } from "./blocks.ts";
+import type { Block, DialogueTask } from "./dialogue/mod.ts";
 import type { TaskDefinition } from "./task_runs.ts";
 import type { TaskRecord } from "./tasks.ts";
 

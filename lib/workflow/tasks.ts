@@ -6,7 +6,6 @@
  * @module
  */
 
-import { decodeFile, encodeFile } from "../dialogue/mod.ts";
 import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../storage/background/mod.ts";
 import {
   decide,
@@ -17,6 +16,7 @@ import {
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
+import { decodeFile, encodeFile } from "./dialogue/mod.ts";
 import { partRemovals, partWrites, readParts } from "./parts.ts";
 import type { WorkflowPorts } from "./ports.ts";
 import { type Caller, contextIds } from "./verify.ts";

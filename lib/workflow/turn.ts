@@ -5,9 +5,9 @@
  */
 
 import type { Fetch } from "../auth/remote_issuers/mod.ts";
-import type { Block } from "../dialogue/mod.ts";
 import { type ControlClient, createControlClient } from "./api.ts";
 import { loader, View } from "./blocks.ts";
+import type { Block } from "./dialogue/mod.ts";
 import type { Inputs } from "./inputs.ts";
 import type { TaskDefinition } from "./task_runs.ts";
 import type { Caller, DialogueRole, DialogueUser, VerifiedContext } from "./verify.ts";

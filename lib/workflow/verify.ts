@@ -9,8 +9,8 @@
 import * as v from "valibot";
 import { createRemoteFetch, type RemoteFetch } from "../auth/remote_issuers/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import type { DialogueContext } from "../dialogue/mod.ts";
 import { Cache } from "../storage/background/mod.ts";
+import type { DialogueContext } from "./dialogue/mod.ts";
 import type { WorkflowPorts } from "./ports.ts";
 
 /** Time for which an answer of the control API counts, in ms. */

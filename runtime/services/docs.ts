@@ -30,7 +30,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   control: "lib/control/README.md",
   workflow: "lib/workflow/README.md",
   conformance: "lib/workflow/conformance/README.md",
-  dialogue: "lib/dialogue/README.md",
+  dialogue: "lib/workflow/dialogue/README.md",
   studio: "lib/studio/README.md",
   client: "lib/client/README.md",
   testing: "lib/testing/README.md",

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
-import type { WorkflowRequest } from "../../lib/dialogue/mod.ts";
+import type { WorkflowRequest } from "../../lib/workflow/dialogue/mod.ts";
 import type { StudioWorld } from "./_studio.ts";
 
 /** A request as the page sends it to the relay. */

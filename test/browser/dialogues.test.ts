@@ -5,7 +5,7 @@ import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { decodeFile, encodeFile } from "../../lib/dialogue/mod.ts";
+import { decodeFile, encodeFile } from "../../lib/workflow/dialogue/mod.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";
 import { until } from "../support/until.ts";

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { parseRecording } from "../../lib/dialogue/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { testDialogue } from "../../lib/testing/workflow/mod.ts";
+import { parseRecording } from "../../lib/workflow/dialogue/mod.ts";
 import { leaderboardWinners, quizFromCsv } from "../../lib/workflow/examples/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli } from "../support/terminal.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CliTerminal } from "../../lib/cli/frame/host.ts";
-import { parseRecording, replayRecording, type WorkflowRequest } from "../../lib/dialogue/mod.ts";
+import { parseRecording, replayRecording, type WorkflowRequest } from "../../lib/workflow/dialogue/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type Outcome, runCli, type Surroundings } from "../support/terminal.ts";
 import { operatorToken } from "./_control_examples.ts";

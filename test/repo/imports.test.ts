@@ -39,7 +39,7 @@ const order = [
   "lib/fans/loyalty/",
   "lib/fans/audience/",
   "lib/fans/exports/",
-  "lib/dialogue/",
+  "lib/workflow/dialogue/",
   "lib/workflow/",
   "lib/authoring/",
   "lib/feeds/",

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { parseRecording } from "../../lib/dialogue/mod.ts";
+import { parseRecording } from "../../lib/workflow/dialogue/mod.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 

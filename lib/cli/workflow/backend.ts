@@ -1,6 +1,6 @@
 /** The ways to a backend: through the platform by the id of a workflow, or to its address. */
 
-import type { DialogueOptions } from "../../dialogue/mod.ts";
+import type { DialogueOptions } from "../../workflow/dialogue/mod.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { kinds, type Target } from "../frame/kinds.ts";
@@ -93,7 +93,7 @@ async function post({ url, token, body, key, signal }: Post, context: CliContext
 
 /** Reads a body, and stops when it is longer than an answer may be. */
 async function boundedText({ body }: Response): Promise<string> {
-  const { dialogueLimits } = await import("../../dialogue/mod.ts");
+  const { dialogueLimits } = await import("../../workflow/dialogue/mod.ts");
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of body ?? []) {

@@ -1,6 +1,6 @@
 /** Where a dialogue runs on a platform, and the short token that a backend gets in place of the person's own. */
 
-import type { DialogueContext } from "../../dialogue/mod.ts";
+import type { DialogueContext } from "../../workflow/dialogue/mod.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { CliError, exits } from "../frame/errors.ts";
 import { kinds, type Target } from "../frame/kinds.ts";

@@ -24,7 +24,7 @@ export async function readInputs(
 export async function readBase64(path: string, files: CliFiles): Promise<string> {
   const file = await files.open(path);
   if (file === null) throw missingFile(path);
-  const { dialogueLimits, encodeFile } = await import("../../dialogue/mod.ts");
+  const { dialogueLimits, encodeFile } = await import("../../workflow/dialogue/mod.ts");
   const bytes = new Uint8Array(await new Response(file.stream()).arrayBuffer());
   const { fileBytesMax } = dialogueLimits;
   if (bytes.length > fileBytesMax) throw wrongUsage(`${path} must not exceed ${fileBytesMax} bytes`);

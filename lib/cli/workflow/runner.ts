@@ -8,7 +8,7 @@ import {
   ownText,
   type Recording,
   type ShownBlock,
-} from "../../dialogue/mod.ts";
+} from "../../workflow/dialogue/mod.ts";
 import { clean } from "../frame/clean.ts";
 import { interrupted } from "../frame/client.ts";
 import type { CliContext, CliResult } from "../frame/command.ts";

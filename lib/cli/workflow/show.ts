@@ -1,6 +1,6 @@
 /** Views of a dialogue as text. */
 
-import { parseMarkup, type ShownBlock } from "../../dialogue/mod.ts";
+import { parseMarkup, type ShownBlock } from "../../workflow/dialogue/mod.ts";
 import { clean } from "../frame/clean.ts";
 
 const reset = "\u001b[0m";

@@ -7,15 +7,15 @@
 import * as v from "valibot";
 import { jsonObject, plainObject, uuidText } from "../../authoring/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import { requireUnarchived } from "../../fans/directory/mod.ts";
+import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import {
   type DialogueContext,
   dialogueLimits,
   parseRequest,
   type WorkflowRequest,
-} from "../../dialogue/mod.ts";
-import { requireUnarchived } from "../../fans/directory/mod.ts";
-import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../http/mod.ts";
-import { Cache } from "../../storage/background/mod.ts";
+} from "../../workflow/dialogue/mod.ts";
 import { type Author, requirePerson } from "../access/author.ts";
 import { createDialogueToken } from "../access/dialogue_tokens.ts";
 import { platformHome } from "../entity.ts";

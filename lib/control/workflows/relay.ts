@@ -6,8 +6,8 @@
 
 import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import { type Outbound, OutboundError, type OutboundReply } from "../../base/outbound/outbound.ts";
-import { dialogueLimits, type WorkflowRequest } from "../../dialogue/mod.ts";
 import { parseJson } from "../../http/mod.ts";
+import { dialogueLimits, type WorkflowRequest } from "../../workflow/dialogue/mod.ts";
 
 /** Most requests that wait for a backend at a time, in one process. */
 const underWayMax = 200;

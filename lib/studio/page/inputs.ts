@@ -1,6 +1,12 @@
 /** The inputs of a dialogue. */
 
-import { dialogueLimits, encodeFile, imageType, plainText, type ShownBlock } from "../../dialogue/mod.ts";
+import {
+  dialogueLimits,
+  encodeFile,
+  imageType,
+  plainText,
+  type ShownBlock,
+} from "../../workflow/dialogue/mod.ts";
 import type { BlockView } from "./blocks.ts";
 import { el, setAttribute, setText } from "./elements.ts";
 

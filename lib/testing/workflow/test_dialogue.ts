@@ -15,7 +15,7 @@ import {
   type Recording,
   replayRecording,
   type WorkflowRequest,
-} from "../../dialogue/mod.ts";
+} from "../../workflow/dialogue/mod.ts";
 import { openTestWorld, type TestEnvironment, type TestWorld, type TestWorldOptions } from "./test_world.ts";
 
 /** A backend under test: a workflow, or anything else that answers requests of the protocol. */

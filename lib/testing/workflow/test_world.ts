@@ -6,10 +6,10 @@
 
 import { type MasterSecret, systemRandom } from "../../auth/mod.ts";
 import { catalogueSpecPath } from "../../authoring/mod.ts";
-import type { DialogueContext } from "../../dialogue/mod.ts";
 import { type Logger, silentLogger, type Timer } from "../../http/mod.ts";
 import type { Platform } from "../../platform/platform.ts";
 import type { Store } from "../../storage/mod.ts";
+import type { DialogueContext } from "../../workflow/dialogue/mod.ts";
 import type { Call } from "../call.ts";
 import { createTestTime, startAtDefault } from "../time.ts";
 import { contextOf, homeOf, type Level, openWorld, type TenantIds, type World } from "../world.ts";

@@ -1,5 +1,5 @@
-import { dialogueLimits, responseFaults, type WorkflowResponse } from "../../dialogue/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
+import { dialogueLimits, responseFaults, type WorkflowResponse } from "../dialogue/mod.ts";
 
 /** What a backend answered. */
 export interface Answer {

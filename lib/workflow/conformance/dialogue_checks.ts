@@ -1,4 +1,4 @@
-import { dialogueLimits, type WorkflowResponse } from "../../dialogue/mod.ts";
+import { dialogueLimits, type WorkflowResponse } from "../dialogue/mod.ts";
 import { type Answer, expects, type Fault, isOnce } from "./answer.ts";
 import { countValues, each, inputNames, type Known, type Runs, withValue } from "./known.ts";
 import type { Probe } from "./probe.ts";

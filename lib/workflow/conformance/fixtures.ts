@@ -1,4 +1,4 @@
-import type { DialogueContext } from "../../dialogue/mod.ts";
+import type { DialogueContext } from "../dialogue/mod.ts";
 
 /** Somebody who runs a dialogue: a token, and the ids of the context. */
 export interface DialogueCaller {

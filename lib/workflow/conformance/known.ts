@@ -1,4 +1,4 @@
-import type { WorkflowResponse } from "../../dialogue/mod.ts";
+import type { WorkflowResponse } from "../dialogue/mod.ts";
 import type { Answer, Fault } from "./answer.ts";
 import type { Probe } from "./probe.ts";
 

@@ -6,8 +6,8 @@
 
 import { uuid } from "../../auth/crypto/mod.ts";
 import { systemClock, systemRandom } from "../../auth/mod.ts";
-import { dialogueLimits, type WorkflowResponse } from "../../dialogue/mod.ts";
 import { systemTimer } from "../../http/mod.ts";
+import { dialogueLimits, type WorkflowResponse } from "../dialogue/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
 import type { CheckBackendOptions, DialogueCaller } from "./fixtures.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type Block, escapeMarkup } from "../../dialogue/mod.ts";
+import { type Block, escapeMarkup } from "../dialogue/mod.ts";
 import {
   alert,
   ControlError,

@@ -1,8 +1,8 @@
 /** A platform with a person of a role, and dialogues of that person with a workflow. */
 
-import type { WorkflowRequest, WorkflowResponse } from "../../../lib/dialogue/mod.ts";
 import { silentLogger } from "../../../lib/http/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
+import type { WorkflowRequest, WorkflowResponse } from "../../../lib/workflow/dialogue/mod.ts";
 import type { WorkflowOptions } from "../../../lib/workflow/mod.ts";
 import { operatorHeaders, resource } from "../../http/_control_examples.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { parseRecording } from "../../../lib/dialogue/mod.ts";
 import {
   type TestDialogue,
   type TestEnvironment,
   type TestWorldOptions,
   testDialogue,
 } from "../../../lib/testing/workflow/mod.ts";
+import { parseRecording } from "../../../lib/workflow/dialogue/mod.ts";
 import { alert, fileInput, input, text, workflow } from "../../../lib/workflow/mod.ts";
 
 interface Greeting {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, it } from "node:test";
 import * as v from "valibot";
-import { encodeFile } from "../../../lib/dialogue/mod.ts";
+import { encodeFile } from "../../../lib/workflow/dialogue/mod.ts";
 import {
   alert,
   colourInput,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { jsonPointer } from "../base/errors/mod.ts";
+import { jsonPointer } from "../../base/errors/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 import { plainText } from "./markup.ts";

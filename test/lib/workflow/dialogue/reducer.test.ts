@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { canPress } from "../../../lib/dialogue/mod.ts";
+import { canPress } from "../../../../lib/workflow/dialogue/mod.ts";
 import { context, Play, parts, showing } from "./_world.ts";
 
 const { go, name, file, colour, text, running } = parts;

@@ -2,9 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { type DialogueEvent, type DialogueState, replayRecording } from "../../../lib/dialogue/mod.ts";
-import { sampleSize } from "../../support/full.ts";
+import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
+import {
+  type DialogueEvent,
+  type DialogueState,
+  replayRecording,
+} from "../../../../lib/workflow/dialogue/mod.ts";
+import { sampleSize } from "../../../support/full.ts";
 import { context, Play, parts } from "./_world.ts";
 
 const runs = sampleSize(10_000, 2_000);

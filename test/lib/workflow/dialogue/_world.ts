@@ -8,7 +8,7 @@ import {
   idleDialogue,
   reduce,
   type WorkflowResponse,
-} from "../../../lib/dialogue/mod.ts";
+} from "../../../../lib/workflow/dialogue/mod.ts";
 
 type Body = DialogueEvent extends infer E
   ? E extends DialogueEvent

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isLoopback } from "../base/text/mod.ts";
+import { isLoopback } from "../../base/text/mod.ts";
 import { dialogueLimits } from "./limits.ts";
 
 /** Media types of images, as a backend and a frontend may send them. */

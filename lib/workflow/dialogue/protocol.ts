@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError, type FieldError, jsonPointer } from "../base/errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import { isColour, isImageUrl } from "./files.ts";
 import { dialogueLimits } from "./limits.ts";
 

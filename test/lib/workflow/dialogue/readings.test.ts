@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createRandom } from "../../../adapters/conformance/random.ts";
-import { AppError } from "../../../lib/base/errors/mod.ts";
+import { createRandom } from "../../../../adapters/conformance/random.ts";
+import { AppError } from "../../../../lib/base/errors/mod.ts";
 import {
   type DialogueView,
   decodeFile,
@@ -19,8 +19,8 @@ import {
   plainText,
   readResponse,
   responseFaults,
-} from "../../../lib/dialogue/mod.ts";
-import { sampleSize } from "../../support/full.ts";
+} from "../../../../lib/workflow/dialogue/mod.ts";
+import { sampleSize } from "../../../support/full.ts";
 
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]);
 const context = { baseURL: "https://grandstand.example", projectId: "p1" };
