@@ -1,6 +1,6 @@
 /** Commands about apps: what fans see of projects, registered by the address of a specification. */
 
-import type { CheckRow } from "../control/apps/read_app.ts";
+import type { CheckRow } from "../authoring/control/apps/read_app.ts";
 import type { Check } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
@@ -33,7 +33,7 @@ const catalogue: CommandSpec = {
     types: ["TYPES", "texts"],
   }),
   async run(_, context) {
-    const { catalogueApp, catalogueSpecPath } = await import("../authoring/catalogue.ts");
+    const { catalogueApp, catalogueSpecPath } = await import("../authoring/table/catalogue.ts");
     const base = context.settings.controlUrl?.replace(/\/+$/, "") ?? "";
     const { spec, elements } = catalogueApp(base);
     const types = elements.map(({ content_type }) => content_type);

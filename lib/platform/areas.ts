@@ -5,6 +5,7 @@
  */
 
 import { apiKeyGuard, apiKeyRoutes, jwksArea } from "../auth/mod.ts";
+import { feedRoutes } from "../authoring/feeds/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { audienceGuards, audienceRoutes } from "../fans/audience/mod.ts";
 import { downloadRoutes, exportRoutes } from "../fans/exports/mod.ts";
@@ -23,7 +24,6 @@ import {
 import { locationRoutes } from "../fans/location/mod.ts";
 import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../fans/loyalty/mod.ts";
 import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../fans/space_tokens/mod.ts";
-import { feedRoutes } from "../feeds/mod.ts";
 import { type Area, chain } from "../http/mod.ts";
 import { withoutArchived } from "./archived_projects.ts";
 import { BackEndGuards } from "./back_end_guards.ts";

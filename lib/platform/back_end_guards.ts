@@ -13,8 +13,14 @@ import {
   type Permission,
   permissions,
 } from "../auth/mod.ts";
+import {
+  type Author,
+  type Authors,
+  authorGuard,
+  type Roles,
+  requirePerson,
+} from "../authoring/control/access/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { type Author, type Authors, authorGuard, type Roles, requirePerson } from "../control/access/mod.ts";
 import type { Directory, Home, Space } from "../fans/directory/mod.ts";
 import { type SpaceKey, spaceKeyGuard, spaceOfHost, spaceOfKey } from "../fans/space_tokens/mod.ts";
 import { chain, type Guard, type GuardInput } from "../http/mod.ts";

@@ -17,11 +17,11 @@ import {
   type TrustedProxies,
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
+import type { createControl } from "../authoring/control/mod.ts";
 import type { Mailer } from "../base/outbound/mailer.ts";
 import type { Outbound } from "../base/outbound/outbound.ts";
 import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
 import type { Tracer } from "../base/tracing/mod.ts";
-import type { createControl } from "../control/mod.ts";
 import type { CreateDocs } from "../docs/mod.ts";
 import type { ExportOptions } from "../fans/exports/mod.ts";
 import type { IdentityOptions } from "../fans/identity/mod.ts";

@@ -15,8 +15,9 @@ import {
   type KeyRing,
   type RandomBytes,
 } from "../auth/mod.ts";
-import { Authors, Roles } from "../control/access/mod.ts";
-import type { Control, LoginServices } from "../control/mod.ts";
+import { Authors, Roles } from "../authoring/control/access/mod.ts";
+import type { Control, LoginServices } from "../authoring/control/mod.ts";
+import { ActionCounts, Owners, Sources, VotedElements } from "../authoring/feeds/mod.ts";
 import { type ActionService, createActionService } from "../fans/audience/mod.ts";
 import {
   createDirectory,
@@ -39,7 +40,6 @@ import { createLeaderboards, type Leaderboards } from "../fans/leaderboards/mod.
 import { createLocation, type Location } from "../fans/location/mod.ts";
 import { createLoyalty, type Loyalty, readRecordedScore, type WebhookKeys } from "../fans/loyalty/mod.ts";
 import { createSpaceTokens } from "../fans/space_tokens/mod.ts";
-import { ActionCounts, Owners, Sources, VotedElements } from "../feeds/mod.ts";
 import type { Area, Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import type { Store } from "../storage/mod.ts";

@@ -3,7 +3,7 @@
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { uuid } from "../auth/crypto/mod.ts";
 import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
-import { createControl } from "../control/mod.ts";
+import { createControl } from "../authoring/control/mod.ts";
 import type { Seed } from "../fans/directory/mod.ts";
 import type { HomeKind } from "../fans/directory/places.ts";
 import { silentLogger } from "../http/mod.ts";

@@ -10,7 +10,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { type Endpoint, methodsOf, type Operation, rowsOf } from "./operations.ts";
 import { comment, namesUsed, type Schemas, typeOf } from "./schemas.ts";

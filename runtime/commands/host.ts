@@ -34,7 +34,7 @@ export const host: CliHost = {
   },
   async specChecks(url, userAgent = "Grandstand-Authoring/1.0") {
     const [{ readApp }, { createOutbound }] = await Promise.all([
-      import("../../lib/control/apps/read_app.ts"),
+      import("../../lib/authoring/control/apps/read_app.ts"),
       import("../../adapters/outbound/mod.ts"),
     ]);
     const { checks } = await readApp({ publicUrl: "", outbound: createOutbound(), userAgent }, url);

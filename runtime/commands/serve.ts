@@ -4,7 +4,7 @@ import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { openTracer } from "../../adapters/tracing/mod.ts";
 import { MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import type { ExportOptions } from "../../lib/fans/exports/mod.ts";
 import type { GeoReader } from "../../lib/fans/location/mod.ts";
 import type { Handler, Logger } from "../../lib/http/mod.ts";

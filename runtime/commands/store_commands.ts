@@ -16,9 +16,9 @@ import {
   systemClock,
   systemRandom,
 } from "../../lib/auth/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
 import { createDirectory, findUnlisted } from "../../lib/fans/directory/mod.ts";
 import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
 import {

@@ -4,7 +4,7 @@ import { createWriteStream, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createJsonLogger, silentLogger } from "../../lib/http/mod.ts";
 import { createPlatform, MasterSecret } from "../../lib/mod.ts";
 import { serveHere } from "../../runtime/server/serve_here.ts";

@@ -3,7 +3,7 @@
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import type { ActionData } from "../../lib/fans/loyalty/mod.ts";
 import { createPlatform, type Handler, type Platform } from "../../lib/mod.ts";

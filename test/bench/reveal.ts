@@ -11,7 +11,7 @@
  */
 
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { ids, loyalty, seed, testSecret } from "../support/platform.ts";

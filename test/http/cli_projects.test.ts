@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
-import { readApp } from "../../lib/control/apps/read_app.ts";
+import { readApp } from "../../lib/authoring/control/apps/read_app.ts";
 import { ids } from "../support/platform.ts";
 import { AppServer, catalogueUrl, openAuthor, poll, spec } from "./_apps.ts";
 import { type Cli, dataOf, openCli } from "./_cli.ts";

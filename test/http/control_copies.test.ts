@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { elementKey } from "../../lib/authoring/mod.ts";
+import { elementKey } from "../../lib/authoring/table/mod.ts";
 import { directoryPartition } from "../../lib/fans/directory/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { dieAtCommit } from "../support/dying_store.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { type Resource, type ResourceType, type Role, resources } from "../../lib/authoring/mod.ts";
+import { type Resource, type ResourceType, type Role, resources } from "../../lib/authoring/table/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { operatorHeaders, resource } from "./_control_examples.ts";
 import { examplesFor, type Operation, operationsOf, send, validExamples } from "./_operations.ts";

@@ -7,8 +7,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { elementStates } from "../../lib/authoring/element_times.ts";
-import { type Resource, resources } from "../../lib/authoring/mod.ts";
+import { elementStates } from "../../lib/authoring/table/element_times.ts";
+import { type Resource, resources } from "../../lib/authoring/table/mod.ts";
 import { eventStates } from "../../lib/fans/directory/event_times.ts";
 import { openPlatform } from "../support/platform.ts";
 
@@ -183,7 +183,7 @@ describe("the control API and its documentation", () => {
   });
 
   it("explain each state in the guide, and no others", () => {
-    const guide = readFileSync(new URL("../../lib/control/README.md", import.meta.url), "utf8");
+    const guide = readFileSync(new URL("../../lib/authoring/control/README.md", import.meta.url), "utf8");
     for (const [noun, states] of [
       ["event", eventStates],
       ["element", elementStates],

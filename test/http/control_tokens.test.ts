@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import { ids, openPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";

@@ -5,7 +5,7 @@ import { before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import * as v from "valibot";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createDocs } from "../../lib/docs/mod.ts";
 import { json, open, route } from "../../lib/http/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
-import { readCounts } from "../../lib/feeds/mod.ts";
+import { readCounts } from "../../lib/authoring/feeds/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";

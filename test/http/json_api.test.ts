@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { type Attribute, type Relationship, resources } from "../../lib/authoring/mod.ts";
+import { type Attribute, type Relationship, resources } from "../../lib/authoring/table/mod.ts";
 import { type CallOptions, ids, openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { controlExamples, operatorHeaders } from "./_control_examples.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { claimLeaseMs } from "../../lib/http/idempotency/idempotency.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { createDyingStore } from "../support/dying_store.ts";

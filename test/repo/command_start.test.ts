@@ -48,7 +48,8 @@ function loadedBy(source: string, { outputs }: Metafile): Loaded {
 describe("the start of a command", () => {
   const groups = metafile.inputs["lib/cli/groups.ts"]?.imports.map(({ path }) => path) ?? [];
   /** Small modules that the frame and groups may share with the rest. */
-  const shared = /^lib\/(base\/errors\/mod|platform\/version|authoring\/copies|base\/text\/suggest)\.ts$/;
+  const shared =
+    /^lib\/(base\/errors\/mod|platform\/version|authoring\/table\/copies|base\/text\/suggest)\.ts$/;
 
   for (const source of ["runtime/cli.ts", ...new Set(groups)]) {
     it(`loads no package and nothing of servers: ${source}`, () => {

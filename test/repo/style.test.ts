@@ -65,7 +65,7 @@ describe("the product's code", () => {
 
   it("compares tags, digests and secrets of callers in constant time", () => {
     const areas =
-      /^lib\/(auth|fans\/(identity|exports\/(jobs|file)|space_tokens)|control\/access|workflow)\//;
+      /^lib\/(auth|fans\/(identity|exports\/(jobs|file)|space_tokens)|authoring\/control\/access|workflow)\//;
     const name = "(?:tag|digest|signature|secret|hash)\\)?";
     const other = "\\s*(?!\\s|undefined|null|true|false|-?\\d|[\"'`])[\\w.?]*";
     const compared = new RegExp(`\\b${name}\\s*[!=]==${other}|[!=]==${other}\\b${name}\\b`, "i");

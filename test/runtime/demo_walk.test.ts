@@ -9,7 +9,7 @@ import { it, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { MasterSecret, systemRandom } from "../../lib/auth/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, type Demo, demoWalk, describeDemo, seedDemo } from "../../lib/mod.ts";
 import { toNodeListener } from "../../runtime/node.ts";
 

@@ -132,7 +132,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "roles are remembered for ever",
-    file: "lib/control/access/roles.ts",
+    file: "lib/authoring/control/access/roles.ts",
     text: "this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax,",
     replacement: "this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: 1e12,",
   },
@@ -150,13 +150,13 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a revoked token is remembered",
-    file: "lib/control/access/authors.ts",
+    file: "lib/authoring/control/access/authors.ts",
     text: "this.#verified = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax,",
     replacement: "this.#verified = new Cache({ entriesMax: cachedMax, maxAgeMs: 1e12,",
   },
   {
     name: "what is published is known to the server alone",
-    file: "lib/feeds/sources.ts",
+    file: "lib/authoring/feeds/sources.ts",
     text: "this.#events = new Cache({ ...common, maxAgeMs: ageMsMax });",
     replacement: "this.#events = new Cache({ ...common, maxAgeMs: 1e12 });",
   },

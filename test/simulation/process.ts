@@ -1,7 +1,7 @@
 /** A process of the deployment: it serves requests, works in the background, dies and returns. */
 
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, type Logger, type Platform } from "../../lib/mod.ts";
 import { quickKernels } from "../support/kernels.ts";
 import { ids, testSecret } from "../support/platform.ts";

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
+import { createControl } from "../../lib/authoring/control/mod.ts";
 import { type Outbound, OutboundError } from "../../lib/base/outbound/outbound.ts";
 import {
   createFanClient,
@@ -11,7 +12,6 @@ import {
   leaderboards,
   loyalty as loyaltyArea,
 } from "../../lib/client/mod.ts";
-import { createControl } from "../../lib/control/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { ExternalIds } from "../../lib/fans/identity/external_ids.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";

@@ -1,6 +1,6 @@
 /** `elements clone-from` and `elements clone-group`: copies of elements in another event. */
 
-import { replaceIds } from "../../authoring/copies.ts";
+import { replaceIds } from "../../authoring/table/copies.ts";
 import { eventFlag } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
 import type { CliContext, CliResult, CommandSpec } from "../frame/command.ts";

@@ -7,7 +7,7 @@
  */
 
 import * as v from "valibot";
-import { resources } from "../../authoring/mod.ts";
+import { resources } from "../../authoring/table/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 import { suggestion } from "../../base/text/suggest.ts";
 import { issueDetail } from "../../http/mod.ts";

@@ -1,6 +1,6 @@
 /** Elements of the API as items of a file, as copies, and beside those of a file. */
 
-import { resources, withoutMarks } from "../../authoring/mod.ts";
+import { resources, withoutMarks } from "../../authoring/table/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { replaceIds } from "../../authoring/copies.ts";
+import { replaceIds } from "../../authoring/table/copies.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 
 /** A fault of a file. */

@@ -1,6 +1,6 @@
 /** Content types and their templates: `elements schema`, `template` and `templates`. */
 
-import type { ContentType } from "../../authoring/mod.ts";
+import type { ContentType } from "../../authoring/table/mod.ts";
 import { dataOf } from "../element_content.ts";
 import { idArgument } from "../events/fields.ts";
 import { id } from "../frame/checks.ts";
@@ -129,7 +129,7 @@ export async function typesOf(
   project: string | undefined,
 ): Promise<readonly ContentType[]> {
   if (project === undefined) {
-    const { catalogueApp } = await import("../../authoring/catalogue.ts");
+    const { catalogueApp } = await import("../../authoring/table/catalogue.ts");
     return catalogueApp("").elements;
   }
   const api = await context.api();

@@ -1,6 +1,6 @@
 /** Commands that try the element types of a project out. */
 
-import type { ContentType } from "../../authoring/mod.ts";
+import type { ContentType } from "../../authoring/table/mod.ts";
 import { attributesOf } from "../element_content.ts";
 import { contentsOf } from "../elements/types.ts";
 import { whole } from "../frame/checks.ts";

@@ -6,8 +6,8 @@
  */
 
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
+import type { CheckRow } from "../../authoring/control/apps/read_app.ts";
 import type { FieldError } from "../../base/errors/mod.ts";
-import type { CheckRow } from "../../control/apps/read_app.ts";
 import type { ScenarioCheck } from "../../fans/loyalty/mod.ts";
 import type { Handler } from "../../http/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Attribute, resources } from "../../authoring/mod.ts";
+import { type Attribute, resources } from "../../authoring/table/mod.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
 import { namesOf } from "../elements/items.ts";

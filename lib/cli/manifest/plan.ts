@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Attribute, answerField, replaceIds, resources } from "../../authoring/mod.ts";
+import { type Attribute, answerField, replaceIds, resources } from "../../authoring/table/mod.ts";
 import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
 import { documentDigest } from "../../fans/directory/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";

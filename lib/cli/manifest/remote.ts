@@ -1,6 +1,6 @@
 /** Finds the entities of a manifest on the server. */
 
-import { type Attribute, resources } from "../../authoring/mod.ts";
+import { type Attribute, resources } from "../../authoring/table/mod.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Fault } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";

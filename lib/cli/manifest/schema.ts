@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type Attribute, resources } from "../../authoring/mod.ts";
+import { type Attribute, resources } from "../../authoring/table/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 import { issueDetail } from "../../http/mod.ts";
 import { fieldsOf } from "../element_content.ts";

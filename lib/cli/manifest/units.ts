@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Attribute, answerField, resources } from "../../authoring/mod.ts";
+import { type Attribute, answerField, resources } from "../../authoring/table/mod.ts";
 import { documentDigest } from "../../fans/directory/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import type { ResourceObject } from "../frame/resources.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type MasterSecret, systemRandom } from "../../auth/mod.ts";
-import { catalogueSpecPath } from "../../authoring/mod.ts";
+import { catalogueSpecPath } from "../../authoring/table/mod.ts";
 import { type Logger, silentLogger, type Timer } from "../../http/mod.ts";
 import type { Platform } from "../../platform/platform.ts";
 import type { Store } from "../../storage/mod.ts";

@@ -1,0 +1,298 @@
+/**
+ * Authoring users and their tokens.
+ *
+ * A token is `gst_`, its id and a secret. The store has a keyed digest of the secret alone. A verified token stays in memory for
+ * less than a second, so that a revocation is in force within one everywhere.
+ *
+ * @module
+ */
+
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { base64url, constantTimeEqual, keyedTag, uuid } from "../../../auth/crypto/mod.ts";
+import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../../auth/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
+import { canonicalEmail } from "../../../base/text/mod.ts";
+import { normaliseEmail } from "../../../fans/identity/mod.ts";
+import { Cache } from "../../../storage/background/mod.ts";
+import { decide, platformPartition, type Store } from "../../../storage/mod.ts";
+import type { Author, AuthorUser, NewToken, TokenInfo } from "./author.ts";
+
+/** Age in ms from which a token is read again. */
+const ageMsMax = 900;
+const cachedMax = 10_000;
+/** Life of a token without an end of its own, in seconds: a year. */
+const tokenSeconds = 31_536_000;
+/** Most tokens of a user. */
+const tokensPerUserMax = 100;
+
+const tokenShape = /^gst_([0-9a-f]{32})_([A-Za-z0-9_-]{43})$/;
+const userKey = "user";
+const tokensKey = "tokens";
+const tokenKey = "token";
+const organisationsKey = "organisations";
+
+interface StoredToken extends TokenInfo {
+  readonly tag: string;
+}
+
+interface CachedAuthor extends Author {
+  readonly tag: string;
+  /** A secret that was compared with the tag, so that the next request costs no HMAC. */
+  verified?: string;
+}
+
+/** Options of {@linkcode Authors}. */
+interface AuthorsOptions {
+  readonly store: Store;
+  readonly secret: MasterSecret;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+}
+
+/** Keeps authoring users and their tokens. */
+export class Authors {
+  readonly #options: AuthorsOptions;
+  readonly #pepper: Uint8Array;
+  readonly #emailKey: Uint8Array;
+  readonly #verified: Cache<CachedAuthor | null>;
+  /** The owners of tokens, so that both are read at once the next time. */
+  readonly #owners = new Cache<string>({ entriesMax: cachedMax });
+
+  constructor(options: AuthorsOptions) {
+    this.#options = options;
+    this.#pepper = deriveKey(options.secret, "access_token");
+    this.#emailKey = deriveKey(options.secret, "author_email");
+    this.#verified = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax, clock: options.clock });
+  }
+
+  /**
+   * Returns the caller of a token, without a promise while it is in memory.
+   *
+   * @throws {AppError} `invalid_token`: malformed, unknown, revoked or wrong; `token_expired`.
+   */
+  verify(token: string): Author | Promise<Author> {
+    const [, id = "", secret = ""] = tokenShape.exec(token) ?? [];
+    if (id === "") throw unknownToken();
+    const cached = this.#verified.getOrLoad(id, async () => ({ value: await this.#load(id) }));
+    return cached instanceof Promise
+      ? cached.then(author => this.#check(author, id, secret))
+      : this.#check(cached, id, secret);
+  }
+
+  /** Finds the user of an address, or creates one. */
+  async findOrCreate(address: string, { name = "", operator = false } = {}): Promise<AuthorUser> {
+    const { store, clock, random } = this.#options;
+    const email = canonicalEmail(address.trim());
+    const partition = this.#emailPartition(email);
+    const userId = await decide(store, partition, {
+      reads: [{ type: "record", key: userKey }],
+      apply: ([stored]) => {
+        if (stored !== null) return { writes: [], answer: stored.value };
+        const id = uuid(random);
+        return { writes: [{ type: "put", key: userKey, value: id }], answer: id };
+      },
+    });
+    return await decide(store, userPartition(userId), {
+      reads: [{ type: "record", key: userKey }],
+      apply: ([stored]) => {
+        const old = stored === null ? null : (JSON.parse(stored.value) as AuthorUser);
+        if (old !== null && (!operator || old.systemRole === "operator")) return { writes: [], answer: old };
+        const created = old?.created ?? Math.floor(clock() / 1_000);
+        const shown = old?.name ?? (name === "" ? (email.split("@", 1)[0] ?? "") : name);
+        const user: AuthorUser = {
+          id: userId,
+          name: shown,
+          email,
+          systemRole: operator ? "operator" : "user",
+          created,
+        };
+        return { writes: [{ type: "put", key: userKey, value: JSON.stringify(user) }], answer: user };
+      },
+    });
+  }
+
+  /** Returns the user of an address, or null for an unknown one. */
+  async find(email: string): Promise<AuthorUser | null> {
+    const partition = this.#emailPartition(email);
+    const [stored] = await this.#options.store.read(partition, [{ type: "record", key: userKey }]);
+    return stored === null ? null : await this.user(stored.value);
+  }
+
+  /** Returns a user, or null for an unknown id. */
+  async user(id: string): Promise<AuthorUser | null> {
+    const [stored] = await this.#options.store.read(userPartition(id), [{ type: "record", key: userKey }]);
+    return stored === null ? null : (JSON.parse(stored.value) as AuthorUser);
+  }
+
+  /**
+   * Creates a token and returns it with its text, which cannot be read again.
+   *
+   * @throws {AppError} `conflict`: the user has {@linkcode tokensPerUserMax} tokens.
+   */
+  async createToken(wanted: NewToken): Promise<TokenInfo & { readonly token: string }> {
+    const { store, clock, random } = this.#options;
+    const now = Math.floor(clock() / 1_000);
+    const id = bytesToHex(random(16));
+    const secret = base64url(random(32));
+    const { userId, name, roleCap = null, scopes = null, isLogin = false } = wanted;
+    const { parentId, eventId, audience } = wanted;
+    const prefix = `gst_${id.slice(0, 8)}`;
+    const expires = wanted.expires ?? now + tokenSeconds;
+    const info: TokenInfo = {
+      id,
+      userId,
+      name,
+      prefix,
+      roleCap,
+      scopes,
+      created: now,
+      expires,
+      isLogin,
+      parentId,
+      eventId,
+      audience,
+    };
+    // The list first: a crash leaves an entry without a token, and never a token that no list shows. Those of dialogues are many,
+    // and end with the token that made them.
+    if (parentId === undefined) await this.#enlist(info);
+    const stored: StoredToken = { ...info, tag: this.#tagOf(id, secret) };
+    await store.commit(tokenPartition(id), {
+      writes: [{ type: "put", key: tokenKey, value: JSON.stringify(stored), expireAt: expires * 1_000 }],
+    });
+    return { ...info, token: `gst_${id}_${secret}` };
+  }
+
+  /** Notes an organisation in which a user has a role somewhere. Roles decide; this says where to look. */
+  async addOrganisation(userId: string, organisationId: string): Promise<void> {
+    await decide(this.#options.store, userPartition(userId), {
+      reads: [{ type: "record", key: organisationsKey }],
+      idempotent: true,
+      apply: ([stored]) => {
+        const ids = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+        const value = JSON.stringify([...ids, organisationId]);
+        const writes = ids.includes(organisationId)
+          ? []
+          : [{ type: "put", key: organisationsKey, value } as const];
+        return { writes, answer: undefined };
+      },
+    });
+  }
+
+  /** Returns the organisations in which a user may have a role. */
+  async organisations(userId: string): Promise<readonly string[]> {
+    const [stored] = await this.#options.store.read(userPartition(userId), [
+      { type: "record", key: organisationsKey },
+    ]);
+    return stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+  }
+
+  /** Lists the live tokens of a user, oldest first. */
+  async tokens(userId: string): Promise<readonly TokenInfo[]> {
+    const [stored] = await this.#options.store.read(userPartition(userId), [
+      { type: "record", key: tokensKey },
+    ]);
+    const tokens = stored === null ? [] : (JSON.parse(stored.value) as TokenInfo[]);
+    return tokens.filter(({ expires }) => expires * 1_000 > this.#options.clock());
+  }
+
+  /** Revokes a token of a user. Returns false if the user has no such token. */
+  async revokeToken(userId: string, id: string): Promise<boolean> {
+    if (!(await this.tokens(userId)).some(token => token.id === id)) return false;
+    await this.#options.store.commit(tokenPartition(id), {
+      writes: [{ type: "delete", shape: "record", key: tokenKey }],
+    });
+    this.#verified.delete(id);
+    await this.#changeTokens(userId, tokens => tokens.filter(token => token.id !== id));
+    return true;
+  }
+
+  async #enlist(info: TokenInfo): Promise<void> {
+    if (info.isLogin === true) await this.#endOldestLogin(info.userId);
+    await this.#changeTokens(info.userId, tokens => {
+      const live = tokens.filter(({ expires }) => expires > info.created);
+      if (live.length < tokensPerUserMax) return [...live, info];
+      throw new AppError(
+        "conflict",
+        `Cannot create a token as the user has ${tokensPerUserMax}: revoke one first`,
+      );
+    });
+  }
+
+  /** Makes room for the token of another login. */
+  async #endOldestLogin(userId: string): Promise<void> {
+    const live = await this.tokens(userId);
+    const oldest = live.find(({ isLogin }) => isLogin === true);
+    if (live.length >= tokensPerUserMax && oldest !== undefined) await this.revokeToken(userId, oldest.id);
+  }
+
+  async #changeTokens(
+    userId: string,
+    change: (tokens: readonly TokenInfo[]) => readonly TokenInfo[],
+  ): Promise<void> {
+    await decide(this.#options.store, userPartition(userId), {
+      reads: [{ type: "record", key: tokensKey }],
+      apply: ([stored]) => {
+        const tokens = change(stored === null ? [] : (JSON.parse(stored.value) as TokenInfo[]));
+        return {
+          writes: [{ type: "put", key: tokensKey, value: JSON.stringify(tokens) }],
+          answer: undefined,
+        };
+      },
+    });
+  }
+
+  async #load(id: string): Promise<CachedAuthor | null> {
+    const owner = this.#owners.get(id);
+    const [[stored], known] = await Promise.all([
+      this.#options.store.read(tokenPartition(id), [{ type: "record", key: tokenKey }]),
+      owner === undefined ? null : this.user(owner),
+    ]);
+    if (stored === null) return null;
+    const { tag, ...token } = JSON.parse(stored.value) as StoredToken;
+    const [user, isLive] = await Promise.all([
+      known ?? this.user(token.userId),
+      this.#isLive(token.parentId),
+    ]);
+    this.#owners.set(id, token.userId);
+    return user === null || !isLive ? null : { user, token, tag };
+  }
+
+  /** Tests if there is a token, where a token depends on another one. */
+  async #isLive(id: string | undefined): Promise<boolean> {
+    if (id === undefined) return true;
+    const [stored] = await this.#options.store.read(tokenPartition(id), [{ type: "record", key: tokenKey }]);
+    return stored !== null;
+  }
+
+  #check(author: CachedAuthor | null, id: string, secret: string): Author {
+    if (author === null) throw unknownToken();
+    if (author.verified === undefined || !constantTimeEqual(author.verified, secret)) {
+      if (!constantTimeEqual(author.tag, this.#tagOf(id, secret))) throw unknownToken();
+      author.verified = secret;
+    }
+    if (author.token.expires * 1_000 <= this.#options.clock()) {
+      throw new AppError("token_expired", "The access token has expired: create another one");
+    }
+    return author;
+  }
+
+  #tagOf(id: string, secret: string): string {
+    return keyedTag(this.#pepper, [id, secret]);
+  }
+
+  #emailPartition(email: string): string {
+    return platformPartition("author_email", keyedTag(this.#emailKey, [normaliseEmail(email.trim())]));
+  }
+}
+
+function userPartition(userId: string): string {
+  return platformPartition("author", userId);
+}
+
+function tokenPartition(id: string): string {
+  return platformPartition("access_token", id);
+}
+
+function unknownToken(): AppError {
+  return new AppError("invalid_token", "The access token is not valid: log in, or create another one");
+}

@@ -1,0 +1,214 @@
+/**
+ * Roles of people in organisations, spaces and projects. All grants of an organisation are one record, so that its rules,
+ * such as the one about the last admin, are pure.
+ *
+ * @module
+ */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import { type Directory, directoryPartition, isSameHome } from "../../../fans/directory/mod.ts";
+import { Cache, type Loaded } from "../../../storage/background/mod.ts";
+import type { Store } from "../../../storage/mod.ts";
+import { isRoleAtLeast, type Role, roles } from "../../table/resource.ts";
+import type { Home } from "../entity.ts";
+import type { Author } from "./author.ts";
+
+/** The record of an organisation that has its grants. */
+export const grantsKey = "roles";
+/** Most grants of an organisation. */
+export const grantsMax = 2_000;
+/** Age in ms from which grants are read again. */
+const ageMsMax = 900;
+const cachedMax = 2_000;
+
+/** A granted role. Times are Unix seconds. */
+export interface Grant {
+  readonly id: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly scope: Home;
+  readonly role: Role;
+  readonly created: number;
+  readonly updated: number;
+  /** Counts changes from 1. @default 1 */
+  readonly rev?: number;
+}
+
+/** The grants of an organisation as stored. */
+export interface Grants {
+  readonly rev: number;
+  readonly list: readonly Grant[];
+}
+
+/** A home with those above it, the home itself first. */
+export interface Chain {
+  readonly homes: readonly Home[];
+  readonly organisationId: string;
+}
+
+/** A role with the place that it comes from. */
+interface EffectiveRole {
+  readonly role: Role;
+  /** Null: from no grant. */
+  readonly from: Home | null;
+}
+
+const noRole: EffectiveRole = { role: "none", from: null };
+
+/** Options of {@linkcode Roles}. */
+interface RolesOptions {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly clock: () => number;
+}
+
+/** Decides what callers may do where. */
+export class Roles {
+  readonly #options: RolesOptions;
+  readonly #grants: Cache<Grants>;
+
+  constructor(options: RolesOptions) {
+    this.#options = options;
+    this.#grants = new Cache({ entriesMax: cachedMax, maxAgeMs: ageMsMax, clock: options.clock });
+  }
+
+  /** Returns a home with those above it, or null if it does not exist. */
+  async chain(home: Home): Promise<Chain | null> {
+    const { directory } = this.#options;
+    if (home.kind === "platform") return { homes: [home], organisationId: "" };
+    if (home.kind === "organisation") {
+      const organisation = await directory.organisation(home.id);
+      return organisation === null ? null : { homes: [home], organisationId: organisation.id };
+    }
+    if (home.kind === "space") {
+      const space = await directory.space(home.id);
+      return space === null ? null : chainOf(space.organisationId, home);
+    }
+    const project = await directory.project(home.id);
+    if (project === null) return null;
+    return chainOf(project.organisationId, home, { kind: "space", id: project.spaceId });
+  }
+
+  /** Returns the role of a caller in a home that exists. */
+  async roleIn(author: Author, chain: Chain): Promise<EffectiveRole> {
+    const { user, token } = author;
+    const { scopes, roleCap } = token;
+    const isWithin = ({ organisationId, homes }: Chain): boolean =>
+      scopes === null ||
+      organisationId === "" ||
+      scopes.some(scope => homes.some(home => isSameHome(home, scope)));
+    if (!isWithin(chain)) {
+      return noRole;
+    }
+    // A token of some places is no operator's.
+    const isOperator = user.systemRole === "operator" && (scopes === null || chain.organisationId !== "");
+    const given = await this.#granted(user.id, chain, isOperator);
+    return { ...given, role: roleCap !== null && isRoleAtLeast(given.role, roleCap) ? roleCap : given.role };
+  }
+
+  /**
+   * Returns the homes of an organisation in or below which a caller has a role, with the role in each: `none` for those above.
+   * A caller with a role below reads the names of the homes above.
+   */
+  async reach(author: Author, organisationId: string): Promise<ReadonlyMap<string, Role>> {
+    const { list } = await this.grants(organisationId);
+    const granted = list.flatMap(({ userId, scope }) => (userId === author.user.id ? scope : []));
+    const chains = await Promise.all(
+      [...granted, ...(author.token.scopes ?? [])].map(home => this.chain(home)),
+    );
+    const reached = new Map<string, Role>();
+    for (const chain of chains) {
+      if (chain?.organisationId !== organisationId) continue;
+      if ((await this.roleIn(author, chain)).role === "none") continue;
+      for (const [index, { id }] of chain.homes.entries()) {
+        const { role } = await this.roleIn(author, { organisationId, homes: chain.homes.slice(index) });
+        reached.set(id, role);
+      }
+    }
+    return reached;
+  }
+
+  /**
+   * Returns what answers show of a caller's role for a record of a home: `none` where the home does not exist as well. Who has a
+   * role learns what is above, also where the role ends below it. The token of an event has a role in the event alone.
+   */
+  async shown(author: Author, home: Home, id: string, eventId: string | null = null) {
+    const { token } = author;
+    const isReached = token.eventId === undefined || token.eventId === eventId;
+    const chain = isReached ? await this.chain(home) : null;
+    const { role, from } = chain === null ? noRole : await this.roleIn(author, chain);
+    const above = role === "none" ? [] : (chain?.homes ?? []).filter(one => one.id !== id);
+    return {
+      attributes: { role },
+      meta: {
+        inherited_from: from === null || from.id === id ? null : identifierOf(from),
+        parents: above.filter(({ kind }) => kind !== "platform").map(identifierOf),
+      },
+    };
+  }
+
+  /** Forgets what is cached of an organisation, after a change in this process. */
+  forget(organisationId: string): void {
+    this.#grants.delete(organisationId);
+  }
+
+  /** Returns a grant of an organisation, also one that another process made just now, or null for an unknown id. */
+  async grant(organisationId: string, id: string): Promise<Grant | null> {
+    const find = async (): Promise<Grant | null> =>
+      (await this.grants(organisationId)).list.find(grant => grant.id === id) ?? null;
+    const known = await find();
+    if (known !== null) return known;
+    this.forget(organisationId);
+    return await find();
+  }
+
+  /** Returns all grants of an organisation, at most 0.9 s old. */
+  async grants(organisationId: string): Promise<Grants> {
+    return await this.#grants.getOrLoad(organisationId, id => this.#load(id));
+  }
+
+  async #granted(
+    userId: string,
+    { homes, organisationId }: Chain,
+    isOperator: boolean,
+  ): Promise<EffectiveRole> {
+    if (isOperator) return { role: "admin", from: null };
+    // Everybody who authors may read what the platform offers.
+    if (organisationId === "") return { role: "viewer", from: null };
+    const { list } = await this.grants(organisationId);
+    let best = noRole;
+    for (const { userId: holder, scope, role } of list) {
+      const counts = holder === userId && homes.some(home => isSameHome(home, scope));
+      if (counts && roles.indexOf(role) > roles.indexOf(best.role)) best = { role, from: scope };
+    }
+    return best;
+  }
+
+  async #load(organisationId: string): Promise<Loaded<Grants>> {
+    const partition = directoryPartition("organisation", organisationId);
+    const [stored] = await this.#options.store.read(partition, [{ type: "record", key: grantsKey }]);
+    if (stored === null) return { value: noGrants, version: null };
+    return { value: JSON.parse(stored.value) as Grants, version: stored.version };
+  }
+}
+
+function identifierOf({ kind, id }: Home) {
+  return { type: `${kind}s`, id };
+}
+
+function chainOf(organisationId: string, ...below: readonly Home[]): Chain {
+  return { homes: [...below, { kind: "organisation", id: organisationId }], organisationId };
+}
+
+/** The grants of an organisation that has none. */
+export const noGrants: Grants = { rev: 0, list: [] };
+
+/** Requires that an organisation which has an admin keeps one. */
+export function requireAdmin(before: readonly Grant[], after: readonly Grant[]): void {
+  const isAdmin = ({ scope, role }: Grant): boolean => role === "admin" && scope.kind === "organisation";
+  if (after.some(isAdmin) || !before.some(isAdmin)) return;
+  throw new AppError(
+    "conflict",
+    "Cannot take away the last admin of the organisation: make another one first",
+  );
+}

@@ -1,0 +1,145 @@
+/**
+ * The audit trail: one entry for each request that changed something, in the commit that changed it.
+ *
+ * @module
+ */
+
+import { type AnyRoute, type Guard, route } from "../../http/mod.ts";
+import { type ResourceType, resources } from "../table/mod.ts";
+import type { Author } from "./access/author.ts";
+import type { Draft } from "./draft.ts";
+import { homePartition } from "./entity.ts";
+import {
+  answer,
+  article,
+  idOf,
+  idParams,
+  nameOf,
+  nounOf,
+  pageLinks,
+  parameterOf,
+  selfOf,
+} from "./jsonapi/calls.ts";
+import type { ResourceObject } from "./jsonapi/documents.ts";
+import { listQuery, listViewOf, type Query } from "./jsonapi/queries.ts";
+import { listSchema } from "./jsonapi/schemas.ts";
+import type { Circumstances, Input, Kind } from "./kind.ts";
+import { homeNamed } from "./kinds/people.ts";
+import { type ControlServices, requireAccess } from "./services.ts";
+
+/** The log of a home's audit trail. */
+const auditKey = "audit";
+/** Entries of a home that are kept. */
+const entriesMax = 10_000;
+/** Most changes of one entry that are listed. */
+const changesMax = 100;
+
+/** An entry as stored. */
+interface AuditRecord {
+  /** Unix seconds. */
+  readonly at: number;
+  readonly userId: string | null;
+  readonly tokenId: string | null;
+  readonly requestId: string | null;
+  readonly changes: readonly AuditChange[];
+}
+
+/** One change. */
+interface AuditChange {
+  readonly op: "add" | "update" | "remove";
+  readonly type: ResourceType;
+  readonly id: string;
+  /** Names of the written attributes. */
+  readonly attributes?: readonly string[];
+  /** The action that was asked for. */
+  readonly action?: string;
+}
+
+/** An operation that the trail lists. */
+interface Recorded {
+  readonly op: AuditChange["op"];
+  readonly kind: Kind;
+  readonly id: string;
+  readonly input: Pick<Input, "attributes" | "action">;
+}
+
+/** Notes what the operations of a request change, if they change anything. */
+export function recordChanges(
+  draft: Draft,
+  operations: readonly Recorded[],
+  { author, requestId }: { readonly author: Author; readonly requestId: string },
+  { now }: Circumstances,
+): null {
+  if (draft.isUnchanged) return null;
+  const changes = operations.slice(0, changesMax).map(({ op, kind, id, input }): AuditChange => {
+    const attributes = Object.keys(input.attributes);
+    return {
+      ...{ op, type: kind.resource.type, id },
+      ...(attributes.length === 0 ? {} : { attributes }),
+      ...(input.action === null ? {} : { action: input.action }),
+    };
+  });
+  appendAudit(draft, now, { userId: author.user.id, tokenId: author.token.id, requestId, changes });
+  return null;
+}
+
+/** Adds an entry to the trail; without a user it is the platform that made the changes. */
+export function appendAudit(
+  draft: Draft,
+  now: number,
+  { userId = null, tokenId = null, requestId = null, changes }: Partial<AuditRecord>,
+): void {
+  const value = JSON.stringify({ at: now, userId, tokenId, requestId, changes });
+  draft.effect({ type: "append", key: auditKey, value, at: now * 1_000, maxLength: entriesMax });
+}
+
+/** Builds the routes that list the audit trail of organisations, spaces and projects. */
+export function auditRoutes(services: ControlServices, author: Guard<Author>): readonly AnyRoute[] {
+  return resources.audit_entries.lists.flatMap(({ under }) =>
+    under === null ? [] : [auditRoute(under, services, author)],
+  );
+}
+
+function auditRoute(under: ResourceType, services: ControlServices, author: Guard<Author>): AnyRoute {
+  const resource = resources.audit_entries;
+  const parameter = parameterOf(under);
+  return route({
+    method: "GET",
+    path: `/api/v2/${under}/:${parameter}/audit`,
+    operation: `list${nameOf(under)}Changes`,
+    summary: `List the changes of ${article(nounOf(under))}`,
+    description: `Lists the newest ${entriesMax} changes, newest first: what was changed, by whom, and by which token. Needs the role ${resource.read}.`,
+    auth: author,
+    params: idParams(under),
+    query: listQuery(resource),
+    responses: { 200: { description: "A page of the trail", schema: listSchema(resource) } },
+    errors: ["not_found", "forbidden", "not_acceptable"],
+    handle: async call => {
+      const home = homeNamed({ type: under, id: idOf(call, under) });
+      const access = { needed: resource.read, noun: nounOf(under) } as const;
+      const { chain } = await requireAccess(services, call.principal, home, access);
+      const { count, cursor } = listViewOf(resource, call.query as Query);
+      const scope = {
+        ...{ organisationId: chain.organisationId, spaceId: "", userId: call.principal.user.id },
+        ...{ resource: `${under}/${home.id}/audit`, filters: {} },
+      };
+      const after = services.cursors.open(scope, cursor, "page[cursor]");
+      const from = after === undefined ? {} : { cursor: after };
+      const [entries] = await services.store.read(homePartition(home), [
+        { type: "log", key: auditKey, reverse: true, limit: count, ...from },
+      ]);
+      const data = entries.map(({ id, value }) => entryObject(id, JSON.parse(value) as AuditRecord));
+      const position = entries.length < count ? null : (entries.at(-1)?.id ?? null);
+      const links = pageLinks(selfOf(services, call), services.cursors.seal(scope, position));
+      return answer(call, { data, links }) as never;
+    },
+  });
+}
+
+function entryObject(id: string, { at, userId, tokenId, requestId, changes }: AuditRecord): ResourceObject {
+  return {
+    type: "audit_entries",
+    id,
+    attributes: { at, user_id: userId, token_id: tokenId, request_id: requestId, changes },
+  };
+}

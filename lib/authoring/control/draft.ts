@@ -1,0 +1,263 @@
+/**
+ * The one way in which the control API reads and changes a partition: a draft of it, on which rules run as if the partition
+ * were in memory.
+ *
+ * A rule asks for records by key. Keys that are not loaded yet make it stop; they are read together, and it runs again. When
+ * nothing is missing, its writes are committed together with checks of the records that it read. After a lost check all of
+ * this repeats with fresh records. A rule must be pure therefore.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors/mod.ts";
+import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
+import {
+  type ReadRecord,
+  readMany,
+  type Store,
+  type Stored,
+  storageLimits,
+  type Write,
+} from "../../storage/mod.ts";
+
+/** Most rounds of reading that a rule may need, and most attempts to commit. */
+const roundsMax = 24;
+const attemptsMax = 20;
+
+/** A check that a record is as it was read. */
+interface RecordCheck {
+  readonly key: string;
+  readonly version: string | null;
+}
+
+/** Thrown by a draft for what is not loaded. */
+class NotLoaded extends Error {}
+/** Thrown by a draft whose records, read one after another, do not belong together. */
+class ReadAgain extends Error {}
+
+/** A partition as one request sees it. */
+export class Draft {
+  readonly #stored: ReadonlyMap<string, Stored | null>;
+  readonly #parsed = new Map<string, unknown>();
+  readonly #put = new Map<string, unknown>();
+  readonly #checked = new Set<string>();
+  readonly #guarded = new Set<string>();
+  readonly #effects: Write[] = [];
+  readonly #once = new Set<string>();
+  /** Keys that a rule asked for and that have to be read. */
+  readonly missing = new Set<string>();
+  /** What a rule waits for beside them. */
+  readonly awaited: Promise<unknown>[] = [];
+
+  constructor(stored: ReadonlyMap<string, Stored | null>) {
+    this.#stored = stored;
+  }
+
+  /**
+   * Returns a record, or null if it is absent. The commit checks that it is unchanged, unless `isGuarded` says that another
+   * record which the rule reads changes with it.
+   */
+  get<T>(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): T | null {
+    (isGuarded ? this.#guarded : this.#checked).add(key);
+    if (this.#put.has(key)) return this.#put.get(key) as T | null;
+    if (this.#parsed.has(key)) return this.#parsed.get(key) as T | null;
+    const stored = this.#stored.get(key);
+    if (stored === undefined) {
+      this.missing.add(key);
+      throw new NotLoaded(`Cannot use ${key} before it is read`);
+    }
+    const value: unknown = stored === null ? null : JSON.parse(stored.value);
+    this.#parsed.set(key, value);
+    return value as T | null;
+  }
+
+  /** Says that a record will be asked for, so that it is read with the next ones. */
+  want(key: string, { isGuarded = false }: { readonly isGuarded?: boolean } = {}): void {
+    if (isGuarded) this.#guarded.add(key);
+    if (!this.#stored.has(key)) this.missing.add(key);
+  }
+
+  /** Makes the rule start over once something is loaded that never changes. */
+  waitFor(loading: Promise<unknown>): never {
+    this.awaited.push(loading);
+    throw new NotLoaded("Cannot go on before it is loaded");
+  }
+
+  /** Makes the rule start over with fresh records, as a record names another one that is gone by now. */
+  readAgain(): never {
+    throw new ReadAgain("Cannot use records that do not belong together");
+  }
+
+  /** True for a record that another one guards and that nothing else checks. */
+  isGuarded(key: string): boolean {
+    return this.#guarded.has(key) && !this.#checked.has(key);
+  }
+
+  /** The records as they were read, without those that others guard. */
+  get unguarded(): ReadonlyMap<string, Stored | null> {
+    return new Map([...this.#stored].filter(([key]) => !this.isGuarded(key)));
+  }
+
+  /** Creates or replaces a record; null removes it. */
+  put(key: string, value: unknown): void {
+    this.#put.set(key, value);
+  }
+
+  /** Adds a write of another shape: a score, a count, an entry of a log. */
+  effect(write: Write): void {
+    this.#effects.push(write);
+  }
+
+  /** Adds a write that several steps may ask for. */
+  effectOnce(write: Write): void {
+    const text = JSON.stringify(write);
+    if (this.#once.has(text)) return;
+    this.#once.add(text);
+    this.effect(write);
+  }
+
+  /** True if the rule has changed nothing. */
+  get isUnchanged(): boolean {
+    return this.#put.size === 0 && this.#effects.length === 0;
+  }
+
+  /** The checks and writes of the commit. */
+  batch(): { readonly checks: readonly RecordCheck[]; readonly writes: readonly Write[] } {
+    const puts = [...this.#put].map(
+      ([key, value]): Write =>
+        value === null
+          ? { type: "delete", shape: "record", key }
+          : { type: "put", key, value: JSON.stringify(value) },
+    );
+    const checks = [...this.#checked].map(key => ({ key, version: this.#stored.get(key)?.version ?? null }));
+    return { checks, writes: [...puts, ...this.#effects] };
+  }
+}
+
+/** A rule in steps, each of which may fail on its own. */
+interface DraftRule<A> {
+  /** Keys that it surely needs. */
+  readonly keys: readonly string[];
+  readonly steps: readonly ((draft: Draft) => A)[];
+  /** True if nothing is to be written. @default false */
+  readonly isDry?: boolean;
+}
+
+/**
+ * Runs a rule on a partition and commits its writes. Returns the answers of its steps.
+ *
+ * @throws {AppError} What the first failing step throws; faults of several steps are reported together. `payload_too_large`: more than
+ * one commit can hold. `conflict`: others changed the records at every attempt.
+ */
+export async function runDraft<A>(
+  store: Store,
+  partition: string,
+  rule: DraftRule<A>,
+): Promise<readonly A[]> {
+  const keys = new Set(rule.keys);
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const { draft, answers } = await applied(store, partition, rule, keys);
+    if (rule.isDry === true || draft.isUnchanged) {
+      // What one read answers is from one instant.
+      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, draft))) return answers;
+      continue;
+    }
+    const { checks, writes } = draft.batch();
+    requireOneCommit(checks.length, writes);
+    const commit = await store.commit(partition, { checks, writes });
+    if (commit.ok) return answers;
+    if (commit.because === "guard")
+      throw new AppError("conflict", "Cannot make the change as a bound is reached");
+  }
+  throw new AppError("conflict", "Cannot make the change now as others change the same records: try again");
+}
+
+/** Reads and runs until no record is missing. `keys` grows by those that were asked for. */
+async function applied<A>(store: Store, partition: string, { steps }: DraftRule<A>, keys: Set<string>) {
+  let former: Draft | null = null;
+  for (let round = 0; round < roundsMax; round++) {
+    const draft: Draft = new Draft(await load(store, partition, keys, former));
+    const answers: A[] = [];
+    const failures: AppError[] = [];
+    let isOutdated = false;
+    for (const step of steps) {
+      try {
+        answers.push(step(draft));
+      } catch (error) {
+        if (error instanceof AppError) failures.push(error);
+        else if (error instanceof ReadAgain) isOutdated = true;
+        else if (!(error instanceof NotLoaded)) throw error;
+      }
+    }
+    await Promise.all(draft.awaited);
+    if (draft.missing.size === 0 && draft.awaited.length === 0 && !isOutdated) {
+      if (failures.length > 0) throw together(failures);
+      return { draft, answers };
+    }
+    for (const key of draft.missing) keys.add(key);
+    former = isOutdated ? null : draft;
+  }
+  throw new Error(`Cannot run a rule that needs more than ${roundsMax} rounds of reading`);
+}
+
+/**
+ * Reads the records of a round. What fits into one read is from one instant. Of more, those that others guard are read after their
+ * guards, so that a check of a guard covers them; the rest is read once, as it is checked at the end.
+ */
+async function load(
+  store: Store,
+  partition: string,
+  keys: ReadonlySet<string>,
+  former: Draft | null,
+): Promise<ReadonlyMap<string, Stored | null>> {
+  if (former === null || keys.size <= storageLimits.readsMax)
+    return await readAll(store, partition, [...keys]);
+  const kept = former.unguarded;
+  const isGuarded = (key: string): boolean => former.isGuarded(key);
+  const guards = [...keys].filter(key => !kept.has(key) && !isGuarded(key));
+  const read = await readAll(store, partition, guards);
+  const guarded = await readAll(store, partition, [...keys].filter(isGuarded));
+  return new Map([...kept, ...read, ...guarded]);
+}
+
+async function readAll(
+  store: Store,
+  partition: string,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Stored | null>> {
+  const queries = keys.map((key): ReadRecord => ({ type: "record", key }));
+  const found = await readMany(store, partition, queries);
+  return new Map(keys.map((key, index) => [key, found[index] ?? null]));
+}
+
+/** Returns true if the records have not changed since they were read. */
+async function areCurrent(store: Store, partition: string, draft: Draft): Promise<boolean> {
+  const { checks } = draft.batch();
+  const keys = checks.map(({ key }) => key);
+  const stored = await readAll(store, partition, keys);
+  return checks.every(({ key, version }) => (stored.get(key)?.version ?? null) === version);
+}
+
+/** Most faults of one answer. */
+const faultsMax = 100;
+
+/** Makes one failure of several: all faults of bodies, else the first failure. */
+export function together(failures: readonly AppError[]): AppError {
+  const [first] = failures;
+  if (first === undefined) throw new TypeError("Cannot report no failure");
+  const alike = failures.filter(({ code, fields }) => code === first.code && fields !== undefined);
+  if (alike.length < 2 || first.code !== "unprocessable") return first;
+  const fields = alike.flatMap(failure => failure.fields ?? []).slice(0, faultsMax);
+  return new AppError(first.code, first.message, { fields });
+}
+
+function requireOneCommit(checks: number, writes: readonly Write[]): void {
+  const { checksMax, writesMax, commitBytesMax } = storageLimits;
+  const values = writes.flatMap(write => ("value" in write ? [write.value] : []));
+  const units = values.reduce((sum, { length }) => sum + length, 0);
+  const isSmall =
+    units * bytesPerUnitMax <= commitBytesMax ||
+    values.reduce((sum, value) => sum + (utf8Length(value) ?? 0), 0) <= commitBytesMax;
+  if (checks <= checksMax && writes.length <= writesMax && isSmall) return;
+  throw new AppError("payload_too_large", "Cannot make so many changes at once: send them in smaller parts");
+}

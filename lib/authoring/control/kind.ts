@@ -1,0 +1,264 @@
+/**
+ * The behaviour of a resource beyond its definition: where its records are, what follows from them, and what a change has to
+ * check and to do. All of it is pure and runs on a draft, but for what other partitions have to do with a creation.
+ *
+ * @module
+ */
+
+import { AppError, type FieldError } from "../../base/errors/mod.ts";
+import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../table/mod.ts";
+import type { Author } from "./access/author.ts";
+import type { Draft } from "./draft.ts";
+import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";
+import type { ListView } from "./jsonapi/queries.ts";
+
+/** The circumstances of a request. */
+export interface Circumstances {
+  /** Unix seconds. */
+  readonly now: number;
+  readonly author: Author;
+  /** True where heavy attributes are left out. @default false */
+  readonly isListed?: boolean;
+}
+
+/** The type and id of a record. */
+export interface Identifier {
+  readonly type: ResourceType;
+  readonly id: string;
+}
+
+/** What an answer shows of an entity beyond what was written. */
+export interface Presented {
+  /** Computed attributes. */
+  readonly attributes: Attributes;
+  /** Related records, where they are not those of `refs`. */
+  readonly related?: Readonly<Record<string, Identifier | readonly Identifier[] | null>>;
+  /** What the ETag has beside the revision. */
+  readonly tag?: string;
+  readonly meta?: Attributes;
+  /** Attributes that are computed where they are shown. */
+  readonly lazy?: Readonly<Record<string, () => unknown>>;
+}
+
+/** Copied elements, which the commit of their new owner makes visible. */
+export interface CopiedElements {
+  /** Ids of the copies by those of what was copied, the owner's too. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly entries: readonly ContentsEntry[];
+  /** Those that the commit has to write. Empty if they were written before, as there are many. */
+  readonly elements: readonly Entity[];
+  readonly isStaged: boolean;
+  /** Assets that they mention. */
+  readonly assets: readonly string[];
+}
+
+/** A member that cannot be written as it is, unless it is what the answer shows anyway. */
+export interface Doubt {
+  readonly member: "attributes" | "relationships";
+  readonly name: string;
+  readonly value: unknown;
+  readonly faults: readonly FieldError[];
+  /** True if the role alone forbids it. */
+  readonly isRefused: boolean;
+}
+
+/** What a request writes, checked against the definition. */
+export interface Input {
+  readonly attributes: Attributes;
+  /** Ids by relationship; null removes. */
+  readonly refs: Readonly<Record<string, string | null>>;
+  /** Related records to add and to remove, by relationship to many. */
+  readonly links?: Readonly<
+    Record<string, { readonly add?: readonly string[]; readonly remove?: readonly string[] }>
+  >;
+  /** Elements that the new record gets. */
+  readonly copied?: CopiedElements;
+  /** What the app specifies that is added, or that a project is to use. */
+  readonly app?: AppSpec;
+  /** Ids by relationship to many. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
+  /** Members that are accepted only where they are as the record shows them. */
+  readonly doubts?: readonly Doubt[];
+  /** The value of the attribute `action`. */
+  readonly action: string | null;
+  /** Pointer of the resource object in the body. */
+  readonly pointer: string;
+  /** The parent that the path of a creation names. */
+  readonly parent?: Identifier | undefined;
+}
+
+/** A change of an entity, on its way into the draft. */
+export interface Change extends Circumstances {
+  /** Null: it is being created. */
+  readonly previous: Entity | null;
+  readonly input: Input;
+  readonly home: Home;
+}
+
+/** Reads and writes the entities of a kind on drafts. */
+export interface Records {
+  /** The keys of the partition that have an entity. */
+  keys(id: string): readonly string[];
+  get(draft: Draft, id: string): Entity | null;
+  /** Null removes it. */
+  set(draft: Draft, id: string, entity: Entity | null): void;
+}
+
+/** Entities with a record each. */
+export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCodec): Records {
+  return {
+    keys: id => [keyOf(id)],
+    get(draft, id) {
+      const stored = draft.get(keyOf(id));
+      return stored === null ? null : codec.decode(stored);
+    },
+    set: (draft, id, entity) => draft.put(keyOf(id), entity === null ? null : codec.encode(entity)),
+  };
+}
+
+/** Entities that share one record, in the order of their creation. */
+export function sharedRecord(
+  key: string,
+  entriesMax: number,
+): Records & { list(draft: Draft): readonly Entity[] } {
+  const list = (draft: Draft): readonly Entity[] => draft.get<readonly Entity[]>(key) ?? [];
+  return {
+    list,
+    keys: () => [key],
+    get: (draft, id) => list(draft).find(entity => entity.id === id) ?? null,
+    set(draft, id, entity) {
+      const all = list(draft);
+      const isNew = !all.some(each => each.id === id);
+      if (entity === null)
+        draft.put(
+          key,
+          all.filter(each => each.id !== id),
+        );
+      else if (!isNew)
+        draft.put(
+          key,
+          all.map(each => (each.id === id ? entity : each)),
+        );
+      else if (all.length < entriesMax) draft.put(key, [...all, entity]);
+      else throw new AppError("conflict", `Cannot add another one: there are ${entriesMax} already`);
+    },
+  };
+}
+
+/** Some of the records under a parent, in the order that was asked for. */
+export interface Narrowed {
+  readonly ids: readonly string[];
+  /** Filters that have not been applied. */
+  readonly filters: ListView["filters"];
+}
+
+/** The behaviour of a resource. */
+export interface Kind {
+  readonly resource: Resource;
+  readonly records: Records;
+  /** Returns the home of a record where its id alone does not lead there, as the record is one itself. @default as its id says */
+  readonly homeOf?: (id: string) => Home;
+  /** Returns the place whose role counts for a record, where that is not its home. */
+  readonly accessIn?: (id: string, home: Home) => Promise<Home>;
+  /** Returns the event that an entity is or belongs to. @default it belongs to none */
+  readonly eventOf?: (entity: Entity) => string;
+  /** What a caller sees who has a role in something below alone. @default nothing */
+  readonly outline?: {
+    /** Names of attributes and relationships. */
+    readonly fields: ReadonlySet<string>;
+    /** Tests if what the caller reaches needs the record. @default it is one of the homes above */
+    readonly isNeeded?: (entity: Entity, reached: ReadonlyMap<string, unknown>) => boolean;
+  };
+  /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
+  readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
+  readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
+  /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
+  readonly list?: (draft: Draft, parentId: string) => readonly string[];
+  /** Returns the ids of the records that a caller may see, where a list has no parent. */
+  readonly listFor?: (author: Author) => Promise<readonly string[]>;
+  /** Returns the board of the parent's partition that orders the records, and their highest score. For lists without a bound. */
+  readonly board?: (
+    view: ListView,
+    now: number,
+  ) => {
+    readonly key: string;
+    readonly max?: number | undefined;
+    /** True if the board has the records of the filter and no other, so that pages have numbers. @default false */
+    readonly isExact?: boolean;
+  };
+  /** Finds the records of a list without its board; null where it cannot. */
+  readonly narrow?: (parent: Identifier, view: ListView, now: number) => Promise<Narrowed | null>;
+  /** Reads entities that are no records. */
+  readonly load?: (home: Home, ids: readonly string[]) => Promise<readonly Entity[]>;
+  /** Checks a new or changed entity and completes it. */
+  readonly prepare?: (entity: Entity, draft: Draft, change: Change) => Entity;
+  /** Writes what follows from a new or changed entity, beside its record. */
+  readonly changed?: (entity: Entity, draft: Draft, change: Change) => void;
+  /** Checks and writes what follows from a removal. */
+  readonly removed?: (entity: Entity, draft: Draft, circumstances: Circumstances) => void;
+  /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
+  readonly before?: (entity: BeforeChange) => Promise<Started | undefined>;
+  /** Checks in a dry run what has to be checked elsewhere before a removal. */
+  readonly checkRemoval?: (id: string, home: Home) => Promise<void>;
+  /** Does what has to be done elsewhere before a removal. */
+  readonly beforeRemoval?: (id: string, home: Home) => Promise<void>;
+}
+
+/** What was done before a creation or change: further input, and what has to be done after its success or failure. */
+export interface Started extends Partial<Input> {
+  /** Gives up what the record does not use. Where the process dies before, nobody is hindered by what is left. */
+  readonly after?: () => Promise<void>;
+}
+
+/** A creation or change that has not begun. */
+export interface BeforeChange {
+  readonly id: string;
+  readonly isNew: boolean;
+  readonly input: Input;
+  readonly isDry: boolean;
+  readonly author: Author;
+  /** The organisation of the place where it is written. */
+  readonly organisationId: string;
+}
+
+/** Returns the record under which another one is created: the parent in the path, or else in the body; null: it has none. */
+export function ownerOf(
+  { resource: { lists, relationships } }: Kind,
+  refs: Input["refs"],
+  parent: Identifier | undefined,
+): Identifier | null {
+  const type = lists[0]?.under ?? null;
+  if (parent !== undefined || type === null) return parent ?? null;
+  const [name = ""] = Object.entries(relationships).find(([, { type: to }]) => to === type) ?? [];
+  return { type, id: refs[name] ?? "" };
+}
+
+/** Creates the error for attributes or relationships that cannot be accepted. */
+export function unprocessable(...fields: readonly FieldError[]): AppError {
+  return new AppError("unprocessable", "Cannot accept the resource as it is not valid", { fields });
+}
+
+/** Creates the error for one attribute. */
+export function badAttribute({ pointer }: Pick<Input, "pointer">, name: string, detail: string): AppError {
+  return unprocessable({ pointer: `${pointer}/attributes/${name}`, detail });
+}
+
+/** Creates the error for an action that is not possible now. */
+export function badAction(input: Input, possible: readonly string[]): AppError {
+  const detail = `Expected an action that is possible now: ${possible.length === 0 ? "there is none" : possible.join(", ")}`;
+  return badAttribute(input, "action", detail);
+}
+
+/** Creates the error for a record that does not exist, or that the caller may not see. */
+export function notFound(noun: string): AppError {
+  return new AppError("not_found", `Cannot find the ${noun}: there is none with this id that you may see`);
+}
+
+/** Creates the error for a related record that does not exist. */
+export function unknownRelated({ pointer }: Pick<Input, "pointer">, name: string): AppError {
+  const field = {
+    pointer: `${pointer}/relationships/${name}`,
+    detail: "Expected the id of an existing record of the same owner",
+  };
+  return new AppError("not_found", `Cannot find the related record ${name}`, { fields: [field] });
+}

@@ -1,0 +1,224 @@
+/** Elements. */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import { eventPhase } from "../../../fans/directory/event_times.ts";
+import { memoize } from "../../../storage/background/mod.ts";
+import {
+  answerField,
+  type ContentsEntry,
+  chronological,
+  contentsKey,
+  elementKey,
+  elementPhase,
+  elementsMax,
+  elementTimesOf,
+  type Field,
+  type NotedTime,
+  notedTime,
+  resources,
+  revelation,
+  statsKey,
+} from "../../table/mod.ts";
+import type { Apps } from "../apps/apps.ts";
+import { noteChange } from "../assets/uses.ts";
+import type { Draft } from "../draft.ts";
+import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
+import {
+  badAction,
+  badAttribute,
+  type Change,
+  type Input,
+  type Kind,
+  notFound,
+  type Records,
+  unprocessable,
+} from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+import { projectKey, requireContent, requireParent, withJoinedFields } from "./content.ts";
+import { contentsOf, entryOf, eventKey, eventOf } from "./contents.ts";
+
+/** Elements exist as far as the contents of their event list them, which guard them. */
+const records: Records = {
+  keys: id => [elementKey(id)],
+  get(draft, id) {
+    const entity = draft.get<Entity>(elementKey(id), { isGuarded: true });
+    if (entity === null) return null;
+    draft.want(eventKey(eventOf(entity)));
+    return contentsOf(draft, eventOf(entity)).elements.some(each => each.id === id) ? entity : null;
+  },
+  set: (draft, id, entity) => draft.put(elementKey(id), entity),
+};
+
+/** Builds the kind of elements. */
+export function elementKind({ apps }: ControlServices): Kind {
+  return {
+    resource: resources.elements,
+    records,
+    eventOf,
+    wants: (_, written) => (written === undefined ? [] : [projectKey, ...eventKeysOf(written.event)]),
+    list(draft, eventId) {
+      draft.want(eventKey(eventId));
+      const contents = contentsOf(draft, eventId);
+      return chronological(contents, eventPhaseOf(draft, eventId, 0).begin).map(({ id }) => id);
+    },
+    present(entity, draft, { now }) {
+      const { id, attributes } = entity;
+      const { elements } = contentsOf(draft, eventOf(entity));
+      const event = eventPhaseOf(draft, eventOf(entity), now);
+      const phase = elementPhase(elementTimesOf(entity), event);
+      const { resultsAt, answerAt } = revelation(entity, phase, event);
+      const position = elements.findIndex(each => each.id === id);
+      const parent = elements[position]?.parent;
+      const children = elements.filter(each => each.parent === id);
+      return {
+        attributes: {
+          state: phase.state,
+          actions: phase.actions,
+          position,
+          published_at: passed(phase.publishedAt, phase.at),
+          offset: attributes.start_offset ?? 0,
+          revoked_at: notedTime(entity, "revokedAt"),
+          results_revealed_at_iso: isoOf(passed(resultsAt, phase.at)),
+          answer_revealed_at_iso: isoOf(passed(answerAt, phase.at)),
+        },
+        related: {
+          stats: { type: "stats", id },
+          parent: parent === undefined ? null : { type: "elements", id: parent },
+          children: children.map(child => ({ type: "elements", id: child.id })),
+        },
+      };
+    },
+    prepare: (entity, draft, change) => prepared(entity, draft, change, apps),
+    changed(entity, draft, change) {
+      list(entity, draft, change);
+      noteChange(draft, eventOf(entity), entity, change);
+    },
+    removed(entity, draft) {
+      const eventId = eventOf(entity);
+      const { rev, elements } = contentsOf(draft, eventId);
+      const left = elements.flatMap(({ parent, ...entry }) =>
+        entry.id === entity.id
+          ? []
+          : [parent === undefined || parent === entity.id ? entry : { ...entry, parent }],
+      );
+      draft.put(contentsKey(eventId), { rev: rev + 1, elements: left });
+      draft.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
+    },
+  };
+}
+
+function eventKeysOf(eventId: string | null | undefined): readonly string[] {
+  return typeof eventId === "string" ? [contentsKey(eventId), eventKey(eventId)] : [];
+}
+
+function eventPhaseOf(draft: Draft, eventId: string, now: number) {
+  const stored = draft.get<object>(eventKey(eventId));
+  if (stored === null) throw notFound("event");
+  return eventPhase(timesOf(stored), now);
+}
+
+/** All elements of an event ask for its times. */
+const timesOf = memoize((event: object) => eventEntityTimes(eventCodec.decode(event)));
+
+function phaseOf(entity: Entity, draft: Draft, now: number) {
+  return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now));
+}
+
+function isPublished(entity: Entity, draft: Draft, now: number): boolean {
+  const { publishedAt, at } = phaseOf(entity, draft, now);
+  return publishedAt !== null && publishedAt <= at;
+}
+
+const notedBy = {
+  publish: "publishedAt",
+  stop: "stoppedAt",
+  revoke: "revokedAt",
+  reveal_results: "resultsRevealedAt",
+  reveal_answer: "answerRevealedAt",
+} as const satisfies Readonly<Record<string, NotedTime>>;
+
+function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Entity {
+  const { input, now, previous } = change;
+  const { offset, ...attributes }: Record<string, unknown> = entity.attributes;
+  if (input.attributes.offset !== undefined) attributes.start_offset = offset;
+  const next = withJoinedFields({ ...entity, attributes }, draft, change, apps);
+  if (previous !== null && isPublished(previous, draft, now)) requireUnfrozen(previous, next, change);
+  else requireContent(next, draft, change, apps);
+  requireParent(next, draft, change, apps);
+  if (input.action === null) return next;
+  const { actions, at } = phaseOf(next, draft, now);
+  if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
+  if (input.action === "publish") requirePublishedChildren(next, draft, at);
+  if (input.action === "reveal_answer") requireAnswer(next, input);
+  const name = notedBy[input.action as keyof typeof notedBy];
+  // What was revealed once stays so since then.
+  return { ...next, state: { ...next.state, [name]: notedTime(next, name) ?? at } };
+}
+
+/** Attributes of drafts are frozen from the first publication on; the right option is not. */
+function requireUnfrozen(previous: Entity, next: Entity, { input }: Change): void {
+  const textOf = ({ attributes }: Entity, name: string): string => {
+    const kept = name === "offset" ? "start_offset" : name;
+    const value = attributes[kept] ?? resources.elements.attributes[kept]?.default;
+    const fields = name === "custom_fields" ? (value as readonly Field[]) : null;
+    return JSON.stringify(fields?.filter(({ key }) => key !== answerField) ?? value);
+  };
+  const frozen = Object.keys(input.attributes).filter(
+    sent =>
+      resources.elements.attributes[sent]?.write === "draft" &&
+      [sent === "offset" ? "start_offset" : sent].some(name => textOf(previous, name) !== textOf(next, name)),
+  );
+  if (frozen.length === 0) return;
+  const detail = "Cannot be changed any more, as the element was published";
+  throw unprocessable(...frozen.map(name => ({ pointer: `${input.pointer}/attributes/${name}`, detail })));
+}
+
+function requireAnswer({ attributes }: Entity, input: Input): void {
+  const { correct_option: answer, question } = attributes;
+  const { options = [] } = (question ?? {}) as { readonly options?: readonly unknown[] };
+  const number = typeof answer === "number" ? answer : 0;
+  if (number > 0 && (options.length === 0 || number <= options.length)) return;
+  const most = options.length === 0 ? "" : ` and at most ${options.length}`;
+  throw badAttribute(input, "correct_option", `Expected the number of the right option, at least 1${most}`);
+}
+
+function requirePublishedChildren(entity: Entity, draft: Draft, now: number): void {
+  const { begin } = eventPhaseOf(draft, eventOf(entity), now);
+  const isPublished = ({ at, offset }: ContentsEntry): boolean =>
+    at !== undefined || (offset !== undefined && begin !== null && begin + offset <= now);
+  const unpublished = contentsOf(draft, eventOf(entity))
+    .elements.filter(entry => entry.parent === entity.id && !isPublished(entry))
+    .map(({ id }) => id);
+  if (unpublished.length === 0) return;
+  throw new AppError(
+    "conflict",
+    `Cannot publish the wrapper before its children: publish ${unpublished.join(", ")} first`,
+    { details: { unpublished } },
+  );
+}
+
+function list(entity: Entity, draft: Draft, { previous, input }: Change): void {
+  const eventId = eventOf(entity);
+  const { rev, elements } = contentsOf(draft, eventId);
+  if (previous === null && elements.length >= elementsMax) {
+    throw new AppError("conflict", `Cannot add another element to the event: it has ${elementsMax}`);
+  }
+  const index = elements.findIndex(({ id }) => id === entity.id);
+  const before = elements[index];
+  const parent = input.refs.parent === undefined ? before?.parent : (input.refs.parent ?? undefined);
+  const nth = before?.at === undefined ? rev : before.nth;
+  const bare = entryOf(entity, parent);
+  const entry = bare.at === undefined || nth === undefined ? bare : { ...bare, nth };
+  draft.put(contentsKey(eventId), {
+    rev: rev + 1,
+    elements: index < 0 ? [...elements, entry] : elements.with(index, entry),
+  });
+}
+
+function passed(time: number | null, now: number): number | null {
+  return time !== null && time <= now ? time : null;
+}
+
+function isoOf(time: number | null): string | null {
+  return time === null ? null : new Date(time * 1_000).toISOString();
+}

@@ -1,0 +1,233 @@
+/** Events. */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import { type EventState, eventInstants, eventPhase } from "../../../fans/directory/event_times.ts";
+import {
+  type Home,
+  type OpenEvent,
+  openEventOf,
+  openEventsKey,
+  openEventsOf,
+  type StoredEvent,
+  withOpenEvent,
+} from "../../../fans/directory/mod.ts";
+import { eventFeedUrls } from "../../feeds/mod.ts";
+import {
+  type Contents,
+  contentsKey,
+  elementCounts,
+  elementKey,
+  noContents,
+  resources,
+  statsKey,
+} from "../../table/mod.ts";
+import { assetsIn, noteAssets, noteChange } from "../assets/uses.ts";
+import { copiedFrom, finishCopy } from "../copies.ts";
+import type { Draft } from "../draft.ts";
+import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
+import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+import { stagedKey, stagedWrites } from "../staged.ts";
+import { eventKey, orderElements, templateKey } from "./contents.ts";
+import { narrowEvents } from "./event_lists.ts";
+
+/** Boards of a project that order its events. */
+const boards = { start: "events", created: "events_created" } as const;
+/** Attributes that decide when an event begins and ends. */
+const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "extra_time_duration"];
+
+/** Elements that the removal of their event deletes at once. */
+const deletesMax = 100;
+
+/** Builds the kind of events. */
+export function eventKind(services: ControlServices): Kind {
+  return {
+    resource: resources.events,
+    eventOf: ({ id }) => id,
+    records: ownRecords(eventKey, eventCodec),
+    wants: (id, written) => [
+      contentsKey(id),
+      // A copy in the making is noted until its event exists.
+      ...(written === undefined ? [] : [openEventsKey, stagedKey(id)]),
+    ],
+    board: ({ sort, filters }, now) => {
+      const before = filters.before === undefined ? undefined : Date.parse(String(filters.before)) / 1_000;
+      const max = filters.state === "past" ? Math.min(now, before ?? now) : before;
+      return sort?.by === "created_at" ? { key: boards.created } : { key: boards.start, max };
+    },
+    narrow: ({ id }, view, now) => narrowEvents(services, id, view, now),
+    present: (entity, draft, { now }) => presented(services, entity, draft, now),
+    prepare(entity, draft, change) {
+      const { elements } = change.input.lists ?? {};
+      if (elements !== undefined) orderElements(draft, entity.id, elements, change.input);
+      return prepared(entity, change);
+    },
+    changed(entity, draft, change) {
+      const { copied } = change.input;
+      if (change.previous === null && copied !== undefined) finishCopy(draft, entity.id, copied, change.now);
+      noteChange(draft, entity.id, entity, change);
+      index(entity, draft, change);
+    },
+    removed(entity, draft, { now }) {
+      if (stateOf(entity, now) === "current")
+        throw new AppError("conflict", "Cannot remove the event as it is running: stop it first");
+      const contents = draft.get<Contents>(contentsKey(entity.id));
+      // What is not listed does not exist; the work deletes what does not fit into this commit.
+      const ids = (contents?.elements ?? []).map(({ id }) => id);
+      for (const id of ids.slice(0, deletesMax)) draft.put(elementKey(id), null);
+      for (const id of [entity.id, ...ids.slice(0, deletesMax)])
+        draft.effect({ type: "delete", shape: "tally", key: statsKey(id) });
+      const left = ids.slice(deletesMax);
+      for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
+        draft.effect(write);
+      draft.put(contentsKey(entity.id), null);
+      for (const key of Object.values(boards)) draft.effect({ type: "unscore", key, member: entity.id });
+      setOpen(draft, entity.id, now);
+    },
+    beforeRemoval: (_, home) => services.work.expect(home),
+    async before(change) {
+      const { id, isNew, input, isDry } = change;
+      const source = {
+        relationship: "template",
+        keyOf: templateKey,
+        codec: plainCodec,
+        as: "event",
+      } as const;
+      const copied = await copiedFrom(services, change, source);
+      if (isDry) return copied;
+      const home: Home | null = isNew
+        ? { kind: "project", id: input.refs.project ?? "" }
+        : await services.places.homeOf(id);
+      if (home === null) return copied;
+      await services.work.expect(home, async () => {
+        await openEventsOf(services.store, home.id, services.clock() / 1_000);
+      });
+      return copied;
+    },
+  };
+}
+
+function stateOf(entity: Entity, now: number): EventState {
+  return eventPhase(eventEntityTimes(entity), now).state;
+}
+
+function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: Draft, now: number) {
+  const { id, attributes } = entity;
+  const contents = draft.get<Contents>(contentsKey(id), { isGuarded: true }) ?? noContents;
+  const phase = eventPhase(eventEntityTimes(entity), now);
+  const { state, begin, end } = phase;
+  const isOver = state === "on_demand" || state === "past";
+  const plannedEnd = attributes.end_mode === "scheduled" ? (attributes.end_at ?? end) : end;
+  return {
+    attributes: {
+      state,
+      actions: actionsOf(entity, state),
+      start_at: begin ?? attributes.start_at,
+      end_at: (isOver ? end : plannedEnd) ?? attributes.end_at,
+      original_duration: attributes.duration ?? resources.events.attributes.duration?.default,
+      element_counts: elementCounts(contents, phase),
+      live_stats_uuid: id,
+      urls: { self: `${base}/events/${id}`, ...eventFeedUrls(publicUrl, id) },
+    },
+    related: { stats: { type: "stats", id } },
+    tag: String(contents.rev),
+  } as const;
+}
+
+/** Returns the actions that are possible. */
+function actionsOf(entity: Entity, state: EventState): readonly string[] {
+  if (state === "future") return entity.attributes.start_mode === "clock" ? [] : ["start"];
+  return state === "past" ? [] : ["stop"];
+}
+
+function prepared(entity: Entity, change: Change): Entity {
+  const { input, now, previous } = change;
+  const {
+    start_mode: mode = "manual",
+    start_at: at = null,
+    end_mode: end,
+    end_at: endAt,
+  } = entity.attributes;
+  // Clients send 0 for events that somebody starts.
+  const startAt = at === 0 ? null : at;
+  const isPlanned = planned.some(name => input.attributes[name] !== undefined);
+  if (mode === "clock" && startAt === null)
+    throw badAttribute(input, "start_at", "Expected a time, as the start mode is `clock`");
+  if (
+    isPlanned &&
+    mode === "clock" &&
+    end === "scheduled" &&
+    typeof endAt === "number" &&
+    endAt <= Number(startAt)
+  )
+    throw badAttribute(input, "end_at", "Expected a time after `start_at`");
+  // A state that a seed fixed for a future event lasts until somebody plans it.
+  const { fixedState, ...state } = entity.state ?? {};
+  const isFreed = fixedState === "future" && isPlanned;
+  const attributes = { ...entity.attributes, start_at: startAt };
+  const next = { ...entity, attributes, ...(isFreed ? { state } : {}) };
+  if (input.action === null) {
+    if (previous !== null) requireForward(stateOf(previous, now), stateOf(next, now));
+    return next;
+  }
+  const phase = eventPhase(eventEntityTimes(next), now);
+  const possible = actionsOf(next, phase.state);
+  if (!possible.includes(input.action)) throw badAction(input, previous === null ? ["start"] : possible);
+  const acted = { ...next, state: { ...state, ...notedBy(input.action, next, phase.at) } };
+  if (input.action === "start" && stateOf(acted, now) !== "current")
+    throw badAttribute(input, "action", "Expected an event whose `end_at` has not passed");
+  return acted;
+}
+
+/** An event whose end is put off runs again; nothing else leads back to a former state. */
+function requireForward(before: EventState, after: EventState): void {
+  const order = ["future", "current", "on_demand", "past"];
+  if (before === "on_demand" && after === "current") return;
+  if (order.indexOf(after) >= order.indexOf(before)) return;
+  throw new AppError("conflict", `Cannot change the event so that it would be ${after}: it is ${before}`);
+}
+
+/** Returns the times that an action notes. */
+export function notedBy(action: string, entity: Entity, now: number): Readonly<Record<string, unknown>> {
+  if (action === "start") return { startedAt: now };
+  const { begin, end } = eventInstants(eventEntityTimes(entity));
+  // A fixed state may contradict the times.
+  const isFixed = entity.state?.fixedState !== undefined;
+  const started = isFixed ? { startedAt: Math.min(begin ?? now, now) } : {};
+  if (stateOf(entity, now) === "current") return { ...started, stoppedAt: now };
+  return { ...started, ...(isFixed ? { stoppedAt: Math.min(end ?? now, now) } : {}), closedAt: now };
+}
+
+function index(entity: Entity, draft: Draft, { previous, now }: Pick<Change, "previous" | "now">): void {
+  const { id, created: score } = entity;
+  const entry = entryOf(entity);
+  if (previous === null) draft.effect({ type: "score", op: "set", key: boards.created, member: id, score });
+  if (previous !== null && JSON.stringify(entryOf(previous)) === JSON.stringify(entry)) return;
+  draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
+  setOpen(draft, entry, now);
+}
+
+/** Returns an event as the list of open ones has it. */
+export function entryOf(entity: Entity): OpenEvent {
+  const repeats = entity.attributes.repeat === true && entity.state?.repeatedAs === undefined;
+  return openEventOf(eventCodec.encode(entity) as StoredEvent, entity.created, repeats);
+}
+
+/** Replaces an event, with its place in the lists. */
+export function changeEvent(draft: Draft, previous: Entity, next: Entity, now: number): void {
+  draft.put(eventKey(next.id), eventCodec.encode(next));
+  index(next, draft, { previous, now });
+}
+
+/** Adds a new event, with its place in the lists. */
+export function addEvent(draft: Draft, entity: Entity, now: number): void {
+  draft.put(eventKey(entity.id), eventCodec.encode(entity));
+  index(entity, draft, { previous: null, now });
+  noteAssets(draft, entity.id, assetsIn([entity]), now);
+}
+
+/** Changes the list of open events. */
+export function setOpen(draft: Draft, change: OpenEvent | string, now: number): void {
+  const open = draft.get<readonly OpenEvent[]>(openEventsKey) ?? [];
+  draft.put(openEventsKey, withOpenEvent(open, change, now));
+}

@@ -1,0 +1,74 @@
+/** Blueprints of events. Their elements are listed like those of events, and found through the blueprint alone. */
+
+import { AppError } from "../../../base/errors/mod.ts";
+import { contentsKey, elementKey, resources } from "../../table/mod.ts";
+import { noteChange } from "../assets/uses.ts";
+import { copiedFrom, finishCopy } from "../copies.ts";
+import type { Draft } from "../draft.ts";
+import { type Entity, eventCodec } from "../entity.ts";
+import { type Kind, ownRecords } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+import { stagedWrites } from "../staged.ts";
+import { contentsOf, eventKey, templateKey } from "./contents.ts";
+
+/** The record of a project that lists its templates. */
+export const templatesKey = "templates";
+const templatesMax = 500;
+
+/** Builds the kind of event templates. */
+export function templateKind(services: ControlServices): Kind {
+  return {
+    resource: resources.event_templates,
+    records: ownRecords(templateKey),
+    wants: id => [contentsKey(id)],
+    list: listOf,
+    present: ({ id }, draft, { isListed = false }) => ({
+      attributes: {
+        element_count: contentsOf(draft, id).elements.length,
+        ...(isListed ? {} : { elements: elementsOf(draft, id) }),
+      },
+    }),
+    changed(template, draft, change) {
+      const { id } = template;
+      const { previous, input, now } = change;
+      noteChange(draft, id, template, change);
+      if (previous !== null) return;
+      const all = listOf(draft);
+      if (all.length >= templatesMax)
+        throw new AppError("conflict", `Cannot add another template: the project has ${templatesMax}`);
+      draft.put(templatesKey, [...all, id]);
+      if (input.copied !== undefined) finishCopy(draft, id, input.copied, now);
+    },
+    removed({ id }, draft, { now }) {
+      draft.put(
+        templatesKey,
+        listOf(draft).filter(each => each !== id),
+      );
+      // What is not listed does not exist; the work deletes it.
+      const ids = contentsOf(draft, id).elements.map(element => element.id);
+      for (const write of ids.length === 0 ? [] : stagedWrites(id, ids, now * 1_000)) draft.effect(write);
+      draft.put(contentsKey(id), null);
+    },
+    beforeRemoval: (_, home) => services.work.expect(home),
+    before: change =>
+      copiedFrom(services, change, {
+        relationship: "event",
+        keyOf: eventKey,
+        codec: eventCodec,
+        as: "template",
+      }),
+  };
+}
+
+function listOf(draft: Draft): readonly string[] {
+  return draft.get<readonly string[]>(templatesKey) ?? [];
+}
+
+function elementsOf(draft: Draft, id: string): readonly unknown[] {
+  const { elements } = contentsOf(draft, id);
+  for (const entry of elements) draft.want(elementKey(entry.id), { isGuarded: true });
+  return elements.map(entry => {
+    const { attributes = {} } = draft.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? {};
+    return { ...entry, ...attributes };
+  });
+}

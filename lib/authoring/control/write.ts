@@ -1,0 +1,430 @@
+/**
+ * Creates, changes and removes resources: one operation or many, which succeed or fail as one.
+ *
+ * The path of a batch: read the objects against their definitions, find the one partition of all of them and the caller's role
+ * there, do what other partitions have to do first, run the operations on a draft, commit, and forget what is cached.
+ *
+ * @module
+ */
+
+import { AppError } from "../../base/errors/mod.ts";
+import { isSameHome, type Project, requireUnarchived } from "../../fans/directory/mod.ts";
+import type { HomeKind } from "../../fans/directory/places.ts";
+import { matchesTag } from "../../http/mod.ts";
+import { isRoleAtLeast, type Role } from "../table/mod.ts";
+import type { Author } from "./access/author.ts";
+import { recordChanges } from "./audit.ts";
+import { type Draft, runDraft, together } from "./draft.ts";
+import { type Attributes, type Entity, type Home, homePartition, platformHome } from "./entity.ts";
+import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
+import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
+import {
+  type Circumstances,
+  type Identifier,
+  type Input,
+  type Kind,
+  notFound,
+  ownerOf,
+  unprocessable,
+} from "./kind.ts";
+import { projectKey } from "./kinds/content.ts";
+import { notedIds, type Once, onceWrite } from "./once.ts";
+import {
+  type Access,
+  type ControlServices,
+  homeFor,
+  homeOf,
+  isReached,
+  type Kinds,
+  requireAccess,
+} from "./services.ts";
+import { keysOf, show } from "./shown.ts";
+
+/** An operation of a request. */
+export interface WriteOperation {
+  readonly op: "add" | "update" | "remove";
+  readonly kind: Kind;
+  /** Id of the record: a new one for `add`. */
+  readonly id: string;
+  /** The parent that the path of a creation names. */
+  readonly parent?: Identifier;
+  /** Absent for `remove`, and where `more` is all. */
+  readonly object?: ResourceObject;
+  /** What the platform writes beside the object. */
+  readonly more?: Partial<Input>;
+  /** Entity tags of which one must be current. */
+  readonly ifMatch?: string | undefined;
+  /** Where the operation's resource object is in the body. */
+  readonly pointer: string;
+  /** Where the operation is in the body, for faults that lie in no member; absent where it is the whole body. */
+  readonly at?: string;
+}
+
+/** A batch of operations with its circumstances. */
+interface WriteRequest {
+  readonly author: Author;
+  readonly operations: readonly WriteOperation[];
+  readonly requestId: string;
+  readonly isDry: boolean;
+  readonly shown: ShownAs;
+  /** Makes a repetition of the request leave what the first one left; null: it has no idempotency key. */
+  readonly once: Once | null;
+}
+
+/** An operation whose input is checked. */
+interface Prepared extends WriteOperation {
+  readonly input: Input;
+  readonly home: Home;
+}
+
+/** Changes resources for callers. */
+export class Writer {
+  readonly #services: ControlServices;
+  readonly #kinds: Kinds;
+
+  constructor(services: ControlServices, kinds: Kinds) {
+    this.#services = services;
+    this.#kinds = kinds;
+  }
+
+  /**
+   * Makes all changes of a request, or none. Returns the resources that the operations leave; null for removed ones.
+   *
+   * @throws {AppError} `not_found`, `forbidden`, `unprocessable`, `conflict`, `precondition_failed`: nothing was written.
+   */
+  async write(request: WriteRequest): Promise<readonly (Answered | null)[]> {
+    const { store, clock, directory, roles, settingsFaults, base } = this.#services;
+    const { home, prepared, access } = await this.#prepare(request);
+    const organisationId = access?.chain.organisationId ?? home.id;
+    const earlier = await this.#earlier(home, request);
+    if (earlier !== null) return await this.#shownAgain(home, prepared, earlier, request);
+    const after: (() => Promise<void> | void)[] = [];
+    const run = async () => {
+      if (!request.isDry) after.push(await this.#services.beforeShowChange(changedShowIds(prepared)));
+      const operations = await this.#beforehand(prepared, request, organisationId, after);
+      const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
+      const made = new Map<Prepared, Prepared>();
+      return await runDraft(store, homePartition(home), {
+        keys: [
+          ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
+          ...(home.kind === "project" ? [projectKey] : []),
+        ],
+        steps: [
+          ...operations.map(
+            operation => (draft: Draft) =>
+              located(operation, () => {
+                made.set(operation, apply(operation, draft, { ...circumstances, settingsFaults, base }));
+                return (
+                  show(operation.kind, operation.id, draft, circumstances, request.shown)?.object ?? null
+                );
+              }),
+          ),
+          draft => recordChanges(draft, [...made.values()], request, circumstances),
+          draft => noteOnce(draft, operations, request, clock()),
+        ],
+        isDry: request.isDry,
+      });
+    };
+    const answers = await run().finally(() => Promise.allSettled(after.map(async end => end())));
+    // Forgets only what changed: a producer who writes elements all evening keeps the project and the roles.
+    const idsOf = (type: string) =>
+      prepared.flatMap(each => (each.kind.resource.type === type ? each.id : []));
+    const [events, { kind, id }] = [idsOf("events"), home];
+    if (kind !== "platform" && [...events, ...idsOf(`${kind}s`)].length > 0)
+      directory.forget({ kind, id }, events);
+    if ([...idsOf("organisations"), ...idsOf("scope_roles")].length > 0) roles.forget(organisationId);
+    return answers.slice(0, prepared.length);
+  }
+
+  /** Returns the ids that the same request left before; null where it is the first one. */
+  async #earlier(home: Home, { once, isDry }: WriteRequest): Promise<readonly string[] | null> {
+    if (once === null || isDry) return null;
+    const [stored] = await this.#services.store.read(homePartition(home), [
+      { type: "record", key: once.key },
+    ]);
+    return notedIds(stored, once);
+  }
+
+  /** Returns the resources of an earlier request as they are now; null for those that are gone. */
+  async #shownAgain(
+    home: Home,
+    prepared: readonly Prepared[],
+    ids: readonly string[],
+    { author, shown }: WriteRequest,
+  ): Promise<readonly (Answered | null)[]> {
+    const { store, clock } = this.#services;
+    const circumstances = { now: Math.floor(clock() / 1_000), author };
+    return await runDraft(store, homePartition(home), {
+      keys: [],
+      steps: prepared.map(({ kind }, index) => (draft: Draft) => {
+        return show(kind, ids[index] ?? "", draft, circumstances, shown)?.object ?? null;
+      }),
+      isDry: true,
+    });
+  }
+
+  /** Reads all operations, and finds their one home. */
+  async #prepare(request: WriteRequest) {
+    const created = new Map<string, Home>();
+    const prepared: Prepared[] = [];
+    const failures: AppError[] = [];
+    let first: { readonly access: Access | null; readonly home: Home } | null = null;
+    for (const operation of request.operations) {
+      const { op, kind, object, pointer, parent, id, at = pointer } = operation;
+      try {
+        const { home, access } = await this.#locate(operation, request, created);
+        first ??= { access, home };
+        if (!isSameHome(first.home, home)) {
+          const detail =
+            "Expected a record of the same project, space or organisation as the operations before";
+          throw unprocessable({ pointer: at, detail });
+        }
+        created.set(id, home);
+        // Whoever may create a home may write what is in it.
+        const role: Role = (access ?? first.access)?.role ?? "admin";
+        const input =
+          object === undefined
+            ? { attributes: {}, refs: {}, action: null, pointer }
+            : readInput(object, { resource: kind.resource, isNew: op === "add", role, pointer });
+        prepared.push({ ...operation, home, input: { ...input, ...operation.more, parent } });
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        failures.push(locatedError(operation, error));
+        // The operations behind may build on this one.
+        if (error.code !== "unprocessable") break;
+        created.set(id, first?.home ?? { kind: "project", id });
+      }
+    }
+    if (failures.length > 0) throw together(failures);
+    if (first === null) throw new TypeError("Cannot write without operations");
+    return { prepared, ...first };
+  }
+
+  /** Finds the home of an operation, and the caller's access; null where an earlier operation creates the home. */
+  async #locate(operation: WriteOperation, { author }: WriteRequest, created: ReadonlyMap<string, Home>) {
+    const { op, kind, id, object, pointer, parent } = operation;
+    if (op !== "add") {
+      const home = created.get(id) ?? (await homeOf(this.#services, kind, id));
+      if (home === null) throw notFound(kind.resource.noun);
+      if (created.has(id)) return { home, access: null };
+      const place = (await kind.accessIn?.(id, home)) ?? home;
+      return { home, access: await this.#access(author, operation, place) };
+    }
+    const own = kind.homeOf?.(id);
+    const under = ownerOf(kind, refsOf(object), parent);
+    if (under === null) {
+      requireOperator(author, kind);
+      return { home: own ?? platformHome, access: null };
+    }
+    // A creation that names no parent fails with all its faults.
+    const asNew = { resource: kind.resource, isNew: true, role: "admin", pointer } as const;
+    if (under.id === "") readInput(object ?? { type: kind.resource.type }, asNew);
+    const made = created.get(under.id);
+    const owner = this.#kinds[under.type];
+    const above = made ?? (owner === undefined ? null : await homeOf(this.#services, owner, under.id));
+    if (above === null) throw this.#unknownOwner(under, operation);
+    const refuse = (error: unknown): never => {
+      const isUnknown = error instanceof AppError && error.code === "not_found";
+      throw isUnknown ? this.#unknownOwner(under, operation) : error;
+    };
+    const access = made ? null : await this.#access(author, operation, above).catch(refuse);
+    return { home: own ?? (await homeFor(this.#services, kind, above)), access };
+  }
+
+  async #access(author: Author, { kind }: WriteOperation, home: Home): Promise<Access> {
+    const { noun, write } = kind.resource;
+    const needed = write === "operator" ? "admin" : write;
+    // Which event a record belongs to is known once the rule has read it.
+    const eventId = kind.eventOf === undefined ? undefined : null;
+    return await requireAccess(this.#services, author, home, { needed, noun, eventId });
+  }
+
+  /** The owner of a creation is in the path, or a relationship of the body. */
+  #unknownOwner({ type }: Identifier, { parent, pointer }: WriteOperation): AppError {
+    const noun = this.#kinds[type]?.resource.noun ?? type;
+    if (parent !== undefined) return notFound(noun);
+    const field = {
+      pointer: `${pointer}/relationships/${noun.replaceAll(" ", "_")}`,
+      detail: `Expected the id of an existing ${noun}`,
+    };
+    return new AppError("not_found", notFound(noun).message, { fields: [field] });
+  }
+
+  async #beforehand(
+    prepared: readonly Prepared[],
+    { isDry, author }: WriteRequest,
+    organisationId: string,
+    after: (() => Promise<void> | void)[],
+  ): Promise<readonly Prepared[]> {
+    const ready: Prepared[] = [];
+    for (const operation of prepared) {
+      const { kind, op, id, input, home } = operation;
+      if (op === "add" && kind.homeOf === undefined && !isDry) await this.#services.places.keep(id, home);
+      if (op === "remove") await (isDry ? kind.checkRemoval?.(id, home) : kind.beforeRemoval?.(id, home));
+      const more =
+        op === "remove"
+          ? undefined
+          : await kind.before?.({ id, isNew: op === "add", input, isDry, author, organisationId });
+      const { after: end, ...given } = more ?? {};
+      if (end !== undefined) after.push(end);
+      ready.push({ ...operation, input: { ...input, ...given } });
+    }
+    return ready;
+  }
+}
+
+/** Notes a request under its key, in the commit of its changes. */
+function noteOnce(
+  draft: Draft,
+  operations: readonly Prepared[],
+  { once }: WriteRequest,
+  nowMs: number,
+): null {
+  if (once === null || draft.isUnchanged) return null;
+  // A request that runs at the same time as this one has committed first.
+  if (draft.get(once.key) !== null) {
+    throw new AppError("idempotency_conflict", "Cannot answer yet: the same request is being carried out");
+  }
+  const ids = operations.map(({ id }) => id);
+  const makesHome = operations.some(({ op, kind }) => op === "add" && kind.homeOf !== undefined);
+  draft.effect(onceWrite(once, { ids, makesHome, nowMs }));
+  return null;
+}
+
+/** Requires a caller who may create what has no owner: an operator with an unlimited token. */
+function requireOperator({ user, token: { scopes, roleCap } }: Author, { resource }: Kind): void {
+  const isOperator = user.systemRole === "operator" && scopes === null;
+  if (isOperator && (roleCap === null || isRoleAtLeast(roleCap, "admin"))) return;
+  throw new AppError("forbidden", `Cannot create the ${resource.noun} as only operators may`);
+}
+
+/** Returns the ids of relationships to one record, as far as they can be read; faults are reported later. */
+export function refsOf(object: ResourceObject | undefined): Readonly<Record<string, string>> {
+  const entries = Object.entries(object?.relationships ?? {}).flatMap(([name, value]) => {
+    const id = (value as { readonly data?: { readonly id?: unknown } | null } | null)?.data?.id;
+    return typeof id === "string" ? [[name, id.toLowerCase()] as const] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Adds to an error in which operation of the body it arose. */
+function locatedError({ at }: WriteOperation, error: AppError): AppError {
+  if (at === undefined || error.fields !== undefined) return error;
+  const { code, message, details, headers } = error;
+  return new AppError(code, message, {
+    fields: [{ pointer: at, detail: message }],
+    ...(details === undefined ? {} : { details }),
+    ...(headers === undefined ? {} : { headers }),
+  });
+}
+
+function located<T>(operation: WriteOperation, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof AppError ? locatedError(operation, error) : error;
+  }
+}
+
+/** Requires a home that is no archived project, unless the operation says whether it is to be one and nothing more. */
+function requireChangeable({ home, kind, input }: Prepared, draft: Draft): void {
+  if (home.kind !== "project") return;
+  const { archived, ...others } = input.attributes;
+  const isAboutArchive = kind.resource.type === "projects" && archived !== undefined;
+  if (isAboutArchive && (archived === false || Object.keys(others).length === 0)) return;
+  requireUnarchived(draft.get<Project>(projectKey));
+}
+
+type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults" | "base">;
+
+/** Makes an operation on a draft, and returns it as it was made. */
+function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): Prepared {
+  const { op, kind, id } = operation;
+  const previous = kind.records.get(draft, id);
+  const { author } = circumstances;
+  const isFound = previous !== null && isReached(author, kind, previous, "write");
+  if (op !== "add" && !isFound) throw notFound(kind.resource.noun);
+  if (op === "add" && previous !== null)
+    throw new AppError("conflict", `Cannot create the ${kind.resource.noun} as its id is taken`);
+  requireChangeable(operation, draft);
+  requireMatch(operation, previous, draft, circumstances);
+  if (op === "remove") {
+    if (previous !== null) kind.removed?.(previous, draft, circumstances);
+    kind.records.set(draft, id, null);
+    return operation;
+  }
+  const input = inputOf(operation, draft, circumstances);
+  const next = changedEntity({ ...operation, input }, previous, draft, circumstances);
+  if (!isReached(author, kind, next, "write")) throw notFound("event");
+  if (next !== previous) kind.records.set(draft, id, next);
+  return { ...operation, input };
+}
+
+/** Returns the input of an operation. A client may save what it read, with what it may not change. */
+function inputOf({ kind, id, input }: Prepared, draft: Draft, circumstances: ChangeCircumstances): Input {
+  if (input.doubts === undefined) return input;
+  const fields = new Map([[kind.resource.type, namesIn(input)]]);
+  const shown = show(kind, id, draft, circumstances, { base: circumstances.base, fields, isListed: false });
+  return shown === null ? input : withoutEchoes(input, shown);
+}
+
+function changedEntity(
+  { kind, id, input, home }: Prepared,
+  previous: Entity | null,
+  draft: Draft,
+  { settingsFaults, ...circumstances }: ChangeCircumstances,
+): Entity {
+  const { now } = circumstances;
+  const base: Entity = previous ?? { id, rev: 0, created: now, updated: now, attributes: {}, refs: {} };
+  const attributes = joinAttributes(kind.resource, base, input);
+  if (input.attributes.services !== undefined) {
+    const owner = kind.resource.noun as HomeKind | "event";
+    const pointer = `${input.pointer}/attributes/services`;
+    const faults = settingsFaults(owner, attributes.services as Attributes, pointer);
+    if (faults.length > 0) throw unprocessable(...faults);
+  }
+  const refs = Object.fromEntries(
+    Object.entries({ ...base.refs, ...input.refs }).flatMap(([name, ref]) =>
+      ref === null ? [] : [[name, ref]],
+    ),
+  );
+  const change = { ...circumstances, previous, input, home };
+  const wanted: Entity = { ...base, attributes, refs, rev: base.rev + 1, updated: now };
+  const next = kind.prepare?.(wanted, draft, change) ?? wanted;
+  if (previous !== null && isSameContent(previous, next)) return previous;
+  kind.changed?.(next, draft, change);
+  return next;
+}
+
+function isSameContent(a: Entity, b: Entity): boolean {
+  const contentOf = ({ attributes, refs, state }: Entity): string =>
+    JSON.stringify([attributes, refs, state ?? {}]);
+  return contentOf(a) === contentOf(b);
+}
+
+function requireMatch(
+  { kind, ifMatch }: WriteOperation,
+  previous: Entity | null,
+  draft: Draft,
+  circumstances: Circumstances,
+): void {
+  if (ifMatch === undefined || previous === null) return;
+  // The tag covers what the record presents of others, so these must not change either.
+  for (const key of kind.wants?.(previous.id) ?? []) draft.get(key);
+  const tag = entityTag(previous, kind.present?.(previous, draft, circumstances) ?? { attributes: {} });
+  if (matchesTag(ifMatch, tag)) return;
+  throw new AppError(
+    "precondition_failed",
+    `Cannot change the ${kind.resource.noun}: it has changed since it was read`,
+    {
+      headers: { etag: tag },
+    },
+  );
+}
+
+/** Returns the ids of the events and elements that exist and that operations change or remove. */
+function changedShowIds(operations: readonly Prepared[]): readonly string[] {
+  const isOfShow = ({ op, kind: { resource } }: Prepared): boolean =>
+    op !== "add" && (resource.type === "events" || resource.type === "elements");
+  return operations.filter(isOfShow).map(({ id }) => id);
+}

@@ -1,0 +1,163 @@
+/** The feeds of an event: its history, its latest results and its live statistics. */
+
+import { type EventPhase, eventPhase } from "../../fans/directory/event_times.ts";
+import { eventTimesOf } from "../../fans/directory/mod.ts";
+import { answerField } from "../table/content.ts";
+import { chronological } from "../table/contents.ts";
+import {
+  type ElementPhase,
+  elementPhase,
+  elementTimesOf,
+  type Revelation,
+  revelation,
+} from "../table/element_times.ts";
+import { byLocale, isoOf, withoutNulls } from "./content.ts";
+import { nextAfter, type Timed } from "./listings.ts";
+import type { History, LatestResults, LiveStats } from "./schemas.ts";
+import type { CountedSource, Counts, ElementRecord, EventSource } from "./sources.ts";
+import { boundsOf } from "./voted_elements.ts";
+
+/** Most elements of the latest results. */
+const resultsMax = 100;
+
+/** An element that the public sees. */
+interface Shown extends Revelation {
+  readonly element: ElementRecord;
+  readonly phase: ElementPhase;
+  readonly publishedAt: number;
+}
+
+interface Show {
+  readonly phase: EventPhase;
+  /** Published and not revoked, oldest first. */
+  readonly shown: readonly Shown[];
+  readonly validUntil: number | null;
+}
+
+/** Builds the history of an event as it is at `now`, in Unix seconds. */
+export function historyOf(source: EventSource, now: number): Timed<History> {
+  const { shown, validUntil } = showOf(source, now);
+  const parents = new Map(source.contents.elements.map(({ id, parent }) => [id, parent]));
+  const timeline = shown.map((each): History["timeline"][number] => {
+    const { element, phase, publishedAt } = each;
+    const parent = parents.get(element.id);
+    return withoutNulls({
+      id: element.id,
+      content_type: String(element.attributes.content_type),
+      state: phase.state,
+      ...(parent === undefined ? {} : { parent }),
+      published_at_iso: isoOf(publishedAt),
+      closes_at_iso: isoOf(phase.closesAt),
+      updated_at_iso: isoOf(Math.max(element.updated, publishedAt)),
+      custom_fields: byLocale(publicFields(each)),
+      ...contentOf(each),
+      vote: votingRulesOf(element.attributes),
+    });
+  });
+  const config = byLocale(source.event.authored?.attributes.settings);
+  return { value: { timeline, config, version: source.contents.rev }, validUntil };
+}
+
+/** Builds the latest results of an event as they are at `now`, in Unix seconds. */
+export function latestResultsOf(source: CountedSource, now: number): Timed<LatestResults> {
+  const { counts } = source;
+  const { shown, validUntil } = showOf(source, now);
+  const results = shown
+    .filter(
+      each =>
+        each.element.attributes.include_in_latest_results_feed === true &&
+        isReached(each.resultsAt, each.phase.at),
+    )
+    .toReversed()
+    .slice(0, resultsMax)
+    .map((each): LatestResults["results"][number] =>
+      withoutNulls({
+        id: each.element.id,
+        content_type: String(each.element.attributes.content_type),
+        published_at_iso: isoOf(each.publishedAt),
+        results_revealed_at_iso: isoOf(each.resultsAt),
+        ...contentOf(each),
+        actions: actionsOf(counts, each.element.id),
+        votes: votesOf(counts, each.element),
+      }),
+    );
+  return { value: { results, version: source.contents.rev }, validUntil };
+}
+
+/** Builds the live statistics of an event as they are at `now`, in Unix seconds. */
+export function liveStatsOf(source: CountedSource, now: number): Timed<LiveStats> {
+  const { counts } = source;
+  const { phase, shown, validUntil } = showOf(source, now);
+  const elements = shown.map(({ element, resultsAt, phase: { at } }) => ({
+    id: element.id,
+    actions: actionsOf(counts, element.id),
+    ...(isReached(resultsAt, at) ? { votes: votesOf(counts, element) } : {}),
+  }));
+  const { id } = source.event;
+  return { value: { id, state: phase.state, actions: actionsOf(counts, id), elements }, validUntil };
+}
+
+function showOf({ event, contents, elements }: EventSource, now: number): Show {
+  const phase = eventPhase(eventTimesOf(event), now);
+  const byId = new Map(elements.map(element => [element.id, element]));
+  const instants: (number | null)[] = [phase.changesAt];
+  const shown: Shown[] = [];
+  for (const { id } of chronological(contents, phase.begin)) {
+    const element = byId.get(id);
+    if (element === undefined) continue;
+    const own = elementPhase(elementTimesOf(element), phase);
+    const revealed = revelation(element, own, phase);
+    const { publishedAt } = own;
+    instants.push(publishedAt, own.closesAt, revealed.resultsAt, revealed.answerAt);
+    if (publishedAt === null || publishedAt > own.at || own.state === "revoked") continue;
+    shown.push({ element, phase: own, publishedAt, ...revealed });
+  }
+  return { phase, shown, validUntil: nextAfter(now, instants) };
+}
+
+function publicFields({ element, answerAt, phase }: Shown): unknown {
+  const fields = element.attributes.custom_fields;
+  if (!Array.isArray(fields) || isReached(answerAt, phase.at)) return fields;
+  return (fields as readonly { readonly key: string }[]).filter(({ key }) => key !== answerField);
+}
+
+function contentOf({ element: { attributes }, answerAt, phase }: Shown) {
+  const { fields, options = [] } = questionOf(attributes);
+  const answer = typeof attributes.correct_option === "number" ? attributes.correct_option : null;
+  return {
+    question: byLocale(fields),
+    options: options.map(option => byLocale(option.fields)),
+    ...(isReached(answerAt, phase.at) ? { correct_option: answer } : {}),
+  };
+}
+
+function votingRulesOf(attributes: ElementRecord["attributes"]): History["timeline"][number]["vote"] {
+  const { optionsMin, optionsMax, perUser, needsVerifiedUser } = boundsOf(attributes);
+  const { reveal_answer_on_vote: tellsAnswer, reveal_results_mode: resultsMode = "vote" } = attributes;
+  return {
+    ...{ min: optionsMin, max: optionsMax, perUser, verified: needsVerifiedUser },
+    ...{ answerOnVote: tellsAnswer === true, resultsMode: String(resultsMode) },
+  };
+}
+
+interface Question {
+  readonly fields?: unknown;
+  readonly options?: readonly { readonly fields?: unknown }[];
+}
+
+function questionOf({ question }: ElementRecord["attributes"]): Question {
+  return (question ?? {}) as Question;
+}
+
+function actionsOf(counts: Counts, id: string): number {
+  return counts.get(id)?.get("actions") ?? 0;
+}
+
+function votesOf(counts: Counts, { id, attributes }: ElementRecord): number[] {
+  const own = counts.get(id);
+  return (questionOf(attributes).options ?? []).map((_, index) => own?.get(String(index + 1)) ?? 0);
+}
+
+function isReached(at: number | null, now: number): boolean {
+  return at !== null && at <= now;
+}

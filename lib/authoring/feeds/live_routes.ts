@@ -1,0 +1,226 @@
+/**
+ * Everything that a page shows of an event or project, in one document and in one stream: on HTTP/1.1 a browser has six
+ * connections to a server for all of its tabs.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import {
+  BoardIdSchema,
+  type LivePart,
+  type LiveStreams,
+  type LiveView,
+  limitParameter,
+  type PublicBoards,
+} from "../../fans/leaderboards/mod.ts";
+import {
+  type AnyRoute,
+  acceptsEvents,
+  eventStreamHeaders,
+  type JsonText,
+  jsonText,
+  open,
+  route,
+  stream,
+} from "../../http/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
+import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./feed_paths.ts";
+import { FeedView } from "./live_views.ts";
+import { LiveEventSchema, LiveProjectSchema } from "./schemas.ts";
+
+/** Most boards that each parameter of a page names. */
+const boardsMax = 10;
+/** Documents are read from the store as often as streams are. */
+const kept = { entriesMax: 1_000, maxAgeMs: 900 };
+
+/** Dependencies of pages beside their feeds. */
+export interface LiveOptions {
+  readonly live: LiveStreams;
+  readonly publicBoards: PublicBoards;
+  /** The version of the pages: a page of another one should load itself anew. */
+  readonly version: string;
+  /** Unix ms. */
+  readonly clock: () => number;
+}
+
+type ReadFeed = (id: string) => object | null | Promise<object | null>;
+
+/** Dependencies of the routes. */
+interface LiveServices extends LiveOptions {
+  readonly feeds: Readonly<Record<"listings" | "history" | "livestats", ReadFeed>>;
+  /** Returns the project of an event, or null if there is no such event. */
+  readonly projectOf: (eventId: string) => string | null | Promise<string | null>;
+}
+
+/** A part of a page with the members of the document that lead to it. */
+interface PagePart extends LivePart {
+  readonly path: readonly [member: string, boardId?: string];
+}
+
+/** Builds the routes of pages. */
+export function liveRoutes(services: LiveServices): readonly AnyRoute[] {
+  const pages = new Pages(services);
+  const common = { method: "GET", auth: open, cache: "public", errors: ["not_found", "busy"] } as const;
+  const description = (feeds: string): string =>
+    `Returns ${feeds} and public leaderboards in one document. With \`Accept: text/event-stream\`, one stream for all of them ` +
+    "begins with the document as the event `hello`; each later event has what changed. A part with `removed` has the changed items of its list only.";
+  return [
+    route({
+      ...common,
+      path: `${feedPaths.events}/live`,
+      operation: "getLiveEvent",
+      summary: "Get everything that a page shows of an event",
+      description: description("the history, the live statistics"),
+      params: FeedParams.events,
+      query: v.object({
+        boards: boardsParameter("the event"),
+        projectBoards: boardsParameter("its project"),
+        limit: limitParameter,
+      }),
+      responses: { 200: { description: "The page", schema: LiveEventSchema, isStreamable: true } },
+      async handle({ request, info, params, query }) {
+        const id = feedIdOf(params);
+        const projectId = await services.projectOf(id);
+        if (projectId === null) throw unknownFeed();
+        const parts = [
+          pages.feed("history", id),
+          pages.feed("livestats", id),
+          ...pages.boards("leaderboards", query.boards, { projectId, eventId: id }),
+          ...pages.boards("projectLeaderboards", query.projectBoards, { projectId }),
+        ];
+        const members = ["leaderboards", "projectLeaderboards"];
+        const page = { parts, members, limit: query.limit, stopping: info.stopping };
+        return acceptsEvents(request.headers.get("accept")) ? pages.stream(page) : pages.document(page);
+      },
+    }),
+    route({
+      ...common,
+      path: `${feedPaths.projects}/live`,
+      operation: "getLiveProject",
+      summary: "Get everything that a page shows of a project",
+      description: description("the listing"),
+      params: FeedParams.projects,
+      query: v.object({ boards: boardsParameter("the project"), limit: limitParameter }),
+      responses: { 200: { description: "The page", schema: LiveProjectSchema, isStreamable: true } },
+      async handle({ request, info, params, query }) {
+        const projectId = feedIdOf(params);
+        const parts = [
+          pages.feed("listings", projectId),
+          ...pages.boards("leaderboards", query.boards, { projectId }),
+        ];
+        const page = { parts, members: ["leaderboards"], limit: query.limit, stopping: info.stopping };
+        return acceptsEvents(request.headers.get("accept")) ? pages.stream(page) : pages.document(page);
+      },
+    }),
+  ];
+}
+
+function boardsParameter(owner: string) {
+  return v.optional(
+    v.pipe(
+      v.string(),
+      v.description(`Ids of up to ${boardsMax} public leaderboards of ${owner}, separated by commas`),
+      v.transform(text => (text === "" ? [] : [...new Set(text.split(","))])),
+      v.maxLength(boardsMax, `Expected at most ${boardsMax} ids of leaderboards`),
+      v.array(BoardIdSchema),
+    ),
+    "",
+  );
+}
+
+/** A page that a client asks for. */
+interface Page {
+  readonly parts: readonly PagePart[];
+  /** The members of the document that have boards by id. */
+  readonly members: readonly string[];
+  readonly limit: number;
+  readonly stopping: AbortSignal | undefined;
+}
+
+/** Reads and streams pages. */
+class Pages {
+  readonly #services: LiveServices;
+  readonly #views: Cache<LiveView>;
+
+  constructor(services: LiveServices) {
+    this.#services = services;
+    this.#views = new Cache({ ...kept, clock: services.clock });
+  }
+
+  /** Returns the part of a page that shows a feed. */
+  feed(name: "listings" | "history" | "livestats", id: string): PagePart {
+    const read = this.#services.feeds[name];
+    return {
+      path: [name],
+      name: `${name}/${id}`,
+      event: name,
+      wrap: data => `{"${name}":${data}}`,
+      async locate() {
+        const feed = await read(id);
+        if (feed === null) throw unknownFeed();
+        return {
+          key: `${name}/${id}`,
+          // Read a moment ago: an event that has been removed since is missed with the next read.
+          read: async last =>
+            last instanceof FeedView && last.feed === feed ? last : new FeedView(feed, last),
+        };
+      },
+    };
+  }
+
+  /** Returns the parts of a page that show boards. */
+  boards(
+    member: string,
+    ids: readonly string[],
+    owner: { readonly projectId: string; readonly eventId?: string },
+  ): readonly PagePart[] {
+    return ids.map(leaderboardId => ({
+      ...this.#services.publicBoards(
+        { ...owner, leaderboardId },
+        data => `{"${member}":{"${leaderboardId}":${data}}}`,
+      ),
+      path: [member, leaderboardId],
+    }));
+  }
+
+  async document({ parts, members, limit }: Page) {
+    const contents = await Promise.all(
+      parts.map(async part => {
+        const source = await part.locate();
+        const view = await this.#views.getOrLoad(source.key, async () => ({
+          value: await source.read(null),
+        }));
+        return view.render(limit).data;
+      }),
+    );
+    return jsonText(this.#textOf(parts, members, contents), { ...feedHeaders, vary: "accept" });
+  }
+
+  async stream({ parts, members, limit, stopping }: Page) {
+    const first = (contents: readonly string[]) => ({
+      event: "hello",
+      data: this.#textOf(parts, members, contents),
+    });
+    const body = await this.#services.live.open({ parts, limit, stopping, first });
+    const { "access-control-allow-origin": anyOrigin } = feedHeaders;
+    return stream(200, body, { ...eventStreamHeaders, "access-control-allow-origin": anyOrigin });
+  }
+
+  /** Joins the texts of the parts to one document. */
+  #textOf(
+    parts: readonly PagePart[],
+    members: readonly string[],
+    contents: readonly string[],
+  ): JsonText<never> {
+    const boards = new Map<string, string[]>(members.map(member => [member, []]));
+    let text = JSON.stringify({ now: this.#services.clock(), page: this.#services.version }).slice(0, -1);
+    for (const [index, { path }] of parts.entries()) {
+      const [member, boardId] = path;
+      if (boardId === undefined) text += `,"${member}":${contents[index]}`;
+      else boards.get(member)?.push(`"${boardId}":${contents[index]}`);
+    }
+    for (const [member, texts] of boards) text += `,"${member}":{${texts.join()}}`;
+    return `${text}}` as JsonText<never>;
+  }
+}

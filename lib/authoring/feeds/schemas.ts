@@ -1,0 +1,186 @@
+/**
+ * Schemas of the feeds, which are the types of what builds them.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import { ListSchema } from "../../fans/leaderboards/mod.ts";
+import { named } from "../../http/mod.ts";
+
+function described<S extends v.GenericSchema>(schema: S, description: string) {
+  return v.pipe(schema, v.description(description));
+}
+
+const seconds = (description: string) => described(v.nullable(v.number()), `${description}, in Unix seconds`);
+const iso = (description: string) => described(v.nullable(v.string()), `${description}, as ISO 8601`);
+const knownIso = (description: string) => described(v.string(), `${description}, as ISO 8601`);
+const record = v.record(v.string(), v.unknown());
+const byLocale = v.record(v.string(), record);
+const count = (description: string) => described(v.number(), description);
+const id = described(v.string(), "Id");
+const feedVersion = described(v.number(), "Counts the changes of the elements of the event");
+
+/** Validates the listing of a project. */
+export const ListingsSchema = named(
+  "Listings",
+  v.object({
+    project: v.object({
+      uuid: described(v.string(), "Id of the project"),
+      name: described(v.string(), "Name"),
+      audio_sync_default_delay: described(v.number(), "Default delay of audio synchronisation, in seconds"),
+      audio_sync_max_delay: described(v.number(), "Longest delay of audio synchronisation, in seconds"),
+      tracking_id: described(v.string(), "Id under which analytics knows the project"),
+      embed: described(v.string(), "Address of the page that shows the project"),
+      history_ignore: described(v.array(v.string()), "Content types that no history shows"),
+      is_localisation_supported: described(v.boolean(), "True if the content has languages"),
+      locales: described(v.array(v.string()), "Languages of the content"),
+    }),
+    events: described(
+      v.array(
+        v.object({
+          id,
+          name: described(v.string(), "Name"),
+          state: described(v.string(), "State"),
+          start_at: seconds("When it begins or began"),
+          start_at_iso: iso("`start_at`"),
+          end_at: seconds("When it ends or ended"),
+          end_at_iso: iso("`end_at`"),
+          started: described(v.boolean(), "True from its begin on"),
+          image_url: described(v.nullable(v.string()), "Address of its image: the setting `image_url`"),
+          custom_fields: described(record, "Its settings by key"),
+          digest: described(v.string(), "Changes whenever anything of this entry does"),
+          extra_time: described(v.number(), "Seconds that its end was put off"),
+        }),
+      ),
+      "Every running event and every one on demand, with the nearest past and future ones, by begin",
+    ),
+    assets: described(v.record(v.string(), v.array(v.unknown())), "Files by type of service"),
+  }),
+);
+
+const question = described(byLocale, "Texts of the question by locale and key; `all` for every locale");
+const correctOption = described(
+  v.exactOptional(v.number()),
+  "Number of the right option, counted from 1, once it is revealed; absent where there is none",
+);
+
+const votingRules = described(
+  v.object({
+    min: v.pipe(v.number(), v.description("Fewest options of a vote")),
+    max: v.pipe(v.number(), v.description("Most options of a vote; 0 means no bound")),
+    perUser: v.pipe(v.number(), v.description("Most votes of a user; 0 means no bound")),
+    verified: v.pipe(v.boolean(), v.description("True if only verified users may vote")),
+    answerOnVote: v.pipe(v.boolean(), v.description("True if a user sees the answer with the vote")),
+    resultsMode: v.pipe(v.string(), v.description("When results are shown")),
+  }),
+  "How votes for it are taken",
+);
+
+/** Validates the history of an event. */
+export const HistorySchema = named(
+  "History",
+  v.object({
+    timeline: described(
+      v.array(
+        v.object({
+          id,
+          content_type: described(v.string(), "Type of the content"),
+          state: described(v.string(), "State"),
+          parent: described(v.exactOptional(v.string()), "Id of the wrapper that shows it"),
+          published_at_iso: knownIso("When it was published"),
+          closes_at_iso: v.exactOptional(knownIso("When it closes or closed; absent while nothing ends it")),
+          updated_at_iso: knownIso("When it was changed last"),
+          custom_fields: described(byLocale, "Fields by locale and key; `all` for every locale"),
+          question,
+          options: described(v.array(byLocale), "Fields of each option"),
+          correct_option: correctOption,
+          vote: votingRules,
+        }),
+      ),
+      "Elements that were published and not revoked, oldest first",
+    ),
+    config: described(byLocale, "Settings of the event by locale and key"),
+    version: feedVersion,
+  }),
+);
+
+const votes = described(v.array(v.number()), "Number of choices of each option, in order");
+
+/** Validates the latest results of an event. */
+export const LatestResultsSchema = named(
+  "LatestResults",
+  v.object({
+    results: described(
+      v.array(
+        v.object({
+          id,
+          content_type: described(v.string(), "Type of the content"),
+          published_at_iso: knownIso("When it was published"),
+          results_revealed_at_iso: knownIso("When its results became public"),
+          question,
+          options: described(v.array(byLocale), "Fields of each option"),
+          actions: count("Number of actions that named it"),
+          votes,
+          correct_option: correctOption,
+        }),
+      ),
+      "Elements with `include_in_latest_results_feed` whose results are public, latest first",
+    ),
+    version: feedVersion,
+  }),
+);
+
+/** Validates the live statistics of an event. */
+export const LiveStatsSchema = named(
+  "LiveStats",
+  v.object({
+    id,
+    state: described(v.string(), "State of the event"),
+    actions: count("Number of actions that named the event or one of its elements"),
+    elements: described(
+      v.array(
+        v.object({
+          id,
+          actions: count("Number of actions that named it"),
+          votes: v.exactOptional(votes),
+        }),
+      ),
+      "Published elements, oldest first; with votes once their results are public",
+    ),
+  }),
+);
+
+const pageMembers = {
+  now: count("When the document was made, in Unix milliseconds"),
+  page: described(v.string(), "Version of the pages; a page of another one should load itself anew"),
+};
+const boards = (owner: string) =>
+  described(v.record(v.string(), ListSchema), `Leaderboards of ${owner}, by id`);
+
+/** Validates what a page shows of an event. */
+export const LiveEventSchema = named(
+  "LiveEvent",
+  v.object({
+    ...pageMembers,
+    history: HistorySchema,
+    livestats: LiveStatsSchema,
+    leaderboards: boards("the event"),
+    projectLeaderboards: boards("its project"),
+  }),
+);
+
+/** Validates what a page shows of a project. */
+export const LiveProjectSchema = named(
+  "LiveProject",
+  v.object({ ...pageMembers, listings: ListingsSchema, leaderboards: boards("the project") }),
+);
+
+/** A listing. */
+export type Listings = v.InferOutput<typeof ListingsSchema>;
+/** A history. */
+export type History = v.InferOutput<typeof HistorySchema>;
+/** Latest results. */
+export type LatestResults = v.InferOutput<typeof LatestResultsSchema>;
+/** Live statistics. */
+export type LiveStats = v.InferOutput<typeof LiveStatsSchema>;

@@ -1,0 +1,232 @@
+/**
+ * The records that feeds are made of, read at most about once a second however many ask.
+ *
+ * @module
+ */
+
+import {
+  defaultListings,
+  directoryPartition,
+  type ListingBounds,
+  openEventsKey,
+  openEventsOf,
+  type Places,
+  type Project,
+  parseOpenEvents,
+  type StoredEvent,
+  shownEvents,
+} from "../../fans/directory/mod.ts";
+import { Batcher, Cache, type Loaded } from "../../storage/background/mod.ts";
+import { type ReadRecord, readMany, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
+import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../table/contents.ts";
+import type { ElementFacts } from "../table/element_times.ts";
+
+/** Age in ms from which records are read again: below a second, so that changes are seen within one. */
+const ageMsMax = 900;
+/** Age in ms from which statistics are read again, for each read of them. With the records that makes less than two reads a second. */
+const countsAgeMsMax = 1_500;
+/** Time in ms for which a feed is served while the store cannot be read. */
+const staleMs = 60_000;
+/** Events, and projects, whose records a process keeps. */
+const entriesMax = 1_000;
+/** Events that have begun, newest first, among which the past ones of a project are looked for. */
+const begunMax = 300;
+
+/** Most events of a listing that are read together with it. */
+const likelyMax = 100;
+
+/** What authors wrote of a record beside what the fan side reads. Seeded records have none of it. */
+interface Authored {
+  readonly authored?: {
+    readonly created: number;
+    readonly attributes: Readonly<Record<string, unknown>>;
+    /** What the app of a project says. Projects without an app have none of it. */
+    readonly state?: { readonly listings?: ListingBounds; readonly embed?: string | null };
+  };
+}
+
+/** An element as stored. */
+export interface ElementRecord extends ElementFacts {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly updated: number;
+  /** Ids by relationship. */
+  readonly refs: Readonly<Record<string, string>>;
+}
+
+/** An event as stored. */
+export type EventRecord = StoredEvent & Authored;
+
+/** An event with its elements. */
+export interface EventSource {
+  readonly event: EventRecord;
+  readonly contents: Contents;
+  /** In the order of the event. */
+  readonly elements: readonly ElementRecord[];
+}
+
+/** Numbers of actions and choices by element or event: `actions`, and the options by number. */
+export type Counts = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** An event with its statistics. */
+export interface CountedSource extends EventSource {
+  readonly counts: Counts;
+}
+
+/** A project with the events of its listing, in order. */
+export interface ProjectSource {
+  readonly project: Project & Authored;
+  readonly events: readonly { readonly event: EventRecord; readonly version: string }[];
+}
+
+/** Dependencies of {@linkcode Sources}. */
+export interface SourcesOptions {
+  readonly store: Store;
+  readonly places: Places;
+  /** Unix ms. */
+  readonly clock: () => number;
+}
+
+/** Reads the sources of feeds through caches. What has not changed keeps its object; null: there is no such thing. */
+export class Sources {
+  readonly #options: SourcesOptions;
+  readonly #events: Cache<EventSource | null>;
+  readonly #projects: Cache<ProjectSource | null>;
+  readonly #counts: Cache<Counts>;
+  /** The events of the last listing by project: most often they are those of the next one, and are read with it. */
+  readonly #listed = new Cache<readonly string[]>({ entriesMax });
+  /** The last sources by event, each with the version of the records that guard its elements. */
+  readonly #last = new Cache<{ readonly version: string; readonly value: EventSource }>({ entriesMax });
+  readonly #counted = new WeakMap<EventSource, CountedSource>();
+  readonly #rereads = new Batcher<null, EventSource | null>({
+    run: async (id, callers) => {
+      this.#events.delete(id);
+      const event = await this.event(id);
+      return callers.map(() => event);
+    },
+  });
+
+  constructor(options: SourcesOptions) {
+    const common = { entriesMax, staleMs, clock: options.clock };
+    this.#options = options;
+    this.#events = new Cache({ ...common, maxAgeMs: ageMsMax });
+    this.#projects = new Cache({ ...common, maxAgeMs: ageMsMax });
+    this.#counts = new Cache({ ...common, maxAgeMs: countsAgeMsMax });
+  }
+
+  event(id: string): EventSource | null | Promise<EventSource | null> {
+    return this.#events.getOrLoad(id, () => this.#loadEvent(id));
+  }
+
+  /** Forgets an event that has changed. */
+  forget(id: string): void {
+    this.#events.delete(id);
+  }
+
+  /** Reads an event that may have changed since it was read last. Callers who arrive during a read share the next one. */
+  currentEvent(id: string): Promise<EventSource | null> {
+    return this.#rereads.add(id, null);
+  }
+
+  project(id: string): ProjectSource | null | Promise<ProjectSource | null> {
+    return this.#projects.getOrLoad(id, () => this.#loadProject(id));
+  }
+
+  async counted(id: string): Promise<CountedSource | null> {
+    const source = await this.event(id);
+    if (source === null) return null;
+    const counts = await this.#counts.getOrLoad(id, async () => {
+      const began = this.#options.clock();
+      const ids = [id, ...source.elements.map(element => element.id)];
+      const value = await readCounts(this.#options.store, source.event.projectId, ids);
+      const version = JSON.stringify([...value].map(([name, own]) => [name, ...own]));
+      const reads = Math.ceil(ids.length / storageLimits.readsMax);
+      return { value, version, until: began + reads * countsAgeMsMax };
+    });
+    const last = this.#counted.get(source);
+    if (last?.counts === counts) return last;
+    const counted = { ...source, counts };
+    this.#counted.set(source, counted);
+    return counted;
+  }
+
+  async #loadEvent(id: string): Promise<Loaded<EventSource | null>> {
+    const { store, places } = this.#options;
+    const home = await places.homeOf(id);
+    if (home?.kind !== "project") return { value: null };
+    const partition = directoryPartition("project", home.id);
+    const [event, contents] = await store.read(partition, [record(`event:${id}`), record(contentsKey(id))]);
+    if (event === null) return { value: null };
+    const version = `${event.version} ${contents?.version}`;
+    const last = this.#last.get(id);
+    if (last?.version === version) return last;
+    const listed = contents === null ? noContents : parse<Contents>(contents);
+    const elements = await readMany(
+      store,
+      partition,
+      listed.elements.map(each => record(elementKey(each.id))),
+    );
+    const value = {
+      event: parse<EventRecord>(event),
+      contents: listed,
+      elements: existing(elements).map(parse<ElementRecord>),
+    };
+    this.#last.set(id, { version, value });
+    return { version, value };
+  }
+
+  async #loadProject(id: string): Promise<Loaded<ProjectSource | null>> {
+    const { store, clock } = this.#options;
+    const partition = directoryPartition("project", id);
+    const now = clock() / 1_000;
+    const likely = this.#listed.get(id) ?? [];
+    const [project, open, begun, ...found] = await store.read(partition, [
+      record("project"),
+      record(openEventsKey),
+      { type: "board", key: "events", limit: begunMax, reverse: true, max: now },
+      ...likely.map(each => record(`event:${each}`)),
+    ]);
+    if (project === null) return { value: null };
+    const listed = open === null ? await openEventsOf(store, id, now) : parseOpenEvents(open);
+    const parsed = parse<Project & Authored>(project);
+    const bounds = parsed.authored?.state?.listings ?? defaultListings;
+    const shown = shownEvents(listed, begun.entries, now, bounds).map(each => each.id);
+    const others = shown.filter(each => !likely.includes(each));
+    const read = await readMany(
+      store,
+      partition,
+      others.map(each => record(`event:${each}`)),
+    );
+    const byId = new Map(
+      [...likely, ...others].map((each, index) => [each, [...found, ...read][index] ?? null]),
+    );
+    this.#listed.set(id, shown.slice(0, likelyMax));
+    const events = existing(shown.map(each => byId.get(each) ?? null));
+    return {
+      value: {
+        project: parsed,
+        events: events.map(stored => ({ event: parse<EventRecord>(stored), version: stored.version })),
+      },
+      version: [project, ...events].map(each => each.version).join(" "),
+    };
+  }
+}
+
+/** Reads the statistics of events and elements of a project. */
+export async function readCounts(store: Store, projectId: string, ids: readonly string[]): Promise<Counts> {
+  const queries = ids.map(id => ({ type: "tally", key: statsKey(id) }) as const);
+  const found = await readMany(store, directoryPartition("project", projectId), queries);
+  return new Map(ids.map((id, index) => [id, found[index] ?? new Map()]));
+}
+
+function existing(found: readonly (Stored | null)[]): readonly Stored[] {
+  return found.filter(stored => stored !== null);
+}
+
+function record(key: string): ReadRecord {
+  return { type: "record", key };
+}
+
+function parse<T>({ value }: Stored): T {
+  return JSON.parse(value) as T;
+}
