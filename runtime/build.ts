@@ -36,7 +36,7 @@ function entrySources(): string[] {
 const studioPage: Plugin = {
   name: "studio_page",
   setup: ({ onLoad }) =>
-    onLoad({ filter: /lib\/studio\/page_files\.ts$/ }, async () => ({
+    onLoad({ filter: /lib\/pages\/studio\/page_files\.ts$/ }, async () => ({
       contents: `export const pageFiles = ${JSON.stringify(await buildPage())};`,
     })),
 };
@@ -45,7 +45,7 @@ const studioPage: Plugin = {
 const docsGuides: Plugin = {
   name: "docs_guides",
   setup: ({ onLoad }) =>
-    onLoad({ filter: /lib\/docs\/guides\.ts$/ }, async () => ({
+    onLoad({ filter: /lib\/pages\/docs\/guides\.ts$/ }, async () => ({
       contents: `export const docsContent = ${JSON.stringify(await buildDocs())};`,
     })),
 };

@@ -22,7 +22,6 @@ import type { Mailer } from "../base/outbound/mailer.ts";
 import type { Outbound } from "../base/outbound/outbound.ts";
 import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
 import type { Tracer } from "../base/tracing/mod.ts";
-import type { CreateDocs } from "../docs/mod.ts";
 import type { ExportOptions } from "../fans/exports/mod.ts";
 import type { IdentityOptions } from "../fans/identity/mod.ts";
 import type { GeoReader } from "../fans/location/geo_reader.ts";
@@ -36,8 +35,9 @@ import {
   type Timer,
 } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
+import type { CreateDocs } from "../pages/docs/mod.ts";
+import type { CreateStudio } from "../pages/studio/mod.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";
-import type { CreateStudio } from "../studio/mod.ts";
 import type { PlatformMetrics } from "./metrics/mod.ts";
 
 /** Default address of the platform. */

@@ -8,9 +8,9 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { docsContent } from "../../lib/docs/guides.ts";
-import { html } from "../../lib/docs/html.ts";
-import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/docs/mod.ts";
+import { docsContent } from "../../lib/pages/docs/guides.ts";
+import { html } from "../../lib/pages/docs/html.ts";
+import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/pages/docs/mod.ts";
 import { bundlePage } from "./page_bundle.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -31,7 +31,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   workflow: "lib/workflow/README.md",
   conformance: "lib/workflow/conformance/README.md",
   dialogue: "lib/workflow/dialogue/README.md",
-  studio: "lib/studio/README.md",
+  studio: "lib/pages/studio/README.md",
   client: "lib/client/README.md",
   testing: "lib/testing/README.md",
   cli: "lib/cli/README.md",
@@ -43,7 +43,7 @@ const guideFiles: Readonly<Record<string, string>> = {
   auth: "lib/auth/README.md",
   http: "lib/http/README.md",
   platform: "lib/platform/README.md",
-  docs: "lib/docs/README.md",
+  docs: "lib/pages/docs/README.md",
   storage: "lib/storage/README.md",
   expressions: "lib/base/expressions/README.md",
   memory: "adapters/memory/README.md",

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { PageFile } from "../../lib/studio/mod.ts";
+import type { PageFile } from "../../lib/pages/studio/mod.ts";
 
 /** Bundles the script and the `style.css` in a folder of lib, for browsers of 2024 and later. Their names get a digest. */
 export async function bundlePage(

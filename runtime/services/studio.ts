@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { type CreateStudio, createStudio, type PageFile } from "../../lib/studio/mod.ts";
-import { pageFiles } from "../../lib/studio/page_files.ts";
+import { type CreateStudio, createStudio, type PageFile } from "../../lib/pages/studio/mod.ts";
+import { pageFiles } from "../../lib/pages/studio/page_files.ts";
 import { bundlePage, digestOf } from "./page_bundle.ts";
 
 const icon =

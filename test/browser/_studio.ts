@@ -7,7 +7,7 @@ import { after } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
-import { createStudio } from "../../lib/studio/mod.ts";
+import { createStudio } from "../../lib/pages/studio/mod.ts";
 import { serve } from "../../runtime/node.ts";
 import { buildPage } from "../../runtime/services/studio.ts";
 import { launchBrowser } from "../support/browser.ts";

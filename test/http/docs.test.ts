@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 import * as v from "valibot";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
-import { createDocs } from "../../lib/docs/mod.ts";
 import { json, open, route } from "../../lib/http/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
-import { createStudio } from "../../lib/studio/mod.ts";
+import { createDocs } from "../../lib/pages/docs/mod.ts";
+import { createStudio } from "../../lib/pages/studio/mod.ts";
 import { buildDocs } from "../../runtime/services/docs.ts";
 import { testSecret } from "../support/platform.ts";
 

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
-import { createStudio } from "../../lib/studio/mod.ts";
+import { createStudio } from "../../lib/pages/studio/mod.ts";
 import { buildPage } from "../../runtime/services/studio.ts";
 import { testSecret } from "../support/platform.ts";
 

@@ -1,6 +1,6 @@
 /** Dead letters of all organisations: actions that could not be applied, which operators queue again. */
 
-import type { DeadLetter, DeadLetterCounts } from "../../client/mod.ts";
+import type { DeadLetter, DeadLetterCounts } from "../../../client/mod.ts";
 import { el, keyedList, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
 import { messageOf } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** Failures, as the user sees them. */
 
-import { GrandstandError } from "../../client/mod.ts";
+import { GrandstandError } from "../../../client/mod.ts";
 import { el } from "./elements.ts";
 
 /** Most characters of an explanation by the server that are shown. */

@@ -1,6 +1,6 @@
 /** Repeats a task while a view is shown. */
 
-import { GrandstandError } from "../../client/mod.ts";
+import { GrandstandError } from "../../../client/mod.ts";
 
 /** Least pause between two runs while nobody sees the page, in ms. */
 const hiddenMs = 15_000;

@@ -6,7 +6,7 @@ import {
   imageType,
   plainText,
   type ShownBlock,
-} from "../../workflow/dialogue/mod.ts";
+} from "../../../workflow/dialogue/mod.ts";
 import type { BlockView } from "./blocks.ts";
 import { el, setAttribute, setText } from "./elements.ts";
 

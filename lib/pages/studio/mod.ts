@@ -5,8 +5,8 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../base/errors/mod.ts";
-import { isLoopback } from "../base/text/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { isLoopback } from "../../base/text/mod.ts";
 import {
   type Area,
   empty,
@@ -16,7 +16,7 @@ import {
   pageFileFields,
   route,
   text,
-} from "../http/mod.ts";
+} from "../../http/mod.ts";
 import { type PageFile, pageFiles } from "./page_files.ts";
 
 export type { PageFile } from "./page_files.ts";

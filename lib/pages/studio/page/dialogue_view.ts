@@ -8,7 +8,7 @@ import {
   type DialogueState,
   idleDialogue,
   ownText,
-} from "../../workflow/dialogue/mod.ts";
+} from "../../../workflow/dialogue/mod.ts";
 import { type BlockItem, createBlock } from "./blocks.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import { createInput } from "./inputs.ts";

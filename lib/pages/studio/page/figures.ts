@@ -1,6 +1,6 @@
 /** Rates and quantiles from two readings of the metrics of a process. */
 
-import type { Process } from "../../client/mod.ts";
+import type { Process } from "../../../client/mod.ts";
 
 /** A reading of a process. */
 export type Reading = Process["data"]["attributes"];

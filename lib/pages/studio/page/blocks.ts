@@ -1,7 +1,7 @@
 /** The blocks of a dialogue but its inputs. */
 
-import { isLoopback } from "../../base/text/mod.ts";
-import { parseMarkup, type ShownBlock } from "../../workflow/dialogue/mod.ts";
+import { isLoopback } from "../../../base/text/mod.ts";
+import { parseMarkup, type ShownBlock } from "../../../workflow/dialogue/mod.ts";
 import { el, setAttribute, setText } from "./elements.ts";
 
 type BlockOf<T extends ShownBlock["type"]> = Extract<ShownBlock, { readonly type: T }>;

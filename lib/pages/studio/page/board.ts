@@ -1,6 +1,6 @@
 /** Leaderboards that move: each is an event stream, whose rows slide to their new places. */
 
-import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../client/mod.ts";
+import type { CallOptions, Leaderboard, LeaderboardEntry } from "../../../client/mod.ts";
 import { type Resource, type ScopeType, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";

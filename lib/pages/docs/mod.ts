@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { AppError } from "../base/errors/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
   type Area,
   open,
@@ -15,7 +15,7 @@ import {
   prefersHtml,
   route,
   text,
-} from "../http/mod.ts";
+} from "../../http/mod.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
 import { Html, html, pageText } from "./html.ts";
 import { areaReference, type Operation, operationsOf } from "./reference.ts";
@@ -53,7 +53,10 @@ export function createDocs({ content = packagedContent }: DocsOptions = {}): Cre
 
 function routesOf(library: Library): Area["routes"] {
   const missing = async (depth: number) =>
-    text(404, await library.missing("../".repeat(depth)), { ...fieldsOfPage, "cache-control": "no-store" });
+    text(404, await library.missing("../../".repeat(depth)), {
+      ...fieldsOfPage,
+      "cache-control": "no-store",
+    });
   /** Answers people with a page where there is none of a name. */
   async function orMissing<T>(reply: Promise<T>, request: Request): Promise<T> {
     try {
@@ -161,7 +164,7 @@ class Library {
       const guide = guides.find(each => each.name === name);
       if (guide === undefined)
         throw new AppError("not_found", "Cannot find the guide: there is none of this name");
-      return await this.#page(guide.title, "../", new Html(guide.content));
+      return await this.#page(guide.title, "../../", new Html(guide.content));
     });
   }
 
@@ -171,7 +174,7 @@ class Library {
       if (!areasOf(operations).includes(area)) {
         throw new AppError("not_found", "Cannot find the reference: the API has no area of this name");
       }
-      return await this.#page(`API: ${area}`, "../", areaReference(area, operations, document));
+      return await this.#page(`API: ${area}`, "../../", areaReference(area, operations, document));
     });
   }
 

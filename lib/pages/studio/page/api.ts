@@ -10,7 +10,7 @@ import {
   type IncludedResource,
   leaderboards,
   workflow,
-} from "../../client/mod.ts";
+} from "../../../client/mod.ts";
 
 /** A resource object of the control API. */
 export type Resource = IncludedResource;

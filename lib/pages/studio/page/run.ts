@@ -4,8 +4,8 @@
  * @module
  */
 
-import { GrandstandError } from "../../client/mod.ts";
-import { dialogueLimits } from "../../workflow/dialogue/mod.ts";
+import { GrandstandError } from "../../../client/mod.ts";
+import { dialogueLimits } from "../../../workflow/dialogue/mod.ts";
 import { openDialogue } from "./dialogue_view.ts";
 import { el } from "./elements.ts";
 import { hrefOf, type ViewContext } from "./places.ts";
