@@ -70,7 +70,7 @@ async function buildOnRequest(): Promise<DocsContent> {
 /** Builds the guides, and the script and style of their pages. */
 export async function buildDocs(): Promise<DocsContent> {
   const guides = await Promise.all(Object.entries(guideFiles).map(([name, path]) => buildGuide(name, path)));
-  return { guides, ...(await bundlePage("docs/page", "search")) };
+  return { guides, ...(await bundlePage("pages/docs/page", "search")) };
 }
 
 async function buildGuide(name: string, path: string): Promise<Guide> {

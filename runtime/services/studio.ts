@@ -22,7 +22,7 @@ async function buildOnRequest(): Promise<readonly PageFile[]> {
 
 /** Builds the page: one script, one style, and the HTML that names both. */
 export async function buildPage(): Promise<readonly PageFile[]> {
-  const { script, style } = await bundlePage("studio/page", "main");
+  const { script, style } = await bundlePage("pages/studio/page", "main");
   const text = pageText(script.name, style.name);
   return [script, style, { name: "", mediaType: "text/html", text, digest: digestOf(text) }];
 }

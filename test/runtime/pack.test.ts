@@ -159,9 +159,9 @@ describe("the packed package", { skip: install() }, () => {
       "http/mod",
       "auth/mod",
       "storage/mod",
-      "leaderboards/mod",
-      "loyalty/mod",
-      "exports/file/mod",
+      "fans/leaderboards/mod",
+      "fans/loyalty/mod",
+      "fans/exports/file/mod",
     ];
     const dist = join(folder, "node_modules/grandstand/dist");
     const starts = [

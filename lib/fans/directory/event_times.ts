@@ -22,7 +22,7 @@ export interface EventTimes {
   readonly closedAt: number | null;
   /** Seconds from the begin to the end; 0: until it is stopped. */
   readonly duration: number;
-  /** `scheduled`: it ends at `endAt`../../authoring/table */
+  /** `scheduled`: it ends at `endAt`. */
   readonly endMode: "duration" | "scheduled";
   readonly endAt: number | null;
   /** Seconds that were added to the duration while it ran. */

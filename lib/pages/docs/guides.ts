@@ -10,7 +10,7 @@ export interface Guide {
   /** Name in its address. */
   readonly name: string;
   readonly title: string;
-  /** HTML, whose links lead to other guides under `../../`. */
+  /** HTML, whose links lead to other guides under `../`. */
   readonly content: string;
   /** Its sections, for the search. */
   readonly sections: readonly { readonly id: string; readonly title: string; readonly text: string }[];

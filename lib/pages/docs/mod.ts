@@ -53,10 +53,7 @@ export function createDocs({ content = packagedContent }: DocsOptions = {}): Cre
 
 function routesOf(library: Library): Area["routes"] {
   const missing = async (depth: number) =>
-    text(404, await library.missing("../../".repeat(depth)), {
-      ...fieldsOfPage,
-      "cache-control": "no-store",
-    });
+    text(404, await library.missing("../".repeat(depth)), { ...fieldsOfPage, "cache-control": "no-store" });
   /** Answers people with a page where there is none of a name. */
   async function orMissing<T>(reply: Promise<T>, request: Request): Promise<T> {
     try {
@@ -164,7 +161,7 @@ class Library {
       const guide = guides.find(each => each.name === name);
       if (guide === undefined)
         throw new AppError("not_found", "Cannot find the guide: there is none of this name");
-      return await this.#page(guide.title, "../../", new Html(guide.content));
+      return await this.#page(guide.title, "../", new Html(guide.content));
     });
   }
 
@@ -174,7 +171,7 @@ class Library {
       if (!areasOf(operations).includes(area)) {
         throw new AppError("not_found", "Cannot find the reference: the API has no area of this name");
       }
-      return await this.#page(`API: ${area}`, "../../", areaReference(area, operations, document));
+      return await this.#page(`API: ${area}`, "../", areaReference(area, operations, document));
     });
   }
 
