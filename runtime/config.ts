@@ -393,7 +393,6 @@ export const variables: readonly Variable<v.GenericSchema<string, unknown>>[] = 
 /** Sources of settings. A flag takes precedence over its variable. */
 export interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Values by flag. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   /** True for a demo, which needs no secret. */
   readonly demo: boolean;

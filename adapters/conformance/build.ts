@@ -23,7 +23,6 @@ import { ConformanceError, show } from "./expect.ts";
 /** The partition of tests that need only one. */
 export const home = "conformance";
 
-/** Reads a record. */
 export function record(key: string): ReadRecord {
   return { type: "record", key };
 }
@@ -67,7 +66,6 @@ export function put(key: string, value: string, expireAt?: number): Put {
   return expireAt === undefined ? { type: "put", key, value } : { type: "put", key, value, expireAt };
 }
 
-/** Deletes a key. */
 export function drop(shape: Delete["shape"], key: string): Delete {
   return { type: "delete", shape, key };
 }

@@ -18,7 +18,6 @@ import {
 import { equal, ok } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
-/** The cases about commits. */
 export const commitCases: Cases<StoreCase> = {
   async "the store answers a ping"({ store, peer }) {
     await store.ping();

@@ -3,7 +3,6 @@ import { home, must, put, record } from "./build.ts";
 import { equal } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
-/** The cases about expiry. */
 export const expiryCases: Cases<StoreCase> = {
   async "a record is there until the millisecond before expireAt and absent from then on"({ store, clock }) {
     const { version } = await must(store, put("a", "1", clock.now() + 1_000));

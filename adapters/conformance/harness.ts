@@ -30,7 +30,6 @@ export interface Suite<F extends Fixture> extends Runner {
 /** A store that no other test has touched. */
 export interface StoreFixture extends Fixture {
   readonly store: Store;
-  /** The clock of the store. */
   readonly clock: TestClock;
   /** Another handle on the same data, for example a second client. @default the store itself */
   readonly peer?: Store;

@@ -9,7 +9,6 @@ import { createRandom } from "./random.ts";
 /** A limiter that no other test has touched. */
 export interface LimiterFixture extends Fixture {
   readonly limiter: Limiter;
-  /** The clock of the limiter. */
   readonly clock: TestClock;
   /** Another handle on the same counts. @default the limiter itself */
   readonly peer?: Limiter;

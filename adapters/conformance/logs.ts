@@ -6,7 +6,6 @@ import type { Cases, StoreCase } from "./harness.ts";
 
 const t0 = 1_700_000_000_000;
 
-/** The cases about logs. */
 export const logCases: Cases<StoreCase> = {
   async "a log that was never appended to is empty"({ store }) {
     equal(await store.read(home, [log("l"), log("l", { reverse: true })]), [[], []]);

@@ -85,7 +85,6 @@ export const awkwardNames: readonly string[] = [
   "l:a",
 ];
 
-/** The cases about names. */
 export const nameCases: Cases<StoreCase> = {
   async "every awkward partition keeps its own keys"({ store, peer }) {
     for (const [index, partition] of awkwardNames.entries()) {

@@ -4,9 +4,7 @@ export interface Random {
   next(): number;
   /** Returns an integer from 0 to `below`, exclusive. */
   integer(below: number): number;
-  /** One of the items. */
   pick<T>(items: readonly T[]): T;
-  /** Returns true with this probability. */
   chance(probability: number): boolean;
 }
 

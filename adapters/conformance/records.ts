@@ -3,7 +3,6 @@ import { drop, home, must, mustAt, put, record } from "./build.ts";
 import { equal, ok } from "./expect.ts";
 import type { Cases, StoreCase } from "./harness.ts";
 
-/** The cases about records. */
 export const recordCases: Cases<StoreCase> = {
   async "a record that was never put is null"({ store }) {
     equal(await store.read(home, [record("a")]), [null]);

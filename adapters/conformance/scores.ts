@@ -5,7 +5,6 @@ import type { Cases, StoreCase } from "./harness.ts";
 
 const refused = { ok: false, because: "guard", key: "b" } as const;
 
-/** The cases about scoring. */
 export const scoreCases: Cases<StoreCase> = {
   async "set replaces, min keeps the lower, max the higher, add sums, and each returns the result"({
     store,

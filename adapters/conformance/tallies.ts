@@ -5,7 +5,6 @@ import type { Cases, StoreCase } from "./harness.ts";
 
 const refused = { ok: false, because: "guard", key: "t" } as const;
 
-/** The cases about tallies. */
 export const tallyCases: Cases<StoreCase> = {
   async "a tally that was never added to is an empty map"({ store }) {
     equal(await store.read(home, [tally("t"), tally("t", ["a"])]), [new Map(), new Map()]);

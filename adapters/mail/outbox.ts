@@ -1,6 +1,5 @@
 import type { Mail, Mailer } from "../../lib/base/outbound/mailer.ts";
 
-/** A kept mail. */
 export interface KeptMail extends Mail {
   /** Unix seconds. */
   readonly at: number;

@@ -11,7 +11,6 @@ import { validateTake } from "../../lib/storage/validate.ts";
 /** Most subjects per limiter by default, each counted once per rule. */
 export const limiterSubjectsMax = 100_000;
 
-/** Options of a memory limiter. */
 export interface MemoryLimiterOptions {
   /**
    * The time in ms. @default a monotonic clock, so that a step of the system's clock neither frees a budget nor blocks a subject

@@ -9,7 +9,6 @@ export const queueDepthMax = 100_000;
 /** Time in ms after which a refused push may be worth another try. */
 const busyRetryMs = 1_000;
 
-/** Options of a memory queue. */
 export interface MemoryQueueOptions {
   /** The time by which leases are counted, Unix ms. */
   readonly clock: () => number;

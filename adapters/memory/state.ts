@@ -118,7 +118,6 @@ function parsePlace(id: string): LogPosition {
   return { ms: Number(id.slice(0, hyphen)), seq: Number(id.slice(hyphen + 1)) };
 }
 
-/** A stored record. */
 export interface StoredRecord {
   readonly partition: string;
   readonly key: string;
@@ -195,7 +194,6 @@ export class PartitionState implements Keys {
   board: Keys["board"] = undefined;
   log: Keys["log"] = undefined;
 
-  /** Returns the value of a key in a shape. */
   get<S extends Shape>(shape: S, key: string): Shapes[S] | undefined {
     const keys: Keys[S] = this[shape];
     return keys?.get(key);
@@ -213,14 +211,12 @@ export class PartitionState implements Keys {
     return record === undefined && tally === undefined && board === undefined && log === undefined;
   }
 
-  /** Sets the value of a key. */
   set<S extends Shape>(shape: S, key: string, value: Shapes[S]): void {
     const keys: Keys[S] = this[shape];
     if (keys !== undefined) keys.set(key, value);
     else (this as Keys)[shape] = new Map([[key, value]]) as Keys[S];
   }
 
-  /** Deletes a key. */
   delete(shape: Shape, key: string): void {
     const keys = this[shape];
     keys?.delete(key);

@@ -8,7 +8,6 @@ import { type ClientRequest, type IncomingMessage, request as requestOverHttp } 
 import { request as requestOverHttps } from "node:https";
 import type { HostAddress } from "./targets.ts";
 
-/** A request. */
 export interface PinnedRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

@@ -114,7 +114,6 @@ function keysOf(items: readonly Item[]): string[] {
   return all;
 }
 
-/** Returns the replies to each item. */
 function split(items: readonly Item[], replies: unknown): (readonly unknown[])[] {
   let end = 0;
   return items.map(({ replies: count = 1 }) => {

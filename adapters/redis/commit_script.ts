@@ -109,7 +109,6 @@ function check(sign: string, names: Names, { now, number }: { now: string; numbe
 
 interface WritePlace {
   readonly number: number;
-  /** Number of checks. */
   readonly checks: number;
 }
 

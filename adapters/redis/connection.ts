@@ -5,7 +5,6 @@ import { clusterAround, isCluster, type OwnClient, whyUnreachable } from "./clie
 import type { Script } from "./script_cache.ts";
 import { CommandFailure, isRedirection, TrackedCommand } from "./tracked_command.ts";
 
-/** Options of a call. */
 export interface CallOptions {
   /** Time by which the call must have its answer, in terms of `performance.now`. @default `answerMsMax` from now */
   readonly deadline?: number;

@@ -53,7 +53,6 @@ export class KeySpace {
     return `${literal(`${this.#prefix}{${tagOf(partitionPrefix)}`)}*}${literal(kind + name)}`;
   }
 
-  /** Returns the partition of a key. */
   partitionOf(key: string): string {
     const begin = this.#prefix.length + 1;
     const tag = key.slice(begin, key.indexOf("}", begin));

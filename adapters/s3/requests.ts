@@ -5,7 +5,6 @@ import { s3AttemptsMax, s3FirstPauseMsMax, s3SilenceMsMax } from "./bounds.ts";
 import { type S3BlobsOptions, type S3Timer, urlOf } from "./bucket.ts";
 import { isBusy, lostAnswer } from "./failure.ts";
 
-/** One request. */
 export interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** The name of a blob. */
@@ -15,7 +14,6 @@ export interface S3Request {
   readonly body?: Uint8Array<ArrayBuffer>;
 }
 
-/** An answer. */
 export interface S3Answer {
   readonly response: Response;
   /** Text of the answer; empty if it is the content of a blob. */

@@ -21,7 +21,6 @@ export class RequestScope<T> {
     this.#clock = clock;
   }
 
-  /** Runs the work of a request. */
   run<R>(value: T, work: () => Promise<R>): Promise<R> {
     const scope: Scope<T> = { value, endedAt: null };
     return this.#scopes.run(scope, async () => {

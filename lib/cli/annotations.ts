@@ -170,5 +170,4 @@ function stateOf({ attributes }: ResourceObject): unknown {
   return attributes.archived === true ? "archived" : (attributes.state ?? attributes.environment ?? null);
 }
 
-/** The command `context`. */
 export const contextCommands: readonly CommandSpec[] = [context];

@@ -30,7 +30,6 @@ const fields = {
   notes: ["NOTES", "texts"],
 } as const;
 
-/** `plan`. */
 const planCommand: CommandSpec = {
   words: ["plan"],
   summary: "Show what apply would add and change, without changing it",
@@ -62,7 +61,6 @@ const planCommand: CommandSpec = {
   },
 };
 
-/** `apply`. */
 const applyCommand: CommandSpec = {
   words: ["apply"],
   summary: "Add and change what a manifest names; nothing is ever removed",
@@ -101,7 +99,6 @@ const applyCommand: CommandSpec = {
   },
 };
 
-/** `export`. */
 const exportCommand: CommandSpec = {
   words: ["export"],
   summary: "Write a project with its events and elements as a manifest",

@@ -21,7 +21,6 @@ export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
   "env-file": envFileFlag,
 };
 
-/** `seed apply`. */
 export const applySeedCommand: CommandSpec = {
   words: ["seed", "apply"],
   summary:
@@ -48,7 +47,6 @@ export const applySeedCommand: CommandSpec = {
   },
 };
 
-/** `doctor`. */
 export const doctorCommand: CommandSpec = {
   words: ["doctor"],
   summary:
@@ -102,7 +100,6 @@ export const doctorCommand: CommandSpec = {
 /** Longest token that is read, in bytes. */
 const tokenBytesMax = 65_536;
 
-/** `doctor token`. */
 export const doctorTokenCommand: CommandSpec = {
   words: ["doctor", "token"],
   summary: "Say why a token is accepted or refused, of this deployment or of a project's OpenID provider",
@@ -139,7 +136,6 @@ const backupOutput = record({
   digest: ["DIGEST", "text"],
 });
 
-/** `backup`. */
 export const backupCommand: CommandSpec = {
   words: ["backup"],
   summary: "Copy the journal of a data folder to one file, also while its server runs",
@@ -159,7 +155,6 @@ export const backupCommand: CommandSpec = {
   },
 };
 
-/** `restore`. */
 export const restoreCommand: CommandSpec = {
   words: ["restore"],
   summary: "Put a backup of a journal into an empty data folder",
@@ -207,7 +202,6 @@ export const rebuildCommand: CommandSpec = {
   },
 };
 
-/** `users index`. */
 export const indexUsersCommand: CommandSpec = {
   words: ["users", "index"],
   summary:

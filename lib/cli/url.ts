@@ -29,7 +29,6 @@ function pageCommand(name: "consumer" | "studio", summary: string): CommandSpec 
   };
 }
 
-/** Returns the address of a page of a project, or of an event of it. */
 export function pageAddress(project: ResourceObject, name: "consumer" | "studio", event?: string): string {
   const url = new URL(urlsOf(project)[name] ?? "");
   if (event !== undefined) url.searchParams.set("event", event);

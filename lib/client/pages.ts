@@ -2,7 +2,6 @@
 
 import { GrandstandError } from "./errors.ts";
 
-/** The input of a call. */
 export type CallInput = Readonly<Record<string, unknown>>;
 
 /** Members by which documents of lists link pages: a cursor, the link of JSON:API, or a total for offsets. */

@@ -34,7 +34,6 @@ export interface DoctorVerdict {
   readonly examined: number;
   /** Number of those with faults. */
   readonly found: number;
-  /** Number of those repaired. */
   readonly repaired: number;
   /** Some of the faults, for people. */
   readonly examples: readonly string[];

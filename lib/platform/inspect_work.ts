@@ -12,7 +12,6 @@ import { silentLogger, systemTimer } from "../http/mod.ts";
 import { mapConcurrent } from "../storage/background/mod.ts";
 import type { Queue, Store } from "../storage/mod.ts";
 
-/** Work that waits. */
 export interface WaitingWork {
   /** True where some process applies queued actions. */
   readonly hasWorker: boolean;

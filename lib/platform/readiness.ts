@@ -14,7 +14,6 @@ const noWorker: ReadinessWarning = {
     "No process applies the actions that are accepted in bulk: start `grandstand worker`, or leave GRANDSTAND_WORKERS on",
 };
 
-/** Options of {@linkcode Readiness}. */
 export interface ReadinessOptions {
   readonly store: Store;
   readonly clock: Clock;

@@ -39,7 +39,6 @@ import type { Store } from "../storage/mod.ts";
 
 /** The users of a platform's organisations. */
 export interface PlatformUsers {
-  /** Searches users. */
   readonly search: UserSearch;
   /**
    * Builds the index of a metric from stored records and returns the number of users examined. `platform.work()` does this for
@@ -55,7 +54,6 @@ export interface IndexedUsersOptions {
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The feed of boards. */
   readonly boards: ScoreFeed;
 }
 

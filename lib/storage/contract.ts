@@ -177,7 +177,6 @@ export interface RecordCheck {
 /** A condition on a tally: it has no such field. A commit that also sets the field takes effect once, without a read. */
 export interface FieldCheck {
   readonly key: string;
-  /** The field. */
   readonly absent: string;
 }
 /** A condition of {@linkcode Store.commit}. */

@@ -109,7 +109,6 @@ function exceedsBound(key: string): never {
 /** Effect of a commit for a decision without writes. */
 export const nothingCommitted: Committed = { version: null, results: [] };
 
-/** A decision of the batch. */
 export interface BatchedDecision {
   readonly pending: PendingDecision;
   readonly decided: Decision<unknown>;
@@ -178,7 +177,6 @@ export class DecisionBatch {
     return this.#take({ pending, decided, checked: checks.map(({ key }) => key) }, checks);
   }
 
-  /** Commits every decision of the batch. */
   commit(store: Store, partition: Partition): Promise<Commit> {
     const checks: Check[] = Array.from(this.#checks, ([key, version]) => ({ key, version }));
     checks.push(...this.#fieldChecks);

@@ -9,7 +9,6 @@
 
 import type { LimitRule, LimitVerdict } from "./ports.ts";
 
-/** Buckets of a window. */
 export const windowBuckets = 100;
 
 /** Longest time for which a use may be ahead of the clock, in ms, before the clock counts as put back. */

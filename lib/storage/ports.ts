@@ -13,7 +13,6 @@ export interface LimitRule {
   readonly name: string;
   /** Units that may be spent at once; a positive integer. */
   readonly limit: number;
-  /** The window, in ms. */
   readonly windowMs: number;
 }
 

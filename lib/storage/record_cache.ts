@@ -47,7 +47,6 @@ export class BoundedCache<V, K = string> {
     return elder;
   }
 
-  /** Sets the value of a key. */
   set(key: K, value: V): void {
     if (!this.#young.has(key)) {
       this.#elder.delete(key);
@@ -108,7 +107,6 @@ export class RecordCache<T> {
     this.query = query;
   }
 
-  /** Number of records in the cache. */
   get size(): number {
     return this.#records.size;
   }

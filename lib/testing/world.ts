@@ -28,7 +28,6 @@ export interface TenantIds {
   readonly eventId: string;
 }
 
-/** Contents of each tenant. */
 export interface TenantContents {
   /** Settings by level. @default {} */
   readonly settings?: Readonly<Partial<Record<Level, Readonly<Record<string, unknown>>>>>;
@@ -48,7 +47,6 @@ export interface WorldOptions extends TenantContents {
   readonly random: RandomBytes;
   /** @default 1 */
   readonly tenants?: number;
-  /** Other options of the platform. */
   readonly platform?: Partial<PlatformOptions>;
 }
 

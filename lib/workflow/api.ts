@@ -83,7 +83,6 @@ export interface ControlClientOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Creates a client. */
 export function createControlClient(client: ControlClientOptions): ControlClient {
   const ask = <T>(method: string, path: string, more: Partial<ControlCall> = {}) =>
     call(client, { method, path, type: jsonApiType, ...more }) as Promise<T>;

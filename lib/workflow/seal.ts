@@ -51,7 +51,6 @@ export class Seals {
     this.#random = random;
   }
 
-  /** Seals a text for its place. */
   seal(text: string, place: readonly string[]): string {
     const [{ id, key } = { id: "", key: new Uint8Array() }] = this.#keys;
     const nonce = this.#random(nonceBytes);

@@ -225,7 +225,6 @@ export class Tasks {
   }
 }
 
-/** Returns the partition of a caller's tasks. */
 export function taskPartition({ context, user }: Caller): Partition {
   return tenantPartition({ organisation: context.organisationId }, "workflow_task", user.id);
 }

@@ -141,7 +141,6 @@ export interface ServerResources {
 /** Networks in which a demo may call webhooks and read what authors name. */
 const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
 
-/** Returns the options of the platform. */
 export async function platformOptions(
   config: Config,
   {

@@ -32,7 +32,6 @@ const settings = variables
   .filter(({ flag }) => flag === undefined)
   .map(({ name, description }) => `${name}: ${description}`);
 
-/** `serve`. */
 const serveCommand: CommandSpec = {
   words: ["serve"],
   summary: "Serve every area on one port until SIGTERM or SIGINT",
@@ -48,7 +47,6 @@ const serveCommand: CommandSpec = {
   run: async input => await run(input, "serve"),
 };
 
-/** `worker`. */
 const workerCommand: CommandSpec = {
   words: ["worker"],
   summary: "Apply queued actions for the servers on the same Redis until SIGTERM or SIGINT",

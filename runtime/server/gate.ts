@@ -29,7 +29,6 @@ export interface ServeOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** Options of a stop. */
 export interface StopOptions {
   /** Time in ms for which requests are still answered, so that clients move to other servers. @default 0 */
   readonly drainMs?: number;
@@ -47,9 +46,7 @@ export interface Server {
   stop(options?: StopOptions): Promise<boolean>;
 }
 
-/** Default host. */
 export const hostDefault = "127.0.0.1";
-/** Default port. */
 export const portDefault = 8_787;
 
 /** Counts requests in flight and work in the background. */

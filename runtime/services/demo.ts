@@ -28,7 +28,6 @@ export async function requireWritable(path: string): Promise<void> {
   await writeFile(path, "", { flag: "a", mode: 0o600 });
 }
 
-/** Options of {@linkcode reportDemo}. */
 export interface DemoReport {
   readonly ids: DemoIds & { readonly isNew: boolean };
   readonly baseUrl: string;

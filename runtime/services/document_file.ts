@@ -100,7 +100,6 @@ function mendReferences(parsed: Document): readonly number[] {
   return offsets;
 }
 
-/** Returns the only key of a flow map in which it has no value. */
 function onlyKeyOf({ flow, items }: YAMLMap): unknown {
   const [pair, ...others] = items;
   return flow === true && others.length === 0 && pair?.value === null ? pair.key : null;

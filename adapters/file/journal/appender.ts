@@ -21,7 +21,6 @@ interface Waiting {
   readonly settle: Settle;
 }
 
-/** Options of an appender. */
 export interface AppenderOptions {
   /** True if groups are synced before they settle. */
   readonly syncs: boolean;

@@ -21,12 +21,10 @@ export interface Chain {
   readonly logs: readonly number[];
 }
 
-/** Returns the path of the log of a generation. */
 export function logPath(directory: string, generation: number): string {
   return join(directory, fileName("log", generation));
 }
 
-/** Returns the path of the snapshot of a generation. */
 export function snapshotPath(directory: string, generation: number): string {
   return join(directory, fileName("snapshot", generation));
 }

@@ -32,7 +32,6 @@ export interface Replayed extends LogEnd {
   readonly sealed: boolean;
 }
 
-/** Options of a replay. */
 export interface ReplayOptions {
   /** Bytes of the file to read, more than 0. @default all */
   readonly bytesMax?: number;

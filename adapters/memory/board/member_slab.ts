@@ -66,7 +66,6 @@ export class MemberSlab {
     this.#free.push(slot);
   }
 
-  /** Returns true if the slot holds the UUID of these words. */
   holdsUuid(slot: number, words: Int32Array): boolean {
     const ints = this.#ints[slot >>> chunkBits] as Int32Array;
     const at = (slot & (chunkRows - 1)) * 8;
@@ -126,7 +125,6 @@ export class MemberSlab {
     return this.#asOfs[slot >>> chunkBits]?.[slot & (chunkRows - 1)] ?? noAsOf;
   }
 
-  /** Stores score, tie and asOf of a slot. */
   store(slot: number, score: number, tie: number, asOf: number): void {
     this.#rank(slot, score, tie);
     const chunk = slot >>> chunkBits;

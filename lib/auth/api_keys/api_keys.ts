@@ -196,7 +196,6 @@ export class ApiKeys {
     return found.filter(info => info !== null);
   }
 
-  /** Finds a key; null if the organisation has no such key. */
   async find({ organisationId, keyId }: ApiKeyReference): Promise<ApiKeyInfo | null> {
     if (!isApiKeyId(keyId)) return null;
     const [stored, use] = await this.#options.store.read(apiKeyPartition(keyId), [

@@ -63,7 +63,6 @@ export function apiKeyPartition(keyId: string): string {
   return platformPartition("api_key", keyId);
 }
 
-/** Hashes the secret of a key. */
 export type SecretHash = (keyId: string, secret: string) => string;
 
 /** Creates HMAC-SHA-256 under a pepper that is not in the store: 64 hexadecimal digits, different for each key. */

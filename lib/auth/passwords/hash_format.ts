@@ -7,7 +7,6 @@
 
 import type { Argon2idCost, ScryptCost } from "./kernels.ts";
 
-/** An algorithm with its cost. */
 export type HashCost =
   | ({ readonly algorithm: "scrypt" } & ScryptCost)
   | ({ readonly algorithm: "argon2id" } & Argon2idCost);

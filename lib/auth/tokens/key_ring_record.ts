@@ -26,7 +26,6 @@ export const retentionMs: number = (tokenTtlSecondsMax + clockSkewSecondsMax) * 
 /** Most keys of a ring that are not gone: enough to rotate every month. */
 export const ringKeysMax = 16;
 
-/** A stored key. */
 export interface StoredKey {
   readonly kid: string;
   readonly algorithm: SignatureAlgorithm;
@@ -38,7 +37,6 @@ export interface StoredKey {
   readonly endedAt?: number;
 }
 
-/** The state of a key. */
 export type KeyState = "standby" | "active" | "retired" | "revoked" | "gone";
 
 /** A key with the moments of its end, in Unix ms; infinite while no later key exists. */
@@ -118,7 +116,6 @@ export function requireRoom(keys: readonly StoredKey[]): void {
   );
 }
 
-/** Encodes a ring. */
 export function encodeRing(keys: readonly StoredKey[]): string {
   return JSON.stringify({ format: 1, keys });
 }

@@ -148,7 +148,6 @@ const ageMsMax = 60_000;
 export interface VerifiedToken {
   readonly typ: string;
   readonly claims: Claims;
-  /** The pair that verified it. */
   readonly pair: KeyPair;
 }
 

@@ -44,7 +44,6 @@ interface AuditRecord {
   readonly changes: readonly AuditChange[];
 }
 
-/** One change. */
 interface AuditChange {
   readonly op: "add" | "update" | "remove";
   readonly type: ResourceType;

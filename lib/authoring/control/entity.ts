@@ -22,7 +22,6 @@ export type { Home };
 /** The home of what belongs to no organisation. */
 export const platformHome: Home = { kind: "platform", id: "control" };
 
-/** Returns the partition of a home. */
 export function homePartition({ kind, id }: Home): string {
   return kind === "platform" ? platformPartition(id) : directoryPartition(kind, id);
 }
@@ -101,7 +100,6 @@ const plainOrganisationCodec = landedCodec<Organisation>(
   () => ({}),
   ({ state }) => (state?.defaultSpaceId === undefined ? {} : { defaultSpaceId: state.defaultSpaceId }),
 );
-/** Organisations. */
 export const organisationCodec: Codec = {
   decode(stored) {
     const { state, ...entity } = plainOrganisationCodec.decode(stored);
@@ -109,12 +107,10 @@ export const organisationCodec: Codec = {
   },
   encode: plainOrganisationCodec.encode,
 };
-/** Spaces. */
 export const spaceCodec = landedCodec<Space>(
   ({ organisationId }) => ({ organisation: organisationId }),
   ({ refs }) => ({ organisationId: refs.organisation }),
 );
-/** Projects. */
 export const projectCodec = landedCodec<Project>(
   ({ spaceId, organisationId }) => ({ space: spaceId, organisation: organisationId }),
   ({ refs, attributes }) => ({

@@ -49,7 +49,6 @@ export interface ControlServices {
   ) => readonly FieldError[];
 }
 
-/** Kinds by type. */
 export type Kinds = Readonly<Partial<Record<ResourceType, Kind>>>;
 
 /** Returns the home of a record, or null if the id can be none of ours. */

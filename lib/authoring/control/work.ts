@@ -20,7 +20,6 @@ const scheduledMax = 1_000;
 /** Does what is due in a home now, in Unix ms, and returns when there is more; null: not before the next change. May be repeated. */
 export type WorkTask = (home: Home, now: number) => Promise<number | null>;
 
-/** Options of {@linkcode ControlWork}. */
 interface ControlWorkOptions {
   readonly store: Store;
   /** Unix ms. */

@@ -148,5 +148,4 @@ export function bodyOf(resource: Resource, isNew: boolean) {
   };
 }
 
-/** An id for examples. */
 export const exampleId = "2f1d0c5e-6a70-4b1e-9d52-0c8a4f6b7e31";

@@ -40,7 +40,6 @@ interface Named {
   count: number;
 }
 
-/** Counts actions. */
 export class ActionCounts {
   readonly #services: ActionCountServices;
   readonly #names: Batcher<Named>;

@@ -16,7 +16,6 @@ interface Owner {
   readonly eventId: string;
 }
 
-/** Services of {@linkcode Owners}. */
 interface OwnersServices {
   readonly store: Store;
   readonly places: Places;

@@ -176,11 +176,8 @@ export const LiveProjectSchema = named(
   v.object({ ...pageMembers, listings: ListingsSchema, leaderboards: boards("the project") }),
 );
 
-/** A listing. */
 export type Listings = v.InferOutput<typeof ListingsSchema>;
-/** A history. */
 export type History = v.InferOutput<typeof HistorySchema>;
-/** Latest results. */
 export type LatestResults = v.InferOutput<typeof LatestResultsSchema>;
 /** Live statistics. */
 export type LiveStats = v.InferOutput<typeof LiveStatsSchema>;

@@ -54,7 +54,6 @@ export interface ElementRecord extends ElementFacts {
   readonly refs: Readonly<Record<string, string>>;
 }
 
-/** An event as stored. */
 export type EventRecord = StoredEvent & Authored;
 
 /** An event with its elements. */

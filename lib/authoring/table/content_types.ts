@@ -7,7 +7,6 @@
 import * as v from "valibot";
 import { line, plainObject } from "./schemas.ts";
 
-/** Types of the values of properties. */
 const propertyTypes = [
   "text",
   "rich_text",
@@ -22,7 +21,6 @@ const propertyTypes = [
   "element_ref",
   "metric_ref",
 ] as const;
-/** The type of the value of a property. */
 export type PropertyType = (typeof propertyTypes)[number];
 
 const typeName = v.pipe(v.string(), v.minLength(1), v.maxLength(100));

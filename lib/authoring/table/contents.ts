@@ -34,12 +34,10 @@ export const elementsMax = 1_000;
 /** The contents of an event that never had elements. */
 export const noContents: Contents = { rev: 0, elements: [] };
 
-/** The key of the contents of an event. */
 export function contentsKey(eventId: string): string {
   return `contents:${eventId}`;
 }
 
-/** The key of an element. */
 export function elementKey(id: string): string {
   return `element:${id}`;
 }

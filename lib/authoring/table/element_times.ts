@@ -6,7 +6,6 @@
 
 import { type EventPhase, lastNoted, latest } from "../../fans/directory/event_times.ts";
 
-/** States of elements. */
 export const elementStates = [
   "non_scheduled",
   "future",
@@ -16,12 +15,9 @@ export const elementStates = [
   "past",
   "revoked",
 ] as const;
-/** State of an element. */
 type ElementState = (typeof elementStates)[number];
 
-/** Actions on elements. */
 const elementActions = ["publish", "stop", "reveal_answer", "reveal_results", "revoke"] as const;
-/** An action on an element. */
 type ElementAction = (typeof elementActions)[number];
 
 /** Facts that decide the state of an element. All times are Unix seconds. */

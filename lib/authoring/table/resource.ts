@@ -17,7 +17,6 @@ export function isRoleAtLeast(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
 
-/** Types of resources. */
 export type ResourceType =
   | "organisations"
   | "spaces"
@@ -38,7 +37,6 @@ export type ResourceType =
   | "audit_entries"
   | "spec_checks";
 
-/** An attribute. */
 export interface Attribute {
   readonly schema: v.GenericSchema;
   readonly description: string;

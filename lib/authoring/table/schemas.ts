@@ -21,10 +21,8 @@ export function line(charactersMin: number, charactersMax: number) {
   );
 }
 
-/** The name of a resource. */
 export const resourceName = line(1, 200);
 
-/** The name of a file. */
 export const fileName = v.pipe(
   resourceName,
   v.check(name => !/[/\\]/.test(name) && !/^\.+$/.test(name), "Expected a name without slashes"),

@@ -5,7 +5,6 @@ import { apps, assets, contentTypes, specChecks, tags } from "./resources/librar
 import { accessTokens, auditEntries, scopeRoles, users, workflows } from "./resources/people.ts";
 import { organisations, projects, spaces } from "./resources/tenants.ts";
 
-/** Every resource by its type. */
 export const resources: Readonly<Record<Exclude<ResourceType, "sessions">, Resource>> = {
   users,
   organisations,

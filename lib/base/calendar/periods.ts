@@ -11,13 +11,10 @@
 
 import { dateOf, dateOfWall, dayMs, instantOfWall, startOfDate, wallClock } from "./wall_clock.ts";
 
-/** A unit of the calendar. */
 export type CalendarUnit = "day" | "week" | "month" | "year";
 
-/** Every unit of the calendar. */
 export const calendarUnits: readonly CalendarUnit[] = ["day", "week", "month", "year"];
 
-/** A unit of periods: one of the calendar, or the week from Sunday. */
 export type PeriodUnit = CalendarUnit | "sundayWeek";
 
 /** A day, week, month or year in a time zone. */

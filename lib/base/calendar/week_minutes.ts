@@ -2,7 +2,6 @@ import { dayMs, wallClock } from "./wall_clock.ts";
 
 /** Number of minutes of a day. */
 export const dayMinutes = 1_440;
-/** Number of minutes of a week. */
 export const weekMinutes: number = 7 * dayMinutes;
 
 /** 1970 began on a Thursday, three days after the Monday with which weeks begin. */

@@ -97,7 +97,6 @@ export function startsWith<S>(terms: Terms<S>): Condition<S> {
   };
 }
 
-/** One of the constants. */
 export function among<S>(read: Operand<S>, constants: ReadonlySet<Value>): Condition<S> {
   return scope => constants.has(read(scope));
 }

@@ -13,7 +13,6 @@ import type {
 /** Evaluates to a number; NaN where there is none. */
 type Calculation<S> = (scope: S) => number;
 
-/** An operator of arithmetic. */
 interface ArithmeticOperator {
   /** Fewest and most operands; a single one is given without a list. */
   readonly operands: readonly [min: number, max: number];
@@ -36,7 +35,6 @@ export const arithmetic: ReadonlyMap<string, ArithmeticOperator> = new Map([
   ["round", mapping(Math.round)],
 ]);
 
-/** Returns the calculation that an operand is. */
 export function calculationOf<S>(operand: Operand<S>): Calculation<S> {
   return scope => numberOf(operand(scope));
 }

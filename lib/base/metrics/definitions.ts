@@ -8,7 +8,6 @@
  * @module
  */
 
-/** A metric. */
 export interface MetricDefinition {
   readonly kind: "counter" | "gauge" | "histogram";
   /** Names of its labels. Their values are few and known: never ids or paths as sent. */

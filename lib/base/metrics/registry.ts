@@ -8,7 +8,6 @@ import { type MetricDefinition, metricDefinitions } from "./definitions.ts";
 import { Counter, Gauge, Histogram, type MetricSample } from "./instruments.ts";
 
 type Definitions = typeof metricDefinitions;
-/** Name of a metric. */
 export type MetricName = keyof Definitions;
 type NameOf<K extends MetricDefinition["kind"]> = {
   [N in MetricName]: Definitions[N]["kind"] extends K ? N : never;
@@ -19,7 +18,6 @@ export type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]["lab
 /** Media type of the text form. */
 export const metricsMediaType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Options of {@linkcode Metrics}. */
 export interface MetricsOptions {
   /** Ms from any origin. @default performance.now */
   readonly clock?: () => number;
@@ -63,12 +61,10 @@ export class Metrics {
     return this.#instrument(name, labels, () => new Counter());
   }
 
-  /** Returns the gauge of these labels. */
   gauge<N extends NameOf<"gauge">>(name: N, labels: LabelsOf<N>): Gauge {
     return this.#instrument(name, labels, () => new Gauge());
   }
 
-  /** Returns the histogram of these labels. */
   histogram<N extends NameOf<"histogram">>(name: N, labels: LabelsOf<N>): Histogram {
     return this.#instrument(name, labels, () => new Histogram());
   }

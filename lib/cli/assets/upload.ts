@@ -27,7 +27,6 @@ interface Upload {
   readonly error: string | null;
 }
 
-/** `assets upload`. */
 export const uploadAssets: CommandSpec = {
   words: ["assets", "upload"],
   summary: "Upload files to a space; a file that it has already is not stored again",

@@ -14,7 +14,6 @@ import { eventName, mapTexts, pathOfToken, replaceTokens, tokenOf } from "./refe
 /** Longest text of a file that an export compares with, in bytes. */
 const fileBytesMax = 16_777_216;
 
-/** The flag that publishes. */
 export const publishFlag = { description: "Publish them as well; the event must be running" };
 
 /** An element of the file beside that of the event. */
@@ -28,7 +27,6 @@ interface Pair {
   readonly isPublished: boolean;
 }
 
-/** `elements apply`. */
 export const applyElements: CommandSpec = {
   words: ["elements", "apply"],
   summary: "Create the elements of a file, which may name each other",
@@ -274,7 +272,6 @@ function changesOf(
   return [...created.changes, ...changes, ...created.wrappers, ...last];
 }
 
-/** `elements export`. */
 export const exportElements: CommandSpec = {
   words: ["elements", "export"],
   summary: "Write the elements of an event as a file for elements apply",

@@ -21,7 +21,6 @@ import {
   variablesIn,
 } from "./types.ts";
 
-/** `elements create`. */
 const createElement: CommandSpec = {
   words: ["elements", "create"],
   summary: "Create an element from a template, a file and values",

@@ -20,7 +20,6 @@ import {
   yesFlag,
 } from "./fields.ts";
 
-/** `events prune`. */
 export const pruneEvents: CommandSpec = {
   words: ["events", "prune"],
   summary: "Delete future and past events that have no elements, or only drafts",
@@ -93,7 +92,6 @@ async function remove(
   }
 }
 
-/** `events schedule`. */
 export const scheduleEvent: CommandSpec = {
   words: ["events", "schedule"],
   summary: "Stagger the unpublished elements of a future event by timecodes, children with their wrapper",
@@ -166,7 +164,6 @@ const stateOutput = record({
   result: ["RESULT", "text"],
 });
 
-/** `events start`. */
 export const startEvent: CommandSpec = {
   words: ["events", "start"],
   summary: "Start a manual event",
@@ -182,7 +179,6 @@ export const startEvent: CommandSpec = {
   run: ({ args: [eventId = ""] }, context) => act(context, eventId, "start"),
 };
 
-/** `events stop`. */
 export const stopEvent: CommandSpec = {
   words: ["events", "stop"],
   summary: "Stop an event",

@@ -22,7 +22,6 @@ export function idArgument(name: string, description: string): ArgumentSpec {
   return { name, description, check: id };
 }
 
-/** Fields of an event. */
 export const eventFields = {
   id: ["ID", "text"],
   name: ["NAME", "text"],

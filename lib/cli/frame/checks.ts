@@ -11,7 +11,6 @@ export function whole(min: number, max: number): Check {
       : `must be a whole number from ${min} to ${max}`;
 }
 
-/** One of some words. */
 export function oneOf(...words: readonly string[]): Check {
   return text => (words.includes(text) ? null : `must be one of ${words.join(", ")}`);
 }

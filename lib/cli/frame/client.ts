@@ -6,7 +6,6 @@ import { CliError, exits } from "./errors.ts";
 import type { CliHost } from "./host.ts";
 import type { Settings } from "./profile.ts";
 
-/** Options of a request. */
 export interface ApiRequest {
   /** @default "GET" */
   readonly method?: string;
@@ -30,7 +29,6 @@ export interface ApiRequest {
 /** The answer that the response schema of a route describes. */
 export type AnswerOf<S extends v.GenericSchema> = Immutable<v.InferOutput<S>>;
 
-/** An answer. */
 export interface ApiAnswer<A> {
   readonly status: number;
   readonly etag: string | null;

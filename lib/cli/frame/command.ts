@@ -42,7 +42,6 @@ export interface ArgumentSpec {
   readonly check?: Check;
 }
 
-/** A command. */
 export interface CommandSpec {
   /** Its words, such as `projects settings push`. */
   readonly words: readonly string[];

@@ -51,7 +51,6 @@ export interface Listing extends Document<readonly ResourceObject[]> {
 /** Parameters of a query. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
-/** Options of a write. */
 export interface Write {
   /** What changes, or what the new resource belongs to: the allow-list is asked about it. Null: the caller's own account, or nothing. */
   readonly within: Target | null;
@@ -67,7 +66,6 @@ export interface Write {
   readonly isRepeatable?: boolean;
 }
 
-/** Options of a creation. */
 export interface Creation extends Pick<Write, "isDryRun"> {
   /** Other resources that the new one names, by relationship. */
   readonly related?: Readonly<Record<string, Identifier>>;

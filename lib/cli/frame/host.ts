@@ -82,7 +82,6 @@ export interface AskOptions {
 
 /** The terminal or pipes that a command line runs on. */
 export interface CliTerminal {
-  /** True if stdin, stdout and stderr are a terminal. */
   readonly isTerminal: Readonly<Record<"stdin" | "stdout" | "stderr", boolean>>;
   /** Characters in a line of stdout. */
   readonly width: number;
@@ -115,7 +114,6 @@ export type TokenSource =
   | { readonly env: string }
   | { readonly command: readonly string[] };
 
-/** Numbers of the records of a seed. */
 export type SeedCounts = Readonly<
   Record<"organisations" | "spaces" | "projects" | "events" | "loyalty", number>
 >;
@@ -123,7 +121,6 @@ export type SeedCounts = Readonly<
 /** Values of the flags that name the store of a deployment; others are ignored. */
 export type StoreFlags = Readonly<Partial<Record<"redis" | "data" | "env-file", string>>>;
 
-/** A new operator. */
 export interface NewOperator {
   readonly token: string;
   readonly userId: string;

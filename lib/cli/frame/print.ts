@@ -9,7 +9,6 @@ import type { CliResult } from "./command.ts";
 import { type CliError, exits } from "./errors.ts";
 import { type Output, type Rows, shownAs } from "./output.ts";
 
-/** Options of printing. */
 export interface PrintOptions {
   /** One JSON document instead of text. */
   readonly isJson: boolean;

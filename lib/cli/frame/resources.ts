@@ -2,7 +2,6 @@
 
 import { kinds, type Target } from "./kinds.ts";
 
-/** A resource object. */
 export interface ResourceObject {
   readonly type: string;
   readonly id: string;

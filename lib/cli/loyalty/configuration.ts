@@ -29,7 +29,6 @@ export interface Base {
   readonly pulled_at: string;
 }
 
-/** Returns the path of a space's configuration. */
 export function configurationPath({ space }: SpaceClient): string {
   return `/api/v2/spaces/${encodeURIComponent(space)}/loyalty`;
 }

@@ -34,7 +34,6 @@ export interface Step {
   readonly publishes: boolean;
 }
 
-/** A plan. */
 export interface Plan {
   readonly manifest: Manifest;
   readonly space: string;

@@ -45,7 +45,6 @@ export interface Wanted {
   readonly isPublished: boolean;
 }
 
-/** A manifest. */
 export interface Manifest {
   /** Begins the annotations that mark its entities. */
   readonly id: string;

@@ -31,7 +31,6 @@ export interface Remote {
   readonly unmanaged: number;
 }
 
-/** Returns an annotation of a resource. */
 export function annotationOf({ attributes }: ResourceObject, name: string): string | null {
   return (attributes.annotations as Readonly<Record<string, string>> | undefined)?.[name] ?? null;
 }

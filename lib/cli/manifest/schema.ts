@@ -13,7 +13,6 @@ import type { Fault } from "../elements/references.ts";
 
 /** Kinds of entities, and the types of their resources. */
 export const types = { app: "apps", project: "projects", event: "events", element: "elements" } as const;
-/** A kind of entity. */
 export type EntityKind = keyof typeof types;
 
 const keyText = v.pipe(

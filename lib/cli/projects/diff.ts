@@ -11,7 +11,6 @@ import type { Difference, Setting } from "./settings_document.ts";
 
 const sections = ["settings", "app", "enabled"] as const;
 
-/** `projects diff`. */
 export const diffProjects: CommandSpec = {
   words: ["projects", "diff"],
   summary: "Compare two projects",
@@ -99,7 +98,6 @@ export async function readProject(
   });
 }
 
-/** Returns the included app of a project. */
 export function appOf(
   project: ResourceObject,
   { included }: Pick<Document, "included">,

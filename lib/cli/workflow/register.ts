@@ -16,7 +16,6 @@ const workflow: Fields = {
   enabled: ["ENABLED", "flag"],
 };
 
-/** `workflow list`. */
 export const listWorkflows: CommandSpec = {
   words: ["workflow", "list"],
   summary: "List the workflows of the platform",
@@ -36,7 +35,6 @@ export const listWorkflows: CommandSpec = {
   },
 };
 
-/** `workflow register`. */
 export const registerWorkflow: CommandSpec = {
   words: ["workflow", "register"],
   summary: "Register a workflow, or change the one of that name",
@@ -84,7 +82,6 @@ export const registerWorkflow: CommandSpec = {
   },
 };
 
-/** `workflow remove`. */
 export const removeWorkflow: CommandSpec = {
   words: ["workflow", "remove"],
   summary: "Remove a workflow from the platform; its backend is left alone",

@@ -16,7 +16,6 @@ const kindNames: Readonly<Record<(typeof scopes)[number], Kind>> = {
   org: "organisation",
 };
 
-/** `workflow run`. */
 export const runWorkflow: CommandSpec = {
   words: ["workflow", "run"],
   summary: "Run a workflow of the platform, or the backend at an address, in the terminal or by a script",

@@ -4,9 +4,7 @@
  * @module
  */
 
-/** States of events. */
 export const eventStates = ["future", "current", "on_demand", "past"] as const;
-/** State of an event. */
 export type EventState = (typeof eventStates)[number];
 
 /** Facts that decide the state of an event. All times are Unix seconds. */
@@ -22,7 +20,6 @@ export interface EventTimes {
   readonly closedAt: number | null;
   /** Seconds from the begin to the end; 0: until it is stopped. */
   readonly duration: number;
-  /** `scheduled`: it ends at `endAt`. */
   readonly endMode: "duration" | "scheduled";
   readonly endAt: number | null;
   /** Seconds that were added to the duration while it ran. */
@@ -56,7 +53,6 @@ export interface EventPhase extends EventInstants {
   readonly changesAt: number | null;
 }
 
-/** Returns the instants of an event. */
 export function eventInstants(times: EventTimes): EventInstants {
   const { fixedState, startedAt, stoppedAt, closedAt, onDemand } = times;
   const begin = beginOf(times);

@@ -32,7 +32,6 @@ export function isSameHome(a: Home, b: Home): boolean {
   return a.kind === b.kind && a.id === b.id;
 }
 
-/** Options of {@linkcode Places}. */
 interface PlacesOptions {
   readonly store: Store;
   readonly random: RandomBytes;

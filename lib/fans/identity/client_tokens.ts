@@ -38,7 +38,6 @@ export interface ClientTokensOptions {
   readonly tokens: Tokens;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Issuer of the tokens. */
   readonly issuer: string;
 }
 

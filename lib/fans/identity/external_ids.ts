@@ -15,7 +15,6 @@ const nonceBytes = 12;
 /** Opening costs some 20 microseconds, and users come back soon after a registration or login. */
 const openedMax = 10_000;
 
-/** The ids of a user. */
 export interface UserIds {
   readonly userId: string;
   /** The external id, sealed for this user. */

@@ -143,9 +143,7 @@ export type IdTokenSettings = v.InferOutput<typeof IdTokenSchema>;
 /** The settings of a social provider. */
 export type SocialSettings = v.InferOutput<typeof SocialSchema>;
 
-/** The social providers. */
 export const socialProviders = ["socialOne", "socialTwo", "socialThree"] as const;
-/** A social provider. */
 export type SocialProvider = (typeof socialProviders)[number];
 
 type IdentitySettings = v.InferOutput<typeof IdentitySettingsSchema>;

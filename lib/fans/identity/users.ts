@@ -78,7 +78,6 @@ export interface User extends UserIds {
     readonly updatedAt: number;
   };
   readonly ban?: Ban;
-  /** The user that this one was merged into. */
   readonly mergedInto?: string;
   /** Set while the user is being removed; nobody logs in any more. */
   readonly isRetired?: true;
@@ -161,13 +160,11 @@ export class Users {
     return this.#externalIds.sealed(JSON.parse(text) as MaybeClear<User>);
   }
 
-  /** Finds a user by id, or null. */
   async findById(projectId: string, userId: string): Promise<User | null> {
     const [stored] = await this.#store.read(userPartition(projectId, userId), [userRead]);
     return stored === null ? null : this.parse(stored.value);
   }
 
-  /** Finds a user by a lookup key, or null. */
   async findByKey(projectId: string, key: LookupKey): Promise<User | null> {
     const userId = await this.holderOf(projectId, key);
     return userId === null ? null : await this.findById(projectId, userId);
@@ -218,7 +215,6 @@ export class Users {
     return this.#keys.claim(projectId, key, ids, options);
   }
 
-  /** Returns all lookup keys of a user. */
   keysOf(user: User): readonly LookupKey[] {
     const { registration, account, origin } = user;
     return [

@@ -17,7 +17,6 @@ export const policyCountriesMax = 300;
 /** The list entry that stands for the members of the European Union. */
 const europeanUnion = "EU";
 
-/** A location policy. */
 export interface LocationPolicy {
   readonly list: { readonly kind: "allow" | "deny"; readonly countries: ReadonlySet<string> } | null;
   readonly unknownLocation: "allow" | "deny";

@@ -36,7 +36,6 @@ export const userScopes = ["audience:read", "audience:write"] as const;
 /** A scope of a user's token. */
 export type UserScope = (typeof userScopes)[number];
 
-/** The caller of a space. */
 export type SpaceCaller = UserCaller | ServiceCaller;
 
 /** A signed-in user. */
@@ -100,7 +99,6 @@ export function spaceIssuer(space: Space, issuer: string): string {
   return `${issuer.startsWith("http:") ? "http" : "https"}://${space.domain}`;
 }
 
-/** Creates the tokens of all spaces. */
 export function createSpaceTokens({
   tokens,
   directory,

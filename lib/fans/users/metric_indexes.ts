@@ -266,7 +266,6 @@ export async function buildDeclaredIndexes(
   return count;
 }
 
-/** Returns the marks of a metric's index. */
 export function metricMark(metricId: string): DeclaredIndex["marks"] {
   return { declared: keyName("declared", metricId), built: keyName("built", metricId) };
 }

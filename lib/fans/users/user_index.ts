@@ -61,7 +61,6 @@ export function userShardPartition(organisationId: string, shard: number): Parti
   return tenantPartition({ organisation: organisationId }, "agenda", String(shard));
 }
 
-/** Returns the number of a user's shard. */
 export function userShardOf(userId: string): number {
   return shardOf(userId, userShards);
 }
@@ -71,7 +70,6 @@ export function userIndexPartition(organisationId: string, userId: string): Part
   return userShardPartition(organisationId, userShardOf(userId));
 }
 
-/** Returns every shard of an organisation. */
 export function userShardPartitions(organisationId: string): readonly Partition[] {
   return Array.from({ length: userShards }, (_, shard) => userShardPartition(organisationId, shard));
 }
@@ -138,7 +136,6 @@ interface ListedAccount extends UserName {
   readonly name: string;
 }
 
-/** Reads the account note. */
 export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
 
 /** Parses a stored account note. */
@@ -178,7 +175,6 @@ interface UserIndexAccess {
   readonly partitionOf: (user: UserName) => Partition;
 }
 
-/** Creates the index of users. */
 export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess): UserIndex {
   const organisations = new Cache<true>({ entriesMax: 10_000 });
   const projects = new Cache<true>({ entriesMax: 10_000 });
@@ -266,7 +262,6 @@ export async function* listedOrganisations(store: Store): AsyncGenerator<string,
   }
 }
 
-/** A user with records. */
 export interface RecordedUser extends UserName {
   /** When the user was created, Unix ms. */
   readonly cameAt: number;

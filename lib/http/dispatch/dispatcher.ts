@@ -15,7 +15,6 @@ import { type Endpoint, familyFinder } from "./endpoint.ts";
 import { type Exchange, isSaneRequestId, type ParsedParameters, splitUrl, type Target } from "./exchange.ts";
 import { isPromise, type PipelineServices, runEndpoint } from "./pipeline.ts";
 
-/** Options of a {@linkcode Dispatcher}. */
 export interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
   readonly clock: () => number;
   readonly requestId: () => string;

@@ -27,7 +27,6 @@ export interface ErrorReport {
 
 /** The error format of a response family. */
 export interface ErrorFamily {
-  /** Media type of errors. */
   readonly mediaType: string;
   /** Media type of successful JSON replies. */
   readonly successMediaType: string;

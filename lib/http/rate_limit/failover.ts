@@ -23,7 +23,6 @@ const limiterRetryMs = 1_000;
 /** While the shared limiter fails, this process counts alone (`local`) or the request is answered 503 (`reject`). */
 export type OnLimiterFailure = "local" | "reject";
 
-/** Options of {@linkcode Failover}. */
 export interface FailoverOptions {
   /** Counts for all processes. */
   readonly limiter: Pick<Limiter, "take">;

@@ -22,7 +22,6 @@ export function systemTimer(callback: () => void, delayMs: number): () => void {
   return () => clearTimeout(handle);
 }
 
-/** Limits of every body. */
 export interface BodyLimits {
   readonly bytesMax: number;
   /** Media types, lower-case. */

@@ -31,7 +31,6 @@ export function operationsOf(document: Json): readonly Operation[] {
   );
 }
 
-/** Returns the reference of one area. */
 export function areaReference(area: string, operations: readonly Operation[], document: Json): Html {
   const own = operations.filter(operation => operation.area === area);
   const components = (document.components ?? {}) as Readonly<Record<string, Json>>;

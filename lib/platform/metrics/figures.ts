@@ -9,7 +9,6 @@ import type { ActionService } from "../../fans/audience/mod.ts";
 import type { Leaderboards } from "../../fans/leaderboards/mod.ts";
 import type { Queue } from "../../storage/mod.ts";
 
-/** Sources of the figures. */
 export interface FigureSources {
   /** Unix ms. */
   readonly clock: () => number;

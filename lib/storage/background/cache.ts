@@ -27,7 +27,6 @@ export type CacheOptions = {
   | { readonly maxAgeMs?: never; readonly clock?: () => number; readonly staleMs?: never }
 );
 
-/** A loaded value. */
 export interface Loaded<V> {
   readonly value: V;
   /** Version of the record behind the value. While a reload finds the same version, the cache keeps the old object. */

@@ -36,7 +36,6 @@ export interface CheckPlatform {
 const editor = "editor@check.example";
 const colleague = "colleague@check.example";
 
-/** Opens the platform. */
 export async function openCheckPlatform(options: CheckPlatformOptions): Promise<CheckPlatform> {
   const { url, listenerUrl, scope = "event", clock = systemClock } = options;
   const world = await openWorld({ url, name: "Check", clock, random: systemRandom, tenants: 3 });

@@ -45,7 +45,6 @@ export function lack(need: string, { probe, opened: { view }, pressed, settled }
   return isThere ? null : otherwise;
 }
 
-/** Returns the names of the inputs of some types in a view. */
 export function inputNames(view: WorkflowResponse | null, types: readonly string[]): readonly string[] {
   return (view?.blocks ?? []).flatMap(block =>
     block.type === "input" && types.includes(block.input_type) ? [block.name] : [],

@@ -16,7 +16,6 @@ export const dialogueLimits = {
   fileBytesMax: 10 * 1_048_576,
   /** Bytes of an image in a `data:` address. */
   imageBytesMax: 1_048_576,
-  /** Characters of a text. */
   textCharactersMax: 20_000,
   /** Characters of ids, names and labels. */
   nameCharactersMax: 200,

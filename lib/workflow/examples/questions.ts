@@ -10,7 +10,6 @@ import { parseCsvRow, RecordSplitter } from "../../base/text/mod.ts";
 /** Most questions of a file: the platform makes 500 changes at once, and one of them guards the others. */
 const questionsMax = 499;
 
-/** A question with its options. */
 export const QuestionSchema = v.object({
   /** Its row in the file, from 1 as a spreadsheet counts. */
   row: v.number(),
@@ -19,7 +18,6 @@ export const QuestionSchema = v.object({
   /** Number of the right option, from 1. */
   correct: v.number(),
 });
-/** A question with its options. */
 export type Question = v.InferOutput<typeof QuestionSchema>;
 
 /** A file as it was read, with all that is wrong with it. */

@@ -74,7 +74,6 @@ export function scopesOf({ scopes, eventId }: TokenInfo) {
 /** The kinds of tokens: those of persons, and those that backends of workflows get for one dialogue. */
 export type TokenKind = "access" | "dialogue";
 
-/** Returns the kind of a token. */
 export function kindOf({ parentId }: TokenInfo): TokenKind {
   return parentId === undefined ? "access" : "dialogue";
 }

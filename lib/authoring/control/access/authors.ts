@@ -41,7 +41,6 @@ interface CachedAuthor extends Author {
   verified?: string;
 }
 
-/** Options of {@linkcode Authors}. */
 interface AuthorsOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
@@ -79,7 +78,6 @@ export class Authors {
       : this.#check(cached, id, secret);
   }
 
-  /** Finds the user of an address, or creates one. */
   async findOrCreate(address: string, { name = "", operator = false } = {}): Promise<AuthorUser> {
     const { store, clock, random } = this.#options;
     const email = canonicalEmail(address.trim());
@@ -195,7 +193,6 @@ export class Authors {
     return tokens.filter(({ expires }) => expires * 1_000 > this.#options.clock());
   }
 
-  /** Revokes a token of a user. Returns false if the user has no such token. */
   async revokeToken(userId: string, id: string): Promise<boolean> {
     if (!(await this.tokens(userId)).some(token => token.id === id)) return false;
     await this.#options.store.commit(tokenPartition(id), {

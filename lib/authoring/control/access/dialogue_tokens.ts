@@ -12,7 +12,6 @@ import { type Author, requirePerson, type TokenInfo, type TokenScope } from "./a
 /** Longest life of the token of a dialogue, in seconds. */
 export const dialogueSecondsMax = 600;
 
-/** A token for a dialogue. */
 interface DialogueTokenRequest {
   readonly name: string;
   readonly scope: TokenScope;

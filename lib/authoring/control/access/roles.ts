@@ -55,7 +55,6 @@ interface EffectiveRole {
 
 const noRole: EffectiveRole = { role: "none", from: null };
 
-/** Options of {@linkcode Roles}. */
 interface RolesOptions {
   readonly store: Store;
   readonly directory: Directory;

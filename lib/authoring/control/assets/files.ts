@@ -37,7 +37,6 @@ export interface FileFacts {
   readonly kindAs: (name: string) => FileKind;
 }
 
-/** Options of {@linkcode AssetFiles}. */
 export interface AssetFilesOptions {
   readonly store: Store;
   /** Undefined: uploads are refused. */
@@ -118,7 +117,6 @@ export class AssetFiles {
     return found?.body ?? null;
   }
 
-  /** Removes a file that has no asset. */
   async remove(home: Home, id: string): Promise<void> {
     await this.#blobs().remove(blobName(home, id));
   }
@@ -164,7 +162,6 @@ export interface NewFile {
   readonly faultOf?: (error: unknown) => unknown;
 }
 
-/** The key of an asset. */
 export function assetKey(id: string): string {
   return `asset:${id}`;
 }

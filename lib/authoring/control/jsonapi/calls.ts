@@ -112,7 +112,6 @@ interface NumberedPage {
   readonly total: number;
 }
 
-/** Returns the links of a page. */
 export function pageLinks(
   self: string,
   next: string | null,

@@ -37,12 +37,10 @@ export interface ListView extends View {
 const listed = (description: string) =>
   v.optional(v.pipe(v.string(), v.maxLength(textMax), v.description(description)));
 
-/** Returns the schema of the query of reading one resource. */
 export function readQuery(resource: Resource): v.GenericSchema {
   return v.strictObject(viewEntries(resource));
 }
 
-/** Returns the schema of the query of a list. */
 export function listQuery(resource: Resource): v.GenericSchema {
   const { sorts, filters = {} } = resource;
   const entries = viewEntries(resource);
@@ -63,7 +61,6 @@ export function listQuery(resource: Resource): v.GenericSchema {
   return v.strictObject(entries);
 }
 
-/** Returns the schema of the query of a write. */
 export function writeQuery(resource: Resource): v.GenericSchema {
   return v.strictObject({ ...viewEntries(resource), ...dryRun });
 }

@@ -12,7 +12,6 @@ import type { Draft } from "../draft.ts";
 import type { Entity } from "../entity.ts";
 import type { Input } from "../kind.ts";
 
-/** The key of an event. */
 export function eventKey(id: string): string {
   return `event:${id}`;
 }

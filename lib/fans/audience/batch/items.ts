@@ -17,7 +17,6 @@ const bulkErrorsMax = 1_000;
 /** Longest id of an action, reward or update, in characters. */
 export const itemIdCharactersMax = 128;
 
-/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 type Path = readonly (string | number)[];
@@ -26,7 +25,6 @@ type Path = readonly (string | number)[];
 export class BodyErrors {
   readonly #fields: FieldError[] = [];
 
-  /** Adds an error at a path. */
   add(detail: string, ...path: Path): void {
     if (this.#fields.length < bulkErrorsMax) this.#fields.push({ pointer: jsonPointer(...path), detail });
   }
@@ -122,7 +120,6 @@ function bulkItem(item: JsonObject, path: Path, errors: BodyErrors): BulkItem | 
   return null;
 }
 
-/** Reads the id of the item's user. */
 export function readUserId({ item, path, userKey }: BulkItem, errors: BodyErrors): string {
   const id = item[userKey];
   if (isUserId(id)) return id;

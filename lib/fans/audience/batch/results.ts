@@ -69,7 +69,6 @@ export const BulkResultSchema = named(
 
 /** The reason why an item failed. */
 export type ItemError = Readonly<v.InferOutput<typeof ItemErrorSchema>>;
-/** The result of an item. */
 export type ItemResult = Immutable<v.InferOutput<typeof ItemResultSchema>>;
 /** The results of a bulk request with their totals. */
 export type BulkResult = Immutable<v.InferOutput<typeof BulkResultSchema>>;

@@ -31,7 +31,6 @@ export const usersQuery = {
   ),
 };
 
-/** The users of a request: one, or several. */
 export type BatchUsers =
   | {
       readonly kind: "one";

@@ -49,7 +49,6 @@ type PageOf<E extends v.ObjectEntries> = Immutable<OutputOf<E>> & {
   readonly lastEvaluatedKey: string | null;
 };
 
-/** A list of a user. */
 interface UserList<Q extends v.ObjectEntries, E extends v.ObjectEntries> {
   readonly resource: "Transactions" | "Challenges" | "Notifications";
   readonly description: string;

@@ -64,7 +64,6 @@ export const ProfileSchema = named(
 
 type ProfileDocument = v.InferOutput<typeof ProfileSchema>;
 
-/** The reply with one profile. */
 export const ProfileReplySchema = replySchema("ProfileReply", { data: ProfileSchema });
 
 interface PrintedProfile {
@@ -93,7 +92,6 @@ function printed(userId: string, profile: Profile): PrintedProfile {
   return latest;
 }
 
-/** Returns a profile as JSON. */
 export function profileJson(userId: string, profile: Profile): JsonText<ProfileDocument> {
   return printed(userId, profile).text;
 }

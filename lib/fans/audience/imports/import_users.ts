@@ -83,7 +83,6 @@ export interface ImportServices extends ItemServices {
   readonly profiles: Profiles;
 }
 
-/** A file to import. */
 export interface ImportFile {
   readonly body: ReadableStream<Uint8Array>;
   readonly format: ImportFormat;

@@ -158,7 +158,6 @@ function jsonOrUndefined(text: string): unknown {
   }
 }
 
-/** The update of a row. */
 export interface RowUpdate {
   readonly userId: unknown;
   /** As an item of a bulk update has it. */

@@ -118,10 +118,8 @@ export type NotificationDocument = Immutable<v.InferOutput<typeof NotificationSc
 
 /** Pages of each list. */
 export const pageEntries = { lastEvaluatedKey: v.nullable(text) };
-/** Pages of notifications. */
 export const notificationsPageEntries = { ...pageEntries, unreadCount: count };
 
-/** Returns the document of an entry of the ledger. */
 export function transactionDocument(item: LedgerEntryView): TransactionDocument {
   const { id, at, entry, transaction, record, isReversed } = item;
   const { metricId, type, amount, balanceAfter, status, lot } = entry;
@@ -175,7 +173,6 @@ function sourceOf({ transaction, record }: LedgerEntryView): TransactionDocument
   }
 }
 
-/** Returns the document of a challenge. */
 export function challengeDocument(view: ChallengeView): ChallengeDocument {
   const { challenge, status, missions } = view;
   return {
@@ -202,7 +199,6 @@ export function challengeDocument(view: ChallengeView): ChallengeDocument {
   };
 }
 
-/** Returns the document of a notification. */
 export function notificationDocument(item: InboxItem): NotificationDocument {
   const { id, type, display, title, message, payload, isRead, readAt, createdAt, expiresAt } = item;
   return {

@@ -17,7 +17,6 @@ import {
   transactionDocument,
 } from "./documents.ts";
 
-/** A page of a list. */
 export interface ListPage<T> {
   readonly data: readonly T[];
   /** Continues the list; null on the last page. */

@@ -24,7 +24,6 @@ export interface ProfileRecord {
 
 type PutRecord = Extract<Write, { readonly type: "put" }>;
 
-/** Reads the record. */
 export const readProfileRecord: ReadRecord = { type: "record", key: profileKey };
 
 const emptyRecord: ProfileRecord = {

@@ -8,7 +8,6 @@
 import type { Put, ReadRecord, Stored } from "../../../storage/mod.ts";
 import type { ProfileRecord } from "./record.ts";
 
-/** The id of an update. */
 export interface UpdateId {
   readonly id: string;
   /** For how long it is remembered, in ms. */
@@ -23,12 +22,10 @@ export interface UpdateMark {
   readonly at: number;
 }
 
-/** Returns the read of an update's mark. */
 export function markReads(once: UpdateId | undefined): readonly ReadRecord[] {
   return once === undefined ? [] : [{ type: "record", key: keyOf(once) }];
 }
 
-/** Returns the write that marks an update. */
 export function markWrites(
   once: UpdateId | undefined,
   { version }: Pick<ProfileRecord, "version">,

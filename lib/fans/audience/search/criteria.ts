@@ -27,7 +27,6 @@ export interface SearchRequest extends SearchCriteria {
   readonly sort?: SortOrder | undefined;
 }
 
-/** A checked search. */
 export interface CheckedSearch {
   readonly context: PlanContext;
   readonly columns: readonly Column[];

@@ -11,7 +11,6 @@ import { fieldPrefix, foldedName, variableName } from "./columns.ts";
 /** Values from `min` to `max`, both included. */
 export type ValueRange = Omit<UserRange, "key">;
 
-/** The demands of a filter. */
 export interface FilterDemands {
   /** By the name of the column. */
   readonly ranges: ReadonlyMap<string, ValueRange>;

@@ -20,7 +20,6 @@ const rangeUsersMax = 2_000;
 /** Factor by which a range must be smaller than the number of all users. */
 const rangeAdvantageMin = 2;
 
-/** The context of a plan. */
 export interface PlanContext {
   readonly store: Store;
   readonly organisationId: string;

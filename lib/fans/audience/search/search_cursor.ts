@@ -7,7 +7,6 @@
 import { type AppError, invalidField } from "../../../base/errors/mod.ts";
 import type { BoardEntry } from "../../../storage/mod.ts";
 
-/** A position in a walk. */
 export type SearchPosition =
   /** After an entry of a shard's users by creation; null: at the beginning of the shard. */
   | { readonly walk: "all"; readonly shard: number; readonly after: BoardEntry | null }
@@ -25,7 +24,6 @@ export type SearchPosition =
       readonly after: BoardEntry | null;
     };
 
-/** The positions of one kind of walk. */
 export type PositionIn<W extends SearchPosition["walk"]> = Extract<SearchPosition, { readonly walk: W }>;
 
 /** Returns the text of a position. */

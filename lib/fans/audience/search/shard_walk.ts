@@ -23,7 +23,6 @@ export interface WalkPart {
   readonly candidates: readonly Candidate[];
   /** The position after the part; null at the end of the walk. */
   readonly position: string | null;
-  /** Returns the position after a candidate. */
   positionAfter(candidate: Candidate): string;
 }
 

@@ -27,7 +27,6 @@ import {
 } from "../profile/record.ts";
 import type { Candidate } from "./shard_walk.ts";
 
-/** The records of a user. */
 export interface UserRecords {
   readonly candidate: Candidate;
   readonly space: FactsReader;

@@ -74,7 +74,6 @@ export async function applyActions(
   return await sink.reportAll({ organisationId, spaceId, userId, projectId: null }, reports);
 }
 
-/** Creates a processor. */
 export function createActionProcessor(options: ActionProcessorOptions): ActionProcessor {
   const { sink, clock, timer, logger } = options;
   const semaphore = new Semaphore(concurrentActionsMax);

@@ -23,7 +23,6 @@ const idlePauseMsMin = 4;
 /** Polls of an idle shard, ten seconds of them, after which the consumer looks for messages that a dead worker holds. */
 const pollsPerLook = 40;
 
-/** The options of a consumer. */
 export interface ShardConsumerOptions {
   readonly queue: Queue;
   readonly topic: string;
@@ -38,7 +37,6 @@ export interface ShardConsumerOptions {
   readonly window?: number;
 }
 
-/** The consumer of one shard. */
 export class ShardConsumer {
   /** Resolves when nothing of the shard is in progress any more. */
   readonly done: Promise<void>;

@@ -48,7 +48,6 @@ export interface ActionWorker {
   stop(): Promise<void>;
 }
 
-/** Starts a worker. */
 export function startActionWorker(options: ActionWorkerOptions): ActionWorker {
   return new Worker(options);
 }

@@ -12,10 +12,8 @@
  * @module
  */
 
-/** Formats of an export. */
 export const exportFormats = ["csv", "json"] as const;
 
-/** A format of an export. */
 export type ExportFormat = (typeof exportFormats)[number];
 
 /** Turns rows into the text of a file: `head`, every row in turn, `tail`. */

@@ -43,7 +43,6 @@ export interface ExportPage {
   readonly cursor: string | null;
 }
 
-/** Options of {@linkcode ExportJobs}. */
 export interface ExportJobsOptions {
   readonly store: Store;
   readonly clock: Clock;

@@ -27,7 +27,6 @@ const firstPauseMs = 60_000;
 /** Most sent notifications that a process remembers. */
 const rememberedMax = 10_000;
 
-/** Options of {@linkcode Notifier}. */
 export interface NotifierOptions {
   readonly clock: Clock;
   readonly logger: Logger;

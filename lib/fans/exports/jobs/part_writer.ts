@@ -25,7 +25,6 @@ const chunkBytes = 256 * 1_024;
 /** Most bytes of UTF-8 for a unit of UTF-16. */
 const bytesPerUnitMax = 3;
 
-/** Options of {@linkcode PartWriter}. */
 export interface PartWriterOptions {
   readonly blobs: Blobs;
   readonly kernels?: ExportKernels | undefined;

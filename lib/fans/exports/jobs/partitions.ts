@@ -30,7 +30,6 @@ export function duePartition(): Partition {
   return platformPartition("exports");
 }
 
-/** Returns the key of a job. */
 export function jobKey(exportId: string): string {
   return keyName("job", exportId);
 }

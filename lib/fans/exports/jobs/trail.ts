@@ -47,14 +47,12 @@ export interface TrailPage {
   readonly cursor: string | null;
 }
 
-/** A request for a page. */
 export interface PageRequest {
   readonly limit?: number | undefined;
   /** The cursor of the page before. */
   readonly cursor?: string | undefined;
 }
 
-/** Returns the write of an entry. */
 export function appendEntry(entry: TrailEntry): Write {
   const { trail } = exportKeys;
   return {

@@ -20,7 +20,6 @@ import {
   parseCursor,
 } from "./entries.ts";
 
-/** Reads a page of the trail of a project. */
 export async function readProjectTrail(
   store: Store,
   projectId: string,

@@ -34,7 +34,6 @@ export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 /** The purposes of codes of users: a new password, and the verification of the address. A code is valid for one of them. */
 const purposes = ["password", "email"] as const;
 
-/** The purpose of a code. */
 export type CodePurpose = (typeof purposes)[number] | "login";
 
 /** Options of {@linkcode createCodes}. */

@@ -58,7 +58,6 @@ export const PageQuerySchema = v.object({
   cursor: v.exactOptional(AuditCursorSchema),
 });
 
-/** A ban. */
 export const BanBodySchema = named(
   "Ban",
   v.object({

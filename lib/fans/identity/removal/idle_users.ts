@@ -24,7 +24,6 @@ const boards = 16;
 const concurrentMax = 16;
 const boardKey = "seen";
 
-/** Options of {@linkcode IdleUsers}. */
 export interface IdleUsersOptions {
   readonly store: Store;
   readonly users: Users;

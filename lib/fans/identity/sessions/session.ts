@@ -153,7 +153,6 @@ export function cutoffWrite(cutoff: Cutoff, now: number): Write {
   return { type: "put", key: "cutoff", value: JSON.stringify(cutoff), expireAt };
 }
 
-/** Returns the session of a row. */
 export function sessionOf({ epoch: _, ...session }: SessionRow): Session {
   return session;
 }

@@ -16,7 +16,6 @@ import { Cache } from "../../../storage/background/mod.ts";
 import type { DeviceItemSchema } from "../answers.ts";
 import type { User, Users } from "../users.ts";
 
-/** A signed session record. */
 export type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
 
 /** Deriving a key costs some 20 microseconds. */

@@ -93,7 +93,6 @@ export interface RefreshInput {
 /** The sessions of the user that a logout ends. */
 export type LogoutScope = "local" | "others" | "global";
 
-/** Options of {@linkcode Sessions}. */
 export interface SessionsOptions {
   readonly store: Store;
   readonly users: Pick<Users, "parse">;

@@ -87,7 +87,6 @@ export const ListQuerySchema = v.object({
     "",
   ),
 });
-/** The query of a list. */
 export type ListQuery = v.InferOutput<typeof ListQuerySchema>;
 
 /** Longest id of an addition, in characters. */

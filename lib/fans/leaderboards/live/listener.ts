@@ -26,7 +26,6 @@ export interface EventFields {
   readonly retryMs?: number;
 }
 
-/** Encodes an event. */
 export function encodeEvent({ event, id, data, retryMs }: EventFields): Uint8Array {
   const retry = retryMs === undefined ? "" : `retry: ${retryMs}\n`;
   return utf8.encode(`${retry}event: ${event}\nid: ${id}\ndata: ${data}\n\n`);

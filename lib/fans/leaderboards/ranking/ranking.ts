@@ -20,7 +20,6 @@ import {
 } from "../../../storage/mod.ts";
 import { type BoardLocation, boardKey, distinctKey, fromStoredScore } from "../scores/board_location.ts";
 
-/** An entry with its rank. */
 export interface RankedEntry {
   readonly rank: number;
   readonly score: number;

@@ -20,7 +20,6 @@ export type Addition = Pick<ScoreChange, "userId" | "score" | "at"> & { readonly
 
 const keyOf = (userId: string): string => `added:${userId}`;
 
-/** Returns the read of a user's ids. */
 export function additionIdsRead(userId: string): ReadRecord {
   return { type: "record", key: keyOf(userId) };
 }

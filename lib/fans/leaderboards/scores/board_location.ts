@@ -64,7 +64,6 @@ export function locateBoard(declaration: BoardDeclaration, address: BoardAddress
   };
 }
 
-/** Returns the partition of a user's entry. */
 export function entryPartition({ shards }: Pick<BoardLocation, "shards">, userId: string): Partition {
   return shards[shardOf(userId, shards.length)] ?? shards[0];
 }

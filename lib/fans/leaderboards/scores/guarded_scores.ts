@@ -45,7 +45,6 @@ const decisionAttemptsMax = 16;
 /** The result of a decision: the scores that users then have, or the scores that it must read to be made. */
 type Decided = { readonly results: readonly (number | null)[] } | { readonly missing: readonly number[] };
 
-/** An entry as stored. */
 interface StoredEntry {
   readonly score: number;
   readonly tie: number;

@@ -24,7 +24,6 @@ export const graceMsMax: number = 7 * 24 * 60 * 60 * 1_000;
 const graceMsDefault: number = 2 * 60 * 60 * 1_000;
 /** Most past seasons that a board keeps. */
 export const keepSeasonsMax = 400;
-/** Default of `keepSeasons`. */
 const keepSeasonsDefault = 12;
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(64));

@@ -24,7 +24,6 @@ export function projectBoards(project: Project): Boards {
   return declared.size > 0 ? declared : overallOnly;
 }
 
-/** Returns the boards that an event declares, and that its project declares for all of its events. */
 export function declaredEventBoards(project: Project, event: Event): Boards {
   const ofProject = sections.eventLeaderboards(project.settings);
   const ofEvent = sections.leaderboards(event.settings);

@@ -81,7 +81,6 @@ export interface CommandResult extends Outcome {
   readonly redemption?: Redemption;
 }
 
-/** A decision about a command. */
 export interface CommandDecision {
   /** The user's project. If the decision assumed another one, nothing is written. */
   readonly projectId: string | null;

@@ -59,7 +59,6 @@ export interface BatchOutcome {
   readonly error?: unknown;
 }
 
-/** Runs commands. */
 export interface CommandRunner {
   /** Runs a command; it has taken effect when the promise resolves. Boards, webhooks and codes of coupons follow. */
   run(user: SpaceUser, makeCommand: MakeCommand): Promise<CommandDecision>;

@@ -37,7 +37,6 @@ export async function loadOrCreateState(
   return await joinProject(services, cachedUser, user.projectId);
 }
 
-/** Services of {@linkcode readSettled}. */
 interface ReadSettledServices extends LoyaltyServices {
   /** Finishes redemptions that a stopped process left; false where there are none. */
   readonly finishInterrupted: (user: SpaceUser, state: UserState) => Promise<boolean>;

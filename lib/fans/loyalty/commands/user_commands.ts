@@ -24,10 +24,8 @@ import { createReports, type ReportServices } from "./reports.ts";
 
 type UserCommandServices = ReportServices & Pick<CommandServices, "configOf" | "limits" | "logger">;
 
-/** The commands about users. */
 export type UserCommands = ReturnType<typeof createUserCommands>;
 
-/** Creates the commands about users. */
 export function createUserCommands(services: UserCommandServices, { run, runAll }: CommandRunner) {
   const { store } = services;
   return {

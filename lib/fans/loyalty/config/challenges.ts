@@ -63,7 +63,6 @@ const mission = v.strictObject({
 /** A step of a challenge. */
 export type Mission = Immutable<v.InferOutput<typeof mission>>;
 
-/** Schema of a challenge. */
 export const ChallengeSchema = v.pipe(
   v.strictObject({
     id: uuidField,

@@ -168,7 +168,6 @@ export interface CompiledConfig {
   readonly coupons: ReadonlyMap<string, Coupon>;
   readonly challenges: ReadonlyMap<string, CompiledChallenge>;
   readonly products: ReadonlyMap<string, CompiledProduct>;
-  /** The rewards of each bundle. */
   readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
   readonly actions: ReadonlyMap<string, ActionPlan>;
   /** By {@linkcode triggerKey}. Triggers without effects have no entry. */

@@ -17,7 +17,6 @@ const conditionShape = named("LoyaltyCondition", shapes.condition.getter(undefin
 const calculationShape = named("LoyaltyCalculation", shapes.calculation.getter(undefined));
 const numberShape = named("LoyaltyNumber", v.union([v.number(), shapes.calculation]));
 
-/** A condition. */
 export const conditionField: v.GenericSchema = describedBy(conditionShape);
 
 /** A calculated amount. */

@@ -47,7 +47,6 @@ export const textField: Schema<string> = v.pipe(v.string(), v.maxLength(1_000));
 export const optionalText: Schema<string> = v.optional(textField, "");
 /** A whole number. */
 export const integerField: Schema<number> = v.pipe(v.number(), v.safeInteger());
-/** A value of a metric. */
 export const metricValue: Schema<number> = v.pipe(
   v.number(),
   v.minValue(-quantityMax * 1_000),
@@ -55,13 +54,11 @@ export const metricValue: Schema<number> = v.pipe(
 );
 /** The amount that a reward adds to a metric. */
 export const quantityField: Schema<number> = integerBetween(-quantityMax, quantityMax);
-/** The name of an action. */
 export const ActionNameSchema: v.GenericSchema<string, string> = v.pipe(
   v.string(),
   v.minLength(1),
   v.maxLength(64),
 );
-/** A unit of the calendar. */
 export const calendarUnitField: Schema<CalendarUnit> = v.picklist(calendarUnits);
 
 /** Returns the schema of a whole number between bounds. */

@@ -67,7 +67,6 @@ export type Metric = Immutable<v.InferOutput<typeof MetricSchema>>;
 
 const inventoryItem = v.strictObject({ id: idField, title: textField, media: optionalText });
 
-/** Schema of an inventory set. */
 export const InventorySetSchema = v.strictObject({
   id: idField,
   title: textField,

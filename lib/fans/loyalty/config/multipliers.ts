@@ -12,7 +12,6 @@ import { compileTimes, ruleTimeFields } from "./rule_times.ts";
 
 const factorMax = 100;
 
-/** Schema of a multiplier. */
 export const MultiplierSchema = v.strictObject({
   id: idField,
   factor: v.pipe(v.number(), v.minValue(1), v.maxValue(factorMax)),

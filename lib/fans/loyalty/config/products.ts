@@ -58,7 +58,6 @@ const pricesField = v.pipe(
   ),
 );
 
-/** Schema of a product. */
 export const ProductSchema = v.pipe(
   v.strictObject({
     id: idField,

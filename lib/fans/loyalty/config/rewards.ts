@@ -33,7 +33,6 @@ const inventory = v.strictObject({
 const coupon = v.strictObject({ type: v.literal("coupon"), couponId: idField });
 const bundle = v.strictObject({ type: v.literal("reward"), rewardId: idField });
 
-/** Schema of a reward. */
 export const RewardSchema = v.variant("type", [metric, inventory, coupon, bundle]);
 
 /** Points, an item, a coupon or a bundle of these. */
@@ -52,7 +51,6 @@ export const RewardDefinitionSchema = v.strictObject({
   effects: nonEmptyListOf("RewardEffects", v.variant("type", [metric, inventory, coupon])),
 });
 
-/** Schema of a coupon. */
 export const CouponSchema = v.pipe(
   v.strictObject({
     id: idField,
@@ -93,7 +91,6 @@ const milestone = v.strictObject({
   notification: notificationField,
 });
 
-/** Schema of a milestone set. */
 export const MilestoneSetSchema = v.pipe(
   v.strictObject({
     id: idField,

@@ -109,7 +109,6 @@ const effectField = v.variant("type", [
   v.strictObject({ type: v.literal("challengeFailure"), challengeId }),
 ]);
 
-/** An effect of a rule. */
 export type RuleEffect = Immutable<v.InferOutput<typeof effectField>>;
 
 const max = integerBetween(1, ruleLimitMax);
@@ -128,7 +127,6 @@ const limitField = v.variant("per", [
 
 const capField = v.strictObject({ metricId: idField, ...capFields });
 
-/** Schema of a rule. */
 export const RuleSchema = v.strictObject({
   id: idField,
   trigger: triggerField,

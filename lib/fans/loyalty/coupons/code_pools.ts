@@ -58,7 +58,6 @@ export interface PoolAddress {
   readonly poolId: string;
 }
 
-/** The record of a pool. */
 interface PoolRecord {
   /** Number of codes that were added: all numbers are below it. */
   readonly total: number;
@@ -97,7 +96,6 @@ export interface PoolCode {
   readonly expiresAt: number | null;
 }
 
-/** The fill of a pool. */
 export interface PoolFill {
   /** Number of codes that were ever added. */
   readonly total: number;
@@ -105,7 +103,6 @@ export interface PoolFill {
   readonly available: number;
 }
 
-/** Services of pools. */
 export interface CodePoolServices extends Pick<LoyaltyServices, "store" | "clock"> {
   /** Is called when a tenth of a pool's codes or less is left, as often as a code is asked for. */
   readonly onLow: (pool: PoolAddress, fill: PoolFill) => void;
@@ -120,7 +117,6 @@ const ownersRead = { type: "record", key: "pools" } as const satisfies ReadRecor
 /** The pools of all spaces: they add, hand out and redeem codes. */
 export type CodePools = ReturnType<typeof createCodePools>;
 
-/** Creates the pools of a store. */
 export function createCodePools({ store, clock, onLow }: CodePoolServices) {
   function reportLow(pool: PoolAddress, { total, available }: PoolFill): void {
     if (available <= total * lowShare) onLow(pool, { total, available });
@@ -197,7 +193,6 @@ async function readPool(store: Store, pool: PoolAddress): Promise<PoolRecord> {
   return poolOf(stored);
 }
 
-/** A redeemed code. */
 export interface RedeemedCode {
   /** The code as it was added. */
   readonly code: string;

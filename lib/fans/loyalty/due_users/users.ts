@@ -22,7 +22,6 @@ export const dueUserKeys = {
 /** Number of users that are read at a time. */
 const pageMax = 1_000;
 
-/** A user of the list. */
 export interface ListedUser extends DueUser {
   /** Unix ms. */
   readonly firstSeenAt: number;

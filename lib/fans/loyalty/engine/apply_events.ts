@@ -31,7 +31,6 @@ import { TransactionBuilder } from "./transaction_builder.ts";
 
 type HistoryAction = NonNullable<HistoryRecord["action"]>;
 
-/** Options of an event. */
 export interface EventOptions {
   /** Called each time that a rule with a global limit would fire. @default no limit is reached */
   readonly globalLimitReached?: GlobalLimitReached | undefined;

@@ -135,7 +135,6 @@ export function failChallenge(draft: StateDraft, of: CompiledChallenge): void {
   if (progress !== null) failRun(draft, of, progress);
 }
 
-/** Fails a run. */
 export function failRun(draft: StateDraft, of: CompiledChallenge, progress: ChallengeProgress): void {
   store(draft, of, ended(draft, of, { ...progress, status: "failed" }));
   const { id, failureNotification: notification } = of.challenge;

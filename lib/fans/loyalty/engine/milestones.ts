@@ -21,7 +21,6 @@ export function findReachedMilestones(draft: StateDraft, { set }: CompiledMilest
   );
 }
 
-/** Reaches milestones, and gives their rewards. */
 export function reachMilestones(
   draft: StateDraft,
   { set, rewards }: CompiledMilestoneSet,

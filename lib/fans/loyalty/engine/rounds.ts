@@ -243,7 +243,6 @@ interface FiringRule {
 
 const noGifts: FiringRule["gifts"] = new Map();
 
-/** Applies a rule. */
 function applyRule(draft: StateDraft, { compiled, amounts, gifts }: FiringRule, scope: Scope): void {
   const { rule, effects, limits } = compiled;
   for (const { key, window, by } of limits) draft.count(key, window, 1, by?.(scope) ?? undefined);

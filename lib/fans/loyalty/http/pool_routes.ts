@@ -108,7 +108,6 @@ function scanOf({
   return bytesToHex(sha256(utf8ToBytes(JSON.stringify([keyId, idempotency.key]))).subarray(0, 16));
 }
 
-/** Returns the pool of a call. */
 async function addressOf(
   { loyalty }: LoyaltyOperatorContext,
   {

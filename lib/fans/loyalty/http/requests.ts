@@ -46,7 +46,6 @@ const userQuery = {
 
 /** The query of routes about a user. */
 export const UserQuerySchema = v.object(userQuery);
-/** The query of the history. */
 export const HistoryQuerySchema = v.object({
   ...userQuery,
   from: timestamp("Earliest time of a transaction, Unix seconds"),
@@ -110,7 +109,6 @@ export const VotesQuerySchema = v.object({
   ),
 });
 
-/** The body of a dry run. */
 export const DryRunBodySchema = named(
   "ActionTrial",
   v.strictObject({ ...actionEntries, userId: UserIdSchema }),

@@ -68,7 +68,6 @@ const links = v.object({ self: v.string() });
 // The request body documents the configuration; the resource would only repeat that long schema.
 const documentSchema = v.looseObject({});
 
-/** A configuration that is sent. */
 const SentConfiguration = named(
   "SentLoyaltyConfiguration",
   v.object({
@@ -88,7 +87,6 @@ export const PutSchema = named(
   v.union([SentConfiguration, LoyaltyConfigSchema]),
 );
 
-/** A configuration. */
 export const ConfigurationSchema = named(
   "LoyaltyConfiguration",
   v.object({

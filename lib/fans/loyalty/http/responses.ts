@@ -180,7 +180,6 @@ export const HistoryResponse = named(
     cursor: v.exactOptional(v.pipe(text, v.description("Continues the list; left out on the last page"))),
   }),
 );
-/** One transaction. */
 export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
 /** The effects that an action would have. */
 export const DryRunResponse = reply("DryRunReply", DryRun);
@@ -192,11 +191,9 @@ export const ReplayResponse = reply("HistoryReplayReply", Replay);
 export const CouponResponse = reply("UserCouponReply", UserCouponSchema);
 /** A redemption of a user. */
 export const RedemptionResponse = reply("UserRedemptionReply", Redemption);
-/** A code pool. */
 export const CodePoolResponse = reply("CodePoolReply", CodePool);
 /** A code pool after codes were added. */
 export const AddedCodesResponse = reply("AddedCodesReply", AddedCodes);
-/** A redeemed code. */
 export const RedeemedCodeResponse = reply("RedeemedCodeReply", RedeemedCode);
 
 function reply<S extends v.GenericSchema>(

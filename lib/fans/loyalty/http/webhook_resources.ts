@@ -63,7 +63,6 @@ const DeadLetter = named(
   }),
 );
 
-/** A webhook. */
 export const WebhookDocument = named("LoyaltyWebhookDocument", v.object({ data: Webhook }));
 /** The webhooks of a space. */
 export const WebhooksDocument = named("LoyaltyWebhooksDocument", v.object({ data: v.array(Webhook), meta }));

@@ -137,7 +137,6 @@ export function requireSettled({ lots }: MetricAccount, at: number): void {
  */
 const lotsMax = 500;
 
-/** A credit. */
 interface CreditOptions {
   /** 0 or more. */
   readonly amount: number;
@@ -237,7 +236,6 @@ function laterExpiry(a: Lot, b: Lot): number | null {
   return a.expiresAt === null || b.expiresAt === null ? null : Math.max(a.expiresAt, b.expiresAt);
 }
 
-/** A debit. */
 interface DebitOptions {
   /** 0 or more. */
   readonly amount: number;

@@ -28,7 +28,6 @@ const claimKeptMs: number = 14 * 24 * 60 * 60 * 1_000;
 /** Windows of a unit that take uses: of days, those in which an action may have happened that arrives a week late. */
 const windowsKept = 9;
 
-/** The limits of a rule. */
 export type LimitedRule = Pick<LoyaltyRule, "id" | "limits">;
 
 /** The user whose event makes rules fire. */

@@ -23,7 +23,6 @@ export const ChangePayloadSchema = named(
     missionId: optionalText,
     /** The coupon in the configuration. */
     couponId: optionalText,
-    /** The coupon that the user was given. */
     userCouponId: optionalText,
     redemptionId: optionalText,
     productId: optionalText,
@@ -68,7 +67,6 @@ export const TransactionSchema = named(
   }),
 );
 
-/** The texts of a notification. */
 export const notificationText = { display: text, title: text, message: text };
 
 /** An unread notification of a user. */

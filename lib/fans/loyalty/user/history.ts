@@ -90,7 +90,6 @@ export interface HistoryRecord {
     readonly isReveal?: true;
     /** The rules that fired, in the order of their transactions, where one of them has limits or caps. */
     readonly fired?: readonly string[];
-    /** The missions that it advanced. */
     readonly advanced?: readonly MissionAdvance[];
   };
   readonly grant?: LimitedFirings & {
@@ -133,7 +132,6 @@ export interface RedemptionEvent extends LimitedFirings {
   readonly step: RedemptionStep;
   readonly productId: string;
   readonly quantity: number;
-  /** The price of all of them. */
   readonly cost: Price;
   /** Unix ms for which the redemption counts. */
   readonly boughtAt: number;
@@ -148,7 +146,6 @@ export function entryId(transactionId: string, index: number): string {
   return index === 0 ? transactionId : `${transactionId}~${index}`;
 }
 
-/** Returns the transaction and the index of an entry by its id. */
 export function parseEntryId(id: string): { readonly transactionId: string; readonly index: number } {
   const [, transactionId = id, index = "0"] = /^(.*)~([1-9]\d{0,8})$/.exec(id) ?? [];
   return { transactionId, index: Number(index) };

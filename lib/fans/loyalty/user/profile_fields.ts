@@ -28,7 +28,6 @@ export function createProfileFieldsCache(): ProfileFieldsCache {
   return new RecordCache({ key: profileKey, parse, entriesMax: usersMax });
 }
 
-/** Returns the named fields that have a value. */
 export function pickFields(fields: ProfileFields, names: ReadonlySet<string>): ProfileFields {
   const picked = [...names].flatMap((name): [string, ProfileFields[string]][] => {
     const value = ownValue(fields, name);

@@ -207,7 +207,6 @@ export async function readWholeHistory(
   }
 }
 
-/** Reads the state of a user and all recorded earnings. */
 export async function readEarnings(
   store: Store,
   states: RecordCache<UserState>,

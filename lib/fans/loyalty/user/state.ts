@@ -45,7 +45,6 @@ export interface MilestoneProgress {
   readonly until?: number;
 }
 
-/** A coupon of a user. */
 export interface UserCoupon {
   readonly id: string;
   readonly couponId: string;
@@ -114,7 +113,6 @@ export interface Redemption {
   readonly id: string;
   readonly productId: string;
   readonly quantity: number;
-  /** The price of all of them. */
   readonly cost: Price;
   readonly status: RedemptionStatus;
   /** The reason of a rejection. */

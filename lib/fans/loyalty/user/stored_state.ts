@@ -14,7 +14,6 @@ import type { ChangePayload, ItemId } from "./change_payload.ts";
 import type { HistoryRecord, Transaction } from "./history.ts";
 import { emptyState, type HistoryPart, type UserState } from "./state.ts";
 
-/** The read of the record. */
 export const readState: ReadRecord = { type: "record", key: "loyalty" };
 
 /** Replaces the id of the user's project in targets. */

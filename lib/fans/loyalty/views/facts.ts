@@ -14,11 +14,8 @@ import { parseState, readState, StoredStateReader } from "../user/stored_state.t
 
 /** A user's loyalty as of now. */
 export interface LoyaltyFacts {
-  /** Returns the value of a metric. */
   metric(id: string): number;
-  /** Returns the items of a set. */
   items(setId: string): readonly string[];
-  /** Returns the status of a challenge. */
   challenge(id: string): Exclude<ChallengeProgress["status"], "none"> | "not_started";
 }
 
@@ -40,7 +37,6 @@ export function createFactsSource({ clock, configOf }: Pick<LoyaltyServices, "cl
   return {
     /** The record of a user's partition that facts are read from. */
     record: readState,
-    /** Returns the reader of a space. */
     async of(spaceId: string): Promise<FactsReader> {
       const compiled = await configOf(spaceId);
       const { metrics, inventory, challenges } = compiled.config;

@@ -23,7 +23,6 @@ export interface LedgerCursor {
   readonly taken: number;
 }
 
-/** A query of the ledger. */
 export interface LedgerQuery {
   /** Most entries of the page, 1 or more. */
   readonly limit: number;

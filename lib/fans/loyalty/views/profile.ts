@@ -12,7 +12,6 @@ import type { UserState } from "../user/state.ts";
 
 const texts = v.array(v.string());
 
-/** Schema of a rewards profile. */
 export const RewardsProfileSchema = named(
   "RewardsProfile",
   v.object({

@@ -116,6 +116,5 @@ export const ScenariosSchema = v.strictObject({
 
 /** Steps in ascending time. */
 export type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
-/** A step of a kind. */
 export type StepOf<K extends "action" | "profile" | "expect" | "grant" | "redeem" | "refund" | "reverse"> =
   Extract<Scenario["steps"][number], Readonly<Record<K, unknown>>>;

@@ -66,7 +66,6 @@ interface StepContext {
   readonly pointer: string;
 }
 
-/** Plays one scenario. */
 export class ScenarioPlayer {
   readonly errors: FieldError[] = [];
   readonly checks: ScenarioCheck[] = [];

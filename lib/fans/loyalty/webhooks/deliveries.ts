@@ -78,7 +78,6 @@ export const webhookKeys = {
 
 const { waiting, dead } = webhookKeys;
 
-/** Returns the partition of a webhook. */
 export function webhookPartition({ organisationId, spaceId, webhookId }: WebhookAddress): Partition {
   return tenantPartition({ organisation: organisationId }, "webhook", spaceId, webhookId);
 }
@@ -88,7 +87,6 @@ export function webhookName({ organisationId, spaceId, webhookId }: WebhookAddre
   return JSON.stringify([organisationId, spaceId, webhookId]);
 }
 
-/** Returns the webhook of a name. */
 export function webhookOfName(name: string): WebhookAddress {
   const [organisationId = "", spaceId = "", webhookId = ""] = JSON.parse(name) as readonly string[];
   return { organisationId, spaceId, webhookId };

@@ -65,7 +65,6 @@ export function beginProgress(
   return Object.fromEntries(ids.map(id => [id, progressOf(stored, id) ?? fresh]));
 }
 
-/** Returns the progress of one webhook, if it has any. */
 export function progressOf(all: ProgressByWebhook, id: string): WebhookProgress | undefined {
   return Object.hasOwn(all, id) ? all[id] : undefined;
 }

@@ -23,7 +23,6 @@ export interface Document<D = Resource> {
 
 /** Types of scopes, from the outermost to the innermost. */
 export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
-/** A type of scopes. */
 export type ScopeType = (typeof scopeTypes)[number];
 
 const areas = { audience, control, feeds, leaderboards, workflow };
@@ -124,7 +123,6 @@ export interface PageQuery {
   readonly "page[cursor]"?: string;
 }
 
-/** A page of scopes. */
 export interface ScopePage {
   readonly data: readonly Resource[];
   /** Cursor of the next page; null at the end. */

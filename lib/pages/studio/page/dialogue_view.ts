@@ -29,7 +29,6 @@ interface Part {
   show(state: DialogueState, before: DialogueState): void;
 }
 
-/** Opens a dialogue in an element. */
 export function openDialogue(root: HTMLElement, { send, back, signal, guard }: DialogueViewOptions): void {
   let shown: DialogueState = idleDialogue;
   const dialogue = new Dialogue({

@@ -2,7 +2,6 @@
 
 import type { Process } from "../../../client/mod.ts";
 
-/** A reading of a process. */
 export type Reading = Process["data"]["attributes"];
 type Figure = NonNullable<Reading["figures"]>[number];
 

@@ -10,7 +10,6 @@ import {
 import type { BlockView } from "./blocks.ts";
 import { el, setAttribute, setText } from "./elements.ts";
 
-/** An input block. */
 export type InputBlock = Extract<ShownBlock, { readonly type: "input" }>;
 
 /** Takes a value; null: none. */
@@ -27,7 +26,6 @@ const mebibyte = 1_048_576;
 const imageTypes = "image/png,image/jpeg,image/gif,image/webp";
 let created = 0;
 
-/** Creates an input. */
 export function createInput({ input_type: type }: InputBlock, set: SetValue): BlockView {
   const id = `input-${++created}`;
   const label = el("label", { for: id });

@@ -7,7 +7,6 @@ const hiddenMs = 15_000;
 /** Longest pause after failures, in ms. */
 const failedMsMax = 30_000;
 
-/** Options of {@linkcode repeat}. */
 export interface RepeatOptions {
   /** Pause between two runs, in ms. */
   readonly everyMs: number;

@@ -7,7 +7,6 @@ const names: Readonly<Record<string, string>> = {
   ...{ non_scheduled: "Draft", cancelled: "Cancelled", revoked: "Revoked" },
 };
 
-/** Creates an element that shows a state. */
 export function createState(): { readonly element: HTMLElement; show(state: string): void } {
   const element = el("span", { class: "state" });
   return {
