@@ -130,7 +130,6 @@ const showExportCommand: CommandSpec = {
   },
 };
 
-/** `export decrypt`. */
 export const decryptCommand: CommandSpec = {
   words: ["export", "decrypt"],
   isOurs: true,

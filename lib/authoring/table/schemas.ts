@@ -42,7 +42,6 @@ export const isoText = v.pipe(v.string(), v.isoTimestamp());
 /** A duration in whole seconds, up to a year. */
 export const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(31_536_000));
 
-/** A UUID in lower case. */
 export const uuidText = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 
 /** An object of the schema; object schemas alone accept arrays. */

@@ -17,7 +17,6 @@ const nameDigits = 12;
 /** Most backups of one digest. */
 const backupsMax = 100;
 
-/** The argument that names a project. */
 export const projectArgument: ArgumentSpec = { name: "project", description: "Its id", check: id };
 const fileFlag: FlagSpec = {
   value: "path",

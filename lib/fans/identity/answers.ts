@@ -15,7 +15,6 @@ const seconds = (description: string) =>
 export const answerOf = <S extends v.GenericSchema>(data: S) =>
   v.strictObject({ result: v.literal(1), message: v.string(), data });
 
-/** A time of sign-up. */
 export const signUp = seconds("Time of sign-up");
 /** Times of logins. */
 export const loginHistory = v.pipe(
@@ -66,7 +65,6 @@ export const DeviceItemSchema = named(
   }),
 );
 
-/** The answer with a session record. */
 export const RecordAnswer = named("SessionRecordAnswer", answerOf(v.strictObject(recordEntries)));
 /** The answer with a session record and tokens. */
 export const SessionAnswer = named(

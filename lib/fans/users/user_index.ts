@@ -138,7 +138,6 @@ interface ListedAccount extends UserName {
 
 export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
 
-/** Parses a stored account note. */
 export function parseAccountNote(stored: Stored | null): AccountNote | null {
   return stored === null ? null : (JSON.parse(stored.value) as AccountNote);
 }

@@ -11,7 +11,6 @@ import { badJson } from "./json.ts";
 /** Longest time for which a client may send nothing while its body is awaited, in ms. */
 export const idleMsMaxDefault = 30_000;
 
-/** Limits for a body as a stream. */
 interface StreamLimits extends BodyLimits {
   /** Longest time for which nothing may arrive while a chunk is awaited, in ms. */
   readonly idleMsMax: number;

@@ -24,7 +24,6 @@ export const SentResource = v.strictObject({
   meta: v.exactOptional(members),
 });
 
-/** A body with one resource object. */
 export const ResourceBody = v.strictObject({
   data: plainObject(SentResource),
   meta: v.exactOptional(members),

@@ -36,7 +36,6 @@ export function markWrites(
   return [{ type: "put", key: keyOf(once), value, expireAt: at + once.rememberedMs }];
 }
 
-/** Parses a stored mark. */
 export function parseMark(stored: Stored | null): UpdateMark | null {
   return stored === null ? null : (JSON.parse(stored.value) as UpdateMark);
 }

@@ -66,7 +66,6 @@ interface Round {
   readonly cursors: readonly (string | null)[];
 }
 
-/** A round for one user. */
 interface UserReveal extends Pick<Round, "round" | "answer"> {
   readonly element: VotedElement;
   /** Unix ms. */

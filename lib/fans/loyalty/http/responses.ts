@@ -138,7 +138,6 @@ const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: te
 
 /** The configuration as clients see it. */
 export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
-/** The rewards profile. */
 export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema);
 /** Unread notifications. */
 export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
@@ -187,9 +186,7 @@ export const DryRunResponse = reply("DryRunReply", DryRun);
 export const ReconciliationResponse = reply("ReconciliationReply", Reconciliation);
 /** Differences between a user and the replay of the user's history. */
 export const ReplayResponse = reply("HistoryReplayReply", Replay);
-/** A coupon of a user. */
 export const CouponResponse = reply("UserCouponReply", UserCouponSchema);
-/** A redemption of a user. */
 export const RedemptionResponse = reply("UserRedemptionReply", Redemption);
 export const CodePoolResponse = reply("CodePoolReply", CodePool);
 /** A code pool after codes were added. */

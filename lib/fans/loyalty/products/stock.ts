@@ -23,7 +23,6 @@ import {
 import type { LoyaltyServices } from "../services.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 
-/** A product of a space. */
 export interface ProductAddress extends Pick<SpaceUser, "organisationId" | "spaceId"> {
   readonly productId: string;
   /** The period of the calendar in which units count. @default all that were ever sold count together */

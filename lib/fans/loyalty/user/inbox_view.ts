@@ -38,7 +38,6 @@ export interface ReadMarks {
 
 const noMarks: ReadMarks = { through: null, ids: {} };
 
-/** Parses stored read marks. */
 export function parseReadMarks(stored: Stored | null): ReadMarks {
   return stored === null ? noMarks : (JSON.parse(stored.value) as ReadMarks);
 }

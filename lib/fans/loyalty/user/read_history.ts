@@ -86,7 +86,6 @@ export function readNextRecords(
   return cursor === undefined ? read : { ...read, cursor };
 }
 
-/** Parses an entry of the history. */
 export function parseEntry({ id, value }: LogEntry): HistoryEntry {
   return { ...parseRecord(value), id };
 }

@@ -79,7 +79,6 @@ function filled(member: object): object | undefined {
   return hasEntries(member) ? member : undefined;
 }
 
-/** Parses the text of a state. */
 export function parseState(text: string): UserState {
   const { undelivered, unnamed, lapses, seen, kept, ...stored } = JSON.parse(text) as StoredState;
   const empty = emptyState(stored.projectId ?? null);
@@ -195,7 +194,6 @@ export function printRecord(record: HistoryRecord): string {
   return flattenString(JSON.stringify(stored));
 }
 
-/** Parses the text of a record. */
 export function parseRecord(text: string): HistoryRecord {
   const { transactions = [], ...rest } = JSON.parse(text) as ShortRecord;
   return { ...rest, transactions: transactions.map(transactionOf) };
