@@ -9,7 +9,7 @@ import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import type { RedisAdapterOptions } from "./options.ts";
-import { blobChunkScript, blobCompleteScript, blobRemoveScript } from "./scripts.ts";
+import { scriptOf } from "./script_cache.ts";
 
 /** Bytes of a chunk of a blob: large enough for few commands, small enough that none holds up others. */
 const blobChunkBytes = 262_144;
@@ -191,3 +191,50 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, size: number): AsyncG
   }
   if (filled > 0) yield chunk.subarray(0, filled);
 }
+
+const blobChunkScript = scriptOf(`
+-- Purpose: keeps one chunk of a blob that is arriving, unless that would leave too little memory for everything else.
+--
+-- KEYS: [1] the chunks of the upload
+-- ARGV: [1] the number of the chunk, [2] its bytes, [3] time in ms for which the upload is kept if nothing more arrives
+-- Returns: 1, or 0 if nine tenths of the server's memory are in use
+
+if tonumber(ARGV[1]) % 16 == 0 then
+  local info = redis.pcall('INFO', 'memory')
+  if type(info) == 'string' then
+    local most = tonumber(string.match(info, 'maxmemory:(%d+)')) or 0
+    local used = tonumber(string.match(info, 'used_memory:(%d+)')) or 0
+    if most > 0 and used > most * 0.9 then return 0 end
+  end
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return redis.call('PEXPIRE', KEYS[1], ARGV[3])
+`);
+
+const blobCompleteScript = scriptOf(`
+-- Purpose: completes an upload and replaces the blob by it.
+--
+-- KEYS: [1] the blob, [2] the chunks of the upload, [3] the chunks of the blob that is replaced, or [2] again
+-- ARGV: [1] the current descriptor of the blob, or ''; [2] the new descriptor; [3] the number of chunks;
+--       [4] time in ms for which the replaced chunks are kept for their readers
+-- Returns: 1, or 0 if the blob has another descriptor, or -1 if chunks are missing
+
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if redis.call('HLEN', KEYS[2]) ~= tonumber(ARGV[3]) then return -1 end
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+redis.call('PERSIST', KEYS[2])
+redis.call('SET', KEYS[1], ARGV[2])
+return 1
+`);
+
+const blobRemoveScript = scriptOf(`
+-- Purpose: removes a blob without holding up the server for its bytes.
+--
+-- KEYS: [1] the blob, [2] its chunks
+-- ARGV: [1] the current descriptor of the blob
+-- Returns: 1, or 0 if it has another descriptor
+
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('UNLINK', KEYS[1], KEYS[2])
+return 1
+`);

@@ -1,8 +1,8 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { CallOptions, RedisConnection } from "./connection.ts";
 import { Gatherer } from "./gatherer.ts";
+import { readScript } from "./read_script.ts";
 import type { Script } from "./script_cache.ts";
-import { readScript } from "./scripts.ts";
 
 /** Greatest size of a call that carries several batches or reads, in UTF-16 units: well below 1 ms of the server's time. */
 export const groupUnitsMax = 65_536;
@@ -76,7 +76,7 @@ export class CallGroups {
     return this.#ask("mget", this.#readRecords, { keys, args: [], units, replies: keys.length });
   }
 
-  /** Answers queries by `read.lua`; `entries` is the most that they ask of boards and logs. */
+  /** Answers queries by {@linkcode readScript}; `entries` is the most that they ask of boards and logs. */
   queries(
     keys: readonly string[],
     args: readonly string[],

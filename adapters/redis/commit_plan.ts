@@ -7,7 +7,7 @@ import { encodeCheck, encodeRecord, encodeStamp, msUntilCleared } from "./stored
 const scoreOps = { set: "=", min: "<", max: ">", add: "+" } as const;
 const kinds = { record: "r", tally: "t", log: "l" } as const;
 const guardedAt = 2;
-/** `commit.lua` answers `-1000000 - m` where write m would make its tally too large. */
+/** {@linkcode commitScript} answers `-1000000 - m` where write m would make its tally too large. */
 const sizeRefusal = -1_000_000;
 
 /** Scores of one board that one command sets together. Each member occurs once. */
@@ -18,7 +18,7 @@ interface ScoreRun {
   readonly countAt: number;
 }
 
-/** A batch translated for `commit.lua`. */
+/** A batch translated for {@linkcode commitScript}. */
 export class CommitPlan {
   readonly keys: string[] = [];
   readonly args: string[];
@@ -104,7 +104,7 @@ export class CommitPlan {
 }
 
 /**
- * Reads the answer of `commit.lua`, or of a script made to measure.
+ * Reads the answer of {@linkcode commitScript}, or of a script made to measure.
  *
  * @throws {RangeError} A tally would have more fields than it may.
  */

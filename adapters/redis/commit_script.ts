@@ -1,14 +1,15 @@
 /**
  * Scripts made to measure: the Lua that applies batches of one shape, and nothing else.
  *
- * Going through the commands of a batch one by one costs `commit.lua` more than Redis needs to carry them out. Most
+ * Going through the commands of a batch one by one costs {@linkcode commitScript} more than Redis needs to carry them out. Most
  * batches are of few shapes ("one check, two puts, an append"), so a shape that comes up gets a script of its own,
  * without loops, tables and conditions that its batches cannot meet. Its effects and answers are those of
- * `commit.lua`. No value is ever part of a script: its text depends on the shape alone.
+ * {@linkcode commitScript}. No value is ever part of a script: its text depends on the shape alone.
  *
  * @module
  */
 import { storageLimits } from "../../lib/storage/limits.ts";
+import { scriptOf } from "./script_cache.ts";
 
 /**
  * A batch in signs, one for each check, then a bar, then one for each write. The keys and arguments are those of
@@ -62,7 +63,7 @@ interface Part {
  *
  * KEYS: per batch one for each check and write that names one, two for a board. ARGV: [1] the number of batches; per batch now
  * (Unix ms), per `c` the version, per `f` the field, per write its values. Returns: per batch the results of adds, appends and
- * scores as strings, 0 where there are none, or a refusal as `commit.lua` has it.
+ * scores as strings, 0 where there are none, or a refusal as {@linkcode commitScript} has it.
  */
 export function writeCommitScript(shape: CommitShape): string {
   const [checks = "", writes = ""] = shape.split("|");
@@ -157,7 +158,7 @@ function add(sign: string, key: string, { names, number }: { names: Names; numbe
   };
 }
 
-/** Gives a member a score as `commit.lua` does; a stored row is tie, version and score. */
+/** Gives a member a score as {@linkcode commitScript} does; a stored row is tie, version and score. */
 const scoreFunction = `local noTie, noAsOf = '0000000000000', '                '
 local function encode(tie, member)
 if tie == noTie then return '0' .. member end
@@ -235,3 +236,274 @@ function append(key: string, names: Names, number: number): Part {
     result: id,
   };
 }
+
+export const commitScript = scriptOf(`
+-- Purpose: applies all writes of one batch to one partition, or none.
+--
+-- KEYS: one per check (its record or tally), then per write its key: board keys come in pairs (ZSET, HASH of stamped
+--       rows), one pair for a run of scores.
+-- ARGV: [1] now, Unix ms
+--       [2] number of checks
+--       [3] most fields of a tally if the batch has guards to try first ('add' writes), else ''
+--       one per check: the expected 16-character version, or '' for an absent record, or '!' and the field that
+--         a tally must not have
+--       per write, by its first argument:
+--         p <stored>                                put a record; stored = version, expireAt, value
+--         P <stored> <ttl ms>                       put a record that Redis may delete after the ttl
+--         d                                         delete a record, tally or log
+--         D                                         delete a board
+--         a <field> <by> <min or ''> <max or ''>    add to a tally
+--         s <n>, then n times
+--           = < > + <member> <score> <stamp or ''>  set, min, max, add the scores of n different members of a board;
+--                                                   stamp = tie, asOf
+--         u <member>                                unscore
+--         l <value> <at> <maxLength>                append to a log
+-- Returns: an array with the result of each a, score and l write as a string, in order;
+--          or n > 0: check n does not hold; -m: the guard of write m refuses it;
+--          -1000000 - m: write m would make its tally too large.
+--
+-- A failing script keeps its earlier writes, so every check and guard runs before the first write.
+
+local KEYS, ARGV, call, sub, format = KEYS, ARGV, redis.call, string.sub, string.format
+local noExpiry, noTie, noAsOf = '0000000000000000', '0000000000000', '                '
+local safeMax = 9007199254740991
+local now, checks, fieldsMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+for c = 1, checks do
+  local expected = ARGV[3 + c]
+  if sub(expected, 1, 1) == '!' then
+    if call('HEXISTS', KEYS[c], sub(expected, 2)) == 1 then return c end
+  else
+    local head = call('GETRANGE', KEYS[c], 0, 31)
+    local version = ''
+    if head ~= '' then
+      local expireAt = sub(head, 17, 32)
+      if expireAt == noExpiry or tonumber(expireAt) > now then version = sub(head, 1, 16) end
+    end
+    if version ~= expected then return c end
+  end
+end
+
+-- The member as the ZSET keeps it: ordered by tie, then by its bytes, among equal scores.
+local function encode(tie, member)
+  if tie == noTie then return '0' .. member end
+  return '1' .. tie .. member
+end
+
+-- Reads a member's score (false if absent), tie, asOf and row. A row exists only for a tie or an asOf.
+local function standing(zset, rows, member)
+  local row = call('HGET', rows, member)
+  if row then return sub(row, 30), sub(row, 1, 13), sub(row, 14, 29), row end
+  return call('ZSCORE', zset, '0' .. member), noTie, noAsOf, false
+end
+
+-- True if a write as of a version is not newer than the stored one.
+local function isStale(old, oldAsOf, asOf)
+  return old and asOf ~= noAsOf and oldAsOf ~= noAsOf and tonumber(asOf) <= tonumber(oldAsOf)
+end
+
+-- Adds two scores as decimal numbers, in the steps of addDecimals in lib/base/text.
+local function sumOf(a, b)
+  local sum, abs, floor = a + b, math.abs, math.floor
+  if sum == floor(sum) then return sum end
+  local size, scale, bound = math.max(abs(a), abs(b)), 1e9, 1e6
+  while size >= bound and scale > 1 do bound, scale = bound * 10, scale / 10 end
+  local whole = floor(abs(sum) * scale + 0.5) / scale
+  if sum < 0 and whole > 0 then return -whole end
+  return whole
+end
+
+-- Returns the score after the operation, as a number and as exact text.
+local function combine(op, old, given)
+  if not old then return tonumber(given), given end
+  local before, value = tonumber(old), tonumber(given)
+  if op == '+' then
+    value = sumOf(before, value)
+    if value == before then return before, old end
+    return value, format('%.17g', value)
+  end
+  if before == value or (op == '<' and before < value) or (op == '>' and before > value) then
+    return before, old
+  end
+  return value, given
+end
+
+-- Sets the scores of different members of a board, by one command of each kind for all of them. The writes are those
+-- at ARGV[first], ARGV[first + 4], ... ARGV[last].
+local function scores(zset, rows, first, last, results)
+  local members, removed, added, kept, dropped = {}, {}, {}, {}, {}
+  for i = first, last, 4 do members[#members + 1] = ARGV[i + 1] end
+  local stored = call('HMGET', rows, unpack(members))
+  for n = 1, #members do
+    local i = first + 4 * (n - 1)
+    local op, member, given, stamp, row = ARGV[i], members[n], ARGV[i + 2], ARGV[i + 3], stored[n]
+    local old, oldTie, oldAsOf, tie, asOf = false, noTie, noAsOf, noTie, noAsOf
+    if row then
+      old, oldTie, oldAsOf = sub(row, 30), sub(row, 1, 13), sub(row, 14, 29)
+    elseif op ~= '=' or stamp ~= '' then
+      old = call('ZSCORE', zset, '0' .. member)
+    end
+    if stamp ~= '' then tie, asOf = sub(stamp, 1, 13), sub(stamp, 14) end
+    local text = old
+    if not isStale(old, oldAsOf, asOf) then
+      if asOf == noAsOf then asOf = oldAsOf end
+      local _, wanted = combine(op, old, given)
+      text = wanted
+      if old and text == old then
+        tie = oldTie
+      else
+        if old and tie ~= oldTie then removed[#removed + 1] = encode(oldTie, member) end
+        added[#added + 1], added[#added + 2] = text, encode(tie, member)
+      end
+      if tie ~= noTie or asOf ~= noAsOf then
+        kept[#kept + 1], kept[#kept + 2] = member, tie .. asOf .. text
+      elseif row then
+        dropped[#dropped + 1] = member
+      end
+    end
+    results[#results + 1] = text
+  end
+  if removed[1] then call('ZREM', zset, unpack(removed)) end
+  if added[1] then call('ZADD', zset, unpack(added)) end
+  if kept[1] then call('HSET', rows, unpack(kept)) end
+  if dropped[1] then call('HDEL', rows, unpack(dropped)) end
+end
+
+-- An entry of a log is its id, a space and its value; time never runs backwards along the log.
+local function append(key, value, at, maxLength)
+  local id, last = at .. '-1', call('LINDEX', key, -1)
+  if last then
+    local ms, seq = string.match(last, '^(%d+)-(%d+)')
+    if tonumber(at) <= tonumber(ms) then id = ms .. '-' .. format('%.0f', seq + 1) end
+  end
+  local length = call('RPUSH', key, id .. ' ' .. value)
+  if length > tonumber(maxLength) then call('LTRIM', key, '-' .. maxLength, -1) end
+  return id
+end
+
+-- Only batches with guards pay for the following: tables and functions are made anew on every call.
+if fieldsMax then
+  -- The state that guards see of the batch itself: tallies and scores as the earlier writes leave them.
+  local sums, sizes, scores, emptied = {}, {}, {}, {}
+
+  local function inner(outer, key)
+    local found = outer[key]
+    if not found then
+      found = {}
+      outer[key] = found
+    end
+    return found
+  end
+
+  -- Tries an add and returns nil, or the reason of its refusal.
+  local function tryAdd(key, field, by, min, max)
+    local fields = inner(sums, key)
+    local sum, isNew = fields[field], false
+    if not sum then
+      sum = tonumber(not emptied[key] and call('HGET', key, field) or nil)
+      isNew = not sum
+    end
+    sum = (sum or 0) + tonumber(by)
+    if sum > safeMax or sum < -safeMax then return 'guard' end
+    if (min ~= '' and sum < tonumber(min)) or (max ~= '' and sum > tonumber(max)) then return 'guard' end
+    fields[field] = sum
+    if isNew then
+      local size = sizes[key] or (emptied[key] and 0 or call('HLEN', key))
+      sizes[key] = size + 1
+      if size >= fieldsMax then return 'size' end
+    end
+    return nil
+  end
+
+  -- Tries a score and returns nil, or the reason of its refusal: the sum must stay within safeMax.
+  local function tryScore(zset, rows, op, member, given, stamp)
+    local known = inner(scores, zset)
+    local state = known[member]
+    if not state then
+      state = { false, noAsOf }
+      if not emptied[zset] then
+        local old, _, asOf = standing(zset, rows, member)
+        state = { old, asOf }
+      end
+      known[member] = state
+    end
+    local asOf = stamp == '' and noAsOf or sub(stamp, 14)
+    if isStale(state[1], state[2], asOf) then return nil end
+    local value, text = combine(op, state[1], given)
+    if op == '+' and state[1] and (value > safeMax or value < -safeMax) then return 'guard' end
+    state[1] = text
+    if asOf ~= noAsOf then state[2] = asOf end
+    return nil
+  end
+
+  local k, i, w = checks + 1, checks + 4, 1
+  while ARGV[i] do
+    local op, refusal, width = ARGV[i], nil, 4
+    if op == 'a' then
+      refusal, width = tryAdd(KEYS[k], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]), 5
+    elseif op == 'p' then
+      width = 2
+    elseif op == 'P' then
+      width = 3
+    elseif op == 'u' then
+      inner(scores, KEYS[k])[ARGV[i + 1]] = { false, noAsOf }
+      k, width = k + 1, 2
+    elseif op == 'd' or op == 'D' then
+      emptied[KEYS[k]], sums[KEYS[k]], sizes[KEYS[k]], scores[KEYS[k]] = true, nil, nil, nil
+      if op == 'D' then k = k + 1 end
+      width = 1
+    elseif op == 's' then
+      local last = i + 4 * tonumber(ARGV[i + 1])
+      for j = i + 2, last, 4 do
+        if tryScore(KEYS[k], KEYS[k + 1], ARGV[j], ARGV[j + 1], ARGV[j + 2], ARGV[j + 3]) then return -w end
+        w = w + 1
+      end
+      k, w, width = k + 1, w - 1, last + 2 - i
+    end
+    if refusal == 'guard' then return -w end
+    if refusal == 'size' then return -1000000 - w end
+    k, i, w = k + 1, i + width, w + 1
+  end
+end
+
+local results, r, k, i = {}, 0, checks + 1, checks + 4
+while ARGV[i] do
+  local op, key = ARGV[i], KEYS[k]
+  if op == 'p' then
+    call('SET', key, ARGV[i + 1])
+    i = i + 2
+  elseif op == 'P' then
+    call('SET', key, ARGV[i + 1], 'PX', ARGV[i + 2])
+    i = i + 3
+  elseif op == 'l' then
+    r = r + 1
+    results[r] = append(key, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3])
+    i = i + 4
+  elseif op == 'a' then
+    r = r + 1
+    results[r] = format('%.0f', call('HINCRBY', key, ARGV[i + 1], ARGV[i + 2]))
+    i = i + 5
+  elseif op == 'd' then
+    call('UNLINK', key)
+    i = i + 1
+  else
+    k = k + 1
+    local rows, member = KEYS[k], ARGV[i + 1]
+    if op == 'D' then
+      call('UNLINK', key, rows)
+      i = i + 1
+    elseif op == 'u' then
+      local row = call('HGET', rows, member)
+      call('ZREM', key, encode(row and sub(row, 1, 13) or noTie, member))
+      if row then call('HDEL', rows, member) end
+      i = i + 2
+    else
+      local last = i + 4 * tonumber(ARGV[i + 1])
+      scores(key, rows, i + 2, last - 2, results)
+      r, i = #results, last + 2
+    end
+  end
+  k = k + 1
+end
+return results
+`);

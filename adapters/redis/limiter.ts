@@ -6,7 +6,7 @@ import { createClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import type { RedisAdapterOptions } from "./options.ts";
-import { forgetScript, limitScript } from "./scripts.ts";
+import { scriptOf } from "./script_cache.ts";
 
 /**
  * Opens a limiter on Redis 6.2 or later, standalone or Cluster: one round trip per call, all rules of a subject in one
@@ -77,3 +77,108 @@ function verdicts(
     return windowVerdict(rule, use, now);
   });
 }
+
+const limitScript = scriptOf(`
+-- Purpose: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a
+-- hundredth of the window (lib/storage/limit_window.ts).
+--
+-- KEYS: one per rule: '<total> <oldest> <newest> <units in newest>', then ' <bucket> <units>' for each older bucket,
+--       oldest first
+-- ARGV: [1] now, Unix ms, or '' for the time of the server; [2] cost; [3] time in ms for which a key outlives its
+--       last effect;
+--       then per rule: limit, windowMs
+-- Returns: '<now>', then per rule ' <total> <newest> <awaited>': units before, newest bucket, and the bucket with whose
+--          end the cost would be allowed, or '-'. The cost was spent if all rules have '-'.
+
+local call, format, find, match, gmatch = redis.call, string.format, string.find, string.match, string.gmatch
+local cost, slack = tonumber(ARGV[2]), tonumber(ARGV[3])
+local now = tonumber(ARGV[1])
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local buckets = 100
+local states, answer, spends = {}, { format('%.0f', now) }, true
+
+for n = 1, #KEYS do
+  local limit, window = tonumber(ARGV[2 * n + 2]), tonumber(ARGV[2 * n + 3])
+  local bucket = math.floor(now * buckets / window)
+  local state = { total = 0, oldest = bucket, newest = bucket, units = 0, rest = '' }
+  local isRedated = false
+  local kept = call('GET', KEYS[n])
+  if kept then
+    local total, oldest, newest, units, rest = match(kept, '^(%d+) (%d+) (%d+) (%d+)(.*)$')
+    total, oldest, newest, units = tonumber(total), tonumber(oldest), tonumber(newest), tonumber(units)
+    -- A clock that goes back gives nothing back. Uses of one that was over a minute ahead are dated now, or they would
+    -- count until that time.
+    local ahead = newest - bucket
+    isRedated = ahead * window / buckets > 60000
+    if isRedated then
+      oldest, newest = oldest - ahead, bucket
+      rest = string.gsub(rest, ' (%d+) (%d+)', function(at, count)
+        return format(' %.0f ', at - ahead) .. count
+      end)
+    elseif ahead > 0 then
+      bucket = newest
+    end
+    local first = bucket - buckets
+    if newest < first then
+      total = 0
+    elseif oldest < first then
+      local from, stop = 1, #rest
+      while from <= stop do
+        local _, last, at, count = find(rest, '^ (%d+) (%d+)', from)
+        at = tonumber(at)
+        if at >= first then oldest = at break end
+        total = total - tonumber(count)
+        from = last + 1
+      end
+      if from > stop then oldest = newest end
+      rest = string.sub(rest, from)
+    end
+    if total > 0 then state = { total = total, oldest = oldest, newest = newest, units = units, rest = rest } end
+  end
+  state.bucket = bucket
+  state.isRedated = isRedated and state.total > 0
+  local awaited = '-'
+  local excess = state.total + cost - limit
+  if excess > 0 then
+    spends = false
+    awaited = state.newest
+    for at, count in gmatch(state.rest, ' (%d+) (%d+)') do
+      excess = excess - tonumber(count)
+      if excess <= 0 then awaited = tonumber(at) break end
+    end
+    awaited = format('%.0f', awaited)
+  end
+  states[n] = state
+  answer[n + 1] = format('%.0f %.0f ', state.total, state.newest) .. awaited
+end
+
+local spent = spends and cost or 0
+for n = 1, #KEYS do
+  local window, state = tonumber(ARGV[2 * n + 3]), states[n]
+  if spends or state.isRedated then
+    local oldest, newest, units, rest = state.oldest, state.bucket, state.units + spent, state.rest
+    if state.total == 0 then
+      oldest, rest = state.bucket, ''
+    elseif state.newest < state.bucket then
+      rest = rest .. format(' %.0f %.0f', state.newest, state.units)
+      units = spent
+    end
+    local ttl = math.ceil((newest + buckets + 1) * window / buckets) - now + slack
+    local kept = format('%.0f %.0f %.0f %.0f', state.total + spent, oldest, newest, units) .. rest
+    call('SET', KEYS[n], kept, 'PX', format('%.0f', ttl))
+  end
+end
+return table.concat(answer, ' ')
+`);
+
+const forgetScript = scriptOf(`
+-- Purpose: removes whole keys of one slot.
+--
+-- KEYS: the keys
+-- Returns: the number of keys that were there
+
+return redis.call('UNLINK', unpack(KEYS))
+`);

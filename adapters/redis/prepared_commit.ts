@@ -6,7 +6,7 @@ import { encodeCheck, encodeRecord, encodeStamp, msUntilCleared } from "./stored
 /** Most checks, and most writes, of a batch that gets a script made to measure. */
 export const preparedWritesMax = 16;
 
-/** A sum may be refused, so `commit.lua` makes it. */
+/** A sum may be refused, so {@linkcode commitScript} makes it. */
 const scoreSigns = { set: "=", min: "<", max: ">", add: undefined } as const;
 const kinds = { record: "r", tally: "t", log: "l", board: "b" } as const;
 
@@ -21,8 +21,8 @@ export interface CommitContext {
 }
 
 /**
- * Returns the shape of a batch, or undefined if it takes `commit.lua`: it is large, removes or adds to a score, has several
- * scores, which `commit.lua` writes together, or adds to one tally otherwise than in a row of unbounded or highest sums of different
+ * Returns the shape of a batch, or undefined if it takes {@linkcode commitScript}: it is large, removes or adds to a score, has several
+ * scores, which {@linkcode commitScript} writes together, or adds to one tally otherwise than in a row of unbounded or highest sums of different
  * fields.
  */
 export function commitShape(batch: Batch, now: number): CommitShape | undefined {

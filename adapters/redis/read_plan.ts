@@ -21,7 +21,7 @@ type Answer =
   | readonly LogEntry[]
   | null;
 
-/** Adds the arguments with which `read.lua` answers the query. */
+/** Adds the arguments with which {@linkcode readScript} answers the query. */
 export function pushRead(root: string, query: Read, keys: string[], args: string[]): void {
   switch (query.type) {
     case "record":
@@ -55,7 +55,7 @@ export function pushRead(root: string, query: Read, keys: string[], args: string
   }
 }
 
-/** Reads the answer of Redis, which is the same from `read.lua` and from the single command. */
+/** Reads the answer of Redis, which is the same from {@linkcode readScript} and from the single command. */
 export function decodeRead(query: Read, reply: unknown, now: number): Answer {
   switch (query.type) {
     case "record":
@@ -157,7 +157,7 @@ export function listRange({
   return reverse ? [String(-limit), "-1"] : ["0", String(limit - 1)];
 }
 
-/** Returns the arguments with which `read.lua` reads the log. */
+/** Returns the arguments with which {@linkcode readScript} reads the log. */
 function logArguments({ from, to, cursor, limit, reverse = false }: ReadLog): string[] {
   let after: Place | undefined = from === undefined ? undefined : { ms: from, seq: 0 };
   let upTo: Place | undefined = to === undefined ? undefined : { ms: to, seq: Number.MAX_SAFE_INTEGER };

@@ -5,6 +5,7 @@
  */
 import type { Read } from "../../lib/storage/contract.ts";
 import { keyOf } from "./keys.ts";
+import { scriptOf } from "./script_cache.ts";
 
 /** Most queries of a read that gets a script made to measure. */
 export const preparedReadsMax = 16;
@@ -14,7 +15,7 @@ export const preparedFieldsMax = 9;
 /** The queries in signs: `r` a record, `t` a tally, a digit for that many fields of a tally. */
 export type ReadShape = string;
 
-/** Returns the shape of a read, or undefined if it takes `read.lua`: it is large, or asks for a board or a log. */
+/** Returns the shape of a read, or undefined if it takes {@linkcode readScript}: it is large, or asks for a board or a log. */
 export function readShape(queries: readonly Read[]): ReadShape | undefined {
   if (queries.length > preparedReadsMax) return undefined;
   let shape = "";
@@ -44,7 +45,7 @@ export function readArguments(root: string, queries: readonly Read[]): [string[]
  * Writes the script of a shape, which answers any number of reads.
  *
  * KEYS: per read one for each query. ARGV: [1] the number of reads; per read the fields. Returns: per read and query what
- * `read.lua` answers.
+ * {@linkcode readScript} answers.
  */
 export function writeReadScript(shape: ReadShape): string {
   const records = [...shape].flatMap((sign, index) => (sign === "r" ? [`keys[k + ${index + 1}]`] : []));
@@ -67,3 +68,161 @@ export function writeReadScript(shape: ReadShape): string {
     "return answers",
   ].join("\n");
 }
+
+export const readScript = scriptOf(`
+-- Purpose: answers several queries from one instant of a partition.
+--
+-- KEYS: per query its key; w, s and S have two (ZSET, HASH of stamped rows).
+-- ARGV: per query, by its first argument:
+--         r                                          a record
+--         t                                          a tally, every field
+--         f <n> <field>...                           n fields of a tally
+--         b <start> <stop> <REV or ''>               a board by position; stop < start for no entries
+--         B <from> <to> <REV or ''> <offset> <limit> a board by score
+--         w <member> <n>                             n entries around a member
+--         s <member>                                 a standing
+--         S <member>                                 a standing with its position
+--         c <score> <point or ''>                    the entries before a score, or before a point among its entries
+--         l <n> <REV or ''> <ms> <seq> <ms> <seq>    n entries of a log beyond the first position, up to the second;
+--                                                    '' for no bound
+-- Returns: per query: r the stored string or nil; t field, value, ...; f the values or nil; b, B {size, {member,
+--          score, ...}}; w the same, the number of entries before the first and of scores lower than its, or nil;
+--          s {score, tie, number of lower scores} or nil, S with the position as a fourth;
+--          c the number of entries; l the entries <id> <value>, oldest first.
+
+local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub
+-- Below LUAI_MAXCSTACK (8000), which bounds unpack.
+local chunk = 4000
+
+local function fields(key, first, last)
+  local values = {}
+  for start = first, last, chunk do
+    local stop = math.min(start + chunk - 1, last)
+    for n, value in ipairs(call('HMGET', key, unpack(ARGV, start, stop))) do
+      values[start - first + n] = value
+    end
+  end
+  return values
+end
+
+-- Returns a member as the ZSET keeps it; and of one with a stamped row its score and tie.
+local function find(rows, member)
+  local row = call('HGET', rows, member)
+  if not row then return '0' .. member end
+  local tie = sub(row, 1, 13)
+  return tie == '0000000000000' and '0' .. member or '1' .. tie .. member, sub(row, 30), tie
+end
+
+local function around(zset, rows, member, limit)
+  local position = call('ZRANK', zset, (find(rows, member)))
+  if not position then return false end
+  local size = call('ZCARD', zset)
+  local first = math.max(0, math.min(position - math.floor((limit - 1) / 2), size - limit))
+  local entries = call('ZRANGE', zset, first, first + limit - 1, 'WITHSCORES')
+  return { size, entries, first, call('ZCOUNT', zset, '-inf', '(' .. entries[2]) }
+end
+
+local function standing(zset, rows, op, member)
+  local encoded, score, tie = find(rows, member)
+  if not score then
+    score = call('ZSCORE', zset, encoded)
+    if not score then return false end
+  end
+  local below = call('ZCOUNT', zset, '-inf', '(' .. score)
+  if op == 'S' then return { score, tie or '0', below, call('ZRANK', zset, encoded) } end
+  return { score, tie or '0', below }
+end
+
+-- True if a name comes before another by its bytes; Lua's own order follows the server's locale.
+local function precedes(a, b)
+  local left, right = { string.byte(a, 1, -1) }, { string.byte(b, 1, -1) }
+  for n = 1, math.min(#a, #b) do
+    if left[n] ~= right[n] then return left[n] < right[n] end
+  end
+  return #a < #b
+end
+
+-- Counts the entries before a score, and with a point (the member as the ZSET keeps it) those of the same score
+-- that come before it, by binary search over their ranks.
+local function before(zset, score, point)
+  local low = call('ZCOUNT', zset, '-inf', '(' .. score)
+  if point == '' then return low end
+  local high = low + call('ZCOUNT', zset, score, score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if precedes(call('ZRANGE', zset, middle, middle)[1], point) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- Returns the number of entries of a log, of high in all, at a position or before it.
+local function upTo(key, ms, seq, high)
+  local low = 0
+  ms, seq = tonumber(ms), tonumber(seq)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local otherMs, otherSeq = string.match(call('LINDEX', key, middle), '^(%d+)-(%d+)')
+    otherMs = tonumber(otherMs)
+    if otherMs < ms or (otherMs == ms and tonumber(otherSeq) <= seq) then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local function log(key, i)
+  local count, isReverse = tonumber(ARGV[i + 1]), ARGV[i + 2] ~= ''
+  local start, stop = 0, call('LLEN', key)
+  if ARGV[i + 5] ~= '' then stop = upTo(key, ARGV[i + 5], ARGV[i + 6], stop) end
+  if ARGV[i + 3] ~= '' then start = upTo(key, ARGV[i + 3], ARGV[i + 4], stop) end
+  if stop - start > count then
+    if isReverse then start = stop - count else stop = start + count end
+  end
+  if start >= stop then return {} end
+  return call('LRANGE', key, start, stop - 1)
+end
+
+local function board(key, i)
+  if ARGV[i] == 'b' then
+    if ARGV[i + 3] == '' then return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'WITHSCORES') end
+    return call('ZRANGE', key, ARGV[i + 1], ARGV[i + 2], 'REV', 'WITHSCORES')
+  end
+  local from, to, offset, limit = ARGV[i + 1], ARGV[i + 2], ARGV[i + 4], ARGV[i + 5]
+  if ARGV[i + 3] == '' then
+    return call('ZRANGE', key, from, to, 'BYSCORE', 'LIMIT', offset, limit, 'WITHSCORES')
+  end
+  return call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES')
+end
+
+local answers, n, k, i = {}, 0, 1, 1
+while ARGV[i] do
+  local op, key = ARGV[i], KEYS[k]
+  n = n + 1
+  if op == 'r' then
+    answers[n] = call('GET', key)
+    i = i + 1
+  elseif op == 't' then
+    answers[n] = call('HGETALL', key)
+    i = i + 1
+  elseif op == 'f' then
+    local count = tonumber(ARGV[i + 1])
+    answers[n] = fields(key, i + 2, i + 1 + count)
+    i = i + 2 + count
+  elseif op == 's' or op == 'S' then
+    answers[n] = standing(key, KEYS[k + 1], op, ARGV[i + 1])
+    k, i = k + 1, i + 2
+  elseif op == 'w' then
+    answers[n] = around(key, KEYS[k + 1], ARGV[i + 1], tonumber(ARGV[i + 2]))
+    k, i = k + 1, i + 3
+  elseif op == 'c' then
+    answers[n] = before(key, ARGV[i + 1], ARGV[i + 2])
+    i = i + 3
+  elseif op == 'l' then
+    answers[n] = log(key, i)
+    i = i + 7
+  else
+    answers[n] = { call('ZCARD', key), board(key, i) }
+    i = i + (op == 'b' and 4 or 6)
+  end
+  k = k + 1
+end
+return answers
+`);

@@ -6,6 +6,13 @@ export interface Script {
   readonly sha: string;
 }
 
+/** Makes a script of Lua without indentation, blank lines and comments, as Redis keeps the text of every script. */
+export function scriptOf(source: string): Script {
+  const lines = source.split("\n").map(line => line.trim());
+  const lua = lines.filter(line => line !== "" && !line.startsWith("--")).join("\n");
+  return { lua, sha: createHash("sha1").update(lua).digest("hex") };
+}
+
 /** Most scripts made to measure of one kind: Redis keeps each script that it was ever given. */
 export const shapesMax = 256;
 /** Uses of a shape before it gets a script of its own, so that rare shapes take no room. */
@@ -48,8 +55,7 @@ export class ScriptCache {
       return undefined;
     }
     this.#uses.delete(shape);
-    const lua = this.#write(shape);
-    const script = { lua, sha: createHash("sha1").update(lua).digest("hex") };
+    const script = scriptOf(this.#write(shape));
     this.#scripts.set(shape, script);
     return script;
   }

@@ -14,7 +14,7 @@ import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 import { CallGroups } from "./call_groups.ts";
 import { createClient } from "./client.ts";
 import { CommitPlan, decodeCommit } from "./commit_plan.ts";
-import { writeCommitScript } from "./commit_script.ts";
+import { commitScript, writeCommitScript } from "./commit_script.ts";
 import { RedisConnection } from "./connection.ts";
 import { KeySpace, keyOf } from "./keys.ts";
 import type { RedisAdapterOptions } from "./options.ts";
@@ -22,7 +22,6 @@ import { type CommitContext, commitArguments, commitShape } from "./prepared_com
 import { bound, decodeRead, listRange, pushRead } from "./read_plan.ts";
 import { readArguments, readShape, writeReadScript } from "./read_script.ts";
 import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
-import { commitScript } from "./scripts.ts";
 import { ServerClock } from "./server_clock.ts";
 import { StandingReader } from "./standing_reader.ts";
 import { decodeRecord, VersionSource } from "./stored.ts";

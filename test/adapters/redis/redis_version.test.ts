@@ -10,7 +10,7 @@ const oldest = [6, 2, 0];
 const folder = new URL("../../../adapters/redis/", import.meta.url);
 const source = [
   ...readdirSync(folder)
-    .filter(file => file.endsWith(".lua") || file.endsWith(".ts"))
+    .filter(file => file.endsWith(".ts"))
     .map(file => readFileSync(new URL(file, folder), "utf8")),
   writeCommitScript("nc|pPdDamxrl"),
   writeReadScript("rt2"),
