@@ -90,6 +90,8 @@ async function buildGuide(name: string, path: string): Promise<Guide> {
         const target = addressOf(href, path);
         return target === null ? text : `<a href="${target}">${text}</a>`;
       },
+      // The pages have the guides alone, no files beside them.
+      image: () => "",
       code({ text }) {
         return `${html`<pre tabindex="0"><code>${text}</code></pre>`.text}\n`;
       },

@@ -94,6 +94,7 @@ describe("the packed package", { skip: install() }, () => {
     const services = ["grandstand-worker.service", "grandstand.service"];
     assert.deepEqual(others.toSorted(), [
       "LICENSE",
+      "lib/pages/studio/studio.png",
       "package.json",
       ...[...operations, ...services].map(name => `runtime/operations/${name}`),
     ]);
