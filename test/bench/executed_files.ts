@@ -10,6 +10,7 @@
 import { Session } from "node:inspector/promises";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { operatorHeaders } from "../http/_control_examples.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 
 /** Files below the repository, with the number of functions that ran in each. */
@@ -46,7 +47,12 @@ async function executedOnce(session: Session, request: () => Promise<unknown>): 
 }
 
 /** The requests that are counted. */
-export const requestNames = ["report an action", "read a leaderboard", "register a user"] as const;
+export const requestNames = [
+  "report an action",
+  "read a leaderboard",
+  "register a user",
+  "change an event",
+] as const;
 
 /** Counts what each request executes on a platform in memory. */
 export async function measureExecutedFiles(): Promise<
@@ -81,6 +87,16 @@ async function measure(world: TestPlatform, session: Session): ReturnType<typeof
       },
     });
   const action = { action: "prediction", data: { outcome: "exact" } };
+  const author = { ...(await operatorHeaders(world)), "content-type": "application/vnd.api+json" };
+  let changes = 0;
+  const changeEvent = () => {
+    const data = { type: "events", id: ids.event, attributes: { name: `Change ${++changes}` } };
+    return send(`/api/v2/events/${ids.event}`, {
+      method: "PATCH",
+      body: JSON.stringify({ data }),
+      headers: author,
+    });
+  };
   return {
     "report an action": await executedBy(session, () => post("/api/loyalty/action", action, fan.token)),
     "read a leaderboard": await executedBy(session, () =>
@@ -89,6 +105,7 @@ async function measure(world: TestPlatform, session: Session): ReturnType<typeof
     "register a user": await executedBy(session, () =>
       post("/v1/user", { ...selector, data: { username: "Kim" } }),
     ),
+    "change an event": await executedBy(session, changeEvent),
   };
 }
 

@@ -17,12 +17,12 @@ import {
   type Project,
 } from "../../fans/directory/mod.ts";
 import { appendAudit } from "./audit.ts";
-import { type Draft, runDraft } from "./draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
 import { projectKey } from "./kinds/content.ts";
 import { eventKey } from "./kinds/contents.ts";
 import { changeEvent, notedBy } from "./kinds/events.ts";
 import type { ControlServices } from "./services.ts";
+import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Events that one commit changes. */
 const eventsAtOnce = 100;
@@ -41,9 +41,9 @@ export async function settleArchive(
   const ids = open.filter(event => mayFollow(event, isArchived, now)).map(({ id }) => id);
   for (let start = 0; start < ids.length; start += eventsAtOnce) {
     const part = ids.slice(start, start + eventsAtOnce);
-    await runDraft(store, partition, {
+    await runTransaction(store, partition, {
       keys: [projectKey, openEventsKey, ...part.map(eventKey)],
-      steps: [draft => settle(draft, part, now)],
+      steps: [tx => settle(tx, part, now)],
     });
   }
   directory.forget({ kind: "project", id: home.id }, ids);
@@ -57,19 +57,19 @@ function mayFollow(event: OpenEvent, isArchived: boolean, now: number): boolean 
   return state === "current" || state === "on_demand" || (begin !== null && fixedState === undefined);
 }
 
-function settle(draft: Draft, ids: readonly string[], now: number): void {
-  const project = draft.get<Project>(projectKey);
+function settle(tx: Transaction, ids: readonly string[], now: number): void {
+  const project = tx.get<Project>(projectKey);
   if (project === null) return;
   const changed = ids.filter(id => {
-    const stored = draft.get(eventKey(id));
+    const stored = tx.get(eventKey(id));
     const event = stored === null ? null : eventCodec.decode(stored);
     const next = event === null ? null : project.archived === true ? held(event, now) : released(event);
     if (event === null || next === null) return false;
-    changeEvent(draft, event, { ...next, rev: event.rev + 1, updated: now }, now);
+    changeEvent(tx, event, { ...next, rev: event.rev + 1, updated: now }, now);
     return true;
   });
   if (changed.length === 0) return;
-  appendAudit(draft, now, { changes: changed.map(id => ({ op: "update", type: "events", id })) });
+  appendAudit(tx, now, { changes: changed.map(id => ({ op: "update", type: "events", id })) });
 }
 
 /** Ends an event that runs or is on demand, and holds one that the clock would start; null: it may stay as it is. */

@@ -7,7 +7,6 @@
 import { type AnyRoute, type Guard, route } from "../../http/mod.ts";
 import { type ResourceType, resources } from "../table/mod.ts";
 import type { Author } from "./access/author.ts";
-import type { Draft } from "./draft.ts";
 import { homePartition } from "./entity.ts";
 import {
   answer,
@@ -26,6 +25,7 @@ import { listSchema } from "./jsonapi/schemas.ts";
 import type { Circumstances, Input, Kind } from "./kind.ts";
 import { homeNamed } from "./kinds/people.ts";
 import { type ControlServices, requireAccess } from "./services.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** The log of a home's audit trail. */
 const auditKey = "audit";
@@ -64,12 +64,12 @@ interface Recorded {
 
 /** Notes what the operations of a request change, if they change anything. */
 export function recordChanges(
-  draft: Draft,
+  tx: Transaction,
   operations: readonly Recorded[],
   { author, requestId }: { readonly author: Author; readonly requestId: string },
   { now }: Circumstances,
 ): null {
-  if (draft.isUnchanged) return null;
+  if (tx.isUnchanged) return null;
   const changes = operations.slice(0, changesMax).map(({ op, kind, id, input }): AuditChange => {
     const attributes = Object.keys(input.attributes);
     return {
@@ -78,18 +78,18 @@ export function recordChanges(
       ...(input.action === null ? {} : { action: input.action }),
     };
   });
-  appendAudit(draft, now, { userId: author.user.id, tokenId: author.token.id, requestId, changes });
+  appendAudit(tx, now, { userId: author.user.id, tokenId: author.token.id, requestId, changes });
   return null;
 }
 
 /** Adds an entry to the trail; without a user it is the platform that made the changes. */
 export function appendAudit(
-  draft: Draft,
+  tx: Transaction,
   now: number,
   { userId = null, tokenId = null, requestId = null, changes }: Partial<AuditRecord>,
 ): void {
   const value = JSON.stringify({ at: now, userId, tokenId, requestId, changes });
-  draft.effect({ type: "append", key: auditKey, value, at: now * 1_000, maxLength: entriesMax });
+  tx.effect({ type: "append", key: auditKey, value, at: now * 1_000, maxLength: entriesMax });
 }
 
 /** Builds the routes that list the audit trail of organisations, spaces and projects. */

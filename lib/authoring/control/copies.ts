@@ -18,12 +18,12 @@ import {
   withoutMarks,
 } from "../table/mod.ts";
 import { assetsIn, noteAssets } from "./assets/uses.ts";
-import { type Draft, runDraft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, homePartition } from "./entity.ts";
 import { type BeforeChange, type CopiedElements, type Started, unknownRelated } from "./kind.ts";
 import { contentsOf, entryOf } from "./kinds/contents.ts";
 import type { ControlServices } from "./services.ts";
 import { stagedKey, stagedWrites, unstagedWrites } from "./staged.ts";
+import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Most elements, and most UTF-16 units of them, that one commit writes. */
 const elementsAtOnce = 400;
@@ -56,18 +56,18 @@ export async function readSource(
   id: string,
   key: string,
 ): Promise<ReadSource | null> {
-  const step = (draft: Draft): ReadSource | null => {
-    draft.want(contentsKey(id));
-    const stored = draft.get(key);
-    const contents = contentsOf(draft, id);
-    for (const entry of contents.elements) draft.want(elementKey(entry.id), { isGuarded: true });
+  const step = (tx: Transaction): ReadSource | null => {
+    tx.want(contentsKey(id));
+    const stored = tx.get(key);
+    const contents = contentsOf(tx, id);
+    for (const entry of contents.elements) tx.want(elementKey(entry.id), { isGuarded: true });
     const elements = contents.elements.flatMap(
-      entry => draft.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? [],
+      entry => tx.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? [],
     );
     return stored === null ? null : { stored, contents, elements };
   };
   const rule = { keys: [key, contentsKey(id)], steps: [step], isDry: true };
-  const [source = null] = await runDraft(store, homePartition(home), rule);
+  const [source = null] = await runTransaction(store, homePartition(home), rule);
   return source;
 }
 
@@ -133,20 +133,20 @@ export function copiedAttributes(attributes: Attributes, ids: ReadonlyMap<string
 
 /** Lists copied elements under their new owner, in the commit that creates it. */
 export function finishCopy(
-  draft: Draft,
+  tx: Transaction,
   ownerId: string,
   { entries, elements, isStaged, assets }: CopiedElements,
   now: number,
 ): void {
   if (isStaged) {
-    if (draft.get(stagedKey(ownerId)) === null)
+    if (tx.get(stagedKey(ownerId)) === null)
       throw new AppError("conflict", "Cannot finish the copy as it took too long: make it again");
-    for (const write of unstagedWrites(ownerId)) draft.effect(write);
+    for (const write of unstagedWrites(ownerId)) tx.effect(write);
   }
-  for (const element of elements) draft.put(elementKey(element.id), element);
-  const { rev } = draft.get<Contents>(contentsKey(ownerId)) ?? noContents;
-  draft.put(contentsKey(ownerId), { rev: rev + 1, elements: entries });
-  noteAssets(draft, ownerId, assets, now);
+  for (const element of elements) tx.put(elementKey(element.id), element);
+  const { rev } = tx.get<Contents>(contentsKey(ownerId)) ?? noContents;
+  tx.put(contentsKey(ownerId), { rev: rev + 1, elements: entries });
+  noteAssets(tx, ownerId, assets, now);
 }
 
 /** Writes elements that nothing lists yet. Each commit checks the note, so that none comes after the deletion of the others. */

@@ -1,6 +1,6 @@
 /**
  * The behaviour of a resource beyond its definition: where its records are, what follows from them, and what a change has to
- * check and to do. All of it is pure and runs on a draft, but for what other partitions have to do with a creation.
+ * check and to do. All of it is pure and runs in a transaction, but for what other partitions have to do with a creation.
  *
  * @module
  */
@@ -8,9 +8,9 @@
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../table/mod.ts";
 import type { Author } from "./access/author.ts";
-import type { Draft } from "./draft.ts";
 import { type Attributes, type Codec, type Entity, type Home, plainCodec } from "./entity.ts";
 import type { ListView } from "./jsonapi/queries.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** The circumstances of a request. */
 export interface Circumstances {
@@ -87,7 +87,7 @@ export interface Input {
   readonly parent?: Identifier | undefined;
 }
 
-/** A change of an entity, on its way into the draft. */
+/** A change of an entity, on its way into the transaction. */
 export interface Change extends Circumstances {
   /** Null: it is being created. */
   readonly previous: Entity | null;
@@ -95,24 +95,24 @@ export interface Change extends Circumstances {
   readonly home: Home;
 }
 
-/** Reads and writes the entities of a kind on drafts. */
+/** Reads and writes the entities of a kind in transactions. */
 export interface Records {
   /** The keys of the partition that have an entity. */
   keys(id: string): readonly string[];
-  get(draft: Draft, id: string): Entity | null;
+  get(tx: Transaction, id: string): Entity | null;
   /** Null removes it. */
-  set(draft: Draft, id: string, entity: Entity | null): void;
+  set(tx: Transaction, id: string, entity: Entity | null): void;
 }
 
 /** Entities with a record each. */
 export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCodec): Records {
   return {
     keys: id => [keyOf(id)],
-    get(draft, id) {
-      const stored = draft.get(keyOf(id));
+    get(tx, id) {
+      const stored = tx.get(keyOf(id));
       return stored === null ? null : codec.decode(stored);
     },
-    set: (draft, id, entity) => draft.put(keyOf(id), entity === null ? null : codec.encode(entity)),
+    set: (tx, id, entity) => tx.put(keyOf(id), entity === null ? null : codec.encode(entity)),
   };
 }
 
@@ -120,26 +120,26 @@ export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCo
 export function sharedRecord(
   key: string,
   entriesMax: number,
-): Records & { list(draft: Draft): readonly Entity[] } {
-  const list = (draft: Draft): readonly Entity[] => draft.get<readonly Entity[]>(key) ?? [];
+): Records & { list(tx: Transaction): readonly Entity[] } {
+  const list = (tx: Transaction): readonly Entity[] => tx.get<readonly Entity[]>(key) ?? [];
   return {
     list,
     keys: () => [key],
-    get: (draft, id) => list(draft).find(entity => entity.id === id) ?? null,
-    set(draft, id, entity) {
-      const all = list(draft);
+    get: (tx, id) => list(tx).find(entity => entity.id === id) ?? null,
+    set(tx, id, entity) {
+      const all = list(tx);
       const isNew = !all.some(each => each.id === id);
       if (entity === null)
-        draft.put(
+        tx.put(
           key,
           all.filter(each => each.id !== id),
         );
       else if (!isNew)
-        draft.put(
+        tx.put(
           key,
           all.map(each => (each.id === id ? entity : each)),
         );
-      else if (all.length < entriesMax) draft.put(key, [...all, entity]);
+      else if (all.length < entriesMax) tx.put(key, [...all, entity]);
       else throw new AppError("conflict", `Cannot add another one: there are ${entriesMax} already`);
     },
   };
@@ -171,9 +171,9 @@ export interface Kind {
   };
   /** Names the records that presenting an entity surely needs, and changing it where the relationships of the change are given. */
   readonly wants?: (id: string, written?: Input["refs"]) => readonly string[];
-  readonly present?: (entity: Entity, draft: Draft, circumstances: Circumstances) => Presented;
+  readonly present?: (entity: Entity, tx: Transaction, circumstances: Circumstances) => Presented;
   /** Returns the ids of the records under a parent, in their own order. For lists that one record holds. */
-  readonly list?: (draft: Draft, parentId: string) => readonly string[];
+  readonly list?: (tx: Transaction, parentId: string) => readonly string[];
   /** Returns the ids of the records that a caller may see, where a list has no parent. */
   readonly listFor?: (author: Author) => Promise<readonly string[]>;
   /** Returns the board of the parent's partition that orders the records, and their highest score. For lists without a bound. */
@@ -191,11 +191,11 @@ export interface Kind {
   /** Reads entities that are no records. */
   readonly load?: (home: Home, ids: readonly string[]) => Promise<readonly Entity[]>;
   /** Checks a new or changed entity and completes it. */
-  readonly prepare?: (entity: Entity, draft: Draft, change: Change) => Entity;
+  readonly prepare?: (entity: Entity, tx: Transaction, change: Change) => Entity;
   /** Writes what follows from a new or changed entity, beside its record. */
-  readonly changed?: (entity: Entity, draft: Draft, change: Change) => void;
+  readonly changed?: (entity: Entity, tx: Transaction, change: Change) => void;
   /** Checks and writes what follows from a removal. */
-  readonly removed?: (entity: Entity, draft: Draft, circumstances: Circumstances) => void;
+  readonly removed?: (entity: Entity, tx: Transaction, circumstances: Circumstances) => void;
   /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
   readonly before?: (entity: BeforeChange) => Promise<Started | undefined>;
   /** Checks in a dry run what has to be checked elsewhere before a removal. */

@@ -11,7 +11,6 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, route } from "../../http/mod.ts";
 import { type Operation, type ResourceType, replaceIds } from "../table/mod.ts";
-import { together } from "./draft.ts";
 import type { Home } from "./entity.ts";
 import { type AuthorCall, answer } from "./jsonapi/calls.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";
@@ -19,6 +18,7 @@ import { dryRun } from "./jsonapi/queries.ts";
 import { SentResource } from "./jsonapi/schemas.ts";
 import { type Kind, unprocessable } from "./kind.ts";
 import { chanceOf, type Once, onceOf } from "./once.ts";
+import { together } from "./transaction.ts";
 import type { WriteOperation } from "./write.ts";
 import {
   bodyBytesMax,

@@ -8,7 +8,6 @@ import { AppError } from "../../base/errors/mod.ts";
 import { type BoardEntry, readPageAfter } from "../../storage/mod.ts";
 import { type ResourceType, type Role, resources } from "../table/mod.ts";
 import type { Author } from "./access/author.ts";
-import { type Draft, runDraft } from "./draft.ts";
 import { type Home, homePartition } from "./entity.ts";
 import { readExactPage } from "./exact_pages.ts";
 import { pageLinks } from "./jsonapi/calls.ts";
@@ -33,6 +32,7 @@ import {
   requireReach,
 } from "./services.ts";
 import { arranged, isWanted, keysOf, pageOf, show } from "./shown.ts";
+import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Reads resources for callers. */
 export class Reader {
@@ -60,9 +60,9 @@ export class Reader {
     const { home, reached } = await this.#visible(author, kind, await homeOf(this.#services, kind, id));
     const circumstances = this.circumstances(author);
     const shown: ShownAs = { base: this.#services.base, fields: view.fields, isListed: false };
-    const [data = null] = await runDraft(this.#services.store, homePartition(home), {
+    const [data = null] = await runTransaction(this.#services.store, homePartition(home), {
       keys: keysOf(kind, id),
-      steps: [draft => seen(kind, show(kind, id, draft, circumstances, shown), reached)],
+      steps: [tx => seen(kind, show(kind, id, tx, circumstances, shown), reached)],
     });
     if (data === null || !isReached(author, kind, data.entity, "read")) throw notFound(noun);
     return await this.#withIncluded({ data: data.object }, author, view, shown);
@@ -127,8 +127,8 @@ export class Reader {
     const view =
       narrowed === null ? listing.view : { ...listing.view, sort: null, filters: narrowed.filters };
     const { list: listed = () => [] } = kind;
-    const list = (draft: Draft, parentId: string): readonly string[] =>
-      listed(draft, parentId).filter(id => reached === null || kind.homeOf === undefined || reached.has(id));
+    const list = (tx: Transaction, parentId: string): readonly string[] =>
+      listed(tx, parentId).filter(id => reached === null || kind.homeOf === undefined || reached.has(id));
     const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
     const needed = (all: readonly string[]) => (isPlain ? pageOf(all, view, after).ids : all);
     const paged = (all: readonly string[], found: readonly Shown[]): Page => {
@@ -136,23 +136,26 @@ export class Reader {
       const { ids, ...page } = pageOf(isPlain ? all : arranged(found, view), view, after);
       return { objects: ids.flatMap(id => byId.get(id) ?? []), ...page };
     };
-    const read = async <T>(step: (draft: Draft) => T): Promise<T> => {
-      const [answer] = await runDraft(this.#services.store, homePartition(home), { keys: [], steps: [step] });
+    const read = async <T>(step: (tx: Transaction) => T): Promise<T> => {
+      const [answer] = await runTransaction(this.#services.store, homePartition(home), {
+        keys: [],
+        steps: [step],
+      });
       return answer as T;
     };
     if (narrowed !== null || kind.listFor !== undefined || kind.homeOf !== undefined) {
-      const ids = () => kind.listFor?.(circumstances.author) ?? read(draft => list(draft, parent.id));
+      const ids = () => kind.listFor?.(circumstances.author) ?? read(tx => list(tx, parent.id));
       const all = narrowed?.ids ?? (await ids());
       return paged(all, await this.#load(listing, needed(all)));
     }
     // List and records are of one instant, so that nobody sees a part of a change.
-    return await read(draft => {
-      const all = list(draft, parent.id);
+    return await read(tx => {
+      const all = list(tx, parent.id);
       const ids = needed(all);
-      for (const id of ids) for (const key of keysOf(kind, id)) draft.want(key);
+      for (const id of ids) for (const key of keysOf(kind, id)) tx.want(key);
       return paged(
         all,
-        ids.flatMap(id => seen(kind, show(kind, id, draft, circumstances, shown), reached) ?? []),
+        ids.flatMap(id => seen(kind, show(kind, id, tx, circumstances, shown), reached) ?? []),
       );
     });
   }
@@ -214,10 +217,10 @@ export class Reader {
         const entities = await kind.load?.(group.home, group.ids);
         if (entities !== undefined)
           return entities.map(entity => shownOf(kind.resource, entity, { attributes: {} }, shown));
-        return await runDraft(this.#services.store, homePartition(group.home), {
+        return await runTransaction(this.#services.store, homePartition(group.home), {
           keys: group.ids.flatMap(id => keysOf(kind, id)),
           steps: group.ids.map(
-            id => (draft: Draft) => seen(kind, show(kind, id, draft, circumstances, shown), visible),
+            id => (tx: Transaction) => seen(kind, show(kind, id, tx, circumstances, shown), visible),
           ),
         });
       }),

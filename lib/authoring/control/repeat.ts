@@ -21,13 +21,13 @@ import { contentsKey } from "../table/mod.ts";
 import { settleArchive } from "./archive.ts";
 import { appendAudit } from "./audit.ts";
 import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";
-import { runDraft } from "./draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
 import { contentsOf, eventKey } from "./kinds/contents.ts";
 import { addEvent, entryOf, setOpen } from "./kinds/events.ts";
 import { bytesFrom } from "./once.ts";
 import type { ControlServices } from "./services.ts";
 import { deleteStaged, stagedKey } from "./staged.ts";
+import { runTransaction } from "./transaction.ts";
 import type { WorkTask } from "./work.ts";
 
 /** Returns the task that repeats and prunes the events of a project. */
@@ -56,12 +56,12 @@ function hasEnded(event: OpenEvent, now: number): boolean {
 }
 
 async function prune({ store }: ControlServices, { id }: Home, now: number): Promise<void> {
-  await runDraft(store, directoryPartition("project", id), {
+  await runTransaction(store, directoryPartition("project", id), {
     keys: [openEventsKey],
     steps: [
-      draft => {
-        const open = draft.get<readonly OpenEvent[]>(openEventsKey) ?? [];
-        draft.put(
+      tx => {
+        const open = tx.get<readonly OpenEvent[]>(openEventsKey) ?? [];
+        tx.put(
           openEventsKey,
           open.filter(event => isOpen(event, now)),
         );
@@ -82,24 +82,24 @@ async function repeat(services: ControlServices, home: Home, eventId: string, no
   if (source === null) return;
   const target = { home, id: copyId, as: "event", isDry: false } as const;
   const copied = await copyElements(services, source, eventId, target);
-  await runDraft(store, partition, {
+  await runTransaction(store, partition, {
     keys: [eventKey(eventId), contentsKey(eventId), openEventsKey, stagedKey(copyId)],
     steps: [
-      draft => {
-        const old = draft.get(eventKey(eventId));
+      tx => {
+        const old = tx.get(eventKey(eventId));
         const event = old === null ? null : eventCodec.decode(old);
         if (event === null || entryOf(event).repeats !== true) return;
-        if (contentsOf(draft, eventId).rev !== source.contents.rev)
+        if (contentsOf(tx, eventId).rev !== source.contents.rev)
           throw new AppError(
             "conflict",
             "Cannot repeat the event now as its elements have changed meanwhile",
           );
         const noted = { ...event, state: { ...event.state, repeatedAs: copyId } };
-        draft.put(eventKey(eventId), eventCodec.encode(noted));
-        setOpen(draft, entryOf(noted), now);
-        addEvent(draft, copyOf(event, copyId, copied.ids, now), now);
-        finishCopy(draft, copyId, copied, now);
-        appendAudit(draft, now, { changes: [{ op: "add", type: "events", id: copyId }] });
+        tx.put(eventKey(eventId), eventCodec.encode(noted));
+        setOpen(tx, entryOf(noted), now);
+        addEvent(tx, copyOf(event, copyId, copied.ids, now), now);
+        finishCopy(tx, copyId, copied, now);
+        appendAudit(tx, now, { changes: [{ op: "add", type: "events", id: copyId }] });
       },
     ],
   });

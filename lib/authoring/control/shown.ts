@@ -4,28 +4,28 @@
  * @module
  */
 
-import type { Draft } from "./draft.ts";
 import { type Shown, type ShownAs, shownOf } from "./jsonapi/documents.ts";
 import type { ListView } from "./jsonapi/queries.ts";
 import type { Circumstances, Input, Kind } from "./kind.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** Returns the keys that reading and changing a record surely need. */
 export function keysOf({ records, wants }: Kind, id: string, written?: Input["refs"]): readonly string[] {
   return [...records.keys(id), ...(wants?.(id, written) ?? [])];
 }
 
-/** Returns a record of a draft, or null if there is none. */
+/** Returns a record of a transaction, or null if there is none. */
 export function show(
   kind: Kind,
   id: string,
-  draft: Draft,
+  tx: Transaction,
   circumstances: Circumstances,
   shown: ShownAs,
 ): Shown | null {
-  const entity = kind.records.get(draft, id);
+  const entity = kind.records.get(tx, id);
   if (entity === null) return null;
   const { now, author } = circumstances;
-  const presented = kind.present?.(entity, draft, { now, author, isListed: shown.isListed });
+  const presented = kind.present?.(entity, tx, { now, author, isListed: shown.isListed });
   return shownOf(kind.resource, entity, presented ?? { attributes: {} }, shown);
 }
 

@@ -2,7 +2,7 @@
  * Creates, changes and removes resources: one operation or many, which succeed or fail as one.
  *
  * The path of a batch: read the objects against their definitions, find the one partition of all of them and the caller's role
- * there, do what other partitions have to do first, run the operations on a draft, commit, and forget what is cached.
+ * there, do what other partitions have to do first, run the operations in a transaction, commit, and forget what is cached.
  *
  * @module
  */
@@ -14,7 +14,6 @@ import { matchesTag } from "../../http/mod.ts";
 import { isRoleAtLeast, type Role } from "../table/mod.ts";
 import type { Author } from "./access/author.ts";
 import { recordChanges } from "./audit.ts";
-import { type Draft, runDraft, together } from "./draft.ts";
 import { type Attributes, type Entity, type Home, homePartition, platformHome } from "./entity.ts";
 import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
 import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
@@ -39,6 +38,7 @@ import {
   requireAccess,
 } from "./services.ts";
 import { keysOf, show } from "./shown.ts";
+import { runTransaction, type Transaction, together } from "./transaction.ts";
 
 /** An operation of a request. */
 export interface WriteOperation {
@@ -104,23 +104,21 @@ export class Writer {
       const operations = await this.#beforehand(prepared, request, organisationId, after);
       const circumstances = { now: Math.floor(clock() / 1_000), author: request.author };
       const made = new Map<Prepared, Prepared>();
-      return await runDraft(store, homePartition(home), {
+      return await runTransaction(store, homePartition(home), {
         keys: [
           ...operations.flatMap(({ kind, id, input }) => keysOf(kind, id, input.refs)),
           ...(home.kind === "project" ? [projectKey] : []),
         ],
         steps: [
           ...operations.map(
-            operation => (draft: Draft) =>
+            operation => (tx: Transaction) =>
               located(operation, () => {
-                made.set(operation, apply(operation, draft, { ...circumstances, settingsFaults, base }));
-                return (
-                  show(operation.kind, operation.id, draft, circumstances, request.shown)?.object ?? null
-                );
+                made.set(operation, apply(operation, tx, { ...circumstances, settingsFaults, base }));
+                return show(operation.kind, operation.id, tx, circumstances, request.shown)?.object ?? null;
               }),
           ),
-          draft => recordChanges(draft, [...made.values()], request, circumstances),
-          draft => noteOnce(draft, operations, request, clock()),
+          tx => recordChanges(tx, [...made.values()], request, circumstances),
+          tx => noteOnce(tx, operations, request, clock()),
         ],
         isDry: request.isDry,
       });
@@ -154,10 +152,10 @@ export class Writer {
   ): Promise<readonly (Answered | null)[]> {
     const { store, clock } = this.#services;
     const circumstances = { now: Math.floor(clock() / 1_000), author };
-    return await runDraft(store, homePartition(home), {
+    return await runTransaction(store, homePartition(home), {
       keys: [],
-      steps: prepared.map(({ kind }, index) => (draft: Draft) => {
-        return show(kind, ids[index] ?? "", draft, circumstances, shown)?.object ?? null;
+      steps: prepared.map(({ kind }, index) => (tx: Transaction) => {
+        return show(kind, ids[index] ?? "", tx, circumstances, shown)?.object ?? null;
       }),
       isDry: true,
     });
@@ -275,19 +273,19 @@ export class Writer {
 
 /** Notes a request under its key, in the commit of its changes. */
 function noteOnce(
-  draft: Draft,
+  tx: Transaction,
   operations: readonly Prepared[],
   { once }: WriteRequest,
   nowMs: number,
 ): null {
-  if (once === null || draft.isUnchanged) return null;
+  if (once === null || tx.isUnchanged) return null;
   // A request that runs at the same time as this one has committed first.
-  if (draft.get(once.key) !== null) {
+  if (tx.get(once.key) !== null) {
     throw new AppError("idempotency_conflict", "Cannot answer yet: the same request is being carried out");
   }
   const ids = operations.map(({ id }) => id);
   const makesHome = operations.some(({ op, kind }) => op === "add" && kind.homeOf !== undefined);
-  draft.effect(onceWrite(once, { ids, makesHome, nowMs }));
+  tx.effect(onceWrite(once, { ids, makesHome, nowMs }));
   return null;
 }
 
@@ -327,51 +325,51 @@ function located<T>(operation: WriteOperation, run: () => T): T {
 }
 
 /** Requires a home that is no archived project, unless the operation says whether it is to be one and nothing more. */
-function requireChangeable({ home, kind, input }: Prepared, draft: Draft): void {
+function requireChangeable({ home, kind, input }: Prepared, tx: Transaction): void {
   if (home.kind !== "project") return;
   const { archived, ...others } = input.attributes;
   const isAboutArchive = kind.resource.type === "projects" && archived !== undefined;
   if (isAboutArchive && (archived === false || Object.keys(others).length === 0)) return;
-  requireUnarchived(draft.get<Project>(projectKey));
+  requireUnarchived(tx.get<Project>(projectKey));
 }
 
 type ChangeCircumstances = Circumstances & Pick<ControlServices, "settingsFaults" | "base">;
 
-/** Makes an operation on a draft, and returns it as it was made. */
-function apply(operation: Prepared, draft: Draft, circumstances: ChangeCircumstances): Prepared {
+/** Makes an operation in a transaction, and returns it as it was made. */
+function apply(operation: Prepared, tx: Transaction, circumstances: ChangeCircumstances): Prepared {
   const { op, kind, id } = operation;
-  const previous = kind.records.get(draft, id);
+  const previous = kind.records.get(tx, id);
   const { author } = circumstances;
   const isFound = previous !== null && isReached(author, kind, previous, "write");
   if (op !== "add" && !isFound) throw notFound(kind.resource.noun);
   if (op === "add" && previous !== null)
     throw new AppError("conflict", `Cannot create the ${kind.resource.noun} as its id is taken`);
-  requireChangeable(operation, draft);
-  requireMatch(operation, previous, draft, circumstances);
+  requireChangeable(operation, tx);
+  requireMatch(operation, previous, tx, circumstances);
   if (op === "remove") {
-    if (previous !== null) kind.removed?.(previous, draft, circumstances);
-    kind.records.set(draft, id, null);
+    if (previous !== null) kind.removed?.(previous, tx, circumstances);
+    kind.records.set(tx, id, null);
     return operation;
   }
-  const input = inputOf(operation, draft, circumstances);
-  const next = changedEntity({ ...operation, input }, previous, draft, circumstances);
+  const input = inputOf(operation, tx, circumstances);
+  const next = changedEntity({ ...operation, input }, previous, tx, circumstances);
   if (!isReached(author, kind, next, "write")) throw notFound("event");
-  if (next !== previous) kind.records.set(draft, id, next);
+  if (next !== previous) kind.records.set(tx, id, next);
   return { ...operation, input };
 }
 
 /** Returns the input of an operation. A client may save what it read, with what it may not change. */
-function inputOf({ kind, id, input }: Prepared, draft: Draft, circumstances: ChangeCircumstances): Input {
+function inputOf({ kind, id, input }: Prepared, tx: Transaction, circumstances: ChangeCircumstances): Input {
   if (input.doubts === undefined) return input;
   const fields = new Map([[kind.resource.type, namesIn(input)]]);
-  const shown = show(kind, id, draft, circumstances, { base: circumstances.base, fields, isListed: false });
+  const shown = show(kind, id, tx, circumstances, { base: circumstances.base, fields, isListed: false });
   return shown === null ? input : withoutEchoes(input, shown);
 }
 
 function changedEntity(
   { kind, id, input, home }: Prepared,
   previous: Entity | null,
-  draft: Draft,
+  tx: Transaction,
   { settingsFaults, ...circumstances }: ChangeCircumstances,
 ): Entity {
   const { now } = circumstances;
@@ -390,9 +388,9 @@ function changedEntity(
   );
   const change = { ...circumstances, previous, input, home };
   const wanted: Entity = { ...base, attributes, refs, rev: base.rev + 1, updated: now };
-  const next = kind.prepare?.(wanted, draft, change) ?? wanted;
+  const next = kind.prepare?.(wanted, tx, change) ?? wanted;
   if (previous !== null && isSameContent(previous, next)) return previous;
-  kind.changed?.(next, draft, change);
+  kind.changed?.(next, tx, change);
   return next;
 }
 
@@ -405,13 +403,13 @@ function isSameContent(a: Entity, b: Entity): boolean {
 function requireMatch(
   { kind, ifMatch }: WriteOperation,
   previous: Entity | null,
-  draft: Draft,
+  tx: Transaction,
   circumstances: Circumstances,
 ): void {
   if (ifMatch === undefined || previous === null) return;
   // The tag covers what the record presents of others, so these must not change either.
-  for (const key of kind.wants?.(previous.id) ?? []) draft.get(key);
-  const tag = entityTag(previous, kind.present?.(previous, draft, circumstances) ?? { attributes: {} });
+  for (const key of kind.wants?.(previous.id) ?? []) tx.get(key);
+  const tag = entityTag(previous, kind.present?.(previous, tx, circumstances) ?? { attributes: {} });
   if (matchesTag(ifMatch, tag)) return;
   throw new AppError(
     "precondition_failed",

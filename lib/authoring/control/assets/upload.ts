@@ -5,7 +5,6 @@ import { AppError, type ErrorCode, invalidField } from "../../../base/errors/mod
 import { OutboundError } from "../../../base/outbound/outbound.ts";
 import { type AnyRoute, route, streamedBody } from "../../../http/mod.ts";
 import { fileName } from "../../table/mod.ts";
-import { runDraft } from "../draft.ts";
 import { type Home, homePartition } from "../entity.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
@@ -13,6 +12,7 @@ import { documentSchema } from "../jsonapi/schemas.ts";
 import { type Input, type Kind, unknownRelated } from "../kind.ts";
 import { requireRoom, unknownTags } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
+import { runTransaction } from "../transaction.ts";
 import { type ResourceRoutesContext, write } from "../write_calls.ts";
 import { type AssetFiles, type FileFacts, fileBytesMax, type NewFile } from "./files.ts";
 
@@ -134,9 +134,9 @@ async function fetched({ services }: AssetRoutesContext, name: string, url: stri
 /** @throws {AppError} `not_found`: before a file is read that could not be tagged. */
 async function requireTags({ services }: AssetRoutesContext, home: Home, tags: readonly string[]) {
   if (tags.length === 0) return;
-  const [unknown = []] = await runDraft(services.store, homePartition(home), {
+  const [unknown = []] = await runTransaction(services.store, homePartition(home), {
     keys: [],
-    steps: [draft => unknownTags(draft, tags)],
+    steps: [tx => unknownTags(tx, tags)],
   });
   if (unknown.length > 0) throw unknownRelated({ pointer: "/data" }, "tags");
 }

@@ -9,10 +9,10 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { elementKey } from "../../table/mod.ts";
-import { type Draft, runDraft } from "../draft.ts";
 import { type Entity, eventCodec, type Home, homePartition } from "../entity.ts";
 import type { Change } from "../kind.ts";
 import { contentsOf, eventKey, templateKey } from "../kinds/contents.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import { assetKey } from "./files.ts";
 
 /** Projects that are asked at a time, and noted events of one that are looked into at a time. */
@@ -40,16 +40,16 @@ export function assetsIn(entities: readonly Entity[]): ReadonlySet<string> {
 }
 
 /** Notes that an event or template mentions assets. */
-export function noteAssets(draft: Draft, ownerId: string, assets: Iterable<string>, now: number): void {
+export function noteAssets(tx: Transaction, ownerId: string, assets: Iterable<string>, now: number): void {
   for (const asset of assets)
-    draft.effectOnce({ type: "score", op: "set", key: usesKey(asset), member: ownerId, score: now });
+    tx.effectOnce({ type: "score", op: "set", key: usesKey(asset), member: ownerId, score: now });
 }
 
 /** Notes the assets that a change lets an event or template mention. */
-export function noteChange(draft: Draft, ownerId: string, entity: Entity, change: Change): void {
+export function noteChange(tx: Transaction, ownerId: string, entity: Entity, change: Change): void {
   const known = change.previous === null ? new Set() : assetsIn([change.previous]);
   const added = [...assetsIn([entity])].filter(asset => !known.has(asset));
-  noteAssets(draft, ownerId, added, change.now);
+  noteAssets(tx, ownerId, added, change.now);
 }
 
 /** @throws {AppError} `conflict`: something shows the asset. */
@@ -88,27 +88,27 @@ async function usersIn(
     if (owners.size === 0) return [];
     const found = await mapConcurrent([...owners], ownersAtOnce, async owner => {
       const keys = [eventKey(owner), templateKey(owner)];
-      const step = (draft: Draft) => usersOf(draft, owner, names);
-      return (await runDraft(store, partition, { keys, steps: [step] })).flat();
+      const step = (tx: Transaction) => usersOf(tx, owner, names);
+      return (await runTransaction(store, partition, { keys, steps: [step] })).flat();
     });
     if (found.flat().length > 0) return found.flat();
   }
 }
 
-function usersOf(draft: Draft, ownerId: string, names: readonly string[]): readonly string[] {
+function usersOf(tx: Transaction, ownerId: string, names: readonly string[]): readonly string[] {
   const isUser = (entity: Entity): boolean => {
     const mentioned = assetsIn([entity]);
     return names.some(name => mentioned.has(name));
   };
-  const stored = draft.get(eventKey(ownerId));
-  const template = draft.get<Entity>(templateKey(ownerId));
-  const { elements } = contentsOf(draft, ownerId);
-  for (const { id } of elements) draft.want(elementKey(id), { isGuarded: true });
-  const inside = elements.flatMap(({ id }) => draft.get<Entity>(elementKey(id), { isGuarded: true }) ?? []);
+  const stored = tx.get(eventKey(ownerId));
+  const template = tx.get<Entity>(templateKey(ownerId));
+  const { elements } = contentsOf(tx, ownerId);
+  for (const { id } of elements) tx.want(elementKey(id), { isGuarded: true });
+  const inside = elements.flatMap(({ id }) => tx.get<Entity>(elementKey(id), { isGuarded: true }) ?? []);
   const users = inside.filter(isUser).map(({ id }) => `elements/${id}`);
   if (stored !== null && isUser(eventCodec.decode(stored))) users.unshift(`events/${ownerId}`);
   if (template !== null && (isUser(template) || users.length > 0)) return [`event_templates/${ownerId}`];
   if (users.length === 0)
-    for (const name of names) draft.effect({ type: "unscore", key: usesKey(name), member: ownerId });
+    for (const name of names) tx.effect({ type: "unscore", key: usesKey(name), member: ownerId });
   return users;
 }

@@ -155,7 +155,7 @@ export function joinAttributes(
   return joined;
 }
 
-/** Says why an attribute cannot be written, or returns null. Whether a draft was published is not known here. */
+/** Says why an attribute cannot be written, or returns null. Whether an element was published is not known here. */
 function writeFault({ write = "always" }: Attribute, isNew: boolean): string | null {
   if (write === "never") return "Cannot be written: the platform sets it";
   return write === "create" && !isNew ? "Cannot be changed after the creation" : null;

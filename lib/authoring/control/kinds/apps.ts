@@ -23,15 +23,15 @@ export function appKind(services: ControlServices): Kind {
       fields: new Set(Object.keys(resources.apps.attributes).filter(name => name !== "project_count")),
       isNeeded: (app, reached) => Object.keys(usesOf(app)).some(projectId => reached.has(projectId)),
     },
-    list: draft =>
+    list: tx =>
       records
-        .list(draft)
+        .list(tx)
         .map(({ id }) => id)
         .toReversed(),
     present: app => ({ attributes: { project_count: Object.keys(usesOf(app)).length } }),
-    prepare(entity, draft, { input }) {
+    prepare(entity, tx, { input }) {
       const app = specified(entity, input);
-      const same = records.list(draft).find(other => isSameVersion(other, app));
+      const same = records.list(tx).find(other => isSameVersion(other, app));
       if (same === undefined) return app;
       const isEqual = same.attributes.spec_digest === app.attributes.spec_digest;
       throw new AppError(
@@ -42,7 +42,7 @@ export function appKind(services: ControlServices): Kind {
         { details: { id: same.id, is_equal: isEqual } },
       );
     },
-    changed: ({ id }, draft, { input }) => draft.put(appKey(id), input.app),
+    changed: ({ id }, tx, { input }) => tx.put(appKey(id), input.app),
     async before({ isNew, input }) {
       if (!isNew) return undefined;
       const { app, checks } = await readApp(services, String(input.attributes.spec_url));
@@ -52,13 +52,13 @@ export function appKind(services: ControlServices): Kind {
     async beforeRemoval(_, { id: spaceId }) {
       await apps.settleAll(spaceId, services.clock());
     },
-    removed(app, draft) {
+    removed(app, tx) {
       const projects = Object.keys(usesOf(app));
       if (projects.length > 0)
         throw new AppError("conflict", "Cannot remove the app as projects use it: move them to another one", {
           details: { projects },
         });
-      draft.put(appKey(app.id), null);
+      tx.put(appKey(app.id), null);
     },
   };
 }

@@ -4,10 +4,10 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
 import { requireUnused } from "../assets/uses.ts";
-import type { Draft } from "../draft.ts";
 import { type Entity, type Home, homePartition } from "../entity.ts";
 import { type Input, type Kind, ownRecords, sharedRecord, unknownRelated } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import type { Transaction } from "../transaction.ts";
 
 /** Most tags of a space. */
 const tagsMax = 1_000;
@@ -37,34 +37,34 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
       const url = `${publicUrl}/assets/${entity.refs.space}/${sha256}/${encodeURIComponent(String(name))}`;
       return { attributes: { url }, related: { tags: tagsOf(entity).map(id => ({ type: "tags", id })) } };
     },
-    prepare(entity, draft, { previous, input }) {
-      if (previous === null && draft.get(digestKey(digestOf(entity))) !== null)
+    prepare(entity, tx, { previous, input }) {
+      if (previous === null && tx.get(digestKey(digestOf(entity))) !== null)
         throw new AppError("conflict", "Cannot store the file again: the space has it already");
-      return { ...entity, state: { tags: taggedBy(entity, draft, input) } };
+      return { ...entity, state: { tags: taggedBy(entity, tx, input) } };
     },
-    changed(entity, draft, { previous }) {
+    changed(entity, tx, { previous }) {
       const { id, created } = entity;
       const [before, after] = [previous === null ? [] : boardsOf(previous), boardsOf(entity)];
       for (const key of after.filter(each => !before.includes(each)))
-        draft.effect({ type: "score", op: "set", key, member: id, score: created });
+        tx.effect({ type: "score", op: "set", key, member: id, score: created });
       for (const key of before.filter(each => !after.includes(each)))
-        draft.effect({ type: "unscore", key, member: id });
+        tx.effect({ type: "unscore", key, member: id });
       const { mime, bytes } = entity.attributes as Omit<DigestNote, "id">;
       if (previous?.attributes.mime === mime) return;
-      draft.put(digestKey(digestOf(entity)), { id, mime, bytes } satisfies DigestNote);
+      tx.put(digestKey(digestOf(entity)), { id, mime, bytes } satisfies DigestNote);
       if (previous !== null) {
-        countType(previous, draft, -1);
-        return countType(entity, draft, 1);
+        countType(previous, tx, -1);
+        return countType(entity, tx, 1);
       }
-      draft.effect({ type: "unscore", key: notesKey, member: id });
-      count(entity, draft, 1);
+      tx.effect({ type: "unscore", key: notesKey, member: id });
+      count(entity, tx, 1);
     },
-    removed(entity, draft, { now }) {
+    removed(entity, tx, { now }) {
       const note = { key: notesKey, member: entity.id, score: now * 1_000 };
-      draft.effect({ type: "score", op: "set", ...note });
-      for (const key of boardsOf(entity)) draft.effect({ type: "unscore", key, member: entity.id });
-      draft.put(digestKey(digestOf(entity)), null);
-      count(entity, draft, -1);
+      tx.effect({ type: "score", op: "set", ...note });
+      for (const key of boardsOf(entity)) tx.effect({ type: "unscore", key, member: entity.id });
+      tx.put(digestKey(digestOf(entity)), null);
+      count(entity, tx, -1);
     },
     checkRemoval: (id, home) => requireUnused(store, home, id),
     async beforeRemoval(id, home) {
@@ -79,10 +79,10 @@ export function tagKind(): Kind {
   return {
     resource: resources.tags,
     records: tagRecords,
-    list: draft => tagRecords.list(draft).map(({ id }) => id),
-    prepare(entity, draft) {
+    list: tx => tagRecords.list(tx).map(({ id }) => id),
+    prepare(entity, tx) {
       const nameOf = ({ attributes }: Entity): string => String(attributes.name).toLowerCase();
-      const same = tagRecords.list(draft).find(each => nameOf(each) === nameOf(entity));
+      const same = tagRecords.list(tx).find(each => nameOf(each) === nameOf(entity));
       if (same === undefined) return entity;
       throw new AppError("conflict", "Cannot create the tag: the space has one of this name", {
         details: { id: same.id },
@@ -92,14 +92,14 @@ export function tagKind(): Kind {
 }
 
 /** Returns the ids that are no tags of a space. Tags are never removed, so that nothing has to be checked again. */
-export function unknownTags(draft: Draft, ids: readonly string[]): readonly string[] {
-  const known = draft.get<readonly Entity[]>("tags", { isGuarded: true }) ?? [];
+export function unknownTags(tx: Transaction, ids: readonly string[]): readonly string[] {
+  const known = tx.get<readonly Entity[]>("tags", { isGuarded: true }) ?? [];
   return ids.filter(id => !known.some(tag => tag.id === id));
 }
 
-function taggedBy(entity: Entity, draft: Draft, input: Input): readonly string[] {
+function taggedBy(entity: Entity, tx: Transaction, input: Input): readonly string[] {
   const { add = [], remove = [] } = input.links?.tags ?? {};
-  if (unknownTags(draft, [...add, ...remove]).length > 0) throw unknownRelated(input, "tags");
+  if (unknownTags(tx, [...add, ...remove]).length > 0) throw unknownRelated(input, "tags");
   const tags = [...new Set([...tagsOf(entity), ...add])].filter(id => !remove.includes(id));
   if (tags.length > tagsPerAssetMax && add.length > 0)
     throw new AppError("conflict", `Cannot add the tag: an asset has at most ${tagsPerAssetMax}`);
@@ -117,17 +117,17 @@ function boardsOf(entity: Entity): readonly string[] {
   );
 }
 
-function countType({ attributes }: Entity, draft: Draft, by: 1 | -1): void {
-  draft.effect({ type: "add", key: assetTallies.mime, field: String(attributes.mime), by });
+function countType({ attributes }: Entity, tx: Transaction, by: 1 | -1): void {
+  tx.effect({ type: "add", key: assetTallies.mime, field: String(attributes.mime), by });
 }
 
-function count(entity: Entity, draft: Draft, by: 1 | -1): void {
+function count(entity: Entity, tx: Transaction, by: 1 | -1): void {
   const { attributes, refs } = entity;
-  countType(entity, draft, by);
-  draft.effect({ type: "add", key: assetTallies.uploader, field: refs.uploader ?? "", by });
+  countType(entity, tx, by);
+  tx.effect({ type: "add", key: assetTallies.uploader, field: refs.uploader ?? "", by });
   const bytes = by * Number(attributes.bytes);
-  draft.effect({ type: "add", key: assetTallies.usage, field: "assets", by, max: assetsMax });
-  draft.effect({ type: "add", key: assetTallies.usage, field: "bytes", by: bytes, max: assetBytesMax });
+  tx.effect({ type: "add", key: assetTallies.usage, field: "assets", by, max: assetsMax });
+  tx.effect({ type: "add", key: assetTallies.usage, field: "bytes", by: bytes, max: assetBytesMax });
 }
 
 /** @throws {AppError} `conflict`: a space has no room for another file of so many bytes. */

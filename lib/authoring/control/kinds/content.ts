@@ -13,9 +13,9 @@ import {
   withoutRenamed,
 } from "../../table/mod.ts";
 import type { Apps, ProjectTypes } from "../apps/apps.ts";
-import type { Draft } from "../draft.ts";
 import { type Attributes, type Entity, projectCodec } from "../entity.ts";
 import { badAttribute, type Change, type Input, unknownRelated, unprocessable } from "../kind.ts";
+import type { Transaction } from "../transaction.ts";
 import { contentsOf, eventOf } from "./contents.ts";
 
 /** The record of a project. Checking it makes a move to another app and a write of elements exclude each other. */
@@ -25,18 +25,18 @@ export const projectKey = "project";
 const contentAttributes = ["content_type", "question", "custom_fields"];
 const scheduleAttributes = ["start_mode", "start_offset", "offset"];
 
-/** Returns the content types of the project of a draft; null: it has no app. */
-function typesOf(apps: Apps, draft: Draft): ProjectTypes {
-  const project = draft.get(projectKey);
+/** Returns the content types of the project of a transaction; null: it has no app. */
+function typesOf(apps: Apps, tx: Transaction): ProjectTypes {
+  const project = tx.get(projectKey);
   const types = project === null ? null : apps.typesOf(projectCodec.decode(project));
-  return types instanceof Promise ? draft.waitFor(types) : types;
+  return types instanceof Promise ? tx.waitFor(types) : types;
 }
 
 /** Lets a custom field replace the one that has the same meaning, and the right option be the same in both of its places. */
-export function withJoinedFields(entity: Entity, draft: Draft, { input }: Change, apps: Apps): Entity {
+export function withJoinedFields(entity: Entity, tx: Transaction, { input }: Change, apps: Apps): Entity {
   const { custom_fields: written, correct_option: option } = input.attributes;
   if (!Array.isArray(written) && option === undefined) return entity;
-  const type = typesOf(apps, draft)?.find(each => hasType(entity, each))?.definition;
+  const type = typesOf(apps, tx)?.find(each => hasType(entity, each))?.definition;
   const fields = fieldsOf(entity.attributes);
   const custom_fields =
     type === undefined ? fields : withoutRenamed(type, fields, fieldsOf(input.attributes));
@@ -100,13 +100,18 @@ function hasType({ attributes }: Entity, { definition }: { readonly definition: 
  *
  * @throws {AppError} `unprocessable`.
  */
-export function requireContent(entity: Entity, draft: Draft, { input, previous }: Change, apps: Apps): void {
+export function requireContent(
+  entity: Entity,
+  tx: Transaction,
+  { input, previous }: Change,
+  apps: Apps,
+): void {
   const { attributes } = entity;
   const isScheduled = attributes.start_mode === "timecode";
   const isPublished = isScheduled || input.action === "publish";
   const names = isScheduled ? [...contentAttributes, ...scheduleAttributes] : contentAttributes;
   if (input.action !== "publish" && !names.some(name => name in input.attributes)) return;
-  const types = typesOf(apps, draft);
+  const types = typesOf(apps, tx);
   if (types === null) return;
   const type = types.find(each => hasType(entity, each));
   // Elements of a type that was hidden since stay usable.
@@ -136,17 +141,17 @@ function sentPointer(pointer: string, entity: Entity, input: Input): string {
 }
 
 /** Checks that the parent which an input names can show the element. @throws {AppError} `not_found`, `unprocessable`. */
-export function requireParent(entity: Entity, draft: Draft, { input }: Change, apps: Apps): void {
+export function requireParent(entity: Entity, tx: Transaction, { input }: Change, apps: Apps): void {
   const { parent } = input.refs;
   if (parent === undefined || parent === null) return;
-  const { elements } = contentsOf(draft, eventOf(entity));
+  const { elements } = contentsOf(tx, eventOf(entity));
   const found = elements.find(({ id }) => id === parent);
   if (found === undefined) throw unknownRelated(input, "parent");
   const hasChildren = elements.some(each => each.parent === entity.id);
   if (parent === entity.id || found.parent !== undefined || hasChildren)
     throw badParent(input, "Expected a wrapper that is in no wrapper");
-  const types = typesOf(apps, draft);
-  const above = draft.get<Entity>(elementKey(parent), { isGuarded: true });
+  const types = typesOf(apps, tx);
+  const above = tx.get<Entity>(elementKey(parent), { isGuarded: true });
   if (types === null || above === null) return;
   const [wrapper, own] = [above, entity].map(
     element => types.find(each => hasType(element, each))?.definition,

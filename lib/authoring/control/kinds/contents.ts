@@ -1,4 +1,4 @@
-/** The contents of events, on drafts. */
+/** The contents of events, in transactions. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import {
@@ -8,9 +8,9 @@ import {
   elementTimesOf,
   noContents,
 } from "../../table/mod.ts";
-import type { Draft } from "../draft.ts";
 import type { Entity } from "../entity.ts";
 import type { Input } from "../kind.ts";
+import type { Transaction } from "../transaction.ts";
 
 export function eventKey(id: string): string {
   return `event:${id}`;
@@ -22,8 +22,8 @@ export function templateKey(id: string): string {
 }
 
 /** Returns the contents of an event or template. */
-export function contentsOf(draft: Draft, ownerId: string): Contents {
-  return draft.get<Contents>(contentsKey(ownerId)) ?? noContents;
+export function contentsOf(tx: Transaction, ownerId: string): Contents {
+  return tx.get<Contents>(contentsKey(ownerId)) ?? noContents;
 }
 
 /** Returns the id of the event of an element. */
@@ -44,8 +44,8 @@ export function entryOf(entity: Entity, parent: string | undefined): ContentsEnt
 }
 
 /** Puts the elements of an event into another order. */
-export function orderElements(draft: Draft, eventId: string, ids: readonly string[], input: Input): void {
-  const { rev, elements } = contentsOf(draft, eventId);
+export function orderElements(tx: Transaction, eventId: string, ids: readonly string[], input: Input): void {
+  const { rev, elements } = contentsOf(tx, eventId);
   const byId = new Map(elements.map(entry => [entry.id, entry]));
   const ordered = [...new Set(ids)].flatMap(id => byId.get(id) ?? []);
   if (ordered.length !== elements.length || ids.length !== elements.length) {
@@ -55,5 +55,5 @@ export function orderElements(draft: Draft, eventId: string, ids: readonly strin
     });
   }
   if (ordered.some((entry, index) => entry !== elements[index]))
-    draft.put(contentsKey(eventId), { rev: rev + 1, elements: ordered });
+    tx.put(contentsKey(eventId), { rev: rev + 1, elements: ordered });
 }

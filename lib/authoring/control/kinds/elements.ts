@@ -21,7 +21,6 @@ import {
 } from "../../table/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { noteChange } from "../assets/uses.ts";
-import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
 import {
   badAction,
@@ -34,19 +33,20 @@ import {
   unprocessable,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import type { Transaction } from "../transaction.ts";
 import { projectKey, requireContent, requireParent, withJoinedFields } from "./content.ts";
 import { contentsOf, entryOf, eventKey, eventOf } from "./contents.ts";
 
 /** Elements exist as far as the contents of their event list them, which guard them. */
 const records: Records = {
   keys: id => [elementKey(id)],
-  get(draft, id) {
-    const entity = draft.get<Entity>(elementKey(id), { isGuarded: true });
+  get(tx, id) {
+    const entity = tx.get<Entity>(elementKey(id), { isGuarded: true });
     if (entity === null) return null;
-    draft.want(eventKey(eventOf(entity)));
-    return contentsOf(draft, eventOf(entity)).elements.some(each => each.id === id) ? entity : null;
+    tx.want(eventKey(eventOf(entity)));
+    return contentsOf(tx, eventOf(entity)).elements.some(each => each.id === id) ? entity : null;
   },
-  set: (draft, id, entity) => draft.put(elementKey(id), entity),
+  set: (tx, id, entity) => tx.put(elementKey(id), entity),
 };
 
 /** Builds the kind of elements. */
@@ -56,15 +56,15 @@ export function elementKind({ apps }: ControlServices): Kind {
     records,
     eventOf,
     wants: (_, written) => (written === undefined ? [] : [projectKey, ...eventKeysOf(written.event)]),
-    list(draft, eventId) {
-      draft.want(eventKey(eventId));
-      const contents = contentsOf(draft, eventId);
-      return chronological(contents, eventPhaseOf(draft, eventId, 0).begin).map(({ id }) => id);
+    list(tx, eventId) {
+      tx.want(eventKey(eventId));
+      const contents = contentsOf(tx, eventId);
+      return chronological(contents, eventPhaseOf(tx, eventId, 0).begin).map(({ id }) => id);
     },
-    present(entity, draft, { now }) {
+    present(entity, tx, { now }) {
       const { id, attributes } = entity;
-      const { elements } = contentsOf(draft, eventOf(entity));
-      const event = eventPhaseOf(draft, eventOf(entity), now);
+      const { elements } = contentsOf(tx, eventOf(entity));
+      const event = eventPhaseOf(tx, eventOf(entity), now);
       const phase = elementPhase(elementTimesOf(entity), event);
       const { resultsAt, answerAt } = revelation(entity, phase, event);
       const position = elements.findIndex(each => each.id === id);
@@ -88,21 +88,21 @@ export function elementKind({ apps }: ControlServices): Kind {
         },
       };
     },
-    prepare: (entity, draft, change) => prepared(entity, draft, change, apps),
-    changed(entity, draft, change) {
-      list(entity, draft, change);
-      noteChange(draft, eventOf(entity), entity, change);
+    prepare: (entity, tx, change) => prepared(entity, tx, change, apps),
+    changed(entity, tx, change) {
+      list(entity, tx, change);
+      noteChange(tx, eventOf(entity), entity, change);
     },
-    removed(entity, draft) {
+    removed(entity, tx) {
       const eventId = eventOf(entity);
-      const { rev, elements } = contentsOf(draft, eventId);
+      const { rev, elements } = contentsOf(tx, eventId);
       const left = elements.flatMap(({ parent, ...entry }) =>
         entry.id === entity.id
           ? []
           : [parent === undefined || parent === entity.id ? entry : { ...entry, parent }],
       );
-      draft.put(contentsKey(eventId), { rev: rev + 1, elements: left });
-      draft.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
+      tx.put(contentsKey(eventId), { rev: rev + 1, elements: left });
+      tx.effect({ type: "delete", shape: "tally", key: statsKey(entity.id) });
     },
   };
 }
@@ -111,8 +111,8 @@ function eventKeysOf(eventId: string | null | undefined): readonly string[] {
   return typeof eventId === "string" ? [contentsKey(eventId), eventKey(eventId)] : [];
 }
 
-function eventPhaseOf(draft: Draft, eventId: string, now: number) {
-  const stored = draft.get<object>(eventKey(eventId));
+function eventPhaseOf(tx: Transaction, eventId: string, now: number) {
+  const stored = tx.get<object>(eventKey(eventId));
   if (stored === null) throw notFound("event");
   return eventPhase(timesOf(stored), now);
 }
@@ -120,12 +120,12 @@ function eventPhaseOf(draft: Draft, eventId: string, now: number) {
 /** All elements of an event ask for its times. */
 const timesOf = memoize((event: object) => eventEntityTimes(eventCodec.decode(event)));
 
-function phaseOf(entity: Entity, draft: Draft, now: number) {
-  return elementPhase(elementTimesOf(entity), eventPhaseOf(draft, eventOf(entity), now));
+function phaseOf(entity: Entity, tx: Transaction, now: number) {
+  return elementPhase(elementTimesOf(entity), eventPhaseOf(tx, eventOf(entity), now));
 }
 
-function isPublished(entity: Entity, draft: Draft, now: number): boolean {
-  const { publishedAt, at } = phaseOf(entity, draft, now);
+function isPublished(entity: Entity, tx: Transaction, now: number): boolean {
+  const { publishedAt, at } = phaseOf(entity, tx, now);
   return publishedAt !== null && publishedAt <= at;
 }
 
@@ -137,18 +137,18 @@ const notedBy = {
   reveal_answer: "answerRevealedAt",
 } as const satisfies Readonly<Record<string, NotedTime>>;
 
-function prepared(entity: Entity, draft: Draft, change: Change, apps: Apps): Entity {
+function prepared(entity: Entity, tx: Transaction, change: Change, apps: Apps): Entity {
   const { input, now, previous } = change;
   const { offset, ...attributes }: Record<string, unknown> = entity.attributes;
   if (input.attributes.offset !== undefined) attributes.start_offset = offset;
-  const next = withJoinedFields({ ...entity, attributes }, draft, change, apps);
-  if (previous !== null && isPublished(previous, draft, now)) requireUnfrozen(previous, next, change);
-  else requireContent(next, draft, change, apps);
-  requireParent(next, draft, change, apps);
+  const next = withJoinedFields({ ...entity, attributes }, tx, change, apps);
+  if (previous !== null && isPublished(previous, tx, now)) requireUnfrozen(previous, next, change);
+  else requireContent(next, tx, change, apps);
+  requireParent(next, tx, change, apps);
   if (input.action === null) return next;
-  const { actions, at } = phaseOf(next, draft, now);
+  const { actions, at } = phaseOf(next, tx, now);
   if (!(actions as readonly string[]).includes(input.action)) throw badAction(input, actions);
-  if (input.action === "publish") requirePublishedChildren(next, draft, at);
+  if (input.action === "publish") requirePublishedChildren(next, tx, at);
   if (input.action === "reveal_answer") requireAnswer(next, input);
   const name = notedBy[input.action as keyof typeof notedBy];
   // What was revealed once stays so since then.
@@ -182,11 +182,11 @@ function requireAnswer({ attributes }: Entity, input: Input): void {
   throw badAttribute(input, "correct_option", `Expected the number of the right option, at least 1${most}`);
 }
 
-function requirePublishedChildren(entity: Entity, draft: Draft, now: number): void {
-  const { begin } = eventPhaseOf(draft, eventOf(entity), now);
+function requirePublishedChildren(entity: Entity, tx: Transaction, now: number): void {
+  const { begin } = eventPhaseOf(tx, eventOf(entity), now);
   const isPublished = ({ at, offset }: ContentsEntry): boolean =>
     at !== undefined || (offset !== undefined && begin !== null && begin + offset <= now);
-  const unpublished = contentsOf(draft, eventOf(entity))
+  const unpublished = contentsOf(tx, eventOf(entity))
     .elements.filter(entry => entry.parent === entity.id && !isPublished(entry))
     .map(({ id }) => id);
   if (unpublished.length === 0) return;
@@ -197,9 +197,9 @@ function requirePublishedChildren(entity: Entity, draft: Draft, now: number): vo
   );
 }
 
-function list(entity: Entity, draft: Draft, { previous, input }: Change): void {
+function list(entity: Entity, tx: Transaction, { previous, input }: Change): void {
   const eventId = eventOf(entity);
-  const { rev, elements } = contentsOf(draft, eventId);
+  const { rev, elements } = contentsOf(tx, eventId);
   if (previous === null && elements.length >= elementsMax) {
     throw new AppError("conflict", `Cannot add another element to the event: it has ${elementsMax}`);
   }
@@ -209,7 +209,7 @@ function list(entity: Entity, draft: Draft, { previous, input }: Change): void {
   const nth = before?.at === undefined ? rev : before.nth;
   const bare = entryOf(entity, parent);
   const entry = bare.at === undefined || nth === undefined ? bare : { ...bare, nth };
-  draft.put(contentsKey(eventId), {
+  tx.put(contentsKey(eventId), {
     rev: rev + 1,
     elements: index < 0 ? [...elements, entry] : elements.with(index, entry),
   });

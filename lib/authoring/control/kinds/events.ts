@@ -23,11 +23,11 @@ import {
 } from "../../table/mod.ts";
 import { assetsIn, noteAssets, noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
 import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { stagedKey, stagedWrites } from "../staged.ts";
+import type { Transaction } from "../transaction.ts";
 import { eventKey, orderElements, templateKey } from "./contents.ts";
 import { narrowEvents } from "./event_lists.ts";
 
@@ -56,33 +56,33 @@ export function eventKind(services: ControlServices): Kind {
       return sort?.by === "created_at" ? { key: boards.created } : { key: boards.start, max };
     },
     narrow: ({ id }, view, now) => narrowEvents(services, id, view, now),
-    present: (entity, draft, { now }) => presented(services, entity, draft, now),
-    prepare(entity, draft, change) {
+    present: (entity, tx, { now }) => presented(services, entity, tx, now),
+    prepare(entity, tx, change) {
       const { elements } = change.input.lists ?? {};
-      if (elements !== undefined) orderElements(draft, entity.id, elements, change.input);
+      if (elements !== undefined) orderElements(tx, entity.id, elements, change.input);
       return prepared(entity, change);
     },
-    changed(entity, draft, change) {
+    changed(entity, tx, change) {
       const { copied } = change.input;
-      if (change.previous === null && copied !== undefined) finishCopy(draft, entity.id, copied, change.now);
-      noteChange(draft, entity.id, entity, change);
-      index(entity, draft, change);
+      if (change.previous === null && copied !== undefined) finishCopy(tx, entity.id, copied, change.now);
+      noteChange(tx, entity.id, entity, change);
+      index(entity, tx, change);
     },
-    removed(entity, draft, { now }) {
+    removed(entity, tx, { now }) {
       if (stateOf(entity, now) === "current")
         throw new AppError("conflict", "Cannot remove the event as it is running: stop it first");
-      const contents = draft.get<Contents>(contentsKey(entity.id));
+      const contents = tx.get<Contents>(contentsKey(entity.id));
       // What is not listed does not exist; the work deletes what does not fit into this commit.
       const ids = (contents?.elements ?? []).map(({ id }) => id);
-      for (const id of ids.slice(0, deletesMax)) draft.put(elementKey(id), null);
+      for (const id of ids.slice(0, deletesMax)) tx.put(elementKey(id), null);
       for (const id of [entity.id, ...ids.slice(0, deletesMax)])
-        draft.effect({ type: "delete", shape: "tally", key: statsKey(id) });
+        tx.effect({ type: "delete", shape: "tally", key: statsKey(id) });
       const left = ids.slice(deletesMax);
       for (const write of left.length === 0 ? [] : stagedWrites(entity.id, left, now * 1_000))
-        draft.effect(write);
-      draft.put(contentsKey(entity.id), null);
-      for (const key of Object.values(boards)) draft.effect({ type: "unscore", key, member: entity.id });
-      setOpen(draft, entity.id, now);
+        tx.effect(write);
+      tx.put(contentsKey(entity.id), null);
+      for (const key of Object.values(boards)) tx.effect({ type: "unscore", key, member: entity.id });
+      setOpen(tx, entity.id, now);
     },
     beforeRemoval: (_, home) => services.work.expect(home),
     async before(change) {
@@ -111,9 +111,9 @@ function stateOf(entity: Entity, now: number): EventState {
   return eventPhase(eventEntityTimes(entity), now).state;
 }
 
-function presented({ base, publicUrl }: ControlServices, entity: Entity, draft: Draft, now: number) {
+function presented({ base, publicUrl }: ControlServices, entity: Entity, tx: Transaction, now: number) {
   const { id, attributes } = entity;
-  const contents = draft.get<Contents>(contentsKey(id), { isGuarded: true }) ?? noContents;
+  const contents = tx.get<Contents>(contentsKey(id), { isGuarded: true }) ?? noContents;
   const phase = eventPhase(eventEntityTimes(entity), now);
   const { state, begin, end } = phase;
   const isOver = state === "on_demand" || state === "past";
@@ -198,13 +198,13 @@ export function notedBy(action: string, entity: Entity, now: number): Readonly<R
   return { ...started, ...(isFixed ? { stoppedAt: Math.min(end ?? now, now) } : {}), closedAt: now };
 }
 
-function index(entity: Entity, draft: Draft, { previous, now }: Pick<Change, "previous" | "now">): void {
+function index(entity: Entity, tx: Transaction, { previous, now }: Pick<Change, "previous" | "now">): void {
   const { id, created: score } = entity;
   const entry = entryOf(entity);
-  if (previous === null) draft.effect({ type: "score", op: "set", key: boards.created, member: id, score });
+  if (previous === null) tx.effect({ type: "score", op: "set", key: boards.created, member: id, score });
   if (previous !== null && JSON.stringify(entryOf(previous)) === JSON.stringify(entry)) return;
-  draft.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
-  setOpen(draft, entry, now);
+  tx.effect({ type: "score", op: "set", key: boards.start, member: id, score: entry.start });
+  setOpen(tx, entry, now);
 }
 
 /** Returns an event as the list of open ones has it. */
@@ -214,20 +214,20 @@ export function entryOf(entity: Entity): OpenEvent {
 }
 
 /** Replaces an event, with its place in the lists. */
-export function changeEvent(draft: Draft, previous: Entity, next: Entity, now: number): void {
-  draft.put(eventKey(next.id), eventCodec.encode(next));
-  index(next, draft, { previous, now });
+export function changeEvent(tx: Transaction, previous: Entity, next: Entity, now: number): void {
+  tx.put(eventKey(next.id), eventCodec.encode(next));
+  index(next, tx, { previous, now });
 }
 
 /** Adds a new event, with its place in the lists. */
-export function addEvent(draft: Draft, entity: Entity, now: number): void {
-  draft.put(eventKey(entity.id), eventCodec.encode(entity));
-  index(entity, draft, { previous: null, now });
-  noteAssets(draft, entity.id, assetsIn([entity]), now);
+export function addEvent(tx: Transaction, entity: Entity, now: number): void {
+  tx.put(eventKey(entity.id), eventCodec.encode(entity));
+  index(entity, tx, { previous: null, now });
+  noteAssets(tx, entity.id, assetsIn([entity]), now);
 }
 
 /** Changes the list of open events. */
-export function setOpen(draft: Draft, change: OpenEvent | string, now: number): void {
-  const open = draft.get<readonly OpenEvent[]>(openEventsKey) ?? [];
-  draft.put(openEventsKey, withOpenEvent(open, change, now));
+export function setOpen(tx: Transaction, change: OpenEvent | string, now: number): void {
+  const open = tx.get<readonly OpenEvent[]>(openEventsKey) ?? [];
+  tx.put(openEventsKey, withOpenEvent(open, change, now));
 }

@@ -4,10 +4,10 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { requirePerson } from "../access/author.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
-import type { Draft } from "../draft.ts";
 import { type Entity, type Home, platformHome } from "../entity.ts";
 import { type Identifier, type Kind, type Records, sharedRecord } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import type { Transaction } from "../transaction.ts";
 
 const homeKinds: Readonly<Record<string, Home["kind"]>> = {
   organisations: "organisation",
@@ -29,18 +29,18 @@ export function homeNamed({ type, id }: Identifier): Home {
 /** All grants of an organisation are one record, in which each is an entity. */
 const records: Records = {
   keys: () => [grantsKey],
-  get(draft, id) {
-    const grant = grantsOf(draft).list.find(each => each.id === id);
+  get(tx, id) {
+    const grant = grantsOf(tx).list.find(each => each.id === id);
     return grant === undefined ? null : entityOf(grant);
   },
-  set(draft, id, entity) {
-    const { rev, list } = grantsOf(draft);
+  set(tx, id, entity) {
+    const { rev, list } = grantsOf(tx);
     const others = list.filter(each => each.id !== id);
     if (entity !== null && others.length >= grantsMax) {
       throw new AppError("conflict", `Cannot grant another role: the organisation has ${grantsMax}`);
     }
     const changed = entity === null ? others : [...others, grantOf(entity)];
-    draft.put(grantsKey, { rev: rev + 1, list: changed });
+    tx.put(grantsKey, { rev: rev + 1, list: changed });
   },
 };
 
@@ -49,7 +49,7 @@ export const workflowKind: Kind = {
   resource: resources.workflows,
   records: workflows,
   homeOf: () => platformHome,
-  list: draft => workflows.list(draft).map(({ id }) => id),
+  list: tx => workflows.list(tx).map(({ id }) => id),
 };
 
 /** Builds the kind of grants. */
@@ -58,8 +58,8 @@ export function scopeRoleKind(services: ControlServices): Kind {
     resource: resources.scope_roles,
     records,
     accessIn: async (id, home) => (await services.roles.grant(home.id, id))?.scope ?? home,
-    list: (draft, parentId) =>
-      grantsOf(draft)
+    list: (tx, parentId) =>
+      grantsOf(tx)
         .list.filter(({ scope }) => scope.id === parentId)
         .map(({ id }) => id),
     present({ state }) {
@@ -69,10 +69,10 @@ export function scopeRoleKind(services: ControlServices): Kind {
         related: { scope: { type: `${scope.kind}s` as Identifier["type"], id: scope.id } },
       };
     },
-    prepare(entity, draft, { input, previous, home }) {
+    prepare(entity, tx, { input, previous, home }) {
       const scope = previous?.state?.scope ?? (input.parent === undefined ? home : homeNamed(input.parent));
       const next = { ...entity, state: { scope } };
-      const { list } = grantsOf(draft);
+      const { list } = grantsOf(tx);
       const isTaken = list.some(
         each =>
           each.id !== entity.id && each.userId === entity.refs.user && each.scope.id === (scope as Home).id,
@@ -85,9 +85,9 @@ export function scopeRoleKind(services: ControlServices): Kind {
       requireAdmin(list, [...list.filter(({ id }) => id !== entity.id), grantOf(next)]);
       return next;
     },
-    removed(entity, draft, { author }) {
+    removed(entity, tx, { author }) {
       requirePerson(author, "take a role away");
-      const { list } = grantsOf(draft);
+      const { list } = grantsOf(tx);
       requireAdmin(
         list,
         list.filter(({ id }) => id !== entity.id),
@@ -105,8 +105,8 @@ export function scopeRoleKind(services: ControlServices): Kind {
   };
 }
 
-function grantsOf(draft: Draft): Grants {
-  return draft.get<Grants>(grantsKey) ?? noGrants;
+function grantsOf(tx: Transaction): Grants {
+  return tx.get<Grants>(grantsKey) ?? noGrants;
 }
 
 function entityOf({ id, userId, email, scope, role, created, updated, rev = 1 }: Grant): Entity {

@@ -9,10 +9,10 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { documentDigest } from "../../../fans/directory/mod.ts";
 import type { Store, Write } from "../../../storage/mod.ts";
 import type { Field } from "../../table/mod.ts";
-import type { Draft } from "../draft.ts";
 import { type Entity, homePartition } from "../entity.ts";
 import { type BeforeChange, badAttribute, type Presented, type Started } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
+import type { Transaction } from "../transaction.ts";
 import type { WorkTask } from "../work.ts";
 
 const bytesMax = 4 * 1_048_576;
@@ -67,36 +67,36 @@ export async function stageSettings(
 }
 
 /** Moves the note of new settings to the state of the project, and removes the parts that it replaces. */
-export function settleSettings(entity: Entity, previous: Entity | null, draft: Draft): Entity {
+export function settleSettings(entity: Entity, previous: Entity | null, tx: Transaction): Entity {
   const { settings, ...attributes } = entity.attributes;
   const next = settings as SettingsNote | undefined;
   const old = noteOf(previous);
   if (next === undefined) return entity;
   if (next.digest === old.digest) return { ...entity, attributes };
   if (next.parts > 0) {
-    if (draft.get(keyOf(next, 0)) === null)
+    if (tx.get(keyOf(next, 0)) === null)
       throw new AppError("conflict", "Cannot change the settings as they took too long to arrive: try again");
-    draft.effect({ type: "unscore", key: stagedKey, member: memberOf(next) });
+    tx.effect({ type: "unscore", key: stagedKey, member: memberOf(next) });
   }
-  for (const key of keysOf(old)) draft.put(key, null);
+  for (const key of keysOf(old)) tx.put(key, null);
   return { ...entity, attributes, state: { ...entity.state, settings: next } };
 }
 
 /** Returns what an answer shows of a project's settings, which are read where they are shown. */
-export function presentSettings(project: Entity, draft: Draft): Pick<Presented, "lazy" | "meta"> {
+export function presentSettings(project: Entity, tx: Transaction): Pick<Presented, "lazy" | "meta"> {
   const note = noteOf(project);
   return {
-    lazy: { settings: () => note.tried ?? readSettings(note, draft) },
+    lazy: { settings: () => note.tried ?? readSettings(note, tx) },
     meta: { settings_digest: note.digest, settings_bytes: note.bytes },
   };
 }
 
-function readSettings(note: SettingsNote, draft: Draft): unknown {
+function readSettings(note: SettingsNote, tx: Transaction): unknown {
   if (note.parts === 0) return [];
   const keys = keysOf(note);
-  for (const key of keys) draft.want(key);
-  const parts = keys.map(key => draft.get<string>(key, { isGuarded: true }));
-  return parts.includes(null) ? draft.readAgain() : JSON.parse(parts.join(""));
+  for (const key of keys) tx.want(key);
+  const parts = keys.map(key => tx.get<string>(key, { isGuarded: true }));
+  return parts.includes(null) ? tx.readAgain() : JSON.parse(parts.join(""));
 }
 
 function noteOf(project: Entity | null): SettingsNote {

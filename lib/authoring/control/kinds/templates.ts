@@ -4,11 +4,11 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { contentsKey, elementKey, resources } from "../../table/mod.ts";
 import { noteChange } from "../assets/uses.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import type { Draft } from "../draft.ts";
 import { type Entity, eventCodec } from "../entity.ts";
 import { type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { stagedWrites } from "../staged.ts";
+import type { Transaction } from "../transaction.ts";
 import { contentsOf, eventKey, templateKey } from "./contents.ts";
 
 /** The record of a project that lists its templates. */
@@ -22,32 +22,32 @@ export function templateKind(services: ControlServices): Kind {
     records: ownRecords(templateKey),
     wants: id => [contentsKey(id)],
     list: listOf,
-    present: ({ id }, draft, { isListed = false }) => ({
+    present: ({ id }, tx, { isListed = false }) => ({
       attributes: {
-        element_count: contentsOf(draft, id).elements.length,
-        ...(isListed ? {} : { elements: elementsOf(draft, id) }),
+        element_count: contentsOf(tx, id).elements.length,
+        ...(isListed ? {} : { elements: elementsOf(tx, id) }),
       },
     }),
-    changed(template, draft, change) {
+    changed(template, tx, change) {
       const { id } = template;
       const { previous, input, now } = change;
-      noteChange(draft, id, template, change);
+      noteChange(tx, id, template, change);
       if (previous !== null) return;
-      const all = listOf(draft);
+      const all = listOf(tx);
       if (all.length >= templatesMax)
         throw new AppError("conflict", `Cannot add another template: the project has ${templatesMax}`);
-      draft.put(templatesKey, [...all, id]);
-      if (input.copied !== undefined) finishCopy(draft, id, input.copied, now);
+      tx.put(templatesKey, [...all, id]);
+      if (input.copied !== undefined) finishCopy(tx, id, input.copied, now);
     },
-    removed({ id }, draft, { now }) {
-      draft.put(
+    removed({ id }, tx, { now }) {
+      tx.put(
         templatesKey,
-        listOf(draft).filter(each => each !== id),
+        listOf(tx).filter(each => each !== id),
       );
       // What is not listed does not exist; the work deletes it.
-      const ids = contentsOf(draft, id).elements.map(element => element.id);
-      for (const write of ids.length === 0 ? [] : stagedWrites(id, ids, now * 1_000)) draft.effect(write);
-      draft.put(contentsKey(id), null);
+      const ids = contentsOf(tx, id).elements.map(element => element.id);
+      for (const write of ids.length === 0 ? [] : stagedWrites(id, ids, now * 1_000)) tx.effect(write);
+      tx.put(contentsKey(id), null);
     },
     beforeRemoval: (_, home) => services.work.expect(home),
     before: change =>
@@ -60,15 +60,15 @@ export function templateKind(services: ControlServices): Kind {
   };
 }
 
-function listOf(draft: Draft): readonly string[] {
-  return draft.get<readonly string[]>(templatesKey) ?? [];
+function listOf(tx: Transaction): readonly string[] {
+  return tx.get<readonly string[]>(templatesKey) ?? [];
 }
 
-function elementsOf(draft: Draft, id: string): readonly unknown[] {
-  const { elements } = contentsOf(draft, id);
-  for (const entry of elements) draft.want(elementKey(entry.id), { isGuarded: true });
+function elementsOf(tx: Transaction, id: string): readonly unknown[] {
+  const { elements } = contentsOf(tx, id);
+  for (const entry of elements) tx.want(elementKey(entry.id), { isGuarded: true });
   return elements.map(entry => {
-    const { attributes = {} } = draft.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? {};
+    const { attributes = {} } = tx.get<Entity>(elementKey(entry.id), { isGuarded: true }) ?? {};
     return { ...entry, ...attributes };
   });
 }

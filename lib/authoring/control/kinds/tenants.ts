@@ -55,9 +55,9 @@ function organisationKind(services: ControlServices): Kind {
     outline: { fields: new Set(["name", "my_role"]) },
     listFor: author => organisationsOf(services, author),
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
-    changed(_, draft, { previous, author: { user }, now, home, input }) {
+    changed(_, tx, { previous, author: { user }, now, home, input }) {
       if (previous !== null) return;
-      const { rev, list } = draft.get<Grants>(grantsKey) ?? noGrants;
+      const { rev, list } = tx.get<Grants>(grantsKey) ?? noGrants;
       const { id: userId, email } = user;
       const grant = {
         id: String(input.refs.grant),
@@ -69,7 +69,7 @@ function organisationKind(services: ControlServices): Kind {
         updated: now,
       } as const;
       if (!list.some(({ role }) => role === "admin"))
-        draft.put(grantsKey, { rev: rev + 1, list: [...list, grant] });
+        tx.put(grantsKey, { rev: rev + 1, list: [...list, grant] });
     },
     async before({ id, isNew, isDry, author }) {
       if (isNew && !isDry) {
@@ -122,7 +122,7 @@ function spaceKind(services: ControlServices): Kind {
     records: ownRecords(() => "space", spaceCodec),
     homeOf: id => ({ kind: "space", id }),
     outline: { fields: new Set(["name", "organisation", "projects", "my_role"]) },
-    list: draft => draft.get<readonly string[]>(listKeys.organisation) ?? [],
+    list: tx => tx.get<readonly string[]>(listKeys.organisation) ?? [],
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/spaces/${id}` } } }),
     async before(change) {
       const { id, isNew, input, isDry } = change;
@@ -139,8 +139,8 @@ function projectKind(services: ControlServices): Kind {
     records: ownRecords(() => "project", projectCodec),
     homeOf: id => ({ kind: "project", id }),
     outline: { fields: new Set(["name", "space", "my_role"]) },
-    list: draft => draft.get<readonly string[]>(listKeys.space) ?? [],
-    present: (project, draft) => ({
+    list: tx => tx.get<readonly string[]>(listKeys.space) ?? [],
+    present: (project, tx) => ({
       attributes: {
         urls: {
           self: `${services.base}/projects/${project.id}`,
@@ -149,10 +149,9 @@ function projectKind(services: ControlServices): Kind {
         },
         enabled_types: enabledTypes(project),
       },
-      ...presentSettings(project, draft),
+      ...presentSettings(project, tx),
     }),
-    prepare: (entity, draft, { input, previous }) =>
-      settleSettings(settleApp(entity, input), previous, draft),
+    prepare: (entity, tx, { input, previous }) => settleSettings(settleApp(entity, input), previous, tx),
     async before(change) {
       const { id, isNew, input, isDry } = change;
       if (!isNew) {

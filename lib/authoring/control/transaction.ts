@@ -1,6 +1,6 @@
 /**
- * The one way in which the control API reads and changes a partition: a draft of it, on which rules run as if the partition
- * were in memory.
+ * The one way in which the control API reads and changes a partition: a transaction, in which rules run as if the partition were in
+ * memory.
  *
  * A rule asks for records by key. Keys that are not loaded yet make it stop; they are read together, and it runs again. When
  * nothing is missing, its writes are committed together with checks of the records that it read. After a lost check all of
@@ -30,13 +30,13 @@ interface RecordCheck {
   readonly version: string | null;
 }
 
-/** Thrown by a draft for what is not loaded. */
+/** Thrown by a transaction for what is not loaded. */
 class NotLoaded extends Error {}
-/** Thrown by a draft whose records, read one after another, do not belong together. */
+/** Thrown by a transaction whose records, read one after another, do not belong together. */
 class ReadAgain extends Error {}
 
 /** A partition as one request sees it. */
-export class Draft {
+export class Transaction {
   readonly #stored: ReadonlyMap<string, Stored | null>;
   readonly #parsed = new Map<string, unknown>();
   readonly #put = new Map<string, unknown>();
@@ -135,10 +135,10 @@ export class Draft {
 }
 
 /** A rule in steps, each of which may fail on its own. */
-interface DraftRule<A> {
+interface TransactionRule<A> {
   /** Keys that it surely needs. */
   readonly keys: readonly string[];
-  readonly steps: readonly ((draft: Draft) => A)[];
+  readonly steps: readonly ((tx: Transaction) => A)[];
   /** True if nothing is to be written. @default false */
   readonly isDry?: boolean;
 }
@@ -149,20 +149,20 @@ interface DraftRule<A> {
  * @throws {AppError} What the first failing step throws; faults of several steps are reported together. `payload_too_large`: more than
  * one commit can hold. `conflict`: others changed the records at every attempt.
  */
-export async function runDraft<A>(
+export async function runTransaction<A>(
   store: Store,
   partition: string,
-  rule: DraftRule<A>,
+  rule: TransactionRule<A>,
 ): Promise<readonly A[]> {
   const keys = new Set(rule.keys);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const { draft, answers } = await applied(store, partition, rule, keys);
-    if (rule.isDry === true || draft.isUnchanged) {
+    const { tx, answers } = await applied(store, partition, rule, keys);
+    if (rule.isDry === true || tx.isUnchanged) {
       // What one read answers is from one instant.
-      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, draft))) return answers;
+      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, tx))) return answers;
       continue;
     }
-    const { checks, writes } = draft.batch();
+    const { checks, writes } = tx.batch();
     requireOneCommit(checks.length, writes);
     const commit = await store.commit(partition, { checks, writes });
     if (commit.ok) return answers;
@@ -173,29 +173,29 @@ export async function runDraft<A>(
 }
 
 /** Reads and runs until no record is missing. `keys` grows by those that were asked for. */
-async function applied<A>(store: Store, partition: string, { steps }: DraftRule<A>, keys: Set<string>) {
-  let former: Draft | null = null;
+async function applied<A>(store: Store, partition: string, { steps }: TransactionRule<A>, keys: Set<string>) {
+  let former: Transaction | null = null;
   for (let round = 0; round < roundsMax; round++) {
-    const draft: Draft = new Draft(await load(store, partition, keys, former));
+    const tx: Transaction = new Transaction(await load(store, partition, keys, former));
     const answers: A[] = [];
     const failures: AppError[] = [];
     let isOutdated = false;
     for (const step of steps) {
       try {
-        answers.push(step(draft));
+        answers.push(step(tx));
       } catch (error) {
         if (error instanceof AppError) failures.push(error);
         else if (error instanceof ReadAgain) isOutdated = true;
         else if (!(error instanceof NotLoaded)) throw error;
       }
     }
-    await Promise.all(draft.awaited);
-    if (draft.missing.size === 0 && draft.awaited.length === 0 && !isOutdated) {
+    await Promise.all(tx.awaited);
+    if (tx.missing.size === 0 && tx.awaited.length === 0 && !isOutdated) {
       if (failures.length > 0) throw together(failures);
-      return { draft, answers };
+      return { tx, answers };
     }
-    for (const key of draft.missing) keys.add(key);
-    former = isOutdated ? null : draft;
+    for (const key of tx.missing) keys.add(key);
+    former = isOutdated ? null : tx;
   }
   throw new Error(`Cannot run a rule that needs more than ${roundsMax} rounds of reading`);
 }
@@ -208,7 +208,7 @@ async function load(
   store: Store,
   partition: string,
   keys: ReadonlySet<string>,
-  former: Draft | null,
+  former: Transaction | null,
 ): Promise<ReadonlyMap<string, Stored | null>> {
   if (former === null || keys.size <= storageLimits.readsMax)
     return await readAll(store, partition, [...keys]);
@@ -231,8 +231,8 @@ async function readAll(
 }
 
 /** Returns true if the records have not changed since they were read. */
-async function areCurrent(store: Store, partition: string, draft: Draft): Promise<boolean> {
-  const { checks } = draft.batch();
+async function areCurrent(store: Store, partition: string, tx: Transaction): Promise<boolean> {
+  const { checks } = tx.batch();
   const keys = checks.map(({ key }) => key);
   const stored = await readAll(store, partition, keys);
   return checks.every(({ key, version }) => (stored.get(key)?.version ?? null) === version);
