@@ -17,9 +17,9 @@ import {
   type Author,
   type Authors,
   authorGuard,
-  type Roles,
   requirePerson,
-} from "../authoring/control/access/mod.ts";
+} from "../authoring/control/access/authors.ts";
+import type { Roles } from "../authoring/control/access/roles.ts";
 import { AppError } from "../base/errors/mod.ts";
 import type { Directory, Home, Space } from "../fans/directory/mod.ts";
 import { type SpaceKey, spaceKeyGuard, spaceOfHost, spaceOfKey } from "../fans/space_tokens/mod.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type ApiKeys, createKeyRing, type KeyRing, openIssuer } from "../auth/mod.ts";
-import type { Authors } from "../authoring/control/access/mod.ts";
+import type { Authors } from "../authoring/control/access/authors.ts";
 import type { ActionService, ActionWorker } from "../fans/audience/mod.ts";
 import type { Directory, LoyaltyVersions } from "../fans/directory/mod.ts";
 import type { Exports } from "../fans/exports/mod.ts";

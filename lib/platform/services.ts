@@ -15,7 +15,8 @@ import {
   type KeyRing,
   type RandomBytes,
 } from "../auth/mod.ts";
-import { Authors, Roles } from "../authoring/control/access/mod.ts";
+import { Authors } from "../authoring/control/access/authors.ts";
+import { Roles } from "../authoring/control/access/roles.ts";
 import type { Control, LoginServices } from "../authoring/control/mod.ts";
 import { ActionCounts, Owners, Sources, VotedElements } from "../authoring/feeds/mod.ts";
 import { type ActionService, createActionService } from "../fans/audience/mod.ts";

@@ -71,14 +71,14 @@ export const authoring: readonly Mutant[] = [
   },
   {
     name: "an idempotency key is every author's",
-    file: "lib/authoring/control/once.ts",
+    file: "lib/authoring/control/write.ts",
     text: "JSON.stringify([principal.user.id, request.method, pathname, idempotency.key])",
     replacement: "JSON.stringify([request.method, pathname, idempotency.key])",
     tests: mutations,
   },
   {
     name: "an idempotency key takes another body",
-    file: "lib/authoring/control/once.ts",
+    file: "lib/authoring/control/write.ts",
     text: "if (note.fingerprint === fingerprint) return note.ids;",
     replacement: "if (note.fingerprint !== undefined || fingerprint) return note.ids;",
     tests: mutations,
@@ -231,7 +231,7 @@ export const authoring: readonly Mutant[] = [
   },
   {
     name: "feeds keep null",
-    file: "lib/authoring/feeds/content.ts",
+    file: "lib/authoring/feeds/event_feeds.ts",
     text: "filter(([, member]) => member !== null)",
     replacement: "filter(([, member]) => member !== undefined)",
     tests: feeds,

@@ -15,7 +15,7 @@ const filesMax = {
   "report an action": 68,
   "read a leaderboard": 23,
   "register a user": 49,
-  "change an event": 66,
+  "change an event": 53,
 };
 
 describe("a warm request", () => {

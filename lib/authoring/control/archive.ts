@@ -17,9 +17,8 @@ import {
   type Project,
 } from "../../fans/directory/mod.ts";
 import { appendAudit } from "./audit.ts";
-import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
-import { projectKey } from "./kinds/content.ts";
-import { eventKey } from "./kinds/contents.ts";
+import { eventKey } from "./contents.ts";
+import { type Entity, eventCodec, eventEntityTimes, projectKey } from "./kind.ts";
 import { changeEvent, notedBy } from "./kinds/events.ts";
 import type { ControlServices } from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";

@@ -6,8 +6,8 @@
 
 import { type AnyRoute, type Guard, route } from "../../http/mod.ts";
 import { type ResourceType, resources } from "../table/mod.ts";
-import type { Author } from "./access/author.ts";
-import { homePartition } from "./entity.ts";
+import type { Author } from "./access/authors.ts";
+import type { ResourceObject } from "./jsonapi/documents.ts";
 import {
   answer,
   article,
@@ -18,11 +18,10 @@ import {
   pageLinks,
   parameterOf,
   selfOf,
-} from "./jsonapi/calls.ts";
-import type { ResourceObject } from "./jsonapi/documents.ts";
-import { listQuery, listViewOf, type Query } from "./jsonapi/queries.ts";
-import { listSchema } from "./jsonapi/schemas.ts";
+} from "./jsonapi/documents.ts";
+import { listQuery, listSchema, listViewOf, type Query } from "./jsonapi/schemas.ts";
 import type { Circumstances, Input, Kind } from "./kind.ts";
+import { homePartition } from "./kind.ts";
 import { homeNamed } from "./kinds/people.ts";
 import { type ControlServices, requireAccess } from "./services.ts";
 import type { Transaction } from "./transaction.ts";

@@ -8,22 +8,14 @@ import * as v from "valibot";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, matchesTag, named, type Reply, route } from "../../http/mod.ts";
 import { plainObject, resources } from "../table/mod.ts";
+import { eventKey } from "./contents.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
-import { eventCodec } from "./entity.ts";
-import { type AuthorCall, idOf, idParams } from "./jsonapi/calls.ts";
-import { dryRun } from "./jsonapi/queries.ts";
-import { documentSchema, ResourceBody } from "./jsonapi/schemas.ts";
-import { type Kind, notFound, unprocessable } from "./kind.ts";
-import { eventKey } from "./kinds/contents.ts";
+import { type AuthorCall, created, idOf, idParams, isDryRun, writeErrors } from "./jsonapi/documents.ts";
+import { newObjectOf } from "./jsonapi/input.ts";
+import { documentSchema, dryRun, ResourceBody } from "./jsonapi/schemas.ts";
+import { eventCodec, type Kind, notFound, unprocessable } from "./kind.ts";
 import { homeOf, requireAccess } from "./services.ts";
-import {
-  created,
-  isDryRun,
-  newObjectOf,
-  type ResourceRoutesContext,
-  write,
-  writeErrors,
-} from "./write_calls.ts";
+import { type ResourceRoutesContext, write } from "./write.ts";
 
 const { events } = resources;
 const CloneBody = named(

@@ -17,12 +17,27 @@ import {
   replaceIds,
   withoutMarks,
 } from "../table/mod.ts";
-import { assetsIn, noteAssets } from "./assets/uses.ts";
-import { type Attributes, type Codec, type Entity, type Home, homePartition } from "./entity.ts";
-import { type BeforeChange, type CopiedElements, type Started, unknownRelated } from "./kind.ts";
-import { contentsOf, entryOf } from "./kinds/contents.ts";
+import {
+  assetsIn,
+  contentsOf,
+  entryOf,
+  noteAssets,
+  stagedKey,
+  stagedWrites,
+  unstagedWrites,
+} from "./contents.ts";
+import {
+  type Attributes,
+  type BeforeChange,
+  type Codec,
+  type CopiedElements,
+  type Entity,
+  type Home,
+  homePartition,
+  type Started,
+  unknownRelated,
+} from "./kind.ts";
 import type { ControlServices } from "./services.ts";
-import { stagedKey, stagedWrites, unstagedWrites } from "./staged.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Most elements, and most UTF-16 units of them, that one commit writes. */
@@ -74,11 +89,11 @@ export async function readSource(
 /** Returns what a creation takes over from the record that one of its relationships names; undefined if it names none. */
 export async function copiedFrom(
   services: ControlServices,
-  { id, isNew, input, isDry }: BeforeChange,
+  { id, input, isDry }: BeforeChange,
   { relationship, keyOf, codec, as }: CopiedRelationship,
 ): Promise<Started | undefined> {
   const sourceId = input.refs[relationship] ?? null;
-  if (!isNew || sourceId === null) return undefined;
+  if (sourceId === null) return undefined;
   const home: Home = { kind: "project", id: input.refs.project ?? "" };
   const source = await readSource(services, home, sourceId, keyOf(sourceId));
   if (source === null) throw unknownRelated(input, relationship);

@@ -12,7 +12,7 @@ import { type Directory, Places } from "../../fans/directory/mod.ts";
 import type { AnyRoute, Logger } from "../../http/mod.ts";
 import type { Store } from "../../storage/mod.ts";
 import type { Authors } from "./access/authors.ts";
-import { authorGuard } from "./access/guard.ts";
+import { authorGuard } from "./access/authors.ts";
 import type { Roles } from "./access/roles.ts";
 import { accessRoutes } from "./access/routes.ts";
 import { type LoginServices, sessionRoutes } from "./access/sessions.ts";
@@ -22,6 +22,7 @@ import { AssetFiles, type AssetFilesOptions } from "./assets/files.ts";
 import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
 import { cloneRoute } from "./clone.ts";
+import { stagedTask } from "./contents.ts";
 import { appKind } from "./kinds/apps.ts";
 import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
@@ -37,13 +38,11 @@ import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
 import { resourceRoutes } from "./routes.ts";
 import type { ControlServices, Kinds } from "./services.ts";
-import { stagedTask } from "./staged.ts";
 import { ControlWork } from "./work.ts";
 import { dispatchRoute } from "./workflows/dispatch_route.ts";
 import { Writer } from "./write.ts";
 
-export type { Author, AuthorUser, TokenInfo } from "./access/author.ts";
-export type { Authors } from "./access/authors.ts";
+export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
 export type { LoginServices } from "./access/sessions.ts";
 
 /** Options of {@linkcode createControl}, which a platform gives. */

@@ -11,23 +11,14 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, route } from "../../http/mod.ts";
 import { type Operation, type ResourceType, replaceIds } from "../table/mod.ts";
-import type { Home } from "./entity.ts";
-import { type AuthorCall, answer } from "./jsonapi/calls.ts";
+import { type AuthorCall, answer, isDryRun, writeErrors } from "./jsonapi/documents.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";
-import { dryRun } from "./jsonapi/queries.ts";
-import { SentResource } from "./jsonapi/schemas.ts";
+import { bodyBytesMax, dryRun, exampleId, SentResource } from "./jsonapi/schemas.ts";
+import type { Home } from "./kind.ts";
 import { type Kind, unprocessable } from "./kind.ts";
-import { chanceOf, type Once, onceOf } from "./once.ts";
 import { together } from "./transaction.ts";
 import type { WriteOperation } from "./write.ts";
-import {
-  bodyBytesMax,
-  exampleId,
-  isDryRun,
-  newId,
-  type ResourceRoutesContext,
-  writeErrors,
-} from "./write_calls.ts";
+import { chanceOf, newId, type Once, onceOf, type ResourceRoutesContext } from "./write.ts";
 
 /** The media type of JSON:API with its extension. */
 const atomicMediaType = `${jsonApiMediaType};ext="https://jsonapi.org/ext/atomic"`;

@@ -9,18 +9,19 @@ import { AppError, jsonPointer } from "../../base/errors/mod.ts";
 import { type AnyRoute, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
 import { type Relationship, uuidText } from "../table/mod.ts";
 import { RoleSchema } from "./access/routes.ts";
-import { article, idOf, idParams, nameOf, parameterOf, words } from "./jsonapi/calls.ts";
-import { dryRun, type Query } from "./jsonapi/queries.ts";
-import { pascal, type ResourceBody } from "./jsonapi/schemas.ts";
-import { type Kind, unprocessable } from "./kind.ts";
 import {
-  bodyBytesMax,
-  exampleId,
+  article,
+  idOf,
+  idParams,
   isDryRun,
-  type ResourceRoutesContext,
-  write,
+  nameOf,
+  parameterOf,
+  words,
   writeErrors,
-} from "./write_calls.ts";
+} from "./jsonapi/documents.ts";
+import { bodyBytesMax, dryRun, exampleId, pascal, type Query, type ResourceBody } from "./jsonapi/schemas.ts";
+import { type Kind, unprocessable } from "./kind.ts";
+import { type ResourceRoutesContext, write } from "./write.ts";
 
 /** Makes the routes of a kind's annotations from those of its whole resource. */
 export function annotationRoutes({ resource }: Kind, read: AnyRoute, change: AnyRoute): readonly AnyRoute[] {

@@ -15,8 +15,8 @@ import {
 } from "../../base/metrics/mod.ts";
 import type { ActionService } from "../../fans/audience/mod.ts";
 import { type AnyRoute, type Guard, named, route } from "../../http/mod.ts";
-import type { Author } from "./access/author.ts";
-import { answer, selfOf } from "./jsonapi/calls.ts";
+import type { Author } from "./access/authors.ts";
+import { answer, selfOf } from "./jsonapi/documents.ts";
 import type { ControlServices } from "./services.ts";
 
 /** Dependencies of these routes. */

@@ -5,23 +5,34 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { type BoardEntry, readPageAfter } from "../../storage/mod.ts";
+import { type BoardEntry, type Partition, readPageAfter, type Store } from "../../storage/mod.ts";
 import { type ResourceType, type Role, resources } from "../table/mod.ts";
-import type { Author } from "./access/author.ts";
-import { type Home, homePartition } from "./entity.ts";
-import { readExactPage } from "./exact_pages.ts";
-import { pageLinks } from "./jsonapi/calls.ts";
+import type { Author } from "./access/authors.ts";
 import {
+  arranged,
   type Document,
+  isWanted,
+  keysOf,
   linkageOf,
+  pageLinks,
+  pageOf,
   type ResourceObject,
   relatedTo,
   type Shown,
   type ShownAs,
+  show,
   shownOf,
 } from "./jsonapi/documents.ts";
-import type { ListView, View } from "./jsonapi/queries.ts";
-import { type Circumstances, type Identifier, type Kind, type Narrowed, notFound } from "./kind.ts";
+import type { ListView, View } from "./jsonapi/schemas.ts";
+import {
+  type Circumstances,
+  type Home,
+  homePartition,
+  type Identifier,
+  type Kind,
+  type Narrowed,
+  notFound,
+} from "./kind.ts";
 import {
   type Access,
   type ControlServices,
@@ -31,7 +42,6 @@ import {
   requireAccess,
   requireReach,
 } from "./services.ts";
-import { arranged, isWanted, keysOf, pageOf, show } from "./shown.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Reads resources for callers. */
@@ -384,4 +394,26 @@ function seen(kind: Kind, shown: Shown | null, reached: Listing["reached"]): Sho
 function ignoreRefusal(error: unknown): null {
   if (error instanceof AppError && (error.code === "not_found" || error.code === "forbidden")) return null;
   throw error;
+}
+
+/** Reads the page that a view names by its number, or the one after a position. The newest entries come first unless the view says otherwise. */
+export async function readExactPage(
+  store: Store,
+  partition: Partition,
+  { key, view, after }: { readonly key: string; readonly view: ListView; readonly after: string | undefined },
+) {
+  const { count, number = 1, sort } = view;
+  const reverse = sort?.descending ?? true;
+  const offset = (number - 1) * count;
+  const limit = after === undefined ? count : 0;
+  const [found] = await store.read(partition, [{ type: "board", key, reverse, offset, limit }]);
+  const { entries, isEnd } =
+    after === undefined
+      ? { entries: found.entries, isEnd: offset + count >= found.size }
+      : await readPageAfter(store, partition, {
+          ...{ key, limit: count, direction: reverse ? "desc" : "asc" },
+          after: JSON.parse(after) as BoardEntry,
+        });
+  const ids = entries.map(({ member }) => member);
+  return { ids, next: isEnd ? null : JSON.stringify(entries.at(-1)), total: found.size };
 }

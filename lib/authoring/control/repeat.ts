@@ -20,15 +20,14 @@ import {
 import { contentsKey } from "../table/mod.ts";
 import { settleArchive } from "./archive.ts";
 import { appendAudit } from "./audit.ts";
+import { contentsOf, deleteStaged, eventKey, stagedKey } from "./contents.ts";
 import { copiedAttributes, copyElements, finishCopy, readSource } from "./copies.ts";
-import { type Entity, eventCodec, eventEntityTimes } from "./entity.ts";
-import { contentsOf, eventKey } from "./kinds/contents.ts";
+import { type Entity, eventCodec, eventEntityTimes } from "./kind.ts";
 import { addEvent, entryOf, setOpen } from "./kinds/events.ts";
-import { bytesFrom } from "./once.ts";
 import type { ControlServices } from "./services.ts";
-import { deleteStaged, stagedKey } from "./staged.ts";
 import { runTransaction } from "./transaction.ts";
 import type { WorkTask } from "./work.ts";
+import { bytesFrom } from "./write.ts";
 
 /** Returns the task that repeats and prunes the events of a project. */
 export function eventTask(services: ControlServices): WorkTask {

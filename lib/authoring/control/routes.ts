@@ -7,45 +7,40 @@
 import * as v from "valibot";
 import { type AnyRoute, isNotModified, jsonApiMediaType, route } from "../../http/mod.ts";
 import type { Operation, ResourceType } from "../table/mod.ts";
-import { platformHome } from "./entity.ts";
 import {
   answer,
   article,
+  created,
   idOf,
   idParams,
+  isDryRun,
   nameOf,
   parameterOf,
   pathOf,
   pathUnder,
   selfOf,
   words,
-} from "./jsonapi/calls.ts";
+  writeErrors,
+} from "./jsonapi/documents.ts";
+import { mismatch, newObjectOf, objectOf } from "./jsonapi/input.ts";
 import {
+  bodyOf,
+  documentSchema,
   dryRun,
   listQuery,
+  listSchema,
   listViewOf,
+  pascal,
   type Query,
   readQuery,
   viewOf,
   writeQuery,
-} from "./jsonapi/queries.ts";
-import { documentSchema, listSchema, pascal } from "./jsonapi/schemas.ts";
+} from "./jsonapi/schemas.ts";
 import type { Kind } from "./kind.ts";
-import { chanceOf, onceOf } from "./once.ts";
+import { platformHome } from "./kind.ts";
 import { annotationRoutes, relationshipRoutes, roleRoute } from "./part_routes.ts";
 import { homeFor, homeOf, requireAccess, requireReach } from "./services.ts";
-import {
-  bodyOf,
-  created,
-  isDryRun,
-  mismatch,
-  newId,
-  newObjectOf,
-  objectOf,
-  type ResourceRoutesContext,
-  write,
-  writeErrors,
-} from "./write_calls.ts";
+import { chanceOf, newId, onceOf, type ResourceRoutesContext, write } from "./write.ts";
 
 /** Builds the routes of every resource that has a kind. */
 export function resourceRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {

@@ -11,11 +11,10 @@ import type { Directory, Places } from "../../fans/directory/mod.ts";
 import type { HomeKind } from "../../fans/directory/places.ts";
 import type { Store } from "../../storage/mod.ts";
 import { isRoleAtLeast, type ResourceType, type Role } from "../table/mod.ts";
-import type { Author } from "./access/author.ts";
-import type { Authors } from "./access/authors.ts";
+import type { Author, Authors } from "./access/authors.ts";
 import type { Chain, Roles } from "./access/roles.ts";
 import type { Apps } from "./apps/apps.ts";
-import type { Entity, Home } from "./entity.ts";
+import type { Entity, Home } from "./kind.ts";
 import { type Kind, notFound } from "./kind.ts";
 import type { ControlWork } from "./work.ts";
 

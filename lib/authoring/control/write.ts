@@ -7,27 +7,46 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { uuid } from "../../auth/crypto/mod.ts";
+import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { isSameHome, type Project, requireUnarchived } from "../../fans/directory/mod.ts";
 import type { HomeKind } from "../../fans/directory/places.ts";
+import type { Guard } from "../../http/mod.ts";
 import { matchesTag } from "../../http/mod.ts";
+import { keyName, type Stored, type Write } from "../../storage/mod.ts";
 import { isRoleAtLeast, type Role } from "../table/mod.ts";
-import type { Author } from "./access/author.ts";
+import type { Author } from "./access/authors.ts";
 import { recordChanges } from "./audit.ts";
-import { type Attributes, type Entity, type Home, homePartition, platformHome } from "./entity.ts";
-import { type ResourceObject as Answered, entityTag, type ShownAs } from "./jsonapi/documents.ts";
-import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
 import {
+  type ResourceObject as Answered,
+  type AuthorCall,
+  entityTag,
+  isDryRun,
+  keysOf,
+  type ShownAs,
+  show,
+} from "./jsonapi/documents.ts";
+import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
+import { type Query, viewOf } from "./jsonapi/schemas.ts";
+import {
+  type Attributes,
   type Circumstances,
+  type Entity,
+  type Home,
+  homePartition,
   type Identifier,
   type Input,
   type Kind,
   notFound,
   ownerOf,
+  platformHome,
+  projectKey,
   unprocessable,
 } from "./kind.ts";
-import { projectKey } from "./kinds/content.ts";
-import { notedIds, type Once, onceWrite } from "./once.ts";
+import type { Reader } from "./read.ts";
 import {
   type Access,
   type ControlServices,
@@ -37,7 +56,6 @@ import {
   type Kinds,
   requireAccess,
 } from "./services.ts";
-import { keysOf, show } from "./shown.ts";
 import { runTransaction, type Transaction, together } from "./transaction.ts";
 
 /** An operation of a request. */
@@ -425,4 +443,123 @@ function changedShowIds(operations: readonly Prepared[]): readonly string[] {
   const isOfShow = ({ op, kind: { resource } }: Prepared): boolean =>
     op !== "add" && (resource.type === "events" || resource.type === "elements");
   return operations.filter(isOfShow).map(({ id }) => id);
+}
+
+/** Time for which a key is noted, in ms: as long as replies are stored. That of a new home is noted for good, as its id follows from it. */
+const notedMs = 86_400_000;
+
+/**
+ * A request with an idempotency key. The commit of its change notes the key and the ids: storage of replies alone could lose that note
+ * when the process dies behind the commit.
+ */
+export interface Once {
+  /** Key of the record that notes it. */
+  readonly key: string;
+  /** Digest of what is asked for. */
+  readonly fingerprint: string;
+}
+
+/** Returns what identifies a request; null where it has no key. */
+export function onceOf({ idempotency, principal, request }: AuthorCall): Once | null {
+  if (idempotency === undefined) return null;
+  // Requests of HTTP/1.0 may have no host in their URL.
+  const { pathname } = new URL(request.url, "http://localhost");
+  const name = JSON.stringify([principal.user.id, request.method, pathname, idempotency.key]);
+  const digest = bytesToHex(sha256(utf8ToBytes(name)));
+  return { key: keyName("once", digest), fingerprint: idempotency.fingerprint };
+}
+
+/** Returns the chance behind the id of a new home: a repetition has to meet the partition of the first request. */
+export function chanceOf(once: Once | null, index: number, random: RandomBytes): RandomBytes {
+  return once === null ? random : bytesFrom(`${once.key} ${index}`);
+}
+
+/** Returns bytes in place of chance: up to 32, always the same for a name. */
+export function bytesFrom(name: string): RandomBytes {
+  return length => sha256(utf8ToBytes(name)).slice(0, length);
+}
+
+/**
+ * Returns the ids that the first request under a key left; null where there was none.
+ *
+ * @throws {AppError} `idempotency_mismatch`: it asked for something else.
+ */
+export function notedIds(stored: Stored | null, { fingerprint }: Once): readonly string[] | null {
+  if (stored === null) return null;
+  const note = JSON.parse(stored.value) as { readonly fingerprint: string; readonly ids: readonly string[] };
+  if (note.fingerprint === fingerprint) return note.ids;
+  throw new AppError("idempotency_mismatch", "Cannot use the idempotency key: another request had it");
+}
+
+/** Returns the write that notes a request; `makesHome` if one of the ids is that of a new home. */
+export function onceWrite(
+  { key, fingerprint }: Once,
+  {
+    ids,
+    makesHome,
+    nowMs,
+  }: { readonly ids: readonly string[]; readonly makesHome: boolean; readonly nowMs: number },
+): Write {
+  const note = { type: "put", key, value: JSON.stringify({ fingerprint, ids }) } as const;
+  return makesHome ? note : { ...note, expireAt: nowMs + notedMs };
+}
+
+/** What the routes of resources need. */
+export interface ResourceRoutesContext {
+  readonly services: ControlServices;
+  readonly kinds: Kinds;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly author: Guard<Author>;
+  readonly random: RandomBytes;
+}
+
+/** Makes the change that a request asks for, if it matches `If-Match`. */
+export async function write(
+  call: AuthorCall,
+  operation: WriteOperation,
+  { services, writer }: ResourceRoutesContext,
+  isAnswered = true,
+) {
+  const query = call.query as Query;
+  const shown = {
+    base: services.base,
+    fields: viewOf(operation.kind.resource, query).fields,
+    // Spares reading heavy attributes for an answer that shows nothing.
+    isListed: !isAnswered,
+  };
+  const [data = null] = await writer.write({
+    author: call.principal,
+    operations: [{ ...operation, ifMatch: call.request.headers.get("if-match") ?? undefined }],
+    requestId: call.requestId,
+    isDry: isDryRun(call),
+    shown,
+    once: onceOf(call),
+  });
+  return { data: data ?? { type: operation.kind.resource.type, id: operation.id, attributes: {} } };
+}
+
+/**
+ * Makes the id of a new record: of its own for what is a home, else one that leads to its home. Returns the home as well, or null for
+ * one that is not known yet.
+ *
+ * @param homes Homes of records that the same request creates, by their ids.
+ */
+export async function newId(
+  kind: Kind,
+  object: ResourceObject,
+  parent: WriteOperation["parent"],
+  { services, kinds, random }: Pick<ResourceRoutesContext, "services" | "kinds" | "random">,
+  homes: ReadonlyMap<string, Home> = new Map(),
+): Promise<{ readonly id: string; readonly home: Home | null }> {
+  const own = uuid(random);
+  if (kind.homeOf !== undefined) return { id: own, home: kind.homeOf(own) };
+  const under = ownerOf(kind, refsOf(object), parent);
+  const above = under === null ? undefined : kinds[under.type];
+  if (under === null || above === undefined) return { id: own, home: null };
+  const found = homes.get(under.id) ?? (await homeOf(services, above, under.id));
+  if (found === null) return { id: own, home: null };
+  const home = await homeFor(services, kind, found);
+  const isNew = homes.get(home.id)?.id === home.id;
+  return { id: await services.places.newId(home, { isNew }), home };
 }

@@ -15,7 +15,7 @@ import type { Logger, Timer } from "../../http/mod.ts";
 import { Batcher, mapConcurrent } from "../../storage/background/mod.ts";
 import { type Add, type Store, storageLimits } from "../../storage/mod.ts";
 import { statsKey } from "../table/contents.ts";
-import type { Owners } from "./owners.ts";
+import type { Owners } from "./sources.ts";
 
 /** Pause between writes, in ms. */
 const pauseMs = 500;

@@ -11,10 +11,16 @@ import {
   type Revelation,
   revelation,
 } from "../table/element_times.ts";
-import { byLocale, isoOf, withoutNulls } from "./content.ts";
-import { nextAfter, type Timed } from "./listings.ts";
-import type { History, LatestResults, LiveStats } from "./schemas.ts";
-import type { CountedSource, Counts, ElementRecord, EventSource } from "./sources.ts";
+import type { History, LatestResults, Listings, LiveStats } from "./schemas.ts";
+import type {
+  CountedSource,
+  Counts,
+  ElementRecord,
+  EventRecord,
+  EventSource,
+  ProjectSource,
+} from "./sources.ts";
+import { fieldsOf, plainValues, withoutScheme } from "./sources.ts";
 import { boundsOf } from "./voted_elements.ts";
 
 /** Most elements of the latest results. */
@@ -160,4 +166,101 @@ function votesOf(counts: Counts, { id, attributes }: ElementRecord): number[] {
 
 function isReached(at: number | null, now: number): boolean {
   return at !== null && at <= now;
+}
+
+type ByLocale = Record<string, Record<string, unknown>>;
+
+/** Returns fields by locale and key, without null. `all`, whose values are those of every locale, is always there. */
+export function byLocale(fields: unknown): ByLocale {
+  const found: ByLocale = { all: {} };
+  for (const { key, values } of fieldsOf(fields)) {
+    for (const [locale, value] of Object.entries(values)) {
+      if (value !== null) found[locale] = { ...found[locale], [key]: value };
+    }
+  }
+  return found;
+}
+
+/** Leaves out members that are null. */
+export function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as never;
+}
+
+/** Returns a time in Unix seconds as ISO 8601. */
+export function isoOf(seconds: number | null): string | null {
+  return seconds === null ? null : new Date(seconds * 1_000).toISOString();
+}
+
+/** Something that holds until an instant. */
+export interface Timed<T> {
+  readonly value: T;
+  /** Unix seconds; null: until a source changes. */
+  readonly validUntil: number | null;
+}
+
+interface Listed {
+  readonly event: EventRecord;
+  readonly version: string;
+  readonly phase: EventPhase;
+}
+
+/** Builds the listing of a project as it is at `now`, in Unix seconds. */
+export function listingsOf({ project, events }: ProjectSource, now: number, base: string): Timed<Listings> {
+  const all = events.map(({ event, version }) => ({
+    event,
+    version,
+    phase: eventPhase(eventTimesOf(event), now),
+  }));
+  const { attributes = {}, state = {} } = project.authored ?? {};
+  const locales = (attributes.locales ?? []) as string[];
+  return {
+    value: {
+      project: {
+        uuid: project.id,
+        name: project.name,
+        audio_sync_default_delay: Number(attributes.audio_sync_default_delay ?? 0),
+        audio_sync_max_delay: Number(attributes.audio_sync_max_delay ?? 0),
+        tracking_id: project.id,
+        embed: withoutScheme(state.embed ?? base),
+        history_ignore: [],
+        is_localisation_supported: locales.length > 0,
+        locales,
+      },
+      events: all.map(entryOf),
+      assets: {},
+    },
+    validUntil: nextAfter(
+      now,
+      all.map(({ phase }) => phase.changesAt),
+    ),
+  };
+}
+
+/** Returns the earliest of the instants that lies after `now`. */
+export function nextAfter(now: number, instants: readonly (number | null)[]): number | null {
+  return instants.reduce((next, at) => (at === null || at <= now || (next ?? at) < at ? next : at), null);
+}
+
+function entryOf({ event, version, phase }: Listed): Listings["events"][number] {
+  const { attributes = {} } = event.authored ?? {};
+  const fields = plainValues(attributes.settings);
+  const { image_url: image } = fields;
+  const entry = {
+    start_at: phase.begin,
+    end_at: phase.end,
+    state: phase.state,
+    extra_time: Number(attributes.extra_time_duration ?? 0),
+  };
+  return {
+    id: event.id,
+    name: event.name,
+    ...entry,
+    start_at_iso: isoOf(phase.begin),
+    end_at_iso: isoOf(phase.end),
+    started: phase.state !== "future",
+    image_url: typeof image === "string" ? image : null,
+    custom_fields: fields,
+    // Everything of an entry follows from the record and its phase.
+    digest: `${version}-${phase.state}`,
+  };
 }

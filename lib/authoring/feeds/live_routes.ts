@@ -13,6 +13,7 @@ import {
   type LiveView,
   limitParameter,
   type PublicBoards,
+  type Rendered,
 } from "../../fans/leaderboards/mod.ts";
 import {
   type AnyRoute,
@@ -25,9 +26,8 @@ import {
   stream,
 } from "../../http/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
-import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./feed_paths.ts";
-import { FeedView } from "./live_views.ts";
 import { LiveEventSchema, LiveProjectSchema } from "./schemas.ts";
+import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./sources.ts";
 
 /** Most boards that each parameter of a page names. */
 const boardsMax = 10;
@@ -223,4 +223,45 @@ class Pages {
     for (const [member, texts] of boards) text += `,"${member}":{${texts.join()}}`;
     return `${text}}` as JsonText<never>;
   }
+}
+
+type Item = { readonly id: string };
+
+/** A feed, whose items of one list have ids. */
+export class FeedView implements LiveView {
+  readonly feed: object;
+  readonly #rendered: Rendered;
+  /** The texts of the items by id, in order. */
+  readonly #items: ReadonlyMap<string, string>;
+
+  /** @param last The view that was shown before. */
+  constructor(feed: object, last: LiveView | null) {
+    this.feed = feed;
+    const [list, items] = listOf(feed);
+    this.#items = new Map(items.map(item => [item.id, JSON.stringify(item)]));
+    const data = JSON.stringify(feed);
+    const change = last instanceof FeedView ? this.#changeSince(last, list) : null;
+    this.#rendered = { shown: data, data, ...(change === null ? {} : { change }) };
+  }
+
+  render(): Rendered {
+    return this.#rendered;
+  }
+
+  /** Returns what replaces or follows items of the last view; null if others have moved, which only the whole shows. */
+  #changeSince(last: FeedView, list: string): Rendered["change"] | null {
+    const ids = [...this.#items.keys()];
+    const kept = [...last.#items.keys()].filter(id => this.#items.has(id));
+    if (kept.some((id, index) => ids[index] !== id)) return null;
+    const removed = [...last.#items.keys()].filter(id => !this.#items.has(id));
+    const changed = [...this.#items].filter(([id, text]) => last.#items.get(id) !== text);
+    const rest = JSON.stringify({ ...this.feed, [list]: undefined, removed }).slice(1);
+    const texts = changed.map(([, text]) => text).join();
+    return { from: last.#rendered.shown, data: `{"${list}":[${texts}],${rest}` };
+  }
+}
+
+function listOf(feed: object): [name: string, items: readonly Item[]] {
+  const found = Object.entries(feed).find(([, member]) => Array.isArray(member));
+  return found ?? ["items", []];
 }

@@ -16,12 +16,11 @@ import {
   open,
   route,
 } from "../../http/mod.ts";
-import { historyOf, latestResultsOf, liveStatsOf } from "./event_feeds.ts";
-import { FeedParams, feedHeaders, feedIdOf, feedPaths, type Owner, unknownFeed } from "./feed_paths.ts";
-import { listingsOf, type Timed } from "./listings.ts";
+import { historyOf, latestResultsOf, listingsOf, liveStatsOf, type Timed } from "./event_feeds.ts";
 import { type LiveOptions, liveRoutes } from "./live_routes.ts";
 import { HistorySchema, LatestResultsSchema, ListingsSchema, LiveStatsSchema } from "./schemas.ts";
 import type { ProjectSource, Sources } from "./sources.ts";
+import { type FeedOwner, FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./sources.ts";
 
 /** Builds the routes of the feeds, alone and in live streams. */
 export function feedRoutes(
@@ -88,7 +87,7 @@ interface FeedDefinition {
   readonly read: (id: string) => object | null | Promise<object | null>;
 }
 
-function feedRoute(owner: Owner, name: string, { schema, read, ...texts }: FeedDefinition): AnyRoute {
+function feedRoute(owner: FeedOwner, name: string, { schema, read, ...texts }: FeedDefinition): AnyRoute {
   return route({
     ...texts,
     method: "GET",

@@ -4,7 +4,11 @@
  * @module
  */
 
+import * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
 import {
+  type Directory,
   defaultListings,
   directoryPartition,
   type ListingBounds,
@@ -20,6 +24,7 @@ import { Batcher, Cache, type Loaded } from "../../storage/background/mod.ts";
 import { type ReadRecord, readMany, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../table/contents.ts";
 import type { ElementFacts } from "../table/element_times.ts";
+import type { Field } from "../table/schemas.ts";
 
 /** Age in ms from which records are read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;
@@ -228,4 +233,137 @@ function record(key: string): ReadRecord {
 
 function parse<T>({ value }: Stored): T {
   return JSON.parse(value) as T;
+}
+
+/** Elements and events whose owner a process remembers, and for how long in ms. */
+const ownersKept = { entriesMax: 20_000, maxAgeMs: 30_000 };
+
+/** The owner of an element or event. */
+interface Owner {
+  readonly spaceId: string;
+  readonly projectId: string;
+  readonly eventId: string;
+}
+
+interface OwnersServices {
+  readonly store: Store;
+  readonly places: Places;
+  readonly directory: Pick<Directory, "project">;
+  /** Unix ms. */
+  readonly clock: () => number;
+}
+
+/** Finds the owners of elements and events. */
+export class Owners {
+  readonly #services: OwnersServices;
+  readonly #owners: Cache<Owner | null>;
+
+  constructor(services: OwnersServices) {
+    this.#services = services;
+    this.#owners = new Cache({ ...ownersKept, clock: services.clock });
+  }
+
+  /** Returns the owner of an element or event; null: there is none of this id. */
+  of(id: string): Owner | null | Promise<Owner | null> {
+    return this.#owners.getOrLoad(id, () => this.#load(id));
+  }
+
+  /** Forgets that there was no such element or event. */
+  forget(id: string): void {
+    if (this.#owners.get(id) === null) this.#owners.delete(id);
+  }
+
+  async #load(id: string): Promise<Loaded<Owner | null>> {
+    const { store, places, directory } = this.#services;
+    const home = await places.homeOf(id);
+    if (home?.kind !== "project") return { value: null };
+    const [element, event] = await store.read(directoryPartition("project", home.id), [
+      { type: "record", key: elementKey(id) },
+      { type: "record", key: `event:${id}` },
+    ]);
+    const project = await directory.project(home.id);
+    const eventId = element === null ? id : (JSON.parse(element.value) as ElementRecord).refs.event;
+    if (project === null || eventId === undefined || (element ?? event) === null) return { value: null };
+    return { value: { spaceId: project.spaceId, projectId: home.id, eventId } };
+  }
+}
+
+export type FeedOwner = "projects" | "events";
+
+/** Where the feeds of a project or event are. */
+export const feedPaths = {
+  projects: "/projects/:prefix/:projectId",
+  events: "/events/:prefix/:eventId",
+} as const;
+
+type FeedParameters = { readonly prefix: string; readonly projectId?: string; readonly eventId?: string };
+
+/** Validates the paths. */
+export const FeedParams: Readonly<Record<FeedOwner, v.GenericSchema<unknown, FeedParameters>>> = {
+  projects: v.object({
+    prefix: described("First two characters of the id"),
+    projectId: described("Id of the project"),
+  }),
+  events: v.object({
+    prefix: described("First two characters of the id"),
+    eventId: described("Id of the event"),
+  }),
+};
+
+/** Header fields of a feed. */
+export const feedHeaders = {
+  "cache-control": "public, max-age=5, stale-while-revalidate=25",
+  // Feeds are for any page, whatever origins the other areas allow.
+  "access-control-allow-origin": "*",
+};
+
+/** Returns the id that a path names. @throws {AppError} `not_found`: there is no such address. */
+export function feedIdOf({ prefix, projectId, eventId }: FeedParameters): string {
+  const id = projectId ?? eventId ?? "";
+  if (!isUuid(id) || id !== id.toLowerCase() || prefix !== id.slice(0, 2)) throw unknownFeed();
+  return id;
+}
+
+/** Creates the error for an address without a feed. */
+export function unknownFeed(): AppError {
+  const expected = "expected the first two characters of an id in lower case, then the id";
+  return new AppError("not_found", `Cannot find the feed: ${expected}`);
+}
+
+function urlOf(publicUrl: string, owner: FeedOwner, id: string, name: string): string {
+  return `${publicUrl}/${owner}/${id.slice(0, 2)}/${id}/${name}.json`;
+}
+
+/** Returns the addresses of the feeds of a project. */
+export function projectFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
+  return { listings: urlOf(publicUrl, "projects", id, "listings") };
+}
+
+/** Returns the addresses of the feeds of an event. */
+export function eventFeedUrls(publicUrl: string, id: string): Readonly<Record<string, string>> {
+  const of = (name: string): string => urlOf(publicUrl, "events", id, name);
+  return { history: of("history"), latest_results: of("latest_results"), livestats: of("livestats") };
+}
+
+function described(text: string) {
+  return v.pipe(v.string(), v.description(text));
+}
+
+/** Returns the value of each field for every locale, or else that of its first one. Addresses lose their scheme. */
+export function plainValues(fields: unknown): Record<string, unknown> {
+  return Object.fromEntries(
+    fieldsOf(fields).map(({ key, values }) => [
+      key,
+      withoutScheme(values.all ?? Object.values(values)[0] ?? null),
+    ]),
+  );
+}
+
+/** Returns an address relative to the scheme of its page; any other value as it is. */
+export function withoutScheme<T>(value: T): T {
+  return typeof value === "string" ? (value.replace(/^https?:(?=\/\/)/, "") as T) : value;
+}
+
+export function fieldsOf(fields: unknown): readonly Field[] {
+  return Array.isArray(fields) ? (fields as readonly Field[]) : [];
 }

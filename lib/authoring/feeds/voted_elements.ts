@@ -9,9 +9,8 @@ import { eventTimesOf } from "../../fans/directory/mod.ts";
 import type { ElementMoment, ElementSource, VoteBounds, VotedElement } from "../../fans/loyalty/mod.ts";
 import { chain, memoize } from "../../storage/background/mod.ts";
 import { elementPhase, elementTimesOf, revelation } from "../table/element_times.ts";
-import { plainValues } from "./content.ts";
-import type { Owners } from "./owners.ts";
-import type { ElementRecord, EventRecord, EventSource, Sources } from "./sources.ts";
+import type { ElementRecord, EventRecord, EventSource, Owners, Sources } from "./sources.ts";
+import { plainValues } from "./sources.ts";
 
 /** The scale of a rating that names none, as its content type says. */
 const scaleDefault = 5;

@@ -7,7 +7,7 @@
 import { isRoleAtLeast, type Role } from "../../table/mod.ts";
 import { notFound } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { type Author, requirePerson, type TokenInfo, type TokenScope } from "./author.ts";
+import { type Author, requirePerson, type TokenInfo, type TokenScope } from "./authors.ts";
 
 /** Longest life of the token of a dialogue, in seconds. */
 export const dialogueSecondsMax = 600;

@@ -10,8 +10,8 @@ import { type Directory, directoryPartition, isSameHome } from "../../../fans/di
 import { Cache, type Loaded } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { isRoleAtLeast, type Role, roles } from "../../table/resource.ts";
-import type { Home } from "../entity.ts";
-import type { Author } from "./author.ts";
+import type { Home } from "../kind.ts";
+import type { Author } from "./authors.ts";
 
 /** The record of an organisation that has its grants. */
 export const grantsKey = "roles";

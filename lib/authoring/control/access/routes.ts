@@ -8,15 +8,14 @@ import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
 import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../../http/mod.ts";
 import { resources } from "../../table/mod.ts";
-import type { Attributes } from "../entity.ts";
-import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/calls.ts";
-import { readInput } from "../jsonapi/input.ts";
+import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/documents.ts";
+import { newObjectOf, readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
+import type { Attributes } from "../kind.ts";
 import { badAttribute, type Identifier, notFound } from "../kind.ts";
 import { homeNamed } from "../kinds/people.ts";
 import { type ControlServices, requireReach } from "../services.ts";
-import { newObjectOf } from "../write_calls.ts";
-import { type Author, type AuthorUser, kindOf, requirePerson, scopesOf, type TokenInfo } from "./author.ts";
+import { type Author, type AuthorUser, kindOf, requirePerson, scopesOf, type TokenInfo } from "./authors.ts";
 import { createDialogueToken, dialogueSecondsMax } from "./dialogue_tokens.ts";
 
 /** Dependencies of these routes. */

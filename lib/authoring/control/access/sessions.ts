@@ -15,9 +15,9 @@ import { codeAgeMsMax, type IdentityContext } from "../../../fans/identity/mod.t
 import { type AnyRoute, json, jsonApiMediaType, named, open, route } from "../../../http/mod.ts";
 import { platformPartition } from "../../../storage/mod.ts";
 import { authorEmail, resources } from "../../table/mod.ts";
+import { mismatch } from "../jsonapi/input.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
 import type { ControlServices } from "../services.ts";
-import { mismatch } from "../write_calls.ts";
 import { tokenObject } from "./routes.ts";
 
 /** Life of the token of a login, in seconds: 30 days. */

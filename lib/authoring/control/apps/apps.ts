@@ -12,7 +12,7 @@ import { type Directory, directoryPartition } from "../../../fans/directory/mod.
 import { Cache, chain, type Loaded } from "../../../storage/background/mod.ts";
 import { decide, type Store } from "../../../storage/mod.ts";
 import type { AppSpec, ContentType } from "../../table/mod.ts";
-import { type Entity, projectCodec } from "../entity.ts";
+import { type Entity, projectCodec } from "../kind.ts";
 import type { ControlWork } from "../work.ts";
 
 /** The record of a space that lists its apps. */

@@ -10,14 +10,14 @@ import { directoryPartition } from "../../../fans/directory/mod.ts";
 import { type AnyRoute, jsonApiMediaType, named, type Reply, route } from "../../../http/mod.ts";
 import { type BoardEntry, readMany, readPageAfter, type Store } from "../../../storage/mod.ts";
 import { type AppSpec, type Contents, contentsKey, elementKey } from "../../table/mod.ts";
-import type { Entity } from "../entity.ts";
-import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
-import { dryRun } from "../jsonapi/queries.ts";
+import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
+import { dryRun } from "../jsonapi/schemas.ts";
+import type { Entity } from "../kind.ts";
 import { notFound } from "../kind.ts";
 import { useApp } from "../kinds/apps.ts";
 import { templatesKey } from "../kinds/templates.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
-import { type ResourceRoutesContext, write } from "../write_calls.ts";
+import { type ResourceRoutesContext, write } from "../write.ts";
 import { readApp } from "./read_app.ts";
 
 const MoveBody = named(

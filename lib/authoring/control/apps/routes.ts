@@ -9,13 +9,13 @@ import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { type AnyRoute, named, open, route } from "../../../http/mod.ts";
 import { catalogueApp, catalogueSpecPath, resources } from "../../table/mod.ts";
-import { type AuthorCall, answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
-import { readInput } from "../jsonapi/input.ts";
-import { documentSchema, listSchema } from "../jsonapi/schemas.ts";
+import { type AuthorCall, answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/documents.ts";
+import { newObjectOf, readInput } from "../jsonapi/input.ts";
+import { bodyOf, documentSchema, listSchema } from "../jsonapi/schemas.ts";
 import { notFound } from "../kind.ts";
 import { type ControlServices, requireAccess } from "../services.ts";
-import { bodyOf, newObjectOf, type ResourceRoutesContext } from "../write_calls.ts";
+import type { ResourceRoutesContext } from "../write.ts";
 import { moveRoute } from "./move_route.ts";
 import { readApp } from "./read_app.ts";
 

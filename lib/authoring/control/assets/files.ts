@@ -12,7 +12,7 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import type { Hash } from "../../../fans/exports/mod.ts";
 import type { Blobs, Store } from "../../../storage/mod.ts";
-import { type Home, homePartition } from "../entity.ts";
+import { type Home, homePartition } from "../kind.ts";
 import type { ControlWork } from "../work.ts";
 import { ByteFlow, type Size, type Walk } from "./byte_flow.ts";
 import { walkDrawing } from "./drawings.ts";

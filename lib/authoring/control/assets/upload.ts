@@ -5,15 +5,14 @@ import { AppError, type ErrorCode, invalidField } from "../../../base/errors/mod
 import { OutboundError } from "../../../base/outbound/outbound.ts";
 import { type AnyRoute, route, streamedBody } from "../../../http/mod.ts";
 import { fileName } from "../../table/mod.ts";
-import { type Home, homePartition } from "../entity.ts";
-import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/calls.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
+import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
-import { type Input, type Kind, unknownRelated } from "../kind.ts";
+import { type Home, homePartition, type Input, type Kind, unknownRelated } from "../kind.ts";
 import { requireRoom, unknownTags } from "../kinds/assets.ts";
 import { requireAccess } from "../services.ts";
 import { runTransaction } from "../transaction.ts";
-import { type ResourceRoutesContext, write } from "../write_calls.ts";
+import { type ResourceRoutesContext, write } from "../write.ts";
 import { type AssetFiles, type FileFacts, fileBytesMax, type NewFile } from "./files.ts";
 
 /** Time in ms in which a file has to arrive from another server. */

@@ -6,11 +6,24 @@
  * @module
  */
 
-import { versionTag } from "../../../http/mod.ts";
+import * as v from "valibot";
+import { isUuid } from "../../../auth/crypto/mod.ts";
+import { AppError, invalidField } from "../../../base/errors/mod.ts";
+import { type Call, jsonApiMediaType, type Reply, versionTag } from "../../../http/mod.ts";
 import { memoize } from "../../../storage/background/mod.ts";
-import type { Attribute, Relationship, Resource, ResourceType } from "../../table/mod.ts";
-import type { Attributes, Entity } from "../entity.ts";
-import type { Identifier, Presented } from "../kind.ts";
+import {
+  type Attribute,
+  definitionOf,
+  type Relationship,
+  type Resource,
+  type ResourceType,
+} from "../../table/mod.ts";
+import type { Author } from "../access/authors.ts";
+import type { Attributes, Circumstances, Entity, Identifier, Input, Kind, Presented } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
+import type { Transaction } from "../transaction.ts";
+import type { ListView, Query } from "./schemas.ts";
+import { pascal } from "./schemas.ts";
 
 /** The relationships of a resource object that are no part of the JSON text. */
 const unshown = Symbol("unshown");
@@ -143,4 +156,218 @@ export function relatedTo(object: ResourceObject, name: string): readonly Identi
   };
   if (data === undefined || data === null) return [];
   return Array.isArray(data) ? data : [data as Identifier];
+}
+
+/** Returns the keys that reading and changing a record surely need. */
+export function keysOf({ records, wants }: Kind, id: string, written?: Input["refs"]): readonly string[] {
+  return [...records.keys(id), ...(wants?.(id, written) ?? [])];
+}
+
+/** Returns a record of a transaction, or null if there is none. */
+export function show(
+  kind: Kind,
+  id: string,
+  tx: Transaction,
+  circumstances: Circumstances,
+  shown: ShownAs,
+): Shown | null {
+  const entity = kind.records.get(tx, id);
+  if (entity === null) return null;
+  const { now, author } = circumstances;
+  const presented = kind.present?.(entity, tx, { now, author, isListed: shown.isListed });
+  return shownOf(kind.resource, entity, presented ?? { attributes: {} }, shown);
+}
+
+/** Attributes that filters of other names select by. */
+const filtered: Readonly<Record<string, string>> = {
+  include_in_latest_results: "include_in_latest_results_feed",
+  scope: "availability",
+};
+
+/** `annotation` is `key` or `key=value`; of other filters the value is one of a list. */
+export function isWanted({ entity, values }: Shown, filters: ListView["filters"]): boolean {
+  return Object.entries(filters).every(([name, value]) => {
+    const text = String(value);
+    if (name === "annotation") {
+      const [key = "", ...rest] = text.split("=");
+      const annotation = (values.annotations as Readonly<Record<string, string>> | undefined)?.[key];
+      return rest.length === 0 ? annotation !== undefined : annotation === rest.join("=");
+    }
+    if (name === "before") return Number(values.start_at ?? entity.created) * 1_000 < Date.parse(text);
+    if (name === "only_listings") return true;
+    return [values[filtered[name] ?? name]].flat().some(value => text.split(",").includes(String(value)));
+  });
+}
+
+/** Returns the ids of the wanted records in the order of the view. */
+export function arranged(found: readonly Shown[], { sort, filters }: ListView): readonly string[] {
+  const wanted = found.filter(each => isWanted(each, filters));
+  if (sort === null) return wanted.map(({ object }) => object.id);
+  const keyOf = ({ entity, values }: Shown): string | number => {
+    const value = values[sort.by] ?? entity.created;
+    return typeof value === "number" ? value : String(value);
+  };
+  const sign = sort.descending ? -1 : 1;
+  const keyed = wanted.map(each => ({ key: keyOf(each), id: each.object.id }));
+  keyed.sort((a, b) => (a.key === b.key ? (a.id < b.id ? -sign : sign) : a.key < b.key ? -sign : sign));
+  return keyed.map(({ id }) => id);
+}
+
+/** Returns the ids of a page behind an id. */
+export function pageOf(all: readonly string[], { count }: ListView, after: string | undefined) {
+  const start = after === undefined ? 0 : all.indexOf(after) + 1;
+  const ids = all.slice(start, start + count);
+  const next = start + ids.length < all.length ? (ids.at(-1) ?? null) : null;
+  return { ids, next, total: all.length };
+}
+
+/** A request of an authoring user. */
+export type AuthorCall = Call<Author, unknown, unknown, unknown>;
+
+/** Answers in the media type that the client accepts: JSON, or JSON:API as the route has it. */
+export function answer(
+  { request }: Pick<AuthorCall, "request">,
+  document: Document,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+  mediaType = jsonApiMediaType,
+): Reply {
+  const accept = request.headers.get("accept");
+  const type = acceptedType(accept, mediaType);
+  return { status, json: document, headers: { ...headers, vary: "accept", "content-type": type } };
+}
+
+/** @throws {AppError} `not_acceptable`: JSON:API is asked for with other parameters alone, which it forbids. */
+function acceptedType(accept: string | null, mediaType: string): string {
+  const extension = mediaType.slice(jsonApiMediaType.length);
+  const types = (accept ?? "").split(",").map(each => each.trim().toLowerCase());
+  const named = types.filter(each => each.split(";", 1)[0] === jsonApiMediaType);
+  const isPlain = (each: string): boolean =>
+    !/;\s*(?!q=|profile=)/.test(each.replace(/;\s+/g, ";").replace(extension, ""));
+  if (named.some(isPlain)) return mediaType;
+  if (types.some(each => each.startsWith("application/json"))) return "application/json";
+  if (named.length > 0 && !types.some(each => each.startsWith("*/*") || each.startsWith("application/*"))) {
+    throw new AppError(
+      "not_acceptable",
+      `Cannot answer as asked: accept ${mediaType} without other parameters`,
+    );
+  }
+  return mediaType;
+}
+
+/** Returns the address of a request. */
+export function selfOf({ base }: ControlServices, { request }: AuthorCall): string {
+  const { pathname, search } = new URL(request.url, "http://localhost");
+  return base + pathname.slice(pathname.indexOf("/api/v2") + "/api/v2".length) + search;
+}
+
+/** Returns the id in the path of a request, whose place the type names. */
+export function idOf(call: AuthorCall, type: ResourceType): string {
+  const id = (call.params as Readonly<Record<string, string>>)[parameterOf(type)] ?? "";
+  if (!isUuid(id))
+    throw invalidField("Cannot find the resource by this id", parameterOf(type), "Expected a UUID");
+  return id.toLowerCase();
+}
+
+/** Returns the schema of a path with the id of a record. */
+export function idParams(type: ResourceType) {
+  return v.object({ [parameterOf(type)]: v.pipe(v.string(), v.description(`Id of the ${nounOf(type)}`)) });
+}
+
+/** `event_templates` becomes `eventTemplateId`. */
+export function parameterOf(type: ResourceType): string {
+  const name = nameOf(type);
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
+}
+
+/** `event_templates` becomes `EventTemplate`. */
+export function nameOf(type: ResourceType): string {
+  return pascal(type).replace(/ies$/, "y").replace(/s$/, "");
+}
+
+/** Returns the path of a list, under a parent or at the top. */
+export function pathUnder(resource: Resource, under: ResourceType | null): `/${string}` {
+  const parent = under === null ? "" : `/${under}/:${parameterOf(under)}`;
+  return `/api/v2${parent}/${pathOf(resource, under)}`;
+}
+
+/** Returns the last segment of the path of a list. */
+export function pathOf({ lists, type }: Resource, under: ResourceType | null): string {
+  return lists.find(list => list.under === under)?.path ?? type;
+}
+
+/** `event_templates` becomes `event templates`. */
+export function words(type: ResourceType): string {
+  return type.replaceAll("_", " ");
+}
+
+/** Puts the indefinite article before a noun. */
+export function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+/** Returns the name of one record of a type. */
+export function nounOf(type: ResourceType): string {
+  return definitionOf(type)?.noun ?? words(type);
+}
+
+/** The place of a page in a list whose pages have numbers. */
+interface NumberedPage {
+  /** From 1. */
+  readonly number: number;
+  readonly size: number;
+  readonly total: number;
+}
+
+export function pageLinks(
+  self: string,
+  next: string | null,
+  numbered?: NumberedPage,
+): Readonly<Record<string, string | null>> {
+  if (numbered !== undefined) {
+    const { number, size, total } = numbered;
+    const at = (other: number): string => withParameter(self, "page[number]", String(other));
+    return {
+      self,
+      first: at(1),
+      prev: number > 1 ? at(number - 1) : null,
+      next: number * size < total ? at(number + 1) : null,
+    };
+  }
+  return {
+    self,
+    first: withParameter(self, "page[cursor]", null),
+    prev: null,
+    next: next === null ? null : withParameter(self, "page[cursor]", next),
+  };
+}
+
+function withParameter(self: string, name: string, value: string | null): string {
+  const url = new URL(self);
+  if (value === null) url.searchParams.delete(name);
+  else url.searchParams.set(name, value);
+  return url.href;
+}
+
+/** Errors of every route that writes. */
+export const writeErrors = [
+  "not_found",
+  "forbidden",
+  "conflict",
+  "project_archived",
+  "precondition_failed",
+  "unprocessable",
+  "not_acceptable",
+] as const;
+
+/** Answers with a new resource, or with the one that would be created. */
+export function created(call: AuthorCall, { data }: { readonly data: ResourceObject }): Reply {
+  if (isDryRun(call)) return answer(call, { data, meta: { dry_run: true } });
+  const headers = { etag: String(data.meta?.etag), location: data.links?.self ?? "" };
+  return answer(call, { data }, headers, 201);
+}
+
+/** Returns true if a request asks what it would do. */
+export function isDryRun({ query }: AuthorCall): boolean {
+  return (query as Query).dry_run === "true";
 }

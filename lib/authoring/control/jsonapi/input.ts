@@ -8,10 +8,12 @@ import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { canonicalJson, issueDetail } from "../../../http/mod.ts";
+import type { ResourceType } from "../../table/mod.ts";
 import { type Attribute, isRoleAtLeast, type Resource, type Role } from "../../table/mod.ts";
-import type { Attributes, Entity } from "../entity.ts";
+import type { Attributes, Entity } from "../kind.ts";
 import { type Doubt, type Input, unprocessable } from "../kind.ts";
-import type { Shown } from "./documents.ts";
+import type { AuthorCall, Shown } from "./documents.ts";
+import type { ResourceBody } from "./schemas.ts";
 
 /** Most faults of one answer. */
 const faultsMax = 100;
@@ -23,6 +25,29 @@ export interface ResourceObject {
   readonly lid?: string | undefined;
   readonly attributes?: Attributes | undefined;
   readonly relationships?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Returns the resource object of a body, which must have the type of the route. */
+export function objectOf(call: AuthorCall, type: ResourceType): ResourceObject {
+  const { data } = call.body as v.InferOutput<typeof ResourceBody>;
+  if (data.type !== type) throw mismatch("/data/type", `Expected the type ${type}`);
+  return data;
+}
+
+/** Returns the resource object of a creation, which has no id yet. */
+export function newObjectOf(call: AuthorCall, type: ResourceType): ResourceObject {
+  const object = objectOf(call, type);
+  if (object.id === undefined) return object;
+  throw new AppError("forbidden", "Cannot take an id of the client: leave it out", {
+    fields: [{ pointer: "/data/id", detail: "Is set by the platform" }],
+  });
+}
+
+/** Creates the error for a resource object that is not the one of the address. */
+export function mismatch(pointer: string, detail: string): AppError {
+  return new AppError("conflict", "Cannot take the resource as it is another one than the address names", {
+    fields: [{ pointer, detail }],
+  });
 }
 
 /** How a resource object is read. */

@@ -5,7 +5,7 @@ import { defaultListings, documentDigest, listedMax } from "../../../fans/direct
 import { type AppSpec, resources } from "../../table/mod.ts";
 import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
-import type { Entity } from "../entity.ts";
+import type { Entity } from "../kind.ts";
 import { type Input, type Kind, type Started, sharedRecord, unprocessable } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 

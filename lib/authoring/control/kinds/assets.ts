@@ -3,9 +3,17 @@
 import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
-import { requireUnused } from "../assets/uses.ts";
-import { type Entity, type Home, homePartition } from "../entity.ts";
-import { type Input, type Kind, ownRecords, sharedRecord, unknownRelated } from "../kind.ts";
+import { requireUnused } from "../contents.ts";
+import {
+  type Entity,
+  type Home,
+  homePartition,
+  type Input,
+  type Kind,
+  ownRecords,
+  sharedRecord,
+  unknownRelated,
+} from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 

@@ -13,13 +13,19 @@ import {
   withoutRenamed,
 } from "../../table/mod.ts";
 import type { Apps, ProjectTypes } from "../apps/apps.ts";
-import { type Attributes, type Entity, projectCodec } from "../entity.ts";
-import { badAttribute, type Change, type Input, unknownRelated, unprocessable } from "../kind.ts";
+import { contentsOf, eventOf } from "../contents.ts";
+import {
+  type Attributes,
+  badAttribute,
+  type Change,
+  type Entity,
+  type Input,
+  projectCodec,
+  projectKey,
+  unknownRelated,
+  unprocessable,
+} from "../kind.ts";
 import type { Transaction } from "../transaction.ts";
-import { contentsOf, eventOf } from "./contents.ts";
-
-/** The record of a project. Checking it makes a move to another app and a write of elements exclude each other. */
-export const projectKey = "project";
 
 /** Attributes that say what an element shows, and those that say when the clock publishes it. */
 const contentAttributes = ["content_type", "question", "custom_fields"];

@@ -20,22 +20,24 @@ import {
   statsKey,
 } from "../../table/mod.ts";
 import type { Apps } from "../apps/apps.ts";
-import { noteChange } from "../assets/uses.ts";
-import { type Entity, eventCodec, eventEntityTimes } from "../entity.ts";
+import { contentsOf, entryOf, eventKey, eventOf, noteChange } from "../contents.ts";
 import {
   badAction,
   badAttribute,
   type Change,
+  type Entity,
+  eventCodec,
+  eventEntityTimes,
   type Input,
   type Kind,
   notFound,
+  projectKey,
   type Records,
   unprocessable,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
-import { projectKey, requireContent, requireParent, withJoinedFields } from "./content.ts";
-import { contentsOf, entryOf, eventKey, eventOf } from "./contents.ts";
+import { requireContent, requireParent, withJoinedFields } from "./content.ts";
 
 /** Elements exist as far as the contents of their event list them, which guard them. */
 const records: Records = {

@@ -1,16 +1,27 @@
 /** Events. */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { type EventState, eventInstants, eventPhase } from "../../../fans/directory/event_times.ts";
 import {
+  type EventState,
+  eventInstants,
+  eventPhase,
+  eventState,
+} from "../../../fans/directory/event_times.ts";
+import {
+  defaultListings,
+  directoryPartition,
+  type EventCandidate,
   type Home,
+  type ListingBounds,
   type OpenEvent,
   openEventOf,
   openEventsKey,
   openEventsOf,
   type StoredEvent,
+  shownEvents,
   withOpenEvent,
 } from "../../../fans/directory/mod.ts";
+import { storageLimits } from "../../../storage/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
 import {
   type Contents,
@@ -21,15 +32,32 @@ import {
   resources,
   statsKey,
 } from "../../table/mod.ts";
-import { assetsIn, noteAssets, noteChange } from "../assets/uses.ts";
+import {
+  assetsIn,
+  eventKey,
+  noteAssets,
+  noteChange,
+  orderElements,
+  stagedKey,
+  stagedWrites,
+  templateKey,
+} from "../contents.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import { type Entity, eventCodec, eventEntityTimes, plainCodec } from "../entity.ts";
-import { badAction, badAttribute, type Change, type Kind, ownRecords } from "../kind.ts";
+import type { ListView } from "../jsonapi/schemas.ts";
+import {
+  badAction,
+  badAttribute,
+  type Change,
+  type Entity,
+  eventCodec,
+  eventEntityTimes,
+  type Kind,
+  type Narrowed,
+  ownRecords,
+  plainCodec,
+} from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { stagedKey, stagedWrites } from "../staged.ts";
 import type { Transaction } from "../transaction.ts";
-import { eventKey, orderElements, templateKey } from "./contents.ts";
-import { narrowEvents } from "./event_lists.ts";
 
 /** Boards of a project that order its events. */
 const boards = { start: "events", created: "events_created" } as const;
@@ -93,7 +121,7 @@ export function eventKind(services: ControlServices): Kind {
         codec: plainCodec,
         as: "event",
       } as const;
-      const copied = await copiedFrom(services, change, source);
+      const copied = isNew ? await copiedFrom(services, change, source) : undefined;
       if (isDry) return copied;
       const home: Home | null = isNew
         ? { kind: "project", id: input.refs.project ?? "" }
@@ -230,4 +258,41 @@ export function addEvent(tx: Transaction, entity: Entity, now: number): void {
 export function setOpen(tx: Transaction, change: OpenEvent | string, now: number): void {
   const open = tx.get<readonly OpenEvent[]>(openEventsKey) ?? [];
   tx.put(openEventsKey, withOpenEvent(open, change, now));
+}
+
+/** Returns the ids of the events that a list asks for, in its order, or null where they can be any. */
+export async function narrowEvents(
+  services: ControlServices,
+  projectId: string,
+  { filters, sort }: Pick<ListView, "filters" | "sort">,
+  now: number,
+): Promise<Narrowed | null> {
+  const { state, only_listings: onlyListings, ...others } = filters;
+  const states = state === undefined ? null : String(state).split(",");
+  const isShown = onlyListings === "true";
+  if (!isShown && (states === null || states.includes("past"))) return null;
+  const open = await openEventsOf(services.store, projectId, now);
+  const all = isShown
+    ? await shownOf(services, projectId, open, now)
+    : open.map((event): EventCandidate => ({ ...event, state: eventState(event, now) }));
+  const found = states === null ? all : all.filter(event => states.includes(event.state));
+  const keyOf = ({ start, created }: EventCandidate): number => (sort?.by === "created_at" ? created : start);
+  const sign = sort === null || sort.descending ? -1 : 1;
+  const ordered = found.toSorted((a, b) => sign * (keyOf(a) - keyOf(b) || (a.id < b.id ? -1 : 1)));
+  return { ids: ordered.map(({ id }) => id), filters: others };
+}
+
+/** Returns the events that the listing of a project shows. */
+async function shownOf(
+  { store, apps }: ControlServices,
+  projectId: string,
+  open: readonly OpenEvent[],
+  now: number,
+): Promise<readonly EventCandidate[]> {
+  const bounds = ((await apps.project(projectId))?.state?.listings ?? defaultListings) as ListingBounds;
+  const limit = Math.min(storageLimits.rangeLimitMax, open.length + bounds.past);
+  const [{ entries }] = await store.read(directoryPartition("project", projectId), [
+    { type: "board", key: "events", reverse: true, max: now, limit },
+  ]);
+  return shownEvents(open, entries, now, bounds);
 }

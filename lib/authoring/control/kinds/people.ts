@@ -2,10 +2,17 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
-import { requirePerson } from "../access/author.ts";
+import { requirePerson } from "../access/authors.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
-import { type Entity, type Home, platformHome } from "../entity.ts";
-import { type Identifier, type Kind, type Records, sharedRecord } from "../kind.ts";
+import {
+  type Entity,
+  type Home,
+  type Identifier,
+  type Kind,
+  platformHome,
+  type Records,
+  sharedRecord,
+} from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 

@@ -9,8 +9,14 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { documentDigest } from "../../../fans/directory/mod.ts";
 import type { Store, Write } from "../../../storage/mod.ts";
 import type { Field } from "../../table/mod.ts";
-import { type Entity, homePartition } from "../entity.ts";
-import { type BeforeChange, badAttribute, type Presented, type Started } from "../kind.ts";
+import {
+  type BeforeChange,
+  badAttribute,
+  type Entity,
+  homePartition,
+  type Presented,
+  type Started,
+} from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 import type { WorkTask } from "../work.ts";

@@ -2,14 +2,11 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { contentsKey, elementKey, resources } from "../../table/mod.ts";
-import { noteChange } from "../assets/uses.ts";
+import { contentsOf, eventKey, noteChange, stagedWrites, templateKey } from "../contents.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import { type Entity, eventCodec } from "../entity.ts";
-import { type Kind, ownRecords } from "../kind.ts";
+import { type Entity, eventCodec, type Kind, ownRecords } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import { stagedWrites } from "../staged.ts";
 import type { Transaction } from "../transaction.ts";
-import { contentsOf, eventKey, templateKey } from "./contents.ts";
 
 /** The record of a project that lists its templates. */
 export const templatesKey = "templates";
@@ -50,13 +47,16 @@ export function templateKind(services: ControlServices): Kind {
       tx.put(contentsKey(id), null);
     },
     beforeRemoval: (_, home) => services.work.expect(home),
-    before: change =>
-      copiedFrom(services, change, {
+    async before(change) {
+      if (!change.isNew) return undefined;
+      const source = {
         relationship: "event",
         keyOf: eventKey,
         codec: eventCodec,
         as: "template",
-      }),
+      } as const;
+      return await copiedFrom(services, change, source);
+    },
   };
 }
 

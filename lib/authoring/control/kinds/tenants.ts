@@ -20,11 +20,20 @@ import {
 } from "../../../storage/mod.ts";
 import { projectFeedUrls } from "../../feeds/mod.ts";
 import { resources } from "../../table/mod.ts";
-import type { Author } from "../access/author.ts";
+import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { settleArchive } from "../archive.ts";
-import { type Entity, type Home, organisationCodec, projectCodec, spaceCodec } from "../entity.ts";
-import { type BeforeChange, type Kind, ownRecords, type Started } from "../kind.ts";
+import {
+  type BeforeChange,
+  type Entity,
+  type Home,
+  type Kind,
+  organisationCodec,
+  ownRecords,
+  projectCodec,
+  type Started,
+  spaceCodec,
+} from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import { enabledTypes, settleApp, useApp } from "./apps.ts";
 import { presentSettings, settleSettings, stageSettings } from "./settings.ts";

@@ -16,12 +16,12 @@ import {
   type WorkflowRequest,
 } from "../../../workflow/dialogue/mod.ts";
 import { jsonObject, plainObject, uuidText } from "../../table/mod.ts";
-import { type Author, requirePerson } from "../access/author.ts";
+import { type Author, requirePerson } from "../access/authors.ts";
 import { createDialogueToken } from "../access/dialogue_tokens.ts";
-import { platformHome } from "../entity.ts";
-import { type AuthorCall, idOf, idParams, nounOf } from "../jsonapi/calls.ts";
+import { type AuthorCall, idOf, idParams, nounOf } from "../jsonapi/documents.ts";
+import { platformHome } from "../kind.ts";
 import { homeOf, requireAccess } from "../services.ts";
-import type { ResourceRoutesContext } from "../write_calls.ts";
+import type { ResourceRoutesContext } from "../write.ts";
 import { Refusal, Relay } from "./relay.ts";
 
 /** Age in ms from which the token of a dialogue is replaced: it lives twice as long. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../../adapters/conformance/random.ts";
-import { FeedView } from "../../../../lib/authoring/feeds/live_views.ts";
+import { FeedView } from "../../../../lib/authoring/feeds/live_routes.ts";
 import { sampleSize } from "../../../support/full.ts";
 
 interface Feed {
