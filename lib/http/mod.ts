@@ -26,7 +26,7 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { named } from "./named.ts";
-export { type Json, jsonSchemaOf } from "./openapi/schema.ts";
+export type { Json } from "./openapi/schema.ts";
 export { byteReply } from "./replies/byte_reply.ts";
 export type { CorsOptions } from "./replies/cors.ts";
 export {

@@ -7,7 +7,7 @@
 import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import { createDirectory, type Directory, findUnlisted, type Project } from "../fans/directory/mod.ts";
-import { findClearIds, findFutureLogins, findLostKeys, Users } from "../fans/identity/mod.ts";
+import { findFutureLogins, findLostKeys, Users } from "../fans/identity/mod.ts";
 import { type ComparedBoard, comparedBoards, type Difference } from "../fans/leaderboards/mod.ts";
 import { listUsersOf, readRecordedScore, repairFutureTimes } from "../fans/loyalty/mod.ts";
 import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../fans/users/mod.ts";
@@ -19,7 +19,7 @@ export interface DoctorOptions {
   readonly store: Store & PartitionLister;
   /** Unix ms. */
   readonly clock: Clock;
-  /** The master secret of the servers. @default what it seals is not repaired, and lookup keys are not examined */
+  /** The master secret of the servers. @default lookup keys are not examined */
   readonly secret?: MasterSecret;
   /** True to repair what is found. */
   readonly repairs: boolean;
@@ -53,7 +53,6 @@ const checks: readonly DoctorCheck[] = [
   { name: "user-times", run: checkUserTimes },
   { name: "index-times", run: checkIndexTimes },
   { name: "identity-times", run: checkIdentityTimes },
-  { name: "external-ids", run: checkExternalIds },
   { name: "directory", run: checkDirectory },
   { name: "lookup-keys", run: checkLookupKeys },
   { name: "boards", run: checkBoards, advice: "Run the commands that the examples name" },
@@ -68,7 +67,6 @@ const usersAtOnce = 16;
  * Runs every check. Servers may run meanwhile, and it may be repeated.
  *
  * @throws {AppError} `storage_unavailable`: the store does not answer, or the clock of this process cannot be the measure.
- * @throws {Error} Something would be sealed under another master secret than that of the servers.
  */
 export async function runDoctor(options: DoctorOptions): Promise<readonly DoctorVerdict[]> {
   await options.store.ping();
@@ -155,23 +153,6 @@ async function checkDirectory({ store, clock, repairs }: DoctorOptions, report: 
       if (repairs) await found?.repair();
       report.add(found === null ? null : `${found.name} is in no list`, repairs);
     }
-  }
-}
-
-/** Finds external ids in the clear, as former versions stored them. */
-async function checkExternalIds(options: DoctorOptions, report: Report): Promise<void> {
-  const { store, repairs, secret } = options;
-  let users: Users | undefined;
-  for await (const group of findClearIds(store)) {
-    await mapConcurrent(group, usersAtOnce, async clear => {
-      if (clear === null) return report.add(null);
-      const fault = `${clear.name} has an external id in the clear`;
-      if (!repairs) return report.add(fault);
-      if (secret === undefined) return report.add(`${fault}: set GRANDSTAND_SECRET to seal it`);
-      users ??= await usersUnder(secret, options);
-      await clear.seal(users);
-      report.add(fault, true);
-    });
   }
 }
 

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { MasterSecret } from "../../lib/auth/mod.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
-import { type DoctorVerdict, runDoctor } from "../../lib/mod.ts";
-import { type PartitionLister, type Store, tenantPartition } from "../../lib/storage/mod.ts";
+import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { type Answer, ids, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
@@ -60,41 +59,6 @@ class Desk {
     assert.equal(status, 200, text);
     return json.data.map(({ userId }: { userId: string }) => userId);
   }
-}
-
-/** Stores a user as former versions did: with its external id in the key and in every value. */
-async function storeAsBefore(store: Store, { userId, externalId }: Answer["json"]): Promise<void> {
-  const tenant = { project: ids.project };
-  const put = (partition: string, value: object) =>
-    store.commit(partition, { writes: [{ type: "put", key: "user", value: JSON.stringify(value) }] });
-  const own = tenantPartition(tenant, "user", userId);
-  const [record] = await store.read(own, [userRead]);
-  const { sealedId: _, ...user } = JSON.parse(record?.value ?? "");
-  await put(own, { ...user, externalId });
-  await new Users(store, testSecret).release(ids.project, { kind: "external", externalId }, userId);
-  await put(tenantPartition(tenant, "external", externalId), { userId, externalId });
-  if (user.registration === undefined) return;
-  const { deviceId: device, additionalId } = user.registration;
-  await put(tenantPartition(tenant, "device", device, additionalId), { userId, externalId });
-}
-
-/**
- * The store, listing all partitions at once: a repair of a key seals its user too, so that the number of repairs depends on
- * where a page of a large store ends.
- */
-function listedAtOnce(store: Store & PartitionLister): Store & PartitionLister {
-  const partitions: PartitionLister["partitions"] = async function* (query) {
-    const all: string[] = [];
-    for await (const page of store.partitions(query)) all.push(...page);
-    yield all;
-  };
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === "partitions") return partitions;
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
 }
 
 /** Everything that lookups of users read: the names of partitions, and the records of users and keys in them. */
@@ -183,72 +147,6 @@ describeOnEveryStore("external ids", open => {
     const query = new URLSearchParams({ ...noLogin, externalId: robin.externalId });
     assert.equal(await readsOf(() => desk.call(`/v1/user?${query}`)), 2);
     assert.equal(await readsOf(() => desk.exchange(robin)), 1);
-  });
-
-  it("of a former version work, and are sealed by their use and by removal", async t => {
-    const { desk, store } = await openDesk();
-    t.after(() => desk.pool.dispose());
-    const [robin, sam, kim] = [
-      await desk.register("Robin"),
-      await desk.register("Sam"),
-      await desk.registerDevice("one"),
-    ];
-    for (const user of [robin, sam, kim]) await storeAsBefore(store, user);
-    assert.ok((await lookupsIn(store)).includes(robin.externalId));
-    assert.equal((await desk.exchange(kim)).status, 200);
-    for (let time = 0; time < 2; time++) {
-      const { status, json } = await desk.logIn(robin.externalId);
-      assert.deepEqual([status, json.data.userId], [200, robin.userId]);
-      assert.equal(json.data.externalId, robin.externalId);
-    }
-    assertNone(await lookupsIn(store), [robin.externalId]);
-    await desk.pool.world.platform.idle();
-    const query = new URLSearchParams({ ...noLogin, externalId: sam.externalId });
-    await desk.call(`/v1/user?${query}`, { method: "DELETE" });
-    assertNone(await lookupsIn(store), [sam.externalId, sam.userId]);
-    assert.equal((await desk.logIn(sam.externalId)).status, 404);
-    // Of the anonymous user, nothing but the exchange has happened.
-    assert.ok((await lookupsIn(store)).includes(kim.externalId));
-    const body = { ...anonymous, data: { externalId: kim.externalId, deviceId } };
-    assert.equal((await desk.call("/v1/user/login", { method: "PUT", body })).userId, kim.userId);
-    assert.deepEqual(await desk.found(kim.externalId), [kim.userId]);
-    const again = await desk.registerDevice("one");
-    assert.deepEqual([again.userId, again.externalId, again.isNew], [kim.userId, kim.externalId, false]);
-  });
-
-  it("of a former version are sealed by the doctor, under the secret of the servers alone", async t => {
-    const { desk, store } = await openDesk();
-    t.after(() => desk.pool.dispose());
-    const users = [
-      await desk.register("Robin"),
-      await desk.registerDevice("one"),
-      await desk.pool.member("fan@example.com"),
-    ];
-    for (const user of users) await storeAsBefore(store, user);
-    const { clock } = desk.pool.world;
-    async function doctor(more: object = {}): Promise<DoctorVerdict | undefined> {
-      const options = { store: listedAtOnce(store), clock: clock.now, repairs: false };
-      const verdicts = await runDoctor({ ...options, ...more });
-      return verdicts.find(({ check }) => check === "external-ids");
-    }
-    const seen = await doctor();
-    assert.deepEqual([seen?.status, seen?.found], ["found", 7]);
-    assertNone(
-      JSON.stringify(seen),
-      users.map(user => user.externalId),
-    );
-    assert.equal((await doctor({ repairs: true }))?.repaired, 0);
-    await assert.rejects(doctor({ repairs: true, secret: otherSecret }), /another master secret/);
-    assert.equal((await doctor())?.found, 7);
-    assert.equal((await doctor({ repairs: true, secret: testSecret }))?.repaired, 7);
-    assert.deepEqual([(await doctor())?.status, (await doctor())?.found], ["ok", 0]);
-    assertNone(
-      await lookupsIn(store),
-      users.map(user => user.externalId),
-    );
-    for (const { externalId, userId } of users) assert.deepEqual(await desk.found(externalId), [userId]);
-    assert.equal((await desk.logIn(users[0].externalId)).status, 200);
-    assert.equal((await desk.registerDevice("one")).isNew, false);
   });
 
   it("are found and opened under their own secret alone, and digests are no external ids", async t => {

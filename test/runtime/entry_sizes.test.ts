@@ -12,7 +12,7 @@ import { builtPackage } from "./runtimes.ts";
 /** Most bytes of each entry with all that it imports but optional packages, minified and compressed by gzip -9. */
 const budgets: Readonly<Record<string, number>> = {
   ".": 323_000,
-  "./http": 30_000,
+  "./http": 30_300,
   "./auth": 35_000,
   "./storage": 8_000,
   "./directory": 20_900,
@@ -24,7 +24,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./client": 10_300,
   "./studio": 38_000,
   "./audience": 96_000,
-  "./loyalty": 114_000,
+  "./loyalty": 115_000,
   "./exports": 36_000,
   "./docs": 234_000,
   "./export-file": 9_900,

@@ -7,7 +7,6 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { systemTimer, type Timer } from "../../http/mod.ts";
-import { isCommonPassword } from "./common_passwords.ts";
 
 /** Shortest password, in UTF-16 units. */
 const passwordUnitsMin = 8;
@@ -58,7 +57,7 @@ export async function checkPassword(
   { email = "", pointer = "/data/password" }: PasswordFacts = {},
 ): Promise<void> {
   const reason =
-    lengthFault(password) ?? guessFault(password, email) ?? (await customFault(password, policy));
+    lengthFault(password) ?? (await guessFault(password, email)) ?? (await customFault(password, policy));
   if (reason === null) return;
   const detail = details[reason] ?? "another password";
   throw new AppError(
@@ -76,10 +75,12 @@ function lengthFault(password: string): string | null {
   return password.isWellFormed() ? null : "ill_formed";
 }
 
-function guessFault(password: string, email: string): string | null {
+async function guessFault(password: string, email: string): Promise<string | null> {
   const normal = password.normalize("NFKC");
   if (new Set(normal).size === 1) return "repeated";
   if (normal.toLowerCase() === email.normalize("NFKC").toLowerCase()) return "same_as_email";
+  // The list is long: who checks no password does not load it.
+  const { isCommonPassword } = await import("./common_passwords.ts");
   return isCommonPassword(normal) ? "common" : null;
 }
 

@@ -21,12 +21,6 @@ export interface UserIds {
   readonly sealedId: string;
 }
 
-/** A record as it is stored: former versions wrote `externalId` in place of `sealedId`. */
-export type MaybeClear<T extends UserIds> = Omit<T, "sealedId"> & {
-  readonly sealedId?: string;
-  readonly externalId?: string;
-};
-
 /** Digests, seals and opens external ids under keys of the master secret. */
 export class ExternalIds {
   readonly #digestKey: Uint8Array;
@@ -48,13 +42,6 @@ export class ExternalIds {
     const sealedId = base64url(this.#cipher(userId).encrypt(utf8(externalId)));
     this.#opened.set(userId + sealedId, externalId);
     return { userId, sealedId };
-  }
-
-  /** Seals the external id in a record of a former version. Others are returned as they are. */
-  sealed<T extends UserIds>(record: MaybeClear<T>): T {
-    const { externalId, ...rest } = record;
-    if (externalId === undefined) return record as T;
-    return { ...rest, ...this.seal(record.userId, externalId) } as T;
   }
 
   /** @throws {Error} It was sealed under another master secret or for another user. */

@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { decide, type Partition, type Store, tenantPartition, type Write } from "../../storage/mod.ts";
-import type { ExternalIds, MaybeClear, UserIds } from "./external_ids.ts";
+import type { ExternalIds, UserIds } from "./external_ids.ts";
 
 /** The identity of a user at another provider. */
 export interface Origin {
@@ -70,7 +70,7 @@ export class LookupKeys {
       reads: [claimRead],
       idempotent: true,
       apply: ([stored]) => {
-        const holder = stored === null ? null : this.#parse(stored.value);
+        const holder = stored === null ? null : (JSON.parse(stored.value) as KeyClaim);
         const ids = { userId: holder?.userId ?? userId, sealedId: holder?.sealedId ?? sealedId };
         const isConfirmed = ids.userId === userId && holder?.until !== undefined && until === undefined;
         const isWritten = holder === null || isConfirmed;
@@ -79,40 +79,9 @@ export class LookupKeys {
     });
   }
 
-  /** Releases a key if this user holds it, also one of a former version. */
+  /** Releases a key if this user holds it. */
   async release(projectId: string, key: LookupKey, userId: string): Promise<void> {
-    await this.#release(this.#partition(projectId, key), userId);
-    if (key.kind === "external") await this.#release(clearPartition(projectId, key.externalId), userId);
-  }
-
-  /** Returns the holder of an external id whose key a former version stored, or null. */
-  async clearHolderOf(projectId: string, externalId: string): Promise<string | null> {
-    const [claim] = await this.#store.read(clearPartition(projectId, externalId), [claimRead]);
-    if (claim === null) return null;
-    const { userId, externalId: clearId } = JSON.parse(claim.value) as MaybeClear<KeyClaim>;
-    // A digest that somebody presents as an external id leads to a claim without one.
-    return clearId === externalId ? userId : null;
-  }
-
-  /** Releases the key of an external id that a former version stored. */
-  async releaseClear(projectId: string, externalId: string, userId: string): Promise<void> {
-    await this.#release(clearPartition(projectId, externalId), userId);
-  }
-
-  /** Seals the external id in a claim that a former version stored. */
-  async sealClaim(partition: Partition): Promise<void> {
-    await decide(this.#store, partition, {
-      reads: [claimRead],
-      apply: ([stored]) => {
-        if (stored === null) return { writes: [], answer: undefined };
-        const { until, ...ids } = this.#parse(stored.value);
-        return { writes: [claimWrite(ids, until)], answer: undefined };
-      },
-    });
-  }
-
-  async #release(partition: Partition, userId: string): Promise<void> {
-    await decide(this.#store, partition, {
+    await decide(this.#store, this.#partition(projectId, key), {
       reads: [claimRead],
       idempotent: true,
       apply: ([stored]) => {
@@ -123,10 +92,6 @@ export class LookupKeys {
         };
       },
     });
-  }
-
-  #parse(text: string): KeyClaim {
-    return this.#externalIds.sealed(JSON.parse(text) as MaybeClear<KeyClaim>);
   }
 
   #partition(projectId: string, key: LookupKey): Partition {
@@ -142,11 +107,6 @@ export class LookupKeys {
         return tenantPartition(tenant, "origin", originTag(key));
     }
   }
-}
-
-/** Names the partition in which former versions stored the key of an external id. */
-function clearPartition(projectId: string, externalId: string): Partition {
-  return tenantPartition({ project: projectId }, "external", externalId);
 }
 
 /** Digests both parts, which may be longer than the name of a partition. */

@@ -6,7 +6,6 @@
 
 export type { Audit } from "./audit/audit.ts";
 export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
-export { findClearIds } from "./clear_ids.ts";
 export type { ClientToken, ClientTokens } from "./client_tokens.ts";
 export { codeAgeMsMax } from "./codes/rules.ts";
 export type { IdentityContext } from "./context.ts";

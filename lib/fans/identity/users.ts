@@ -18,7 +18,7 @@ import {
   tenantPartitions,
 } from "../../storage/mod.ts";
 import { normaliseEmail } from "./email.ts";
-import { ExternalIds, type MaybeClear, type UserIds } from "./external_ids.ts";
+import { ExternalIds, type UserIds } from "./external_ids.ts";
 import { type ClaimedKey, type LookupKey, LookupKeys, type Origin } from "./lookup_keys.ts";
 
 /** Most logins of a user's history; the oldest is dropped first. */
@@ -157,7 +157,7 @@ export class Users {
 
   /** Parses the stored record of a user. */
   parse(text: string): User {
-    return this.#externalIds.sealed(JSON.parse(text) as MaybeClear<User>);
+    return JSON.parse(text) as User;
   }
 
   async findById(projectId: string, userId: string): Promise<User | null> {
@@ -171,10 +171,8 @@ export class Users {
   }
 
   /** Returns the id of the user who holds a lookup key, or null. A user who is just signing up may not be stored yet. */
-  async holderOf(projectId: string, key: LookupKey): Promise<string | null> {
-    const userId = await this.#keys.holderOf(projectId, key);
-    if (userId !== null || key.kind !== "external") return userId;
-    return await this.moveClearKey(projectId, key.externalId);
+  holderOf(projectId: string, key: LookupKey): Promise<string | null> {
+    return this.#keys.holderOf(projectId, key);
   }
 
   /** Stores a new user and the key of its external id. An existing user stays as it is. */
@@ -245,29 +243,6 @@ export class Users {
     await this.#store.commit(userPartition(projectId, userId), {
       writes: ["user", "name", userAuditKey].map(key => ({ type: "delete", shape: "record", key })),
     });
-  }
-
-  /**
-   * Moves the key of an external id that a former version stored under the id itself, and returns the id of its user, or null
-   * if there is none. The old key goes last, so that an interrupted move can be repeated.
-   */
-  async moveClearKey(projectId: string, externalId: string): Promise<string | null> {
-    const userId = await this.#keys.clearHolderOf(projectId, externalId);
-    if (userId === null) return null;
-    const user = await this.sealUser(projectId, userId);
-    if (user !== null && user.isRetired === undefined) await this.#keys.putExternalId(projectId, user);
-    await this.#keys.releaseClear(projectId, externalId, userId);
-    return userId;
-  }
-
-  /** Seals the external id in the record of a user that a former version stored. */
-  async sealUser(projectId: string, userId: string): Promise<User | null> {
-    return await this.update(projectId, userId, user => user);
-  }
-
-  /** Seals the external id in a claim that a former version stored. */
-  sealClaim(partition: Partition): Promise<void> {
-    return this.#keys.sealClaim(partition);
   }
 }
 

@@ -36,8 +36,6 @@ export function boardSource(context: LeaderboardContext, board: ResolvedBoard): 
 /** Names a board as a part of the stream of another area; `wrap` puts its list into the data of a message. */
 export type PublicBoards = (board: BoardParams, wrap: LivePart["wrap"]) => LivePart;
 
-const nobody = new Request("http://localhost/");
-
 /** Creates the parts of public boards. A hidden board and one that is not declared are the same to their readers: there is none. */
 export function createPublicBoards(context: LeaderboardContext): PublicBoards {
   return (board, wrap) => {
@@ -47,6 +45,7 @@ export function createPublicBoards(context: LeaderboardContext): PublicBoards {
       event: "leaderboard",
       wrap,
       async locate() {
+        const nobody = new Request("http://localhost/");
         try {
           return boardSource(context, await readableBoard(context, board, { request: nobody }));
         } catch (error) {

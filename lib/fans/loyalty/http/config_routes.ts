@@ -16,7 +16,6 @@ import {
   type Json,
   json,
   jsonApiMediaType,
-  jsonSchemaOf,
   matchesTag,
   named,
   open,
@@ -207,7 +206,8 @@ function schemaRoute(): AnyRoute {
     auth: open,
     cache: "public",
     responses: { 200: { description: "The schema", schema: JsonSchema } },
-    handle: () => {
+    async handle() {
+      const { jsonSchemaOf } = await import("../../../http/openapi/schema.ts");
       schema ??= { title: "Loyalty configuration", ...jsonSchemaOf(LoyaltyConfigSchema) };
       return json(200, schema as Readonly<Record<string, Json>>, {
         "content-type": "application/schema+json",

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { LoyaltyConfigSchema } from "../../../../../lib/fans/loyalty/config/document.ts";
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
-import { jsonSchemaOf } from "../../../../../lib/http/mod.ts";
+import { jsonSchemaOf } from "../../../../../lib/http/openapi/schema.ts";
 import { demoLoyalty } from "../../../../../lib/platform/demo_loyalty.ts";
 import { loyalty } from "../../../../support/platform.ts";
 
