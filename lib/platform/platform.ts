@@ -161,9 +161,9 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const router = createRouter([...all, rootArea({ ...resolved, title, version, areas: all })], http);
   const { apiKeys, leaderboards, loyalty, exports, userDirectory, idleUsers, actions } = services;
   async function idle(): Promise<void> {
-    const { background, audit, scoreFeed, actionCounts } = services;
+    const { background, audit, userIndex, actionCounts } = services;
     await Promise.all(
-      [leaderboards, scoreFeed, loyalty, background, audit, exports, actionCounts].map(part => part.idle()),
+      [leaderboards, userIndex, loyalty, background, audit, exports, actionCounts].map(part => part.idle()),
     );
   }
   return {

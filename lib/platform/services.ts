@@ -41,6 +41,7 @@ import { createLeaderboards, type Leaderboards } from "../fans/leaderboards/mod.
 import { createLocation, type Location } from "../fans/location/mod.ts";
 import { createLoyalty, type Loyalty, readRecordedScore, type WebhookKeys } from "../fans/loyalty/mod.ts";
 import { createSpaceTokens } from "../fans/space_tokens/mod.ts";
+import type { MetricIndexing } from "../fans/users/mod.ts";
 import type { Area, Logger, Timer } from "../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../http/rate_limit/policies.ts";
 import type { Store } from "../storage/mod.ts";
@@ -65,8 +66,7 @@ export interface Services extends ExchangeContext {
   readonly userDirectory: UserDirectory;
   readonly exports: Exports;
   readonly actions: ActionService;
-  /** Feeds boards and indexes with what users earn. */
-  readonly scoreFeed: { idle(): Promise<void> };
+  readonly userIndex: MetricIndexing;
   /** Signs the webhooks of spaces. */
   readonly webhookKeyOf: WebhookKeys;
   /** Signs the cursors of lists. */
@@ -97,11 +97,11 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const ofHosts = defaultSpaceId === undefined ? {} : { defaultSpaceId };
   const directory = createDirectory({ store, clock, ...ofHosts });
-  const leaderboards = createLeaderboards({ store, directory, clock, logger, timer, readRecordedScore });
-  const { users, scoreFeed } = createIndexedUsers({
-    ...{ store, secret, directory, clock, logger },
-    boards: options.metrics?.feed(leaderboards.feed) ?? leaderboards.feed,
+  const leaderboards = createLeaderboards({
+    ...{ store, directory, clock, logger, timer, readRecordedScore },
+    startTiming: options.metrics?.boardDelay(),
   });
+  const { users, userIndex } = createIndexedUsers({ store, secret, directory, clock, logger });
   const places = new Places({ store, random });
   const { sources, elements, actionCounts } = createShows(options, { places, directory });
   const loyaltyVersions = createLoyaltyVersions({ store, clock });
@@ -109,7 +109,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   const loyalty = createLoyalty({
     ...{ store, directory, clock, logger },
     versions: loyaltyVersions,
-    feed: scoreFeed,
+    ...{ boards: leaderboards, userIndex },
     holder: uuid(random),
     countAction: (spaceId, data) => actionCounts.count(spaceId, data),
     elements,
@@ -142,7 +142,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
     loyalty,
     loyaltyVersions,
-    scoreFeed,
+    userIndex,
     userDirectory: found,
     exports: new Exports({
       ...options.exports,

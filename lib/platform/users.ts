@@ -15,7 +15,7 @@ import {
 } from "../fans/audience/mod.ts";
 import { type Directory, type Project, requireUnarchived } from "../fans/directory/mod.ts";
 import { type User, Users } from "../fans/identity/mod.ts";
-import type { BoardPath, Leaderboards, Rebuilt, ScoreFeed } from "../fans/leaderboards/mod.ts";
+import type { BoardPath, Leaderboards, Rebuilt } from "../fans/leaderboards/mod.ts";
 import { type Loyalty, readMetrics, spaceUserPartition } from "../fans/loyalty/mod.ts";
 import {
   buildDeclaredIndexes,
@@ -24,10 +24,9 @@ import {
   createUserIndex,
   declaredBoards,
   declaredFields,
-  type IndexedScoreFeed,
-  indexMetrics,
   listedOrganisations,
   type MetricIndex,
+  MetricIndexing,
   type MetricIndexSource,
   metricIndexesOf,
   metricMark,
@@ -54,20 +53,18 @@ export interface IndexedUsersOptions {
   readonly directory: Pick<Directory, "organisation" | "project">;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly boards: ScoreFeed;
 }
 
-/** Creates the users of projects and the feed of their scores, which both update the index of users. */
-export function createIndexedUsers({ boards, ...options }: IndexedUsersOptions): {
+/** Creates the users of projects, and what writes their metrics, which both update the index of users. */
+export function createIndexedUsers(options: IndexedUsersOptions): {
   readonly users: Users;
-  readonly scoreFeed: IndexedScoreFeed;
+  readonly userIndex: MetricIndexing;
 } {
   const { store, secret, directory, logger } = options;
   const index = createUserIndex({ ...options, partitionOf: spaceUserPartition });
   return {
-    scoreFeed: indexMetrics({
+    userIndex: new MetricIndexing({
       ...options,
-      boards,
       metricsOf: readMetrics.bind(null, store),
       onGivenUp: error => logger.log("warn", "user_index_deferred", { error: String(error) }),
     }),

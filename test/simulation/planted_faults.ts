@@ -66,8 +66,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a score counts as delivered before it is",
     file: "lib/fans/loyalty/commands/follow_up.ts",
-    text: "() => cachedUser.markDelivered(updates),\n    () => lateScores.add(cachedUser),",
-    replacement: "() => {},\n    () => cachedUser.markDelivered(updates),",
+    text: "if (isDelivered) cachedUser.markDelivered(updates);\n    done(isDelivered);",
+    replacement: "if (!isDelivered) cachedUser.markDelivered(updates);\n    done(true);",
   },
   {
     name: "a device gets a user for each registration",

@@ -11,8 +11,8 @@ import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild
 import { createEntryRemoval } from "./scores/remove_entries.ts";
 import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
 import { createRetention } from "./scores/retention.ts";
-import { ScoreDelivery } from "./scores/score_delivery.ts";
-import type { ReadRecordedScore, ScoreFeed } from "./scores/score_feed.ts";
+import { ScoreDelivery, type ScoreDeliveryOptions } from "./scores/score_delivery.ts";
+import type { ReadRecordedScore } from "./scores/score_feed.ts";
 import { createRecordReader, createTargetResolver, scoreTargets } from "./scores/score_targets.ts";
 import type { LeaderboardServices } from "./services.ts";
 
@@ -23,19 +23,24 @@ interface LeaderboardOptions extends LeaderboardServices {
   readonly logger: Logger;
   readonly timer?: Timer;
   readonly readRecordedScore: ReadRecordedScore;
+  readonly startTiming?: ScoreDeliveryOptions["startTiming"];
 }
+
+/** The boards as loyalty uses them. */
+export type FedBoards = Pick<Leaderboards, "targets" | "deliver">;
 
 /** Creates the leaderboards of all projects. */
 export function createLeaderboards({
   logger,
   timer = systemTimer,
   readRecordedScore,
+  startTiming,
   ...services
 }: LeaderboardOptions) {
   const { store, directory, clock } = services;
   const retention = createRetention(services);
   const delivery = new ScoreDelivery({
-    store,
+    ...{ store, startTiming },
     resolveTarget: createTargetResolver(services, retention),
     readScore: createRecordReader(services, readRecordedScore),
     onGivenUp: error => logger.log("warn", "board_update_deferred", { error: String(error) }),
@@ -44,11 +49,10 @@ export function createLeaderboards({
   });
   return {
     ...retention,
-    /** Delivers what users earn to the boards. */
-    feed: {
-      targets: scoreTargets.bind(null, directory),
-      deliver: delivery.deliver.bind(delivery),
-    } satisfies ScoreFeed,
+    /** Lists the boards that an action of a project's user may change; `projectId` is null while none is known. */
+    targets: scoreTargets.bind(null, directory),
+    /** Delivers a user's scores in the background; calls `done` when all of them are applied, or left to a later delivery. */
+    deliver: delivery.deliver.bind(delivery),
     /**
      * Rebuilds a board from recorded earnings, while it is read and fed.
      *

@@ -8,7 +8,7 @@ export type { LeaderboardContext } from "./http/answers.ts";
 export { createPublicBoards, type PublicBoards } from "./http/live_parts.ts";
 export { leaderboardRoutes } from "./http/routes.ts";
 export { includeMax, type LeaderboardEntry, ListSchema, limitMax, limitParameter } from "./http/schema.ts";
-export { createLeaderboards, type Leaderboards } from "./leaderboards.ts";
+export { createLeaderboards, type FedBoards, type Leaderboards } from "./leaderboards.ts";
 export { LiveStreams, liveHeartbeatMs, liveListenersMax } from "./live/live_streams.ts";
 export type { LivePart, LiveSource, LiveView, Rendered } from "./live/watcher.ts";
 export {
@@ -28,7 +28,6 @@ export type {
   RecordedScore,
   RecordedTarget,
   RecountedSum,
-  ScoreFeed,
   ScoreTarget,
   ScoreUpdate,
   TargetQuery,

@@ -138,8 +138,8 @@ export interface Loyalty extends UserCommands, UserVerification {
 
 /** Services that loyalty needs. */
 export interface LoyaltyOptions
-  extends Pick<LoyaltyServices, "store" | "clock" | "feed" | "logger">,
-    Pick<CommandServices, "countAction"> {
+  extends Pick<LoyaltyServices, "store" | "clock" | "boards" | "logger">,
+    Pick<CommandServices, "countAction" | "userIndex"> {
   readonly directory: Directory;
   /** Earlier versions of configurations, for when the current one cannot be used. */
   readonly versions: Pick<LoyaltyVersions, "list" | "get">;
@@ -237,7 +237,7 @@ function createProfiles(
   services: LoyaltyServices & {
     readonly finishInterrupted: Products["finishInterrupted"];
     readonly dueUsers: DueUserQueue;
-    readonly commands: Pick<CommandRunner, "deliverScores">;
+    readonly commands: Pick<CommandRunner, "deliver">;
   },
 ): Loyalty["profile"] {
   const { configOf, clock, finishInterrupted, dueUsers, commands } = services;
@@ -245,9 +245,9 @@ function createProfiles(
     const config = await configOf(user.spaceId);
     const loaded = await loadOrCreateState(services, dueUsers, user);
     const isFinished = await finishInterrupted(user, loaded.state);
-    const { state, updates } = isFinished ? await loadOrCreateState(services, dueUsers, user) : loaded;
-    commands.deliverScores(user, updates);
-    return rewardsProfile(config, advanceTime(config, state, clock()).state);
+    const current = isFinished ? await loadOrCreateState(services, dueUsers, user) : loaded;
+    commands.deliver(user, current);
+    return rewardsProfile(config, advanceTime(config, current.state, clock()).state);
   };
 }
 
@@ -347,9 +347,10 @@ async function processDueUser(
   const settled = await commands.run(user, () => timeCommand);
   const unfinished = await products.finish(user, settled.state);
   const isChanged = settled.state.redemptions.length > unfinished;
-  const { state, updates } = isChanged ? await commands.run(user, () => timeCommand) : settled;
+  const decision = isChanged ? await commands.run(user, () => timeCommand) : settled;
+  const { state, updates } = decision;
   const isListed = await voters.listNow(users.get(user), state.voterOf);
-  const isDelivered = (await commands.deliverScoresNow(user, updates)) && isListed;
+  const isDelivered = (await commands.deliverNow(user, decision)) && isListed;
   if (isDelivered && updates.length + state.voterOf.length > 0) {
     await commands.run(user, () => ({ ...timeCommand, dropsDelivered: true }));
   }

@@ -7,7 +7,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { RecordCache, Store } from "../../storage/mod.ts";
-import type { ScoreFeed } from "../leaderboards/mod.ts";
+import type { FedBoards } from "../leaderboards/mod.ts";
 import type { ConfigCache } from "./config/config_cache.ts";
 import type { InboxPolicy } from "./user/inbox_view.ts";
 import type { ProfileFieldsCache } from "./user/profile_fields.ts";
@@ -19,7 +19,7 @@ export interface LoyaltyServices {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly feed: ScoreFeed;
+  readonly boards: FedBoards;
   readonly configOf: ConfigCache;
   /** Returns the life of notifications in a space. */
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;

@@ -5,9 +5,8 @@
  * { "audience": { "indexes": ["metrics.points"] } }
  * ```
  *
- * The score feed writes a value to the index when the same change goes to boards, "as of" a revision of the user's state, so
- * that late or repeated delivery changes nothing. A value that fails stays in the user's own record, from which it is delivered
- * when that user is next loaded.
+ * Loyalty says when a user's state has changed. Values are written "as of" its revision, so that late or repeated delivery changes
+ * nothing. A value that fails stays in the user's own record, from which it is delivered when that user is next loaded.
  *
  * @module
  */
@@ -15,11 +14,12 @@
 import * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
 import { chain } from "../../http/mod.ts";
-import { Batcher, memoize } from "../../storage/background/mod.ts";
+import { Delivery, memoize } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
   followRecord,
   keyName,
+  type Partition,
   readPageAfter,
   type Score,
   type Store,
@@ -27,7 +27,6 @@ import {
   type Write,
 } from "../../storage/mod.ts";
 import type { Directory, Organisation, Settings } from "../directory/mod.ts";
-import type { ScoreFeed, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
 import { readNamesBuilt } from "./name_index.ts";
 import {
   indexPartition,
@@ -117,10 +116,18 @@ export interface MetricIndexSource {
   readonly store: Store;
   readonly clock: Clock;
   /** Reads the metrics of a user that have ever changed; null where there is no record. */
-  readonly metricsOf: (user: {
-    readonly organisationId: string;
-    readonly userId: string;
-  }) => Promise<{ readonly revision: number; readonly metrics: Readonly<Record<string, number>> } | null>;
+  readonly metricsOf: (user: UserName) => Promise<UserMetrics | null>;
+}
+
+interface UserName {
+  readonly organisationId: string;
+  readonly userId: string;
+}
+
+/** The metrics of a user that have ever changed, as of a revision of the user's state. */
+export interface UserMetrics {
+  readonly revision: number;
+  readonly metrics: Readonly<Record<string, number>>;
 }
 
 /** Names an index. */
@@ -153,9 +160,12 @@ async function readMetric(
   { organisationId, userId, metricId }: MetricIndex & { readonly userId: string },
 ): Promise<IndexedScore | null> {
   const found = await metricsOf({ organisationId, userId });
-  const score =
-    found !== null && Object.hasOwn(found.metrics, metricId) ? found.metrics[metricId] : undefined;
-  return found === null || score === undefined ? null : { score, asOf: found.revision };
+  return found === null ? null : scoreOf(found, metricId);
+}
+
+function scoreOf({ revision, metrics }: UserMetrics, metricId: string): IndexedScore | null {
+  const score = Object.hasOwn(metrics, metricId) ? metrics[metricId] : undefined;
+  return score === undefined ? null : { score, asOf: revision };
 }
 
 /** An index that is built from the records of users. */
@@ -275,124 +285,96 @@ export function fieldMark(name: string): DeclaredIndex["marks"] {
   return { declared: keyName("declared_field", name), built: keyName("built_field", name) };
 }
 
+/** Most users, and most values, that one commit writes. */
 const batchMax = 500;
-const attemptsMax = 3;
 
-/** A score feed that also writes the index of users. */
-export interface IndexedScoreFeed extends ScoreFeed {
-  /** Resolves when no value waits for the index any more. */
-  idle(): Promise<void>;
-}
-
-/** Dependencies of the indexes. */
-interface IndexMetricsOptions extends MetricIndexSource {
+export interface MetricIndexingOptions extends MetricIndexSource {
   readonly directory: Pick<Directory, "organisation">;
-  /** Receives everything that is not for the index. */
-  readonly boards: ScoreFeed;
   /** Called with the error of values that are left to a later delivery. */
   readonly onGivenUp: (error: unknown) => void;
-  /** Most values that wait in a process; more are given up at once. @default 100,000 */
+  /** Most users who wait in a process; more are given up at once. @default 100,000 */
   readonly waitingMax?: number;
 }
 
-const targetPrefix = "users/";
+interface ChangedUser extends UserName, UserMetrics {}
 
-/** Creates a score feed that writes indexed metrics to the index, and everything else to the boards. */
-export function indexMetrics(options: IndexMetricsOptions): IndexedScoreFeed {
-  const { directory, clock, boards, waitingMax = 100_000 } = options;
-  const running = new Set<Promise<void>>();
-  let waiting = 0;
-  const batches = new Batcher<IndexWrite, boolean>({
-    batchMax,
-    async run(partition, writes) {
-      const isWritten = await commit(options, partition, writes);
-      waiting -= writes.length;
-      return writes.map(() => isWritten);
-    },
-  });
+/** Writes the indexed metrics of users as they change. */
+export class MetricIndexing {
+  readonly #options: MetricIndexingOptions;
+  readonly #delivery: Delivery<ChangedUser>;
 
-  /** Resolves with whether all of the values were written. */
-  async function index(userId: string, updates: readonly ScoreUpdate[]): Promise<boolean> {
-    if (waiting + updates.length > waitingMax) return false;
-    waiting += updates.length;
-    const written = updates.map(({ target, score, asOf }) => {
-      const { organisationId, metricId } = parseTarget(target);
-      const key = userBoards.metric(metricId);
-      const partition = userIndexPartition(organisationId, userId);
-      const write = { type: "score", op: "set", key, member: userId, score, tie: clock(), asOf } as const;
-      return batches.add(partition, { write, organisationId, metricId });
+  constructor(options: MetricIndexingOptions) {
+    const { onGivenUp, waitingMax } = options;
+    this.#options = options;
+    this.#delivery = new Delivery({
+      write: (partition, users) => writeMetrics(options, partition, users),
+      ...{ batchMax, onGivenUp, waitingMax },
     });
-    return (await Promise.all(written)).every(isWritten => isWritten);
   }
 
-  return {
-    targets(projectId, query) {
-      const indexed = metricIndexesOf(directory, query.organisationId);
-      if (!(indexed instanceof Promise) && indexed.length === 0) return boards.targets(projectId, query);
-      return chain(indexed, metricIds => {
-        const found = boards.targets(projectId, query);
-        const indexes = metricIds.map(metricId => targetOf(query.organisationId, metricId));
-        return chain(found, targets => [...targets, ...indexes]);
-      });
-    },
-    deliver(userId, updates, delivered, givenUp = () => {}) {
-      if (!updates.some(isIndexed)) return boards.deliver(userId, updates, delivered, givenUp);
-      const others = updates.filter(update => !isIndexed(update));
-      const deliverOthers = new Promise<boolean>(resolve => {
-        if (others.length === 0) resolve(true);
-        else
-          boards.deliver(
-            userId,
-            others,
-            () => resolve(true),
-            () => resolve(false),
-          );
-      });
-      const indexed = index(userId, updates.filter(isIndexed));
-      const done = Promise.all([indexed, deliverOthers]).then(results => {
-        running.delete(done);
-        if (results.every(isDelivered => isDelivered)) delivered();
-        else givenUp();
-      });
-      running.add(done);
-    },
-    async idle() {
-      while (running.size > 0) await Promise.all(running);
-    },
-  };
+  /** Writes the indexed metrics of a user in the background; calls `done` when they are written, or left to a later delivery. */
+  deliver(
+    { organisationId, userId }: UserName,
+    { revision, metrics }: UserMetrics,
+    done: (isDelivered: boolean) => void,
+  ): void {
+    const indexed = metricIndexesOf(this.#options.directory, organisationId);
+    if (indexed instanceof Promise) {
+      // The batch asks again, and is tried again where that fails.
+      indexed.catch(() => {});
+    } else if (indexed.length === 0) {
+      done(true);
+      return;
+    }
+    const partition = userIndexPartition(organisationId, userId);
+    this.#delivery.deliver([[partition, { organisationId, userId, revision, metrics }]], done);
+  }
+
+  /** Resolves when no value waits for the index any more. */
+  idle(): Promise<void> {
+    return this.#delivery.idle();
+  }
+}
+
+/** Writes the metrics of users of one partition, and so of one organisation. */
+async function writeMetrics(
+  options: MetricIndexingOptions,
+  partition: Partition,
+  users: readonly ChangedUser[],
+): Promise<void> {
+  const { store, clock, directory } = options;
+  const [{ organisationId }] = users as [ChangedUser];
+  const metricIds = await metricIndexesOf(directory, organisationId);
+  const values = users.flatMap(user =>
+    metricIds.flatMap(metricId => {
+      const value = scoreOf(user, metricId);
+      const write = {
+        type: "score",
+        op: "set",
+        key: userBoards.metric(metricId),
+        member: user.userId,
+      } as const;
+      return value === null ? [] : [{ metricId, write: { ...write, tie: clock(), ...value } }];
+    }),
+  );
+  for (let from = 0; from < values.length; from += batchMax) {
+    const part = values.slice(from, from + batchMax);
+    const commit = await store.commit(partition, { writes: part.map(({ write }) => write) });
+    for (const [index, { metricId, write }] of part.entries()) {
+      const shown = commit.ok ? commit.results[index] : null;
+      if (typeof shown !== "number" || shown === write.score) continue;
+      await followUser(options, partition, { write, organisationId, metricId }, shown);
+    }
+  }
 }
 
 interface IndexWrite extends MetricIndex {
   readonly write: Score;
 }
 
-async function commit(
-  options: IndexMetricsOptions,
-  partition: string,
-  batch: readonly IndexWrite[],
-): Promise<boolean> {
-  const { store, onGivenUp } = options;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const commit = await store.commit(partition, { writes: batch.map(({ write }) => write) });
-      if (!commit.ok) return false;
-      for (const [index, written] of batch.entries()) {
-        const shown = commit.results[index];
-        if (typeof shown === "number" && shown !== written.write.score)
-          await followUser(options, partition, written, shown);
-      }
-      return true;
-    } catch (error) {
-      if (attempt < attemptsMax) continue;
-      onGivenUp(error);
-      return false;
-    }
-  }
-}
-
 /** Gives an entry that has seen a later revision of its user the value on record. */
 function followUser(
-  { store, clock, metricsOf }: IndexMetricsOptions,
+  { store, clock, metricsOf }: MetricIndexSource,
   partition: string,
   { write: { key, member }, organisationId, metricId }: IndexWrite,
   shown: number,
@@ -411,18 +393,4 @@ function followUser(
       return typeof score === "number" ? score : null;
     },
   });
-}
-
-function targetOf(organisationId: string, metricId: string): ScoreTarget {
-  return { id: `${targetPrefix}${organisationId}/${metricId}`, kind: "total", metricId };
-}
-
-function isIndexed({ target }: ScoreUpdate): boolean {
-  return target.startsWith(targetPrefix);
-}
-
-/** Ids of organisations have no slash. */
-function parseTarget(target: string): { readonly organisationId: string; readonly metricId: string } {
-  const slash = target.indexOf("/", targetPrefix.length);
-  return { organisationId: target.slice(targetPrefix.length, slash), metricId: target.slice(slash + 1) };
 }

@@ -16,16 +16,16 @@ export {
   declaredFields,
   declaredIndexes,
   fieldMark,
-  type IndexedScoreFeed,
-  indexMetrics,
   indexNameCharactersMax,
   type MetricIndex,
   MetricIndexesSchema,
+  MetricIndexing,
   type MetricIndexSource,
   metricIndexesMax,
   metricIndexesOf,
   metricMark,
   type UsableIndexes,
+  type UserMetrics,
   usableIndexes,
 } from "./metric_indexes.ts";
 export { buildNameIndex, type NameSource } from "./name_index.ts";

@@ -9,7 +9,6 @@ import type { Metrics } from "../../base/metrics/mod.ts";
 import type { Mailer } from "../../base/outbound/mailer.ts";
 import type { Outbound } from "../../base/outbound/outbound.ts";
 import { WebhookError, type WebhookSender } from "../../base/outbound/webhook_sender.ts";
-import type { ScoreFeed } from "../../fans/leaderboards/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 
@@ -153,27 +152,13 @@ function measuredOutbound(outbound: Outbound, metrics: Metrics, elapsed: Elapsed
   };
 }
 
-/** Measures how long boards lag behind actions. */
-export function measuredFeed(feed: ScoreFeed, metrics: Metrics, elapsed: Elapsed): ScoreFeed {
+/** Returns a function that begins to measure how long boards lag behind an action; the one that it returns ends that. */
+export function boardDelay(metrics: Metrics, elapsed: Elapsed): () => (isDelivered: boolean) => void {
   const timing = (outcome: string) => metrics.histogram("grandstand_board_feed_delay_seconds", { outcome });
   const [onTime, deferred] = [timing("delivered"), timing("deferred")];
-  return {
-    targets: (projectId, query) => feed.targets(projectId, query),
-    deliver(userId, updates, delivered, givenUp) {
-      const startedAt = elapsed();
-      feed.deliver(
-        userId,
-        updates,
-        () => {
-          onTime.record((elapsed() - startedAt) / 1_000);
-          delivered();
-        },
-        () => {
-          deferred.record((elapsed() - startedAt) / 1_000);
-          givenUp?.();
-        },
-      );
-    },
+  return () => {
+    const startedAt = elapsed();
+    return isDelivered => (isDelivered ? onTime : deferred).record((elapsed() - startedAt) / 1_000);
   };
 }
 

@@ -5,9 +5,8 @@
  */
 
 import { Metrics, type MetricsOptions } from "../../base/metrics/mod.ts";
-import type { ScoreFeed } from "../../fans/leaderboards/mod.ts";
 import { type FigureSources, readFigures } from "./figures.ts";
-import { type Elapsed, measuredFeed, measuredPorts, type Ports } from "./measured_ports.ts";
+import { boardDelay, type Elapsed, measuredPorts, type Ports } from "./measured_ports.ts";
 
 /** The metrics of one process, for the option `metrics` of `createPlatform`. */
 export class PlatformMetrics extends Metrics {
@@ -23,9 +22,9 @@ export class PlatformMetrics extends Metrics {
     return { ...ports, ...measuredPorts(ports, this, this.#elapsed) };
   }
 
-  /** Returns a feed of boards that measures how long boards lag behind actions. */
-  feed(feed: ScoreFeed): ScoreFeed {
-    return measuredFeed(feed, this, this.#elapsed);
+  /** Returns what measures how long boards lag behind actions. */
+  boardDelay(): ReturnType<typeof boardDelay> {
+    return boardDelay(this, this.#elapsed);
   }
 
   /** Reads figures of the platform before each scrape. */

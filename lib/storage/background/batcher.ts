@@ -18,7 +18,7 @@ export interface BatcherOptions<T, R = void> {
   // biome-ignore lint/suspicious/noConfusingVoidType: A batch without results returns nothing.
   run(key: string, items: readonly T[]): Promise<readonly R[] | void>;
   /** Most items of a batch. @default no bound */
-  readonly batchMax?: number;
+  readonly batchMax?: number | undefined;
   /** Returns how many of the waiting items, at least one, may share a batch. @default all up to `batchMax` */
   countOf?(waiting: readonly T[]): number;
 }

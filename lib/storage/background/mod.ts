@@ -5,6 +5,7 @@
  */
 export { Batcher, type BatcherOptions } from "./batcher.ts";
 export { Cache, type CacheOptions, chain, type Loaded, memoize, ParsedRecords } from "./cache.ts";
+export { Delivery } from "./delivery.ts";
 export { DueQueue, type DueQueueOptions, type DueResult, type DueWork } from "./due_queue.ts";
 export {
   claimLease,

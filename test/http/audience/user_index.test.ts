@@ -6,12 +6,12 @@ import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { Users } from "../../../lib/fans/identity/mod.ts";
 import { spaceUserPartition } from "../../../lib/fans/loyalty/mod.ts";
 import { recordedUsersMax, userShardPartitions } from "../../../lib/fans/users/mod.ts";
-import { buildUserIndex, type UserIndexProgress } from "../../../lib/mod.ts";
+import { buildUserIndex, createPlatform, silentLogger, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
 import { externalIds, ids, openPlatform, type TestPlatform, testSecret } from "../../support/platform.ts";
 import { describeOnStores, type OpenListingStore } from "../../support/stores.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
-import { foundIds, indexedSeed, pagesOf } from "./_searched.ts";
+import { buildPoints, foundIds, indexedSeed, makeUsers, pagesOf, plain } from "./_searched.ts";
 
 const hourMs = 3_600_000;
 
@@ -234,5 +234,71 @@ describe("an index of users that is built later", () => {
     const groups = Array.from({ length: 20 }, (_, n) => (n + 1) * recordedUsersMax);
     const listed = reported.map(progress => progress.listed).slice(0, groups.length + 1);
     assert.deepEqual(listed, [...groups, count]);
+  });
+});
+
+describeOnStores("an indexed metric that the index could not take", open => {
+  /** Changes a metric while the index is out of reach, and tells who is found by it, after some repair. */
+  async function foundAfter(repair: (world: World) => Promise<unknown>): Promise<readonly string[]> {
+    let isDown = false;
+    await using world = await openWorld(async clock => {
+      const store = await open(clock);
+      const commit = store.commit.bind(store);
+      store.commit = (partition, batch) =>
+        isDown && batch.writes?.some(({ key }) => key === "metric:points") === true
+          ? Promise.reject(new Error("down"))
+          : commit(partition, batch);
+      return store;
+    });
+    await makeUsers(world, world.crm, [{ ...plain("u1", world.clock.now()), points: 1 }]);
+    await buildPoints(world);
+    isDown = true;
+    await makeUsers(world, world.crm, [{ ...plain("u1", world.clock.now()), points: 50 }]);
+    const filter = { gte: [{ var: "metrics.points" }, 50] };
+    assert.deepEqual(await foundIds(world.crm, { filter }), []);
+    isDown = false;
+    await repair(world);
+    return await foundIds(world.crm, { filter });
+  }
+
+  it("is there after the next round of background work", async () => {
+    const found = await foundAfter(async ({ platform }) => {
+      await platform.work();
+      await platform.idle();
+    });
+    assert.deepEqual(found, ["u1"]);
+  });
+
+  it("is there within an hour where the process died", async () => {
+    const found = await foundAfter(async ({ store, clock }) => {
+      const other = await createPlatform({
+        store,
+        secret: testSecret,
+        clock: clock.now,
+        logger: silentLogger,
+      });
+      clock.advance(hourMs);
+      await other.work();
+      await other.idle();
+    });
+    assert.deepEqual(found, ["u1"]);
+  });
+
+  it("is not looked for again by each sweep", async () => {
+    const found = await foundAfter(async ({ platform, store, clock }) => {
+      await platform.work();
+      await platform.idle();
+      const commits: string[] = [];
+      const commit = store.commit.bind(store);
+      store.commit = (partition, batch) => {
+        if (batch.writes?.some(({ key }) => key === "metric:points") === true) commits.push(partition);
+        return commit(partition, batch);
+      };
+      clock.advance(hourMs);
+      await platform.work();
+      await platform.idle();
+      assert.deepEqual(commits, []);
+    });
+    assert.deepEqual(found, ["u1"]);
   });
 });

@@ -9,7 +9,7 @@
  * @module
  */
 
-import { Batcher, mapConcurrent } from "../../../storage/background/mod.ts";
+import { Delivery, mapConcurrent } from "../../../storage/background/mod.ts";
 import { followRecord, type Store } from "../../../storage/mod.ts";
 import type { ScoreChange } from "./board_change.ts";
 import { type BoardLocation, isWithinBounds } from "./board_location.ts";
@@ -17,11 +17,9 @@ import { changeScores } from "./change_scores.ts";
 import type { RecordedScore, ScoreUpdate } from "./score_feed.ts";
 import type { ResolveTarget, TargetRefusal } from "./score_targets.ts";
 
-const attemptsMax = 3;
 /** Users whose records are read at a time, where their entries have other scores than those delivered. */
 const concurrency = 16;
 
-/** Dependencies of a delivery. */
 export interface ScoreDeliveryOptions {
   readonly store: Store;
   readonly resolveTarget: ResolveTarget;
@@ -31,91 +29,61 @@ export interface ScoreDeliveryOptions {
   readonly onGivenUp: (error: unknown) => void;
   /** Called with the number of scores of a target that are not ranked. */
   readonly onRefused: (target: string, because: TargetRefusal, count: number) => void;
+  /** Begins to time a delivery; the function that it returns ends that. */
+  readonly startTiming?: (() => (isDelivered: boolean) => void) | undefined;
   /** Most updates that wait in a process; more are given up at once. @default 100,000 */
   readonly waitingMax?: number;
-}
-
-interface WaitingScore extends ScoreChange {
-  readonly done: (isDelivered: boolean) => void;
 }
 
 /** Delivers score updates to their boards, many at a time. */
 export class ScoreDelivery {
   readonly #options: ScoreDeliveryOptions;
   /** By target, whose settings are looked up once for each batch. */
-  readonly #batches: Batcher<WaitingScore>;
-  #waiting = 0;
+  readonly #delivery: Delivery<ScoreChange>;
 
   constructor(options: ScoreDeliveryOptions) {
+    const { onGivenUp, waitingMax } = options;
     this.#options = options;
-    this.#batches = new Batcher<WaitingScore>({
-      async run(target, batch) {
-        const isDelivered = await write(options, target, batch);
-        for (const { done } of batch) done(isDelivered);
-      },
+    this.#delivery = new Delivery({
+      write: (target, batch) => write(options, target, batch),
+      ...{ onGivenUp, waitingMax },
     });
   }
 
-  /** Delivers the updates of one user; see `ScoreFeed.deliver`. */
-  deliver(
-    userId: string,
-    updates: readonly ScoreUpdate[],
-    delivered: () => void,
-    givenUp: () => void = () => {},
-  ): void {
-    if (updates.length === 0) return;
-    const { waitingMax = 100_000 } = this.#options;
-    if (this.#waiting + updates.length > waitingMax) {
-      givenUp();
-      return;
-    }
-    this.#waiting += updates.length;
-    let open = updates.length;
-    let areDelivered = true;
-    const done = (isDelivered: boolean): void => {
-      this.#waiting -= 1;
-      open -= 1;
-      areDelivered &&= isDelivered;
-      if (open > 0) return;
-      if (areDelivered) delivered();
-      else givenUp();
-    };
-    for (const { target, score, at, asOf } of updates) {
-      // Spreading the update instead costs 7 % of reporting an action.
-      this.#batches.push(target, { userId, score, at, asOf, operator: "set", done });
-    }
+  /** Delivers the updates of one user; calls `done` when all of them are applied, or left to a later delivery. */
+  deliver(userId: string, updates: readonly ScoreUpdate[], done: (isDelivered: boolean) => void): void {
+    const end = this.#options.startTiming?.();
+    this.#delivery.deliver(
+      updates.map(({ target, score, at, asOf }) => [target, { userId, score, at, asOf, operator: "set" }]),
+      end === undefined
+        ? done
+        : isDelivered => {
+            end(isDelivered);
+            done(isDelivered);
+          },
+    );
   }
 
   /** Resolves when no update waits any more. */
-  async idle(): Promise<void> {
-    while (this.#waiting > 0) await this.#batches.idle();
+  idle(): Promise<void> {
+    return this.#delivery.idle();
   }
 }
 
-/** Writes the updates of a target. Returns false if they are left to a later delivery. */
 async function write(
   options: ScoreDeliveryOptions,
   target: string,
-  batch: readonly WaitingScore[],
-): Promise<boolean> {
-  const { store, resolveTarget, onGivenUp, onRefused } = options;
-  try {
-    const location = await resolveTarget(target);
-    if (typeof location === "string") {
-      onRefused(target, location, batch.length);
-      return true;
-    }
-    await retry(async () => {
-      const shown = await changeScores(store, location, batch);
-      const others = otherEntries(batch, shown);
-      if (others.length > 0) await followRecords(options, { target, location }, others);
-    });
-    return true;
-  } catch (error) {
-    // Of the store, or of invalid settings.
-    onGivenUp(error);
-    return false;
+  batch: readonly ScoreChange[],
+): Promise<void> {
+  const { store, resolveTarget, onRefused } = options;
+  const location = await resolveTarget(target);
+  if (typeof location === "string") {
+    onRefused(target, location, batch.length);
+    return;
   }
+  const shown = await changeScores(store, location, batch);
+  const others = otherEntries(batch, shown);
+  if (others.length > 0) await followRecords(options, { target, location }, others);
 }
 
 interface ShownEntry {
@@ -125,7 +93,7 @@ interface ShownEntry {
 
 /** Lists the entries that have another score than the one delivered, as the board has seen a later revision of the user. */
 function otherEntries(
-  batch: readonly WaitingScore[],
+  batch: readonly ScoreChange[],
   shown: readonly (number | null)[],
 ): readonly ShownEntry[] {
   const others: ShownEntry[] = [];
@@ -158,15 +126,4 @@ async function followRecords(
       },
     }),
   );
-}
-
-async function retry(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (attempt >= attemptsMax) throw error;
-    }
-  }
 }

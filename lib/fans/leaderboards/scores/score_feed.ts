@@ -45,7 +45,6 @@ export type ScoreTarget =
 
 /** An action whose targets are asked for. */
 export interface TargetQuery {
-  readonly organisationId: string;
   readonly action: string;
   /** The `eventId` in the action's data, if it is a string. */
   readonly eventId: string | null;
@@ -65,20 +64,6 @@ export type ReadRecordedScore = (
   organisationId: string,
   target: RecordedTarget,
 ) => Promise<RecordedScore | null>;
-
-/** Connects the loyalty of users to leaderboards. */
-export interface ScoreFeed {
-  /** Lists the targets that an action of a project's user may change; `projectId` is null while none is known. */
-  targets(
-    projectId: string | null,
-    query: TargetQuery,
-  ): readonly ScoreTarget[] | Promise<readonly ScoreTarget[]>;
-  /**
-   * Delivers updates in the background. Calls `delivered` when all of them are applied, or `givenUp` when they are left to a
-   * later delivery.
-   */
-  deliver(userId: string, updates: readonly ScoreUpdate[], delivered: () => void, givenUp?: () => void): void;
-}
 
 /** A gain with its time. */
 export interface Earning {

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../../auth/mod.ts";
 import { decide, type RecordCache, type Store } from "../../../storage/mod.ts";
-import type { ScoreTarget, ScoreUpdate, TargetQuery } from "../../leaderboards/mod.ts";
+import type { ScoreTarget, TargetQuery } from "../../leaderboards/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ConfigCache } from "../config/config_cache.ts";
 import { type DueUserQueue, registrationMs } from "../due_users/mod.ts";
@@ -26,6 +26,8 @@ import {
 } from "./command_rules.ts";
 import {
   type DecidedFor,
+  deliver,
+  deliverMetrics,
   deliverScores,
   type FollowUpServices,
   followUp,
@@ -64,11 +66,11 @@ export interface CommandRunner {
   run(user: SpaceUser, makeCommand: MakeCommand): Promise<CommandDecision>;
   /** Runs commands of one user in their order, as many as possible with one read and one commit. */
   runAll(user: SpaceUser, commands: readonly MakeCommand[]): Promise<BatchOutcome>;
-  /** Delivers board scores in the background. */
-  deliverScores(user: SpaceUser, updates: readonly ScoreUpdate[]): void;
-  /** Delivers board scores; false where some of them could not be delivered now. */
-  deliverScoresNow(user: SpaceUser, updates: readonly ScoreUpdate[]): Promise<boolean>;
-  /** Delivers board scores in the background that could not be delivered before. */
+  /** Delivers board scores, and metrics to the index of users, in the background. */
+  deliver(user: SpaceUser, decision: Pick<CommandDecision, "state" | "updates">): void;
+  /** Delivers them; false where some of them could not be delivered now. */
+  deliverNow(user: SpaceUser, decision: Pick<CommandDecision, "state" | "updates">): Promise<boolean>;
+  /** Delivers in the background what could not be delivered before. */
   deliverLateScores(): Promise<void>;
   /** Sends what the user's actions give to other users; returns how many gifts are left because of failures. */
   sendGifts(user: SpaceUser, state: UserState): Promise<number>;
@@ -88,29 +90,28 @@ export function createCommandRunner(services: CommandServices): CommandRunner {
   return {
     run: (user, makeCommand) => runCommand(services, user, makeCommand),
     runAll: (user, commands) => runBatches(services, user, commands),
-    deliverScores: (user, updates) => deliverScores(services, services.users.get(user), updates),
-    deliverScoresNow(user, updates) {
-      if (updates.length === 0) return Promise.resolve(true);
+    deliver: (user, decision) => deliver(services, services.users.get(user), decision),
+    async deliverNow(user, decision) {
       const cachedUser = services.users.get(user);
-      return new Promise(resolve => {
-        const onDelivered = (): void => {
-          cachedUser.markDelivered(updates);
-          resolve(true);
-        };
-        services.feed.deliver(cachedUser.userId, updates, onDelivered, () => resolve(false));
-      });
+      const results = await Promise.all(
+        [deliverScores, deliverMetrics].map(
+          start => new Promise<boolean>(done => start(services, cachedUser, decision, done)),
+        ),
+      );
+      return results.every(isDelivered => isDelivered);
     },
     deliverLateScores: () => services.lateScores.deliver(user => deliverStored(services, user)),
     sendGifts: (user, state) => sendUserGifts(services, user, state),
   };
 }
 
-/** Delivers the board scores in a user's record in the background. */
+/** Delivers what a user's record has in the background. */
 async function deliverStored(services: CommandServices, user: CachedUser): Promise<void> {
   const { store, states } = services;
   const [stored] = await store.read(user.partition, [states.query]);
   if (stored === null) return;
-  deliverScores(services, user, user.undelivered(states.valueOf(user.partition, stored).undelivered));
+  const state = states.valueOf(user.partition, stored);
+  deliver(services, user, { state, updates: user.undelivered(state.undelivered) });
 }
 
 /** Runs a command: load, make, decide and commit, deliver. */
@@ -146,14 +147,14 @@ function sendUserGifts(services: CommandServices, user: SpaceUser, state: UserSt
  * project, which only the user's records name for certain: where the guess was wrong, it decides again.
  */
 async function decideCommand(services: CommandServices, run: Run, uses: LimitUses): Promise<CommandDecision> {
-  const { store, feed } = services;
+  const { store, boards } = services;
   const { config, user, cachedUser, now, command } = run;
   const { partition } = cachedUser;
   const query = targetQuery(run);
   let ready = registerDue(services, run);
   let foundProject: string | null = null;
   for (let instants = 0, projectId = user.projectId ?? cachedUser.projectId; ; ) {
-    const loading = feed.targets(projectId, query);
+    const loading = boards.targets(projectId, query);
     const targets: readonly ScoreTarget[] = loading instanceof Promise ? await loading : loading;
     const { states, profiles } = services;
     const readsAccount = needsProject(user, cachedUser, now);
@@ -187,7 +188,7 @@ async function decideCommand(services: CommandServices, run: Run, uses: LimitUse
     if (decision.mustJoin) {
       projectId = decision.projectId;
       await ready;
-      deliverScores(services, cachedUser, (await joinProject(services, cachedUser, projectId)).updates);
+      deliver(services, cachedUser, await joinProject(services, cachedUser, projectId));
     } else if (decision.projectId !== projectId) {
       projectId = decision.projectId;
     } else {
@@ -216,7 +217,7 @@ async function advanceUserTime(services: CommandServices, run: Run, instant: num
   const step = { ...run, command, now: instant ?? run.now };
   const decision = await decideCommand(services, step, noLimits);
   logDiagnostics(services, run, decision);
-  deliverScores(services, run.cachedUser, decision.updates);
+  deliver(services, run.cachedUser, decision);
 }
 
 /** Decides a command whose rules have limits that all users share. */
@@ -276,7 +277,7 @@ async function decideBatch(
   services: CommandServices,
   { config, user, batch }: Batch,
 ): Promise<BatchDecision> {
-  const { store, feed, users, states, profiles } = services;
+  const { store, boards, users, states, profiles } = services;
   const now = services.clock();
   const cachedUser = users.get(user);
   const projectId = user.projectId ?? cachedUser.projectId;
@@ -290,7 +291,7 @@ async function decideBatch(
       refusal = { error };
       break;
     }
-    const targets = await feed.targets(projectId, targetQuery({ config, user, cachedUser, now, command }));
+    const targets = await boards.targets(projectId, targetQuery({ now, command }));
     made.push({ command, targets });
   }
   const [first] = made;
@@ -328,9 +329,9 @@ function registerDue(
   return ready;
 }
 
-function targetQuery({ user, command, now }: Run): TargetQuery {
+function targetQuery({ command, now }: Pick<Run, "command" | "now">): TargetQuery {
   const scoring = command.scoring ?? { action: "", data: {} };
-  return targetQueryOf(user, scoring, command.at ?? now);
+  return targetQueryOf(scoring, command.at ?? now);
 }
 
 /** Returns whom uses of limited rules are counted for; a repeated command finds the claim of its id. */

@@ -5,7 +5,8 @@
  */
 
 import type { Logger } from "../../../http/mod.ts";
-import type { ScoreFeed, ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { FedBoards } from "../../leaderboards/mod.ts";
+import type { MetricIndexing } from "../../users/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { ActionData } from "../config/document.ts";
 import type { Coupons } from "../coupons/mod.ts";
@@ -17,7 +18,8 @@ import type { LateScores } from "./late_scores.ts";
 
 /** Services that decisions are followed up with. */
 export interface FollowUpServices {
-  readonly feed: ScoreFeed;
+  readonly boards: FedBoards;
+  readonly userIndex: Pick<MetricIndexing, "deliver">;
   readonly lateScores: LateScores;
   readonly logger: Logger;
   readonly coupons: Pick<Coupons, "assignCodes">;
@@ -49,25 +51,58 @@ export async function followUp(
     if (data?.elementId !== undefined || data?.eventId !== undefined)
       services.countAction?.(of.user.spaceId, data);
   }
-  deliverScores(services, of.cachedUser, last.updates);
+  deliver(services, of.cachedUser, last);
   if (last.state.voterOf.length > 0) services.voters.list(of.cachedUser, last.state.voterOf);
   if (of.config.config.webhooks.length > 0) services.webhooks.enqueue(of.user);
   if (decisions.some(hasNewCoupon)) await assignCodes(services, of.user, last);
 }
 
-/** Delivers board scores in the background. */
-export function deliverScores(
-  { feed, lateScores }: Pick<FollowUpServices, "feed" | "lateScores">,
+/** Delivers board scores, and the metrics of the index of users, in the background; those that cannot be delivered now are late. */
+export function deliver(
+  services: Pick<FollowUpServices, "boards" | "userIndex" | "lateScores">,
   cachedUser: CachedUser,
-  updates: readonly ScoreUpdate[],
+  decision: Pick<CommandDecision, "state" | "updates">,
 ): void {
-  if (updates.length === 0) return;
-  feed.deliver(
-    cachedUser.userId,
-    updates,
-    () => cachedUser.markDelivered(updates),
-    () => lateScores.add(cachedUser),
-  );
+  const lateUnless = (isDelivered: boolean): void => {
+    if (!isDelivered) services.lateScores.add(cachedUser);
+  };
+  deliverScores(services, cachedUser, decision, lateUnless);
+  deliverMetrics(services, cachedUser, decision, lateUnless);
+}
+
+/** Delivers board scores; calls `done` when they have arrived, or failed to. */
+export function deliverScores(
+  { boards }: Pick<FollowUpServices, "boards">,
+  cachedUser: CachedUser,
+  { updates }: Pick<CommandDecision, "updates">,
+  done: (isDelivered: boolean) => void,
+): void {
+  if (updates.length === 0) {
+    done(true);
+    return;
+  }
+  boards.deliver(cachedUser.userId, updates, isDelivered => {
+    if (isDelivered) cachedUser.markDelivered(updates);
+    done(isDelivered);
+  });
+}
+
+/** Delivers the metrics of a state to the index of users; those of a merged user are no longer in it. */
+export function deliverMetrics(
+  { userIndex }: Pick<FollowUpServices, "userIndex">,
+  cachedUser: CachedUser,
+  { state }: Pick<CommandDecision, "state">,
+  done: (isDelivered: boolean) => void,
+): void {
+  const { revision, mergedInto } = state;
+  if (revision === cachedUser.indexedRevision || mergedInto !== null) {
+    done(true);
+    return;
+  }
+  userIndex.deliver(cachedUser, state, isDelivered => {
+    if (isDelivered) cachedUser.indexedRevision = revision;
+    done(isDelivered);
+  });
 }
 
 /** Logs effects that were left out: the author of the configuration did not intend that. */

@@ -5,7 +5,7 @@
  */
 
 import { isUuid } from "../../../auth/crypto/mod.ts";
-import type { Earning, ScoreFeed, ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { Earning, FedBoards, ScoreUpdate } from "../../leaderboards/mod.ts";
 import { signUpProjectOf } from "../../users/mod.ts";
 import { ownValue } from "../config/scope.ts";
 import type { LoyaltyServices } from "../services.ts";
@@ -22,7 +22,7 @@ type Joined = Pick<CommandDecision, "state" | "updates">;
  * none. A user who has a project keeps it. The caller registers the user as due before, and delivers the scores after.
  */
 export async function joinProject(
-  services: Pick<LoyaltyServices, "store" | "clock" | "feed" | "states">,
+  services: Pick<LoyaltyServices, "store" | "clock" | "boards" | "states">,
   user: CachedUser,
   named: string | null,
 ): Promise<Joined> {
@@ -38,7 +38,7 @@ export async function joinProject(
 
 /** Joins a project, or returns the one of the sign-up where that is another. */
 async function replayAndJoin(
-  services: Pick<LoyaltyServices, "store" | "clock" | "feed" | "states">,
+  services: Pick<LoyaltyServices, "store" | "clock" | "boards" | "states">,
   user: CachedUser,
   projectId: string | null,
 ): Promise<Joined | { readonly projectId: string }> {
@@ -61,7 +61,7 @@ async function replayAndJoin(
       return { writes, answer: { state, updates: user.undelivered(state.undelivered) } };
     },
     async earnings => {
-      if (projectId !== null) replayed = await replayScores(services, { user, projectId, earnings });
+      if (projectId !== null) replayed = await replayScores(services, projectId, earnings);
       replayedCount = earnings.length;
     },
   );
@@ -99,21 +99,18 @@ function joined(before: UserState, projectId: string | null, replayed: ReplayedS
  * events that were named by an alias, as none was known without the project.
  */
 async function replayScores(
-  { feed, clock }: { readonly feed: ScoreFeed; readonly clock: () => number },
-  {
-    user,
-    projectId,
-    earnings,
-  }: { readonly user: CachedUser; readonly projectId: string; readonly earnings: readonly Earning[] },
+  { boards, clock }: { readonly boards: FedBoards; readonly clock: () => number },
+  projectId: string,
+  earnings: readonly Earning[],
 ): Promise<ReplayedScores> {
   const now = clock();
   const scores = new Map<string, Omit<ScoreUpdate, "asOf">>();
   const gainedAt = new Map<string, number>();
   let sums: UserState["sums"] = {};
   for (const { gain, at } of earnings) {
-    const query = targetQueryOf(user, gain, at);
+    const query = targetQueryOf(gain, at);
     const eventId = query.eventId !== null && isUuid(query.eventId) ? query.eventId : null;
-    const found = await feed.targets(projectId, { ...query, eventId });
+    const found = await boards.targets(projectId, { ...query, eventId });
     const targets = found.filter(
       ({ kind, ...target }) => kind === "total" || !("closesAt" in target) || target.closesAt > now,
     );
@@ -122,7 +119,7 @@ async function replayScores(
     for (const { id, total } of changed) scores.set(id, { target: id, score: total, at });
     for (const metricId of Object.keys(gain.metrics)) gainedAt.set(metricId, at);
   }
-  const current = await feed.targets(projectId, targetQueryOf(user, { action: "", data: {} }, now));
+  const current = await boards.targets(projectId, targetQueryOf({ action: "", data: {} }, now));
   const totals = current.flatMap(target =>
     target.kind === "total"
       ? [{ id: target.id, metricId: target.metricId, at: gainedAt.get(target.metricId) }]

@@ -23,7 +23,7 @@ import type { Command } from "./command.ts";
 import type { CommandRunner } from "./command_runner.ts";
 import { type ChangedSum, sumKey, targetQueryOf } from "./scores.ts";
 
-type MergeServices = Pick<LoyaltyServices, "store" | "clock" | "states" | "feed">;
+type MergeServices = Pick<LoyaltyServices, "store" | "clock" | "states" | "boards">;
 
 /**
  * Merges a user into another of the same project, once. Commands about the merged user act on the account from then on. It may be
@@ -76,7 +76,7 @@ async function closeUser({ store, states }: MergeServices, from: SpaceUser, into
 
 /** Reads the state of a closed user, with its sums on boards. A state has only hashes of boards; the history tells which they are. */
 async function readClosed(
-  { store, states, feed, clock }: MergeServices,
+  { store, states, boards, clock }: MergeServices,
   from: SpaceUser,
 ): Promise<{ readonly state: UserState; readonly sums: readonly ChangedSum[] }> {
   const entries: HistoryEntry[] = [];
@@ -85,7 +85,7 @@ async function readClosed(
   const now = clock();
   const sums = new Map<string, ChangedSum>();
   for (const { at, action: { name: action, data } = { name: "", data: {} } } of entries) {
-    const targets = await feed.targets(state.projectId, targetQueryOf(from, { action, data }, at));
+    const targets = await boards.targets(state.projectId, targetQueryOf({ action, data }, at));
     for (const target of targets) {
       if (target.kind !== "sum" || sums.has(target.id)) continue;
       const key = sumKey(target);

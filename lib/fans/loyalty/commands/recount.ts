@@ -31,8 +31,7 @@ export async function recountUser(
   const [account] = await store.read(spaceUserPartition(user), [readAccountNote]);
   if (signUpProjectOf(account) === null) return found;
   await dueUsers.register(user, { isActivity: false });
-  const { updates } = await joinProject(services, users.get(user), null);
-  commands.deliverScores(user, updates);
+  commands.deliver(user, await joinProject(services, users.get(user), null));
   return await readAndCorrect(services, user, sum);
 }
 

@@ -19,7 +19,7 @@ import type {
   UserEarnings,
 } from "../../leaderboards/mod.ts";
 import { ownValue } from "../config/scope.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
+import { spaceUserPartition } from "../user/space_user.ts";
 import type { RunningSum, UserState } from "../user/state.ts";
 import { parseState, readState } from "../user/stored_state.ts";
 
@@ -163,11 +163,7 @@ export async function readRecordedScore(
 }
 
 /** Returns the query for the targets of an action that counts at a time (Unix ms). */
-export function targetQueryOf(
-  { organisationId }: Pick<SpaceUser, "organisationId">,
-  { action, data }: Omit<Gain, "metrics">,
-  at: number,
-): TargetQuery {
+export function targetQueryOf({ action, data }: Omit<Gain, "metrics">, at: number): TargetQuery {
   const eventId = ownValue(data, "eventId");
-  return { organisationId, action, eventId: typeof eventId === "string" ? eventId : null, at };
+  return { action, eventId: typeof eventId === "string" ? eventId : null, at };
 }

@@ -51,6 +51,8 @@ export class CachedUser implements UserKey {
   hasNoProjectUntil = 0;
   /** True once the user's record was seen. */
   hasRecord = false;
+  /** The revision whose metrics the index of users has, as far as this process knows. */
+  indexedRevision = 0;
   /** Revision of the newest delivered score. */
   #delivered = -1;
   /** Elements among whose voters the user is listed. */
@@ -71,6 +73,7 @@ export class CachedUser implements UserKey {
     this.projectId = null;
     this.hasNoProjectUntil = 0;
     this.hasRecord = false;
+    this.indexedRevision = 0;
     this.#delivered = -1;
     this.#listed = noElements;
   }

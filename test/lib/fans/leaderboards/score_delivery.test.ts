@@ -79,6 +79,17 @@ async function setup(
   return { store, givenUp, refused, delivery, records };
 }
 
+function deliver(
+  delivery: ScoreDelivery,
+  userId: string,
+  updates: readonly ScoreUpdate[],
+  delivered: () => void,
+): void {
+  delivery.deliver(userId, updates, isDelivered => {
+    if (isDelivered) delivered();
+  });
+}
+
 async function scores(store: FaultyStore, of: Partition = partition): Promise<Record<string, number>> {
   const [{ entries }] = await store.read(of, [{ type: "board", key: "board", limit: 1_000 }]);
   return Object.fromEntries(entries.map(({ member, score }) => [member, score]));
@@ -89,7 +100,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const { store, delivery } = await setup(open, t);
     const delivered: string[] = [];
     for (let user = 0; user < 100; user++) {
-      delivery.deliver(`u${user}`, [update(user, 1)], () => delivered.push(`u${user}`));
+      deliver(delivery, `u${user}`, [update(user, 1)], () => delivered.push(`u${user}`));
     }
     assert.deepEqual([store.commits.length, delivered.length], [0, 0]);
     await delivery.idle();
@@ -101,7 +112,7 @@ describeOnEveryStore("the delivery of scores", open => {
   it("writes at most 500 updates per commit, in the order of their arrival", async t => {
     const { store, delivery } = await setup(open, t);
     const count = 1_001;
-    for (let user = 0; user < count; user++) delivery.deliver(`u${user}`, [update(1, 1)], () => {});
+    for (let user = 0; user < count; user++) deliver(delivery, `u${user}`, [update(1, 1)], () => {});
     await delivery.idle();
     assert.deepEqual(
       store.commits.map(({ batch }) => batch.writes.length),
@@ -122,8 +133,8 @@ describeOnEveryStore("the delivery of scores", open => {
     const first = new Promise<void>(resolve => {
       reached = resolve;
     });
-    delivery.deliver("first", [update(1, 1)], () => {
-      for (let user = 0; user < 10; user++) delivery.deliver(`u${user}`, [update(1, 1)], reached);
+    deliver(delivery, "first", [update(1, 1)], () => {
+      for (let user = 0; user < 10; user++) deliver(delivery, `u${user}`, [update(1, 1)], reached);
     });
     await first;
     await delivery.idle();
@@ -137,7 +148,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const { store, delivery } = await setup(open, t);
     const other = `asc/${ids.project}/${ids.event}/round_1`;
     let confirmed = 0;
-    delivery.deliver("u", [update(5, 1), update(7, 1, other)], () => {
+    deliver(delivery, "u", [update(5, 1), update(7, 1, other)], () => {
       confirmed += 1;
     });
     await delivery.idle();
@@ -150,12 +161,12 @@ describeOnEveryStore("the delivery of scores", open => {
     const { store, delivery, givenUp } = await setup(open, t);
     let confirmed = 0;
     store.refusals = 2;
-    delivery.deliver("u", [update(5, 1)], () => {
+    deliver(delivery, "u", [update(5, 1)], () => {
       confirmed += 1;
     });
     await delivery.idle();
     store.losses = 2;
-    delivery.deliver("u", [update(6, 2)], () => {
+    deliver(delivery, "u", [update(6, 2)], () => {
       confirmed += 1;
     });
     await delivery.idle();
@@ -169,13 +180,13 @@ describeOnEveryStore("the delivery of scores", open => {
       confirmed += 1;
     };
     store.refusals = 3;
-    delivery.deliver("u", [update(5, 1), update(5, 1, `desc/${ids.project}//goals`)], count);
+    deliver(delivery, "u", [update(5, 1), update(5, 1, `desc/${ids.project}//goals`)], count);
     await delivery.idle();
     assert.equal(confirmed, 0);
     assert.equal(givenUp.length, 1);
     assert.ok(givenUp[0] instanceof AppError);
     assert.deepEqual(await scores(store), {});
-    delivery.deliver("u", [update(6, 2)], count);
+    deliver(delivery, "u", [update(6, 2)], count);
     await delivery.idle();
     assert.deepEqual([confirmed, await scores(store)], [1, { u: -6 }]);
   });
@@ -188,7 +199,7 @@ describeOnEveryStore("the delivery of scores", open => {
       [...updates, ...updates].map(one => ({ user, one, key: random.next() })),
     );
     for (const { user, one } of arrivals.sort((x, y) => x.key - y.key)) {
-      delivery.deliver(user, [one], () => {});
+      deliver(delivery, user, [one], () => {});
       if (random.chance(0.2)) await delivery.idle();
     }
     await delivery.idle();
@@ -208,7 +219,7 @@ describeOnEveryStore("the delivery of scores", open => {
       onRefused: () => {},
     });
     for (const asOf of [1, 2, 2, 3]) {
-      delivery.deliver("u", [update(asOf * 5, asOf)], () => {});
+      deliver(delivery, "u", [update(asOf * 5, asOf)], () => {});
       await delivery.idle();
     }
     assert.deepEqual(await scores(store), { u: -15 });
@@ -216,11 +227,11 @@ describeOnEveryStore("the delivery of scores", open => {
 
   it("takes the score on record from a board that has seen a later revision", async t => {
     const { store, delivery, records } = await setup(open, t);
-    delivery.deliver("u", [update(20, 9)], () => {});
+    deliver(delivery, "u", [update(20, 9)], () => {});
     await delivery.idle();
     for (const lost of [update(13, 8), update(16, 9), update(17, 10)]) {
       records.set("u", lost);
-      delivery.deliver("u", [lost], () => {});
+      deliver(delivery, "u", [lost], () => {});
       await delivery.idle();
       assert.deepEqual(await scores(store), { u: -lost.score });
     }
@@ -242,7 +253,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const other = of(async () => recorded);
     async function act(next: ScoreUpdate): Promise<void> {
       recorded = next;
-      other.deliver("u", [next], () => {});
+      deliver(other, "u", [next], () => {});
       await other.idle();
     }
     let reads = 0;
@@ -255,7 +266,7 @@ describeOnEveryStore("the delivery of scores", open => {
     });
     await act(update(20, 30));
     recorded = update(13, 8);
-    slow.deliver("u", [update(13, 8)], () => {});
+    deliver(slow, "u", [update(13, 8)], () => {});
     await slow.idle();
     assert.deepEqual([errors, await scores(store)], [[], { u: -30 }]);
     assert.ok(reads > 2);
@@ -285,14 +296,14 @@ describeOnEveryStore("the delivery of scores", open => {
         ? update(Math.max(0, score - random.integer(9)), Math.max(0, asOf - random.integer(5)))
         : update(score + random.integer(4), asOf + 1);
       records.set(user, next);
-      if (!isLost) (random.chance(0.5) ? first : second).deliver(user, [next], () => {});
+      if (!isLost) deliver(random.chance(0.5) ? first : second, user, [next], () => {});
       if (random.chance(0.1)) await Promise.all([first.idle(), second.idle()]);
     }
     for (const user of users) {
       const { score, asOf } = records.get(user) ?? assert.fail();
       const next = update(score + 1, asOf + 1);
       records.set(user, next);
-      first.deliver(user, [next], () => {});
+      deliver(first, user, [next], () => {});
     }
     await Promise.all([first.idle(), second.idle()]);
     assert.deepEqual(errors, []);
@@ -310,9 +321,9 @@ describeOnEveryStore("the delivery of scores", open => {
     const count = (): void => {
       confirmed += 1;
     };
-    delivery.deliver("a", [update(5, 1), update(6, 1, `${overall}/old`)], count);
-    delivery.deliver("b", [update(6, 1, `${overall}/old`)], count);
-    delivery.deliver("c", [update(6, 1, "desc/p//gone")], count);
+    deliver(delivery, "a", [update(5, 1), update(6, 1, `${overall}/old`)], count);
+    deliver(delivery, "b", [update(6, 1, `${overall}/old`)], count);
+    deliver(delivery, "c", [update(6, 1, "desc/p//gone")], count);
     await delivery.idle();
     assert.deepEqual([confirmed, await scores(store)], [3, { a: -5 }]);
     assert.deepEqual(refused, [
@@ -330,8 +341,8 @@ describeOnEveryStore("the delivery of scores", open => {
     const count = (): void => {
       confirmed += 1;
     };
-    delivery.deliver("a", [update(5, 1)], count);
-    delivery.deliver("b", [update(5, 1), update(5, 1, "desc/p//broken")], count);
+    deliver(delivery, "a", [update(5, 1)], count);
+    deliver(delivery, "b", [update(5, 1), update(5, 1, "desc/p//broken")], count);
     await delivery.idle();
     assert.deepEqual([confirmed, givenUp.length], [1, 1]);
     assert.deepEqual(await scores(store), { a: -5, b: -5 });
@@ -341,7 +352,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const { delivery, givenUp } = await setup(open, t, () => {
       throw new AppError("internal_error", "Cannot use the settings");
     });
-    delivery.deliver("a", [update(5, 1)], () => assert.fail("it has no place"));
+    deliver(delivery, "a", [update(5, 1)], () => assert.fail("it has no place"));
     await delivery.idle();
     assert.equal(givenUp.length, 1);
   });
@@ -349,10 +360,10 @@ describeOnEveryStore("the delivery of scores", open => {
   it("follows settings that change while the platform runs", async t => {
     let answer: ReturnType<ResolveTarget> = locationOfTarget(overall);
     const { delivery, refused } = await setup(open, t, () => answer);
-    delivery.deliver("early", [update(1, 1)], () => {});
+    deliver(delivery, "early", [update(1, 1)], () => {});
     await delivery.idle();
     answer = "undeclared";
-    delivery.deliver("late", [update(1, 1)], () => {});
+    deliver(delivery, "late", [update(1, 1)], () => {});
     await delivery.idle();
     assert.deepEqual(refused, [[overall, "undeclared", 1]]);
   });
@@ -361,7 +372,7 @@ describeOnEveryStore("the delivery of scores", open => {
     const address = { projectId: ids.project, eventId: null, leaderboardId: "wide", season: "" };
     const wide = locateBoard({ ...defaultBoard("wide"), shards: 4 }, address);
     const { store, delivery } = await setup(open, t, () => wide);
-    for (let user = 0; user < 40; user++) delivery.deliver(`u${user}`, [update(user, 1)], () => {});
+    for (let user = 0; user < 40; user++) deliver(delivery, `u${user}`, [update(user, 1)], () => {});
     await delivery.idle();
     assert.equal(store.commits.length, 4);
     const parts = await Promise.all(wide.shards.map(shard => scores(store, shard)));
@@ -371,7 +382,7 @@ describeOnEveryStore("the delivery of scores", open => {
 
   it("is idle at once without updates", async t => {
     const { store, delivery } = await setup(open, t);
-    delivery.deliver("u", [], () => assert.fail("there was nothing to deliver"));
+    deliver(delivery, "u", [], () => assert.fail("there was nothing to deliver"));
     await delivery.idle();
     assert.deepEqual(store.commits, []);
   });
@@ -381,11 +392,11 @@ describeOnEveryStore("a full score delivery", open => {
   it("leaves new updates to the users' records", async t => {
     const { store, delivery } = await setup(open, t);
     const many = Array.from({ length: 1_200 }, (_, index) => update(index, index + 1));
-    delivery.deliver("u", many, () => {});
-    delivery.deliver("late", [update(1, 1)], () => assert.fail("it was taken"));
+    deliver(delivery, "u", many, () => {});
+    deliver(delivery, "late", [update(1, 1)], () => assert.fail("it was taken"));
     await delivery.idle();
     assert.deepEqual(Object.keys(await scores(store)), ["u"]);
-    delivery.deliver("late", [update(1, 1)], () => {});
+    deliver(delivery, "late", [update(1, 1)], () => {});
     await delivery.idle();
     assert.deepEqual(Object.keys(await scores(store)).sort(), ["late", "u"]);
   });

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { ScoreFeed, ScoreUpdate } from "../../../../lib/fans/leaderboards/scores/score_feed.ts";
 import {
   activityWrites,
   buildDeclaredIndexes,
   buildMetricIndex,
-  type IndexedScoreFeed,
-  indexMetrics,
   listingWrites,
+  MetricIndexing,
   type MetricIndexSource,
   metricMark,
+  type UserMetrics,
   usableIndexes,
   userBoards,
   userIndexPartition,
@@ -22,45 +21,18 @@ import { describeOnStores } from "../../../support/stores.ts";
 
 const organisationId = "0a000000-0000-4000-8000-000000000001";
 const settings = { audience: { indexes: ["metrics.points", "metrics.a/b"] } };
-const query = { organisationId, action: "cheer", eventId: null, at: 0 };
 const everything = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY };
 
-interface Boards extends ScoreFeed {
-  readonly taken: ScoreUpdate[];
-  answer: "delivered" | "givenUp";
-}
-
-function boardsOf(): Boards {
-  const boards: Boards = {
-    taken: [],
-    answer: "delivered",
-    targets: () => [{ id: "asc/p//overall", kind: "total", metricId: "points" }],
-    deliver(_, updates, delivered, givenUp) {
-      boards.taken.push(...updates);
-      if (boards.answer === "delivered") delivered();
-      else givenUp?.();
-    },
-  };
-  return boards;
-}
-
-function feedOf(
-  store: Store,
-  clock: () => number,
-  boards: ScoreFeed = boardsOf(),
-  errors: unknown[] = [],
-  metricsOf: MetricIndexSource["metricsOf"] = async () => null,
-): IndexedScoreFeed {
-  return indexMetrics({
+function indexingOf(store: Store, clock: () => number, errors: unknown[] = []): MetricIndexing {
+  return new MetricIndexing({
     store,
     clock,
-    metricsOf,
-    boards,
+    metricsOf: async () => null,
     directory: {
       organisation: id => ({ id, name: "Club", settings: id === organisationId ? settings : {} }),
     },
     onGivenUp: error => errors.push(error),
-    waitingMax: 1_000,
+    waitingMax: 501,
   });
 }
 
@@ -72,118 +44,91 @@ async function shownValue(store: Store, userId: string, metricId = "points"): Pr
   return standing === null ? null : [standing.score, standing.tie];
 }
 
-async function targetIds(feed: IndexedScoreFeed): Promise<readonly string[]> {
-  const targets = await feed.targets(null, query);
-  return targets.filter(({ id }) => id.startsWith("users/")).map(({ id }) => id);
+function deliver(
+  indexing: MetricIndexing,
+  state: UserMetrics,
+  { userId = "u1", ...organisation } = { organisationId, userId: "u1" },
+): Promise<boolean> {
+  return new Promise(resolve => indexing.deliver({ userId, ...organisation }, state, resolve));
 }
 
-function deliver(feed: IndexedScoreFeed, updates: readonly ScoreUpdate[], userId = "u1"): Promise<string> {
-  return new Promise(resolve => {
-    feed.deliver(
-      userId,
-      updates,
-      () => resolve("delivered"),
-      () => resolve("givenUp"),
-    );
+/** Counts commits, and fails them while it is down. */
+function watched(store: Store): Store & { commits: number; isDown: boolean } {
+  const watching = Object.assign(Object.create(store) as Store, {
+    commits: 0,
+    isDown: false,
+    async commit(...parameters: Parameters<Store["commit"]>) {
+      watching.commits += 1;
+      if (watching.isDown) throw new Error("down");
+      return await store.commit(...parameters);
+    },
   });
+  return watching;
 }
 
 describeOnStores("the indexing of metrics", open => {
-  it("adds the declared metrics to the boards of a change, and nothing where none are declared", async () => {
-    const clock = createTestClock();
+  it("writes the declared metrics of a user, and nothing where none are declared", async () => {
+    const clock = createTestClock(1_000);
     await using store = await open(clock.now);
-    const feed = feedOf(store, clock.now);
-    const targets = await feed.targets("p", query);
+    const watching = watched(store);
+    const indexing = indexingOf(watching, clock.now);
+    const state = { revision: 1, metrics: { points: 3, coins: 4 } };
+    assert.equal(await deliver(indexing, state, { organisationId: "other", userId: "u1" }), true);
+    assert.equal(watching.commits, 0);
+    assert.equal(await deliver(indexing, state), true);
     assert.deepEqual(
-      targets.map(target => [target.kind, target.kind === "total" ? target.metricId : ""]),
       [
-        ["total", "points"],
-        ["total", "points"],
-        ["total", "a/b"],
+        await shownValue(store, "u1"),
+        await shownValue(store, "u1", "a/b"),
+        await shownValue(store, "u1", "coins"),
       ],
-    );
-    const others = await feed.targets("p", { ...query, organisationId: "other" });
-    assert.deepEqual(
-      others.map(({ id }) => id),
-      ["asc/p//overall"],
+      [[3, 1_000], null, null],
     );
   });
 
   it("writes values as of a revision, so that late and repeated ones change nothing", async () => {
     const clock = createTestClock(1_000);
     await using store = await open(clock.now);
-    const feed = feedOf(store, clock.now);
-    const [target = "", other = ""] = await targetIds(feed);
-    const update = (score: number, asOf: number): ScoreUpdate => ({ target, score, at: 0, asOf });
-    assert.equal(await deliver(feed, [update(5, 2), { ...update(1, 2), target: other }]), "delivered");
-    assert.deepEqual(
-      [await shownValue(store, "u1"), await shownValue(store, "u1", "a/b")],
-      [
-        [5, 1_000],
-        [1, 1_000],
-      ],
-    );
+    const indexing = indexingOf(store, clock.now);
+    assert.equal(await deliver(indexing, { revision: 2, metrics: { points: 5, "a/b": 1 } }), true);
+    const first = [await shownValue(store, "u1"), await shownValue(store, "u1", "a/b")];
+    assert.deepEqual(first, [
+      [5, 1_000],
+      [1, 1_000],
+    ]);
     clock.advance(10);
-    await deliver(feed, [update(5, 2)]);
-    await deliver(feed, [update(3, 1)]);
+    await deliver(indexing, { revision: 2, metrics: { points: 5 } });
+    await deliver(indexing, { revision: 1, metrics: { points: 3 } });
+    await deliver(indexing, { revision: 3, metrics: { points: 5 } });
     assert.deepEqual(await shownValue(store, "u1"), [5, 1_000]);
-    await deliver(feed, [update(4, 3)]);
+    await deliver(indexing, { revision: 4, metrics: { points: 4 } });
     assert.deepEqual(await shownValue(store, "u1"), [4, 1_010]);
   });
 
-  it("confirms when index and boards have it, and gives up if one of them fails", async () => {
+  it("gives up after three attempts and says so", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const boards = boardsOf();
     const errors: unknown[] = [];
-    let isDown = false;
-    let attempts = 0;
-    const failing = Object.assign(Object.create(store) as Store, {
-      async commit(...parameters: Parameters<Store["commit"]>) {
-        if (!isDown) return await store.commit(...parameters);
-        attempts += 1;
-        throw new Error("down");
-      },
-    });
-    const feed = feedOf(failing, clock.now, boards, errors);
-    const [target = ""] = await targetIds(feed);
-    const both = [
-      { target: "asc/p//overall", score: 1, at: 0, asOf: 1 },
-      { target, score: 1, at: 0, asOf: 1 },
-    ];
-    assert.equal(await deliver(feed, both), "delivered");
-    assert.deepEqual(
-      boards.taken.map(update => update.target),
-      ["asc/p//overall"],
-    );
-    boards.answer = "givenUp";
-    assert.equal(await deliver(feed, both), "givenUp");
-    boards.answer = "delivered";
-    isDown = true;
-    assert.equal(await deliver(feed, both), "givenUp");
-    assert.deepEqual([attempts, errors.length], [3, 1]);
+    const watching = watched(store);
+    const indexing = indexingOf(watching, clock.now, errors);
+    watching.isDown = true;
+    assert.equal(await deliver(indexing, { revision: 1, metrics: { points: 1 } }), false);
+    assert.deepEqual([watching.commits, errors.length], [3, 1]);
   });
 
   it("writes many users in one commit, and refuses more than may wait", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    let commits = 0;
-    const counting = Object.assign(Object.create(store) as Store, {
-      async commit(...parameters: Parameters<Store["commit"]>) {
-        commits += 1;
-        return await store.commit(...parameters);
-      },
-    });
-    const feed = feedOf(counting, clock.now);
-    const [target = ""] = await targetIds(feed);
+    const watching = watched(store);
+    const indexing = indexingOf(watching, clock.now);
     const ids: string[] = [];
     for (let n = 0; ids.length < 501; n++) if (userShardOf(`u${n}`) === 5) ids.push(`u${n}`);
-    const answers = ids.map(userId => deliver(feed, [{ target, score: 1, at: 0, asOf: 1 }], userId));
-    const tooMany = Array.from({ length: 1_000 }, () => ({ target, score: 1, at: 0, asOf: 1 }));
-    assert.equal(await deliver(feed, tooMany), "givenUp");
-    assert.deepEqual([...new Set(await Promise.all(answers))], ["delivered"]);
-    await feed.idle();
-    assert.equal(commits, 2);
+    const state = { revision: 1, metrics: { points: 1 } };
+    const answers = ids.map(userId => deliver(indexing, state, { organisationId, userId }));
+    assert.equal(await deliver(indexing, state), false);
+    assert.deepEqual([...new Set(await Promise.all(answers))], [true]);
+    await indexing.idle();
+    assert.equal(watching.commits, 2);
   });
 });
 
@@ -197,8 +142,7 @@ describeOnStores("an index that is declared later", open => {
         writes: [...listingWrites(userId, clock.now()), ...activityWrites(userId, clock.now())],
       });
     }
-    const feed = feedOf(store, clock.now);
-    const [target = ""] = await targetIds(feed);
+    const indexing = indexingOf(store, clock.now);
     let hasRaced = false;
     const source: MetricIndexSource = {
       store,
@@ -207,8 +151,12 @@ describeOnStores("an index that is declared later", open => {
         const value = values.get(userId) ?? 0;
         if (userId === "u7" && !hasRaced) {
           hasRaced = true;
-          // The feed is faster than the builder, who has read the value before.
-          await deliver(feed, [{ target, score: 1_007, at: 0, asOf: 2 }], "u7");
+          // The change is faster than the builder, who has read the value before.
+          await deliver(
+            indexing,
+            { revision: 2, metrics: { points: 1_007 } },
+            { organisationId, userId: "u7" },
+          );
         }
         return userId === "u9" ? null : { revision: 1, metrics: { points: value } };
       },
