@@ -11,10 +11,11 @@ export interface Outbox extends Mailer {
   list(): readonly KeptMail[];
 }
 
+/** Most mails; a further one replaces the oldest. */
+const mailsMax = 100;
+
 /** Options of {@linkcode createOutboxMailer}. */
 export interface OutboxOptions {
-  /** Most mails; a further one replaces the oldest. @default 100 */
-  readonly mailsMax?: number;
   /** Unix ms. @default Date.now */
   readonly clock?: () => number;
   /** Called with every mail, without its content. */
@@ -23,7 +24,7 @@ export interface OutboxOptions {
 
 /** Creates an outbox in memory. Mails contain codes, so it is for development only. */
 export function createOutboxMailer(options: OutboxOptions = {}): Outbox {
-  const { mailsMax = 100, clock = Date.now, onMail } = options;
+  const { clock = Date.now, onMail } = options;
   const mails: KeptMail[] = [];
   return {
     async send(mail) {

@@ -46,7 +46,7 @@ class FileJournal implements Journal {
     try {
       const recovered = await recover(this.#directory, frame => client.apply(frame));
       if (recovered.tail !== undefined) this.#options.onRecover?.(recovered.tail);
-      const { fsync = "always", fsyncIntervalMs = 1_000 } = this.#options;
+      const { fsync = "always" } = this.#options;
       const manifest = new Manifest(this.#directory);
       const appender: Appender = new Appender(recovered.log, {
         syncs: fsync === "always",
@@ -56,7 +56,7 @@ class FileJournal implements Journal {
           await compaction.consider();
         },
       });
-      const timer = fsync === "interval" ? new SyncTimer(appender, fsyncIntervalMs) : undefined;
+      const timer = fsync === "interval" ? new SyncTimer(appender) : undefined;
       const compaction = new Compaction(appender, client, {
         ...this.#options,
         ...recovered,
@@ -99,15 +99,16 @@ class FileJournal implements Journal {
   }
 }
 
+/** Longest time between an acknowledgement and its fsync with `interval`, in ms. */
+const syncDelayMs = 1_000;
+
 /** Syncs a log some time after it was written to. */
 class SyncTimer {
   readonly #appender: Appender;
-  readonly #delayMs: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(appender: Appender, delayMs: number) {
+  constructor(appender: Appender) {
     this.#appender = appender;
-    this.#delayMs = delayMs;
   }
 
   /** Something was written: sync it in time, unless that is due already. */
@@ -116,7 +117,7 @@ class SyncTimer {
       this.#timer = undefined;
       // The appender remembers the failure and reports it to every commit from then on.
       this.#appender.sync().catch(() => {});
-    }, this.#delayMs);
+    }, syncDelayMs);
     this.#timer.unref();
   }
 

@@ -1,7 +1,7 @@
 import type { RecoveredTail } from "./recovery.ts";
 
 /**
- * Time at which appended frames are forced to the disk: `always` before they are acknowledged, `interval` some time later,
+ * Time at which appended frames are forced to the disk: `always` before they are acknowledged, `interval` at most a second later,
  * `never` whenever the operating system likes. With the latter two a commit survives the end of the process, but the
  * last ones before a crash of the whole system may be lost.
  */
@@ -11,8 +11,6 @@ export type FsyncPolicy = "always" | "interval" | "never";
 export interface FileJournalOptions {
   /** @default "always" */
   readonly fsync?: FsyncPolicy;
-  /** Longest time between an acknowledgement and its fsync with `interval`, in ms. @default 1000 */
-  readonly fsyncIntervalMs?: number;
   /** The logs are compacted once they are this many times the size of the last snapshot. @default 2 */
   readonly compactRatio?: number;
   /** The logs are never compacted below this size, in bytes. @default 16777216 */

@@ -55,8 +55,6 @@ export interface PasswordHasherOptions {
   readonly kernels?: PasswordKernels;
   /** Algorithm and cost of new hashes. @default passwordCosts.scrypt */
   readonly cost?: HashCost;
-  /** Accepts the portable Argon2id, at several times the cost of scrypt. @default false */
-  readonly allowSlow?: boolean;
 }
 
 /**
@@ -65,9 +63,9 @@ export interface PasswordHasherOptions {
  * @throws {RangeError} The cost is beyond its bounds, or Argon2id is not native here.
  */
 export function createPasswordHasher(options: PasswordHasherOptions): PasswordHasher {
-  const { random, kernels = {}, cost = passwordCosts.scrypt, allowSlow = false } = options;
+  const { random, kernels = {}, cost = passwordCosts.scrypt } = options;
   if (!isBoundedCost(cost)) throw new RangeError(`Cannot hash passwords at a cost of ${phcPrefix(cost)}`);
-  if (cost.algorithm === "argon2id" && kernels.argon2id === undefined && !allowSlow) {
+  if (cost.algorithm === "argon2id" && kernels.argon2id === undefined) {
     throw new RangeError(
       "Cannot hash passwords with Argon2id: this runtime has no native one; use scrypt, Node >= 24.7 or Bun",
     );

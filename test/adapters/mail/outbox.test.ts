@@ -21,17 +21,12 @@ describe("an outbox", () => {
     ]);
   });
 
-  it("keeps 100 mails, or as many as its options say", async () => {
-    for (const [options, bound] of [
-      [{}, 100],
-      [{ mailsMax: 2 }, 2],
-    ] as const) {
-      const outbox = createOutboxMailer(options);
-      for (let count = 0; count <= bound; count++) await outbox.send(mailTo(`${count}@example.org`));
-      assert.equal(outbox.list().length, bound);
-      assert.equal(outbox.list()[0]?.to, `${bound}@example.org`);
-      assert.equal(outbox.list().at(-1)?.to, "1@example.org");
-    }
+  it("keeps 100 mails", async () => {
+    const outbox = createOutboxMailer();
+    for (let count = 0; count <= 100; count++) await outbox.send(mailTo(`${count}@example.org`));
+    assert.equal(outbox.list().length, 100);
+    assert.equal(outbox.list()[0]?.to, "100@example.org");
+    assert.equal(outbox.list().at(-1)?.to, "1@example.org");
   });
 
   it("reports a mail without recipient and content", async () => {
