@@ -38,6 +38,6 @@ export {
 } from "./platform/options.ts";
 export { createPlatform, type Platform, version } from "./platform/platform.ts";
 export { seedPlatform } from "./platform/seed.ts";
-export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform/user_index.ts";
 export type { PlatformUsers } from "./platform/users.ts";
+export { buildUserIndex, type UserIndexOptions, type UserIndexProgress } from "./platform/users.ts";
 export type { Store } from "./storage/mod.ts";

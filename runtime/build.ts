@@ -11,8 +11,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
-import { buildDocs } from "./services/docs.ts";
-import { buildPage } from "./services/studio.ts";
+import { buildDocs, buildPage } from "./services/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -12,16 +12,16 @@ import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts
 import { parseS3Url } from "../adapters/s3/bucket.ts";
 import { MasterSecret, parseNetwork, signatureAlgorithms } from "../lib/auth/mod.ts";
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
+import { suggestion } from "../lib/base/text/suggest.ts";
 import { logLevels } from "../lib/http/mod.ts";
 import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
-import { impossibleCombinations, unknownVariables } from "./config_problems.ts";
 import { hostDefault, portDefault } from "./server/gate.ts";
 
 /** Time for which a stopping server goes on answering, in seconds. */
 export const drainSecondsDefault = 5;
 
 /** A setting of a deployment. */
-export interface Variable<S extends v.GenericSchema<string, unknown>> {
+interface Variable<S extends v.GenericSchema<string, unknown>> {
   /** Name in the environment. */
   readonly name: `GRANDSTAND_${string}`;
   /** Name as a flag, without dashes. Secrets have none, because command lines are visible to others. */
@@ -391,7 +391,7 @@ export type Config = Readonly<Settings & Required<Pick<Settings, "host" | "port"
 export const variables: readonly Variable<v.GenericSchema<string, unknown>>[] = Object.values(definitions);
 
 /** Sources of settings. A flag takes precedence over its variable. */
-export interface ConfigSources {
+interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly flags: Readonly<Record<string, string | undefined>>;
   /** True for a demo, which needs no secret. */
@@ -486,4 +486,59 @@ function succeeds(attempt: () => unknown): boolean {
 
 function isOrigin(text: string): boolean {
   return text === "*" || text === "none" || (URL.canParse(text) && new URL(text).origin === text);
+}
+
+const commandVariables: readonly string[] = [
+  "GRANDSTAND_CONFIG",
+  "GRANDSTAND_CONTROL_URL",
+  "GRANDSTAND_NO_INPUT",
+  "GRANDSTAND_PROFILE",
+  "GRANDSTAND_TOKEN",
+  "GRANDSTAND_URL",
+  "GRANDSTAND_API_KEY",
+  "GRANDSTAND_API_SECRET",
+  "GRANDSTAND_OTHER_TOKEN",
+  "GRANDSTAND_ORG",
+  "GRANDSTAND_SPACE",
+  "GRANDSTAND_EXPORT_PASSWORD",
+];
+
+/** Reports variables of the environment that have our prefix and mean nothing. */
+function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  settings: readonly string[],
+): readonly string[] {
+  const known = [...settings, ...commandVariables];
+  return Object.keys(environment)
+    .filter(name => name.startsWith("GRANDSTAND_") && !known.includes(name))
+    .map(name => `There is no ${name}.${suggestion(name, known)}`);
+}
+
+/** Settings that may contradict each other. */
+interface CombinedSettings {
+  readonly redis?: string;
+  readonly data?: string;
+  readonly workers?: "inline" | "off";
+  readonly exports?: "inline" | "off";
+  readonly loyalty?: string;
+  readonly defaultSpaceId?: string;
+}
+
+/** Reports combinations of settings that cannot work. */
+function impossibleCombinations(settings: CombinedSettings, demo: boolean): readonly string[] {
+  const { redis, data, workers, exports, loyalty, defaultSpaceId } = settings;
+  const problems: string[] = [];
+  if (redis !== undefined && data !== undefined) {
+    problems.push("GRANDSTAND_REDIS and GRANDSTAND_DATA must not both be set: state is in one place");
+  }
+  for (const [name, value] of Object.entries({ GRANDSTAND_WORKERS: workers, GRANDSTAND_EXPORTS: exports })) {
+    if (value !== "off" || redis !== undefined) continue;
+    problems.push(`${name} must not be off without GRANDSTAND_REDIS: no worker can share another store`);
+  }
+  if (loyalty !== undefined && defaultSpaceId === undefined && !demo) {
+    problems.push(
+      "GRANDSTAND_DEFAULT_SPACE must be set with GRANDSTAND_LOYALTY: it names the space to configure",
+    );
+  }
+  return problems;
 }

@@ -26,12 +26,17 @@ import {
   type ServeOptions,
   type Server,
 } from "./server/gate.ts";
-import { NodeRequest } from "./server/node_request.ts";
-import { type NodeReply, nodeResponse, writeResponse } from "./server/node_response.ts";
-import { answerUnreadable, expectStream } from "./server/refused_request.ts";
+import {
+  answerUnreadable,
+  expectStream,
+  type NodeReply,
+  NodeRequest,
+  nodeResponse,
+  writeResponse,
+} from "./server/node_request.ts";
 
 export type { ServeOptions, Server } from "./server/gate.ts";
-export { type NodeReply, nodeResponse } from "./server/node_response.ts";
+export { type NodeReply, nodeResponse } from "./server/node_request.ts";
 
 /** Most bytes of header fields. */
 const headerBytesMax = 16_384;

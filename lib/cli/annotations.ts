@@ -4,9 +4,16 @@ import { pathOrText } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { Document } from "./frame/control_api.ts";
 import { CliError, exits, missingFile, wrongUsage } from "./frame/errors.ts";
-import { type Kind, kinds, type Target } from "./frame/kinds.ts";
 import { record, rows } from "./frame/output.ts";
-import { documentOf, pathOf, type ResourceObject, relation } from "./frame/resources.ts";
+import {
+  documentOf,
+  type Kind,
+  kinds,
+  pathOf,
+  type ResourceObject,
+  relation,
+  type Target,
+} from "./frame/resources.ts";
 import { targetArgs, targetOf } from "./scope.ts";
 
 /** Largest file with the text of an annotation, in bytes. */

@@ -4,12 +4,11 @@
  * @module
  */
 
-import { entryFor, notAllowed } from "./frame/allow_list.ts";
 import type { ApiClient } from "./frame/client.ts";
 import type { CliContext, CliInput, FlagSpec } from "./frame/command.ts";
 import { CliError, exits } from "./frame/errors.ts";
-import type { Target } from "./frame/kinds.ts";
-import { tokenOf } from "./frame/profile.ts";
+import { entryFor, notAllowed, tokenOf } from "./frame/profile.ts";
+import type { Target } from "./frame/resources.ts";
 import { orgFlag, spaceFlag } from "./orgs.ts";
 
 /** The flag with the API key. */

@@ -3,7 +3,6 @@
 import { address, type Check, id, oneOf } from "./frame/checks.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { CliError, exits, wrongUsage } from "./frame/errors.ts";
-import { kindOf } from "./frame/kinds.ts";
 import { record, rows, text } from "./frame/output.ts";
 import {
   type AllowEntry,
@@ -12,6 +11,7 @@ import {
   useProfile,
   writeProfile,
 } from "./frame/profile.ts";
+import { kindOf } from "./frame/resources.ts";
 
 const allowed: Check = value =>
   ["read-only", "unrestricted"].includes(value) || value.split(",").every(one => entryOf(one) !== null)

@@ -26,7 +26,7 @@ export interface ElementContent {
 }
 
 /** The contents of an element in a file. */
-export interface ElementData {
+interface ElementData {
   readonly question?: unknown;
   readonly options?: readonly unknown[];
   readonly fields?: unknown;

@@ -4,9 +4,8 @@ import { type Check, id, instant, oneOf } from "./frame/checks.ts";
 import type { ArgumentSpec, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
 import { CliError, exits } from "./frame/errors.ts";
-import { type Kind, kindOf, kinds, type Target } from "./frame/kinds.ts";
 import { fieldsOf, listed, record, rows } from "./frame/output.ts";
-import { pathOf, type ResourceObject } from "./frame/resources.ts";
+import { type Kind, kindOf, kinds, pathOf, type ResourceObject, type Target } from "./frame/resources.ts";
 import { spaceFlag } from "./orgs.ts";
 
 const roles = oneOf("viewer", "creator", "admin");

@@ -4,9 +4,8 @@ import { id } from "./frame/checks.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
 import { exits } from "./frame/errors.ts";
-import { type Kind, kindCheck, kindOf, type Target } from "./frame/kinds.ts";
 import { record, rows } from "./frame/output.ts";
-import { pathOf } from "./frame/resources.ts";
+import { type Kind, kindCheck, kindOf, pathOf, type Target } from "./frame/resources.ts";
 
 /** Arguments that name a resource. */
 export const targetArgs = [

@@ -87,7 +87,7 @@ export interface Services extends ExchangeContext {
 }
 
 /** Signs the tokens of a deployment. */
-export interface TokenAuthority {
+interface TokenAuthority {
   readonly keyRing: KeyRing;
   readonly issuer: string;
 }

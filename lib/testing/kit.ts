@@ -1,19 +1,41 @@
 /** The test kit: a platform in memory whose time, chance, mail and webhooks are in the hands of a test. */
 
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha512 } from "@noble/hashes/sha2.js";
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
+import { uuid } from "../auth/crypto/mod.ts";
 import { permissions as everyPermission, type Permission, type RandomBytes } from "../auth/mod.ts";
+import type { KdfInput } from "../auth/passwords/kernels.ts";
+import type { PasswordKernels } from "../auth/passwords/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
+import type { Mail, Mailer } from "../base/outbound/mailer.ts";
+import { WebhookError, type WebhookMessage, type WebhookSender } from "../base/outbound/webhook_sender.ts";
+import {
+  audience,
+  createFanClient,
+  type FanClient,
+  GrandstandError,
+  identity,
+  leaderboards,
+  location,
+  loyalty,
+} from "../client/mod.ts";
 import type { LeaderboardEntry } from "../fans/leaderboards/mod.ts";
+import type { RewardsProfile } from "../fans/loyalty/views/profile.ts";
+import type { Handler } from "../http/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
 import type { Platform } from "../platform/platform.ts";
-import { type Call, createCall } from "./call.ts";
-import { seededRandom } from "./chance.ts";
-import { createTestFan, type TestFan, type TestFanOptions } from "./fan.ts";
-import { Mailbox } from "./mailbox.ts";
-import { cheapKernels } from "./password_kernels.ts";
 import { createTestTime, type Span, spanMs, startAtDefault, type TestTime } from "./time.ts";
-import { WebhookInbox } from "./webhooks.ts";
-import { levels, openWorld, type TenantContents, type TenantIds, type World } from "./world.ts";
+import {
+  type Call,
+  createCall,
+  levels,
+  openWorld,
+  seededRandom,
+  type TenantContents,
+  type TenantIds,
+  type World,
+} from "./world.ts";
 
 /** Options of the platform that the kit provides itself. */
 type ProvidedOption = "store" | "secret" | "clock" | "random" | "timer" | "mailer" | "webhooks" | "publicUrl";
@@ -216,4 +238,191 @@ export class TestKit {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+async function derive({ password, salt, length }: KdfInput): Promise<Uint8Array> {
+  return hmac(sha512, salt, password).subarray(0, length);
+}
+
+/** Kernels that cost nothing and protect nothing. */
+const cheapKernels: PasswordKernels = { scrypt: derive, argon2id: derive };
+
+/** A way for deliveries to fail. */
+export interface WebhookFailure {
+  /** Status that the receiver answers. @default it does not answer */
+  readonly status?: number;
+  /** Delay that the receiver asks for, in ms. @default none */
+  readonly retryAfterMs?: number;
+  /** Attempts that fail. @default all until `accept` is called */
+  readonly times?: number;
+}
+
+/** Receives webhooks instead of sending them. */
+export class WebhookInbox implements WebhookSender {
+  #received: WebhookMessage[] = [];
+  #attempts = 0;
+  #failure: WebhookFailure = { times: 0 };
+  #failed = 0;
+
+  async send(message: WebhookMessage): Promise<void> {
+    this.#attempts += 1;
+    const { times = Number.POSITIVE_INFINITY, status } = this.#failure;
+    if (this.#failed < times) {
+      this.#failed += 1;
+      const reason = status === undefined ? "the service does not answer" : `the service answers ${status}`;
+      throw new WebhookError(reason, this.#failure);
+    }
+    this.#received.push(message);
+  }
+
+  /** Messages in the order in which they were accepted. */
+  get received(): readonly WebhookMessage[] {
+    return this.#received;
+  }
+
+  /** Number of attempts so far, those that failed included. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** Lets deliveries fail from now on. The platform tries again as time passes. */
+  fail(failure: WebhookFailure = {}): void {
+    this.#failure = failure;
+    this.#failed = 0;
+  }
+
+  /** Lets deliveries succeed from now on. */
+  accept(): void {
+    this.fail({ times: 0 });
+  }
+
+  /** Forgets what was received so far. */
+  clear(): void {
+    this.#received = [];
+    this.#attempts = 0;
+  }
+}
+
+/** Keeps mail instead of sending it. */
+export class Mailbox implements Mailer {
+  #mails: Mail[] = [];
+
+  async send(mail: Mail): Promise<void> {
+    this.#mails.push(mail);
+  }
+
+  /** Mail in the order in which it was sent. */
+  get mails(): readonly Mail[] {
+    return this.#mails;
+  }
+
+  /** Returns the newest mail, to an address where one is named. @throws {Error} There is none. */
+  last(to?: string): Mail {
+    const mail = this.#mails.findLast(each => to === undefined || each.to === to);
+    if (mail !== undefined) return mail;
+    const sent = this.#mails.map(each => `${each.kind} to ${each.to}`).join(", ");
+    throw new Error(
+      `There is no mail${to === undefined ? "" : ` to ${to}`}: ${sent === "" ? "none was sent" : `sent were ${sent}`}. Mail leaves in the background: await kit.settle() first`,
+    );
+  }
+
+  /** Returns the one-time code of the newest mail that has one, to an address where one is named. @throws {Error} None has. */
+  code(to?: string): string {
+    const coded = this.#mails.findLast(mail => mail.code !== undefined && (to ?? mail.to) === mail.to);
+    if (coded?.code !== undefined) return coded.code;
+    throw new Error(`Expected a mail with a code; the newest is: ${this.last(to).subject}`);
+  }
+
+  /** Returns the addresses in the text of the newest mail. @throws {Error} There is no mail. */
+  links(to?: string): readonly string[] {
+    return this.last(to).text.match(/https?:\/\/[^\s<>"]+[^\s<>".,;:!?)]/g) ?? [];
+  }
+
+  /** Forgets all mail so far. */
+  clear(): void {
+    this.#mails = [];
+  }
+}
+
+/** Options of a fan. */
+export interface TestFanOptions {
+  /** Shown on boards. @default "Fan 1", "Fan 2" and so on */
+  readonly username?: string;
+}
+
+/** Options of an action. */
+export interface TestActionOptions {
+  /** @default {} */
+  readonly data?: Readonly<Record<string, string | number | boolean>>;
+  /** An action takes effect once under its id. @default a new id */
+  readonly actionId?: string;
+}
+
+const areas = { identity, location, leaderboards, loyalty, audience };
+
+/** A signed-in fan. The session goes on as time passes. */
+export interface TestFan {
+  readonly userId: string;
+  readonly username: string;
+  /** The only credential of the fan: an app keeps it. */
+  readonly externalId: string;
+  /** The typed client with the session of the fan. It sends each call once. */
+  readonly client: FanClient<typeof areas>;
+  /** Calls a path as the fan. */
+  readonly call: Call;
+  /** Returns a token of the space that is good now. */
+  token(): Promise<string>;
+  /** Reports an action. Boards and webhooks follow in the background. @throws {GrandstandError} The platform refuses it. */
+  act(action: string, options?: TestActionOptions): Promise<void>;
+  /** Returns metrics, inventory and challenges. */
+  profile(): Promise<RewardsProfile>;
+}
+
+/** Services that fans need. */
+interface TestFanServices {
+  readonly handler: Handler;
+  readonly url: string;
+  readonly time: TestTime;
+  readonly random: RandomBytes;
+  readonly tenant: TenantIds;
+}
+
+/** Signs a fan up and in. */
+async function createTestFan(services: TestFanServices, username: string): Promise<TestFan> {
+  const { handler, url, time, random, tenant } = services;
+  const { organisationId, projectId } = tenant;
+  const client = createFanClient({
+    ...{ url, projectId, organisationId, areas, clock: time.clock, timer: time.timer },
+    fetch: async (target, init) => await handler(new Request(target, init)),
+    random: () => (random(1)[0] ?? 0) / 256,
+    uniqueId: () => uuid(random),
+    // Time stands still: nobody would end the pause before another attempt.
+    attemptsMax: 1,
+  });
+  const user = await client.session.register({ provider: "noLogin", username });
+  if (user === null) throw new TypeError("Cannot sign a fan up without a session");
+  const headersOf = async () => ({
+    ...(await client.session.headers("s")),
+    "x-platform-org-id": organisationId,
+  });
+  return {
+    userId: user.userId,
+    username,
+    externalId: user.externalId,
+    client,
+    call: createCall(handler, url, headersOf),
+    token: async () => (await client.session.headers("s")).authorization?.replace(/^Bearer /, "") ?? "",
+    async act(action, { data = {}, actionId } = {}) {
+      const body = { action, data, ...(actionId === undefined ? {} : { actionId }) };
+      await client.loyalty.reportAction({ body }).catch((error: unknown) => {
+        if (error instanceof GrandstandError && error.code === "forbidden") error.message += hintOf(action);
+        throw error;
+      });
+    },
+    profile: async () => await client.loyalty.getRewardsProfile(),
+  };
+}
+
+function hintOf(action: string): string {
+  return `. To let fans report it, declare {"name":${JSON.stringify(action)},"clientReportable":true} in \`actions\` of the loyalty configuration`;
 }

@@ -4,8 +4,14 @@
  * @module
  */
 
-export type { Call } from "./call.ts";
-export type { TestActionOptions, TestFan, TestFanOptions } from "./fan.ts";
+export type {
+  Mailbox,
+  TestActionOptions,
+  TestFan,
+  TestFanOptions,
+  WebhookFailure,
+  WebhookInbox,
+} from "./kit.ts";
 export {
   createTestKit,
   type TestBackEnd,
@@ -13,7 +19,5 @@ export {
   TestKit,
   type TestKitOptions,
 } from "./kit.ts";
-export type { Mailbox } from "./mailbox.ts";
 export type { Span } from "./time.ts";
-export type { WebhookFailure, WebhookInbox } from "./webhooks.ts";
-export type { TenantIds } from "./world.ts";
+export type { Call, TenantIds } from "./world.ts";

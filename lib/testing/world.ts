@@ -2,17 +2,17 @@
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { uuid } from "../auth/crypto/mod.ts";
-import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
+import { type Clock, MasterSecret, type RandomBytes } from "../auth/mod.ts";
 import { createControl } from "../authoring/control/mod.ts";
+import { refusalOf } from "../client/errors.ts";
+import type { GrandstandError } from "../client/mod.ts";
 import type { Seed } from "../fans/directory/mod.ts";
 import type { HomeKind } from "../fans/directory/places.ts";
-import { silentLogger } from "../http/mod.ts";
+import { type Handler, silentLogger } from "../http/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
 import { createPlatform, type Platform } from "../platform/platform.ts";
 import { seedPlatform } from "../platform/seed.ts";
 import type { Store } from "../storage/mod.ts";
-import { type Call, createCall } from "./call.ts";
-import { testSecret } from "./chance.ts";
 
 /** Levels of tenants from the top. */
 export const levels = ["organisation", "space", "project", "event"] as const;
@@ -38,7 +38,7 @@ export interface TenantContents {
 }
 
 /** Options of {@linkcode openWorld}. */
-export interface WorldOptions extends TenantContents {
+interface WorldOptions extends TenantContents {
   /** Address of the platform. */
   readonly url: string;
   /** Name of every record. */
@@ -66,7 +66,7 @@ export interface World {
 }
 
 /** Limits of the token of a dialogue. */
-export interface DialogueLimits {
+interface DialogueLimits {
   readonly home: Home;
   /** Unix seconds. */
   readonly expires: number;
@@ -75,7 +75,7 @@ export interface DialogueLimits {
 }
 
 /** An organisation, space or project. */
-export interface Home {
+interface Home {
   readonly kind: HomeKind;
   readonly id: string;
 }
@@ -158,4 +158,63 @@ function seedOf(tenants: readonly TenantIds[], options: WorldOptions): Seed {
       ? {}
       : { loyalty: Object.fromEntries(tenants.map(({ spaceId }) => [spaceId, loyalty])) }),
   };
+}
+
+/** Creates a generator of bytes (sfc32). For tests alone, as its bytes are predictable. */
+export function seededRandom(seed: number): RandomBytes {
+  let [a, b, c, counter] = [seed | 0, (seed / 2 ** 32) | 0, 0x9e37_79b9, 1];
+  function next(): number {
+    const sum = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return sum >>> 24;
+  }
+  // The first numbers of similar seeds are similar.
+  for (let round = 0; round < 16; round++) next();
+  return length => Uint8Array.from({ length }, next);
+}
+
+/** Creates a master secret from random bytes. */
+function testSecret(random: RandomBytes): MasterSecret {
+  return new MasterSecret(Array.from(random(48), byte => String.fromCharCode(0x21 + (byte % 94))).join(""));
+}
+
+/**
+ * Calls a path and returns the JSON that it answers, or null where it answers none. A body is sent as JSON, with POST unless a
+ * method is named.
+ *
+ * @throws {GrandstandError} The platform refuses. The message has the call and all faults.
+ */
+export type Call = <T = unknown>(path: string, body?: unknown, method?: string) => Promise<T>;
+
+/** Returns a way to call the platform. Header fields may change from call to call. */
+export function createCall(
+  handler: Handler,
+  url: string,
+  headersOf: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>,
+): Call {
+  return async <T>(path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
+    const headers = { "content-type": "application/json", ...(await headersOf()) };
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const response = await handler(new Request(url + path, init));
+    const text = await response.text();
+    if (!response.ok) throw explained(refusalOf(response, parsed(text)), `${method} ${path}`);
+    return (text === "" ? null : parsed(text)) as T;
+  };
+}
+
+function explained(error: GrandstandError, call: string): GrandstandError {
+  const faults = error.fields.map(({ pointer, detail }) => `\n${pointer}: ${detail}`);
+  error.message = `Cannot ${call}: ${error.status} ${error.message}${faults.join("")}`;
+  return error;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

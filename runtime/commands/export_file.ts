@@ -8,7 +8,7 @@ import { AppError } from "../../lib/base/errors/mod.ts";
 import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { CliError, exits } from "../../lib/cli/mod.ts";
 import { decryptExport } from "../../lib/fans/exports/file/mod.ts";
-import { onEndingSignal } from "./signals.ts";
+import { onEndingSignal } from "./terminal.ts";
 
 /** Bytes read at a time. */
 const chunkBytes = 1_048_576;

@@ -2,9 +2,20 @@
 
 import { createReadStream, type Stats } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { parseEnv } from "node:util";
+import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { yamlText } from "../../lib/cli/frame/output.ts";
-import { CliError, type CliFiles, exits, invalid, wrongUsage } from "../../lib/cli/mod.ts";
+import {
+  CliError,
+  type CliFiles,
+  type ConfigFile,
+  exits,
+  invalid,
+  type TokenSource,
+  wrongUsage,
+} from "../../lib/cli/mod.ts";
 
 /** Largest document, in bytes. */
 const documentBytesMax = 2_097_152;
@@ -75,7 +86,7 @@ async function readText(path: string, bytesMax: number): Promise<string | null> 
 }
 
 /** Reads settings without a byte-order mark and outer white space. @throws {Error} The file cannot be read, or is not UTF-8. */
-export async function readTextFile(path: string): Promise<string> {
+async function readTextFile(path: string): Promise<string> {
   return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path)).trim();
 }
 
@@ -110,4 +121,79 @@ async function writeText(path: string, text: string): Promise<void> {
 async function documentText(path: string, document: unknown): Promise<string> {
   if (!/\.ya?ml$/i.test(path)) return `${JSON.stringify(document, null, 2)}\n`;
   return await yamlText(document);
+}
+
+/** Mode bits of others and the group. */
+const sharedBits = 0o077;
+/** Longest time of a command that prints a token, in ms. */
+const commandMsMax = 30_000;
+
+const path = configPath();
+
+/** The file of this machine: GRANDSTAND_CONFIG, else in the folder of XDG_CONFIG_HOME or `~/.config`. */
+export const config: ConfigFile = {
+  path,
+  async read() {
+    try {
+      const [text, { mode }] = await Promise.all([readTextFile(path), stat(path)]);
+      return { text, isShared: process.platform !== "win32" && (mode & sharedBits) !== 0 };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return { text: null, isShared: false };
+      throw new CliError(exits.failed, `Cannot read ${path}: ${String(error)}`, {
+        code: "wrong_configuration",
+      });
+    }
+  },
+  write: text => files.writeText(path, text),
+  async token(source) {
+    try {
+      return await tokenFrom(source);
+    } catch (error) {
+      // The output of a command could hold the token.
+      const reason = "command" in source ? "the command failed" : String(error);
+      throw new CliError(exits.unauthenticated, `Cannot read the token of the profile: ${reason}`, {
+        code: "not_logged_in",
+        next: "grandstand login",
+      });
+    }
+  },
+  async writeToken(file, token) {
+    if (token === null) await rm(beside(file), { force: true });
+    else await files.writeText(beside(file), `${token}\n`);
+  },
+};
+
+async function tokenFrom(source: TokenSource): Promise<string> {
+  if ("file" in source) return await readTextFile(beside(source.file));
+  if ("env" in source) return process.env[source.env] ?? "";
+  const [program = "", ...args] = source.command;
+  const [{ execFile }, { promisify }] = await Promise.all([
+    import("node:child_process"),
+    import("node:util"),
+  ]);
+  const { stdout } = await promisify(execFile)(program, args, { timeout: commandMsMax });
+  return stdout;
+}
+
+function beside(file: string): string {
+  return isAbsolute(file) ? file : join(dirname(path), file);
+}
+
+function configPath(): string {
+  const { GRANDSTAND_CONFIG, XDG_CONFIG_HOME } = process.env;
+  if (GRANDSTAND_CONFIG !== undefined && GRANDSTAND_CONFIG !== "") return GRANDSTAND_CONFIG;
+  const home =
+    XDG_CONFIG_HOME === undefined || XDG_CONFIG_HOME === "" ? join(homedir(), ".config") : XDG_CONFIG_HOME;
+  return join(home, "grandstand", "config.json");
+}
+
+export async function environmentWith(
+  path: string | undefined,
+): Promise<Readonly<Record<string, string | undefined>>> {
+  if (path === undefined) return trimmedVariables(process.env);
+  try {
+    return trimmedVariables({ ...parseEnv(await readTextFile(path)), ...process.env });
+  } catch {
+    throw wrongUsage(`Cannot read the file ${path} that --env-file names`);
+  }
 }

@@ -3,8 +3,7 @@
 import { setTimeout } from "node:timers/promises";
 import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
 import { type CliHost, conflict } from "../../lib/cli/mod.ts";
-import { config } from "./config_file.ts";
-import { files } from "./files.ts";
+import { config, files } from "./files.ts";
 import { terminal } from "./terminal.ts";
 
 const storeCommands = () => import("./store_commands.ts");
@@ -59,7 +58,7 @@ export const host: CliHost = {
   rebuildBoard: async (...board) => await (await storeCommands()).rebuildBoardInStore(...board),
   doctor: async (...order) => await (await storeCommands()).runDoctorInStore(...order),
   explainToken: async (...token) => await (await storeCommands()).explainTokenInStore(...token),
-  backUp: async (...order) => await (await import("./backup.ts")).backUp(...order),
-  restore: async (...order) => await (await import("./backup.ts")).restore(...order),
+  backUp: async (...order) => await (await import("./store_commands.ts")).backUp(...order),
+  restore: async (...order) => await (await import("./store_commands.ts")).restore(...order),
   decryptExport: async (...file) => await (await import("./export_file.ts")).decryptFile(...file),
 };

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { GeoFile } from "../../adapters/geo/mod.ts";
 import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
@@ -10,29 +12,31 @@ import type { GeoReader } from "../../lib/fans/location/mod.ts";
 import type { Handler, Logger } from "../../lib/http/mod.ts";
 import {
   createPlatform,
+  type Demo,
   type DemoIds,
+  demoWalk,
+  describeDemo,
   type IdentityOptions,
   type Platform,
   type PlatformHttpOptions,
   type PlatformOptions,
+  publicUrlDefault,
   seedDemo,
   version,
 } from "../../lib/mod.ts";
 import type { PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
+import { platformPartition, type Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
 import { type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
-import { demoSecret, reportDemo, requireWritable } from "../services/demo.ts";
-import { openDocs } from "../services/docs.ts";
-import { type MailService, openMail, outboxArea } from "../services/mail.ts";
+import { type MailService, openMail, outboxArea, outboxPath } from "../services/mail.ts";
 import { openMetrics, serveMetrics } from "../services/metrics.ts";
-import { type Stoppable, startPeriodicWork } from "../services/periodic_work.ts";
+import { openDocs, openStudio } from "../services/pages.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
-import { openStudio } from "../services/studio.ts";
 
 /** Options of {@linkcode runServe}. */
-export interface ServeCommandOptions {
+interface ServeCommandOptions {
   readonly demo: boolean;
   readonly logger: Logger;
 }
@@ -107,7 +111,7 @@ function secondsOfDrain({ drain }: Config, { demo }: ServeCommandOptions): numbe
 }
 
 /** Starts the background work of a process, and its worker for queued actions unless other processes do that. */
-export function startWorkers(
+function startWorkers(
   platform: Platform,
   { workers }: Config,
   { logger, metrics }: Pick<ServerResources, "logger" | "metrics">,
@@ -128,7 +132,7 @@ const answerStarting: Handler = async request => {
 };
 
 /** Resources that the server opened. */
-export interface ServerResources {
+interface ServerResources {
   readonly storage: Storage;
   readonly geo: GeoReader | null;
   readonly mail: Pick<MailService, "mailer" | "outbox">;
@@ -141,7 +145,7 @@ export interface ServerResources {
 /** Networks in which a demo may call webhooks and read what authors name. */
 const loopbackNetworks: readonly string[] = ["127.0.0.0/8", "::1"];
 
-export async function platformOptions(
+async function platformOptions(
   config: Config,
   {
     storage: { store, limiter, localLimiter, queue, blobs },
@@ -251,4 +255,161 @@ async function stopAll(
   await mail?.close();
   await closeStorage(storage);
   return finished;
+}
+
+export async function runWorker(config: Config, { logger }: { readonly logger: Logger }): Promise<Running> {
+  if (config.redis === undefined) {
+    throw new Error(
+      "GRANDSTAND_REDIS must name the Redis of the servers, as memory is not shared between processes.",
+    );
+  }
+  const storage = await openStorage(config, logger);
+  const mail = await openMail(config, { demo: false, logger });
+  const metrics = openMetrics(config);
+  const services = { storage, logger, metrics, geo: null, mail, ids: null };
+  try {
+    await tryFolderOfFiles(config, storage);
+    const baseUrl = baseUrlOf(config, publicUrlDefault);
+    const platform = await createPlatform(
+      await platformOptions({ ...config, exports: "inline" }, { ...services, baseUrl }),
+    );
+    const metricsServer = await serveMetrics(config, metrics, { platform, logger });
+    const workers = startWorkers(platform, { ...config, workers: "inline" }, services);
+    return {
+      announcement: `Grandstand ${version} works on queued actions (${storage.description})`,
+      async stop() {
+        await Promise.all(workers.map(worker => worker.stop()));
+        await platform.close();
+        await metricsServer?.stop();
+        await mail.close();
+        await closeStorage(storage);
+        return true;
+      },
+    };
+  } catch (error) {
+    await mail.close();
+    await closeStorage(storage);
+    throw error;
+  }
+}
+
+const pauseMsDefault = 5_000;
+
+/** Calls a function after a time in ms. Returns the function that cancels the call. */
+export type StartTimer = (ms: number, act: () => void) => () => void;
+
+/** Options of {@linkcode startPeriodicWork}. */
+interface PeriodicWorkOptions {
+  /** Does one round. */
+  readonly work: () => Promise<unknown>;
+  /** Receives the error of a failed round; the next one runs all the same. */
+  readonly onFailed: (error: unknown) => void;
+  /** Receives the duration of a round in ms, and its outcome. @default nothing */
+  readonly onRound?: (ms: number, outcome: "ok" | "failed") => void;
+  /** @default 5_000 */
+  readonly pauseMs?: number;
+  /** @default the timer of the process, which does not keep it alive */
+  readonly startTimer?: StartTimer;
+}
+
+/** A part of the process that runs until it is stopped. */
+interface Stoppable {
+  /** Resolves when the current round is over; no further one begins. */
+  stop(): Promise<void>;
+}
+
+/** Repeats work after a pause. The first round follows the first pause, and rounds never overlap. */
+export function startPeriodicWork(options: PeriodicWorkOptions): Stoppable {
+  const { work, onFailed, onRound, pauseMs = pauseMsDefault, startTimer = processTimer } = options;
+  let isStopped = false;
+  let round: Promise<void> = Promise.resolve();
+  let cancel = startTimer(pauseMs, begin);
+
+  function begin(): void {
+    round = run();
+  }
+
+  async function run(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await work();
+      onRound?.(performance.now() - startedAt, "ok");
+    } catch (error) {
+      onRound?.(performance.now() - startedAt, "failed");
+      onFailed(error);
+    }
+    if (!isStopped) cancel = startTimer(pauseMs, begin);
+  }
+
+  return {
+    async stop() {
+      isStopped = true;
+      cancel();
+      await round;
+    },
+  };
+}
+
+function processTimer(ms: number, act: () => void): () => void {
+  const timer = setTimeout(act, ms);
+  timer.unref();
+  return () => clearTimeout(timer);
+}
+
+const secretBytes = 48;
+
+/**
+ * Returns the master secret of a demo. The first start stores it with the data, so that later starts and other processes
+ * on the same store use it too. For trying out only: anyone who can read the store can read the secret.
+ */
+async function demoSecret(store: Store): Promise<string> {
+  const partition = platformPartition("demo");
+  const made = bytesToHex(crypto.getRandomValues(new Uint8Array(secretBytes)));
+  const commit = await store.commit(partition, {
+    checks: [{ key: "secret", version: null }],
+    writes: [{ type: "put", key: "secret", value: made }],
+  });
+  if (commit.ok) return made;
+  const [stored] = await store.read(partition, [{ type: "record", key: "secret" }]);
+  if (stored === null) throw new Error("Cannot read the demo's secret: it vanished between two calls");
+  return stored.value;
+}
+
+/** Creates the file of the report unless it exists. @throws {Error} It cannot be written. */
+async function requireWritable(path: string): Promise<void> {
+  await writeFile(path, "", { flag: "a", mode: 0o600 });
+}
+
+interface DemoReport {
+  readonly ids: DemoIds & { readonly isNew: boolean };
+  readonly baseUrl: string;
+  /** True if mails are kept where developers can read them. */
+  readonly hasOutbox: boolean;
+  /** A file for the report as JSON, readable by its owner only. */
+  readonly file: string | undefined;
+}
+
+/** Issues the credentials of the demo, writes them to the file if one is named, and returns the text to print. */
+async function reportDemo(platform: Platform, report: DemoReport): Promise<string> {
+  const { ids, baseUrl, hasOutbox, file } = report;
+  const demo = await describeDemo(platform, { ids, baseUrl });
+  if (file !== undefined) await writeFile(file, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  const outbox = hasOutbox ? `\noutbox       ${baseUrl}${outboxPath} (keeps mail for everyone to read)` : "";
+  return `${credentials(demo)}${outbox}\n\n${demoWalk(demo)}`;
+}
+
+function credentials(demo: Demo): string {
+  const { baseUrl, organisationId, spaceId, projectId, eventId, apiKey, operatorToken, clientToken } = demo;
+  const lines = [
+    `organisation ${organisationId}`,
+    `space        ${spaceId}`,
+    `project      ${projectId}`,
+    `event        ${eventId}`,
+  ];
+  if (apiKey !== null) lines.push(`API key      ${apiKey.key}`, `API secret   ${apiKey.secret} (shown once)`);
+  if (operatorToken !== null) lines.push(`operator     ${operatorToken}`);
+  lines.push(`docs         ${baseUrl}/docs`);
+  lines.push(`studio       ${baseUrl}/studio?event=${eventId} (sign in with the operator's token)`);
+  if (clientToken !== null) lines.push(`client token ${clientToken}`);
+  return lines.join("\n");
 }

@@ -14,9 +14,9 @@ import {
 import type { Logger } from "../../lib/http/mod.ts";
 import { type Config, readConfig, variables } from "../config.ts";
 import { createLogSink, type LogSink } from "../services/log_sink.ts";
-import { environmentWith } from "./env_file.ts";
+import { environmentWith } from "./files.ts";
 import type { Running } from "./serve.ts";
-import { signalExit } from "./signals.ts";
+import { signalExit } from "./terminal.ts";
 
 const stoppingSignals = ["SIGINT", "SIGTERM"] as const;
 
@@ -78,7 +78,7 @@ async function run({ flags: given }: CliInput, kind: "serve" | "worker") {
     const running =
       kind === "serve"
         ? await (await import("./serve.ts")).runServe(result.config, { demo: demo !== undefined, logger })
-        : await (await import("./worker.ts")).runWorker(result.config, { logger });
+        : await (await import("./serve.ts")).runWorker(result.config, { logger });
     // Before the announcement, whose reader may send a signal at once.
     stopOnSignals(running, sink);
     return { data: running.announcement };

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { type BackupFacts, backUpJournal, restoreJournal } from "../../adapters/file/mod.ts";
 import {
   type ApiKeys,
   checkMasterSecret,
@@ -34,7 +35,7 @@ import type { Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, readConfig } from "../config.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage } from "../services/storage.ts";
-import { environmentWith } from "./env_file.ts";
+import { environmentWith } from "./files.ts";
 
 /**
  * Creates an API key with every permission.
@@ -298,7 +299,7 @@ async function inStore<R>(
 }
 
 /** Reads the settings of a deployment with a durable store. @throws {CliError} They are invalid or name none. */
-export async function storeConfig(
+async function storeConfig(
   command: string,
   { redis, data, "env-file": envFile }: StoreFlags,
   { needsSecret }: { readonly needsSecret: boolean },
@@ -316,4 +317,42 @@ export async function storeConfig(
     throw wrongUsage(`${command} needs --redis or --data: memory does not outlast the command`);
   }
   return config;
+}
+
+/** @throws {CliError} The settings name no data folder, the file exists, or the journal is damaged. */
+export const backUp: CliContext["backUp"] = (flags, file) =>
+  inFolder("backup", flags, folder => backUpJournal(folder, file));
+
+/** @throws {CliError} The settings name no data folder, it is not empty, or the file is no whole backup. */
+export const restore: CliContext["restore"] = (flags, file) =>
+  inFolder("restore", flags, folder => restoreJournal(file, folder));
+
+async function inFolder(
+  command: string,
+  flags: Parameters<CliContext["backUp"]>[0],
+  work: (folder: string) => Promise<BackupFacts>,
+): Promise<BackupFacts> {
+  const { data } = await storeConfig(command, flags, { needsSecret: false });
+  if (data === undefined) {
+    throw wrongUsage(`${command} is for data folders: Redis has its own backups`, {
+      hint: "Copy dump.rdb after BGSAVE, or appendonlydir: see Back up and restore Redis in runtime/README.md",
+    });
+  }
+  try {
+    return await work(data);
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+function refusal(error: unknown): unknown {
+  if (error instanceof AppError) {
+    const { code, message } = error;
+    const exit = code === "validation_failed" ? exits.invalid : exitOf(errorFacts[code].status);
+    return new CliError(exit, message, { code });
+  }
+  const isOfSystem = error instanceof Error && "syscall" in error;
+  return isOfSystem
+    ? new CliError(exits.failed, `Cannot go on: ${error.message}`, { code: "failed" })
+    : error;
 }

@@ -1,5 +1,6 @@
 /** The terminal of commands. */
 
+import process from "node:process";
 import type { Interface } from "node:readline";
 import { isatty } from "node:tty";
 import { CliError, type CliTerminal, exits } from "../../lib/cli/mod.ts";
@@ -117,4 +118,31 @@ async function answerOf(
 async function firstOf(lines: AsyncIterable<string>): Promise<string | null> {
   for await (const line of lines) return line;
   return null;
+}
+
+/** Added by shells to the number of a signal. */
+const signalled = 128;
+const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+
+/** A signal that ends the program. */
+type EndingSignal = keyof typeof numbers;
+
+/** Returns the exit code of a program that a signal ended. */
+export function signalExit(signal: EndingSignal): number {
+  return signalled + numbers[signal];
+}
+
+/** Runs a function when a signal ends the program. Returns the function that removes it. */
+export function onEndingSignal(cleanUp: () => void): () => void {
+  const listeners = (Object.keys(numbers) as EndingSignal[]).map(signal => {
+    const listener = (): void => {
+      cleanUp();
+      process.exit(signalExit(signal));
+    };
+    process.once(signal, listener);
+    return { signal, listener };
+  });
+  return () => {
+    for (const { signal, listener } of listeners) process.off(signal, listener);
+  };
 }

@@ -1,16 +1,30 @@
 /** The checks of a deployment's surroundings, in the order in which people look for a fault. */
 
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { connect } from "node:tls";
+import {
+  type Clock,
+  checkMasterSecret,
+  MasterSecret,
+  storedIssuer,
+  systemClock,
+  systemRandom,
+} from "../../lib/auth/mod.ts";
+import { createActionService } from "../../lib/fans/audience/mod.ts";
+import { oldestOrganisations } from "../../lib/fans/directory/mod.ts";
+import { oldestDueUser } from "../../lib/fans/loyalty/mod.ts";
 import { silentLogger, systemTimer, type Timer } from "../../lib/http/mod.ts";
+import { mapConcurrent } from "../../lib/storage/background/mod.ts";
+import type { Queue, Store } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 import { openStorage, type Storage } from "../services/storage.ts";
-import { type Check, type Finding, runCheck } from "./check.ts";
-import { addressCheck, blobCheck, geoCheck, mailCheck } from "./service_checks.ts";
-import { keyCheck, redisCheck, workCheck } from "./store_checks.ts";
+import { type Check, checkMsMax, type Finding, failed, ok, runCheck, skipped, warning } from "./check.ts";
 
 export type { Finding } from "./check.ts";
 
 /** The findings, and the storage if it can be used; the caller closes it. */
-export interface Examination {
+interface Examination {
   readonly findings: readonly Finding[];
   readonly storage: Storage | null;
 }
@@ -50,4 +64,335 @@ async function open(config: Config, timer: Timer): Promise<Examination> {
   // With Redis the findings of the server say the same.
   const isRedundant = config.redis !== undefined && storage !== null;
   return { findings: isRedundant ? [] : findings, storage };
+}
+
+/** Oldest version of Redis that the platform runs on. */
+const versionMin = [6, 2] as const;
+const slots = 16_384;
+/** Median round trip above which requests are slow, in ms. */
+const latencyMsMax = 10;
+/** Difference of clocks that is worth a warning, and that ends readiness, in ms. */
+const [skewMs, skewMsMax] = [1_000, 30_000] as const;
+/** Part of the memory above which a server is about full. */
+const memoryUsedMax = 0.9;
+/** Time that work may wait, in ms. */
+const waitMsMax = 60_000;
+/** Time that due users may wait: sweeps come every few seconds, and take long for many users. */
+const dueMsMax = 600_000;
+
+/** The check of Redis, whose findings are several. */
+function redisCheck({ redis }: Config): Check {
+  return {
+    name: "store",
+    advice: redisAdvice,
+    async run() {
+      if (redis === undefined) return skipped("There is no Redis in the settings");
+      const { inspectRedis } = await import("../../adapters/redis/mod.ts");
+      const facts = await inspectRedis(redis);
+      const { latenciesMs, versions, policies, isPersistent, slotsServed, clockAheadMs } = facts;
+      if (facts.isReplica)
+        return failed("It is a replica, which takes no writes", "Name the primary in GRANDSTAND_REDIS");
+      const median = latenciesMs[latenciesMs.length >> 1] ?? 0;
+      const latency = `Round trip ${median.toFixed(2)} ms, slowest ${(latenciesMs.at(-1) ?? 0).toFixed(2)} ms`;
+      const named = (check: string, finding: Omit<Finding, "check">): Finding => ({ check, ...finding });
+      const moveCloser =
+        "Move servers and Redis closer together: each request waits for one round trip or two";
+      return [
+        named("store", median <= latencyMsMax ? ok(latency) : warning(latency, moveCloser)),
+        named("redis-version", versionFinding(versions)),
+        named(
+          "redis-persistence",
+          isPersistent === null
+            ? skipped("The server does not say if it keeps its data over a restart")
+            : isPersistent
+              ? ok("Redis keeps its data over a restart")
+              : warning(
+                  "Redis forgets everything when it restarts",
+                  "Switch on its append-only file: appendonly yes",
+                ),
+        ),
+        named("redis-eviction", policyFinding(policies)),
+        named("redis-memory", memoryFinding(facts.memoryUsed)),
+        named("redis-cluster", clusterFinding(slotsServed)),
+        named("clock", clockFinding(clockAheadMs)),
+      ];
+    },
+  };
+}
+
+function redisAdvice(reason: string): string {
+  if (/NOPERM/.test(reason))
+    return "Redis works, and refuses its user a command: allow what the reason names with ACL SETUSER";
+  if (/WRONGPASS|NOAUTH/.test(reason)) return "Put the user and the password of Redis into GRANDSTAND_REDIS";
+  return "Start Redis, and see that GRANDSTAND_REDIS has its address, password and TLS; if it hangs up, see its protected-mode and maxclients";
+}
+
+function versionFinding(versions: readonly string[]): Omit<Finding, "check"> {
+  const isOld = (version: string): boolean => {
+    const [major = 0, minor = 0] = version.split(".").map(Number);
+    return Number.isNaN(major) || major < versionMin[0] || (major === versionMin[0] && minor < versionMin[1]);
+  };
+  if (versions.length === 0) {
+    return warning(
+      "Redis works, and its user may not call INFO",
+      "Allow it with ACL SETUSER and +info: without it neither version, memory nor persistence can be checked",
+    );
+  }
+  const seen = `Redis ${[...new Set(versions)].join(", ")}`;
+  return versions.some(isOld) ? failed(seen, `Upgrade to Redis ${versionMin.join(".")} or later`) : ok(seen);
+}
+
+function policyFinding(policies: readonly string[]): Omit<Finding, "check"> {
+  const seen = [...new Set(policies)].join(", ");
+  if (seen === "") return skipped("The server does not name its policy");
+  if (seen === "noeviction") return ok("maxmemory-policy is noeviction");
+  return warning(
+    `maxmemory-policy is ${seen}`,
+    "Set it to noeviction, else Redis removes data where memory is short",
+  );
+}
+
+function memoryFinding(used: number | null): Omit<Finding, "check"> {
+  if (used === null) return skipped("The server names no bound in maxmemory");
+  const seen = `${Math.round(used * 100)} % of maxmemory are used`;
+  return used < memoryUsedMax ? ok(seen) : warning(seen, "Raise maxmemory, as full servers refuse writes");
+}
+
+function clusterFinding(served: number | null): Omit<Finding, "check"> {
+  if (served === null) return skipped("Redis is no Cluster");
+  const seen = `${served} of ${slots} slots are served`;
+  return served === slots ? ok(seen) : failed(seen, "Bring the missing primaries back, or move their slots");
+}
+
+function clockFinding(aheadMs: number): Omit<Finding, "check"> {
+  const [off, side] = [Math.abs(aheadMs), aheadMs > 0 ? "ahead of" : "behind"];
+  const seen = `This clock is ${(off / 1_000).toFixed(1)} s ${side} that of Redis`;
+  const advice = "Start a time server on both machines";
+  return off > skewMsMax ? failed(seen, advice) : off > skewMs ? warning(seen, advice) : ok(seen);
+}
+
+/** The check of the keys that tokens are signed with. */
+function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check {
+  return {
+    name: "keys",
+    advice: "Set GRANDSTAND_SECRET to the secret with which the servers were started",
+    async run() {
+      const issuer = await storedIssuer(store);
+      if (issuer === null) return skipped("No server has started on this store yet");
+      if (secret === undefined) return skipped("GRANDSTAND_SECRET is not set");
+      const options = { store, secret: new MasterSecret(secret), clock: systemClock, random: systemRandom };
+      await checkMasterSecret(options);
+      return ok(`The keys open under the secret; the issuer is ${issuer}`);
+    },
+  };
+}
+
+/** The checks of what waits to be done. */
+function workCheck({ store, queue }: Pick<Storage, "store" | "queue">, { redis }: Config): Check {
+  return {
+    name: "worker",
+    advice: "See the check of the store",
+    async run() {
+      const work = await inspectWork({ store, queue, clock: systemClock });
+      const named = (check: string, finding: Omit<Finding, "check">): Finding => ({ check, ...finding });
+      const { hasWorker, depth, waitedMs, deadLetters, overdueMs } = work;
+      const startWorker = "Start grandstand worker, or leave GRANDSTAND_WORKERS on";
+      const queued = `${depth} actions wait, the oldest for ${(waitedMs / 1_000).toFixed(0)} s`;
+      return [
+        named(
+          "worker",
+          redis === undefined
+            ? skipped("The server on a data folder applies actions itself")
+            : hasWorker
+              ? ok("A worker is alive")
+              : warning("No process applies actions that are accepted in bulk", startWorker),
+        ),
+        named(
+          "queue",
+          waitedMs <= waitMsMax
+            ? ok(queued)
+            : warning(queued, hasWorker ? "Start another worker" : startWorker),
+        ),
+        named(
+          "dead-letters",
+          deadLetters === 0
+            ? ok("There is none")
+            : warning(
+                `${deadLetters} actions could not be applied`,
+                "See grandstand actions dead-letters list, put the cause right, and replay them",
+              ),
+        ),
+        named(
+          "due-work",
+          overdueMs <= dueMsMax
+            ? ok("Periodic work is up to date")
+            : warning(
+                `Work of users is overdue for ${(overdueMs / 60_000).toFixed(0)} minutes`,
+                "See that a server or worker runs, and look for work_failed in its log",
+              ),
+        ),
+      ];
+    },
+  };
+}
+
+const dayMs = 86_400_000;
+/** Age at which a country database misplaces many addresses. */
+const databaseDaysMax = 90;
+/** Days before the end of a certificate at which it should have been renewed. */
+const certificateDaysMin = 14;
+const probeBytes = 65_536;
+
+/** The check of the mail server: connection, TLS and login. It sends nothing. */
+function mailCheck({ smtp, mailFrom, mailWebhook }: Config): Check {
+  return {
+    name: "mail",
+    advice: "See that GRANDSTAND_SMTP has the host, port, user and password of the mail server",
+    async run() {
+      if (mailWebhook !== undefined)
+        return skipped("Mail goes to a webhook, which cannot be tried without a mail");
+      if (smtp === undefined || mailFrom === undefined) {
+        return skipped("GRANDSTAND_SMTP is not set: users get no codes, and exports no notices");
+      }
+      const { createSmtpMailer } = await import("../../adapters/mail/smtp.ts");
+      await using mailer = createSmtpMailer({ url: smtp, from: mailFrom });
+      await mailer.verify();
+      return ok(`The mail server takes mail of ${mailFrom}`);
+    },
+  };
+}
+
+/** The check of the storage of files: a write, a read back and a removal. */
+function blobCheck({ blobs }: Pick<Storage, "blobs">): Check {
+  return {
+    name: "files",
+    advice:
+      "See that GRANDSTAND_BLOBS names a folder or bucket to which this user may write, with room in it",
+    async run() {
+      const name = `doctor/${randomUUID()}`;
+      const bytes = randomBytes(probeBytes);
+      try {
+        await blobs.put(name, new Blob([bytes]).stream());
+        const found = await blobs.get(name);
+        const back = found === null ? null : Buffer.from(await new Response(found.body).arrayBuffer());
+        if (back === null || !back.equals(bytes)) {
+          return failed(
+            "A file came back otherwise than it was written",
+            "Do not export to this storage: replace it",
+          );
+        }
+      } finally {
+        await blobs.remove(name).catch(() => {});
+      }
+      return ok(`${probeBytes / 1_024} KiB were written, read back and removed`);
+    },
+  };
+}
+
+/** The check of the country database. */
+function geoCheck({ geoip }: Config): Check {
+  return {
+    name: "countries",
+    advice: "Replace the file that GRANDSTAND_GEOIP names by a MaxMind DB of countries",
+    async run() {
+      if (geoip === undefined) return skipped("GRANDSTAND_GEOIP is not set: every location is unknown");
+      const { loadGeoDatabase } = await import("../../adapters/geo/mod.ts");
+      const { type, builtAt } = await loadGeoDatabase(await readFile(geoip));
+      const days = Math.floor((Date.now() - builtAt) / dayMs);
+      const seen = `${type} is ${days} days old`;
+      return days > databaseDaysMax
+        ? warning(seen, "Download a new one: addresses change countries")
+        : ok(seen);
+    },
+  };
+}
+
+/** The check of the address at which clients reach the platform. */
+function addressCheck({ publicUrl }: Config): Check {
+  const advice = "See that DNS, load balancer and TLS of GRANDSTAND_PUBLIC_URL lead to a running server";
+  return {
+    name: "public-url",
+    advice,
+    async run() {
+      if (publicUrl === undefined)
+        return skipped("GRANDSTAND_PUBLIC_URL is not set: links name the address listened on");
+      const signal = AbortSignal.timeout(checkMsMax);
+      const response = await fetch(`${publicUrl}/healthz`, { signal, redirect: "manual" });
+      const text = (await response.text()).slice(0, 200);
+      if (response.status >= 300 && response.status < 400) {
+        return failed(
+          `It redirects with ${response.status}`,
+          "Name the address behind the redirect: clients send tokens there",
+        );
+      }
+      if (response.status !== 200 || !text.includes('"status":"ok"')) {
+        return failed(`/healthz answers ${response.status} and is not Grandstand`, advice);
+      }
+      const { protocol, hostname, port } = new URL(publicUrl);
+      if (protocol === "https:") return await certificateFinding(hostname, Number(port === "" ? 443 : port));
+      const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+      return isLocal
+        ? ok("It answers on this machine")
+        : warning("It answers without TLS", "Serve clients over https: tokens travel in the clear");
+    },
+  };
+}
+
+function certificateFinding(host: string, port: number): Promise<Omit<Finding, "check">> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, servername: host, timeout: checkMsMax }, () => {
+      const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / dayMs);
+      const seen = `It answers; its certificate is valid for ${days} days`;
+      socket.end();
+      resolve(days < certificateDaysMin ? warning(seen, "Renew the certificate") : ok(seen));
+    });
+    socket.on("error", reject);
+    socket.on("timeout", () => socket.destroy(new Error("There is no answer over TLS")));
+  });
+}
+
+interface WaitingWork {
+  /** True where some process applies queued actions. */
+  readonly hasWorker: boolean;
+  /** Accepted actions that are not applied. */
+  readonly depth: number;
+  /** Time for which the oldest of them waits, in ms. */
+  readonly waitedMs: number;
+  /** Dead letters of the 500 oldest organisations. */
+  readonly deadLetters: number;
+  /** Time for which the work of a user of these organisations is overdue, in ms. */
+  readonly overdueMs: number;
+}
+
+/** Organisations that are read at a time. */
+const organisationsAtOnce = 4;
+
+/** Reads what waits. It changes nothing. @throws {AppError} The store does not answer. */
+async function inspectWork({
+  store,
+  queue,
+  clock,
+}: {
+  readonly store: Store;
+  readonly queue: Queue;
+  /** Unix ms. */
+  readonly clock: Clock;
+}): Promise<WaitingWork> {
+  const loyalty = { reportAll: () => Promise.reject(new Error("Nothing is applied here")) };
+  const actions = createActionService({
+    ...{ store, queue, clock, loyalty },
+    ...{ random: systemRandom, timer: systemTimer, logger: silentLogger },
+  });
+  const [hasWorker, backlog] = await Promise.all([actions.hasWorker(), actions.backlog()]);
+  const dead = await actions.deadLetters.count();
+  const organisations = await oldestOrganisations(store);
+  const dues = await mapConcurrent(organisations, organisationsAtOnce, id => oldestDueUser(store, id));
+  const since = (at: number): number => Math.max(0, clock() - at);
+  return {
+    hasWorker,
+    depth: backlog.depth,
+    waitedMs: backlog.oldestAt === null ? 0 : since(backlog.oldestAt),
+    deadLetters: dead.reduce((sum, { count }) => sum + count, 0),
+    overdueMs: Math.max(0, ...dues.map(dueAt => (dueAt === null ? 0 : since(dueAt)))),
+  };
 }

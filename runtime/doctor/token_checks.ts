@@ -15,7 +15,7 @@ import type { Store } from "../../lib/storage/mod.ts";
 import { type Finding, failed, ok } from "./check.ts";
 
 /** A token, and what may accept it. */
-export interface TokenQuestion {
+interface TokenQuestion {
   readonly store: Store;
   readonly token: string;
   /** The project whose providers may have issued it. */

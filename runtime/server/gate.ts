@@ -29,7 +29,7 @@ export interface ServeOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-export interface StopOptions {
+interface StopOptions {
   /** Time in ms for which requests are still answered, so that clients move to other servers. @default 0 */
   readonly drainMs?: number;
 }
@@ -133,7 +133,7 @@ export interface Refusal {
 }
 
 /** The header fields of a request that tell who sent it. */
-export interface Sender {
+interface Sender {
   readonly accept: string | null | undefined;
   readonly cacheControl: string | null | undefined;
 }

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { NodeRequest as LazyRequest } from "srvx/node";
+import type { Duplex } from "node:stream";
+import { NodeRequest as LazyRequest, sendNodeResponse } from "srvx/node";
+import { type Refusal, refusal } from "./gate.ts";
 
 /**
  * The lazy `Request` of srvx with a faster `bytes`, which reads the chunks of the socket. A real `Request` with a web stream
@@ -98,4 +100,151 @@ function drain(incoming: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
     // Without a listener, a reset connection would be an uncaught exception.
     incoming.on("error", reject);
   });
+}
+
+interface PlainInit {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * A `Response` over text and a header record, which Node writes as they are. The real `Response` and `Headers` are created
+ * only on access.
+ */
+class PlainResponse implements Response {
+  readonly #text: string | null;
+  readonly #init: PlainInit;
+  #made: Response | null = null;
+
+  constructor(text: string | null, init: PlainInit) {
+    this.#text = text;
+    this.#init = init;
+  }
+
+  /** Writes the response unless the real one exists, which may have been changed or read. Returns true if it did. */
+  static write(response: Response, outgoing: ServerResponse): boolean {
+    if (!(#made in response) || response.#made !== null) return false;
+    const { status, headers } = response.#init;
+    const text = response.#text;
+    if (text !== null) {
+      headers["content-length"] = String(Buffer.byteLength(text));
+    } else if (status !== 204 && status !== 304 && outgoing.req.method !== "HEAD") {
+      headers["content-length"] ??= "0";
+    }
+    outgoing.writeHead(status, headers);
+    outgoing.end(text ?? undefined);
+    return true;
+  }
+
+  get #real(): Response {
+    this.#made ??= new Response(this.#text, this.#init);
+    return this.#made;
+  }
+
+  get status(): number {
+    return this.#init.status;
+  }
+  get ok(): boolean {
+    return this.#init.status >= 200 && this.#init.status <= 299;
+  }
+  get headers(): Headers {
+    return this.#real.headers;
+  }
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.#real.body;
+  }
+  get bodyUsed(): boolean {
+    return this.#made?.bodyUsed ?? false;
+  }
+  get redirected(): boolean {
+    return false;
+  }
+  get statusText(): string {
+    return "";
+  }
+  get type(): ResponseType {
+    return "default";
+  }
+  get url(): string {
+    return "";
+  }
+  arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#real.arrayBuffer();
+  }
+  blob(): Promise<Blob> {
+    return this.#real.blob();
+  }
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#real.bytes();
+  }
+  clone(): Response {
+    return this.#real.clone();
+  }
+  formData(): Promise<FormData> {
+    return this.#real.formData();
+  }
+  json(): Promise<unknown> {
+    return this.#real.json();
+  }
+  text(): Promise<string> {
+    return this.#real.text();
+  }
+}
+
+// Makes `instanceof Response` true; every member of Response is defined above.
+Object.setPrototypeOf(PlainResponse.prototype, Response.prototype);
+
+/**
+ * Creates the cheapest `Response` for Node: a plain one for text, the global class for a stream. It takes over the header
+ * record.
+ */
+export function nodeResponse(body: string | ReadableStream<Uint8Array> | null, init: PlainInit): Response {
+  return body instanceof ReadableStream ? new Response(body, init) : new PlainResponse(body, init);
+}
+
+/** The reply of a `node:http` server. */
+export interface NodeReply {
+  readonly headersSent: boolean;
+  end(): unknown;
+}
+
+/** Writes any `Response`. Resolves once it is passed to the socket. */
+export function writeResponse(response: Response, reply: NodeReply): Promise<void> | undefined {
+  const outgoing = reply as ServerResponse;
+  return PlainResponse.write(response, outgoing) ? undefined : sendNodeResponse(outgoing, response);
+}
+
+/** What the parser of Node refuses, by its error code. All else is 400. */
+const unreadable: Readonly<Record<string, Pick<Refusal, "status"> & { readonly title: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, title: "Header fields too large" },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, title: "Body too large" },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, title: "Request not complete in time" },
+};
+
+/** The last request of a connection with a body that is a stream. */
+const streamed = new WeakMap<Duplex, IncomingMessage>();
+
+/** Lets the body of a request take longer to arrive than Node allows. Its route bounds the silence of the client. */
+export function expectStream(request: Request): void {
+  const { runtime } = request as { readonly runtime?: { readonly node?: { readonly req: IncomingMessage } } };
+  const incoming = runtime?.node?.req;
+  if (incoming !== undefined) streamed.set(incoming.socket, incoming);
+}
+
+/** Answers a request that Node's parser refused with a body and a request id, and closes the connection. */
+export function answerUnreadable(error: Error & { readonly code?: string }, socket: Duplex): void {
+  // Node reports this once for a request, and leaves it to the listener to close the connection.
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && streamed.get(socket)?.complete === false) return;
+  const { _httpMessage: response } = socket as { readonly _httpMessage?: { readonly headersSent: boolean } };
+  if (!socket.writable || error.code === "ECONNRESET" || response?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  const { status, title } = unreadable[error.code ?? ""] ?? { status: 400, title: "Invalid request" };
+  const code = status === 400 || status === 408 ? "validation_failed" : "payload_too_large";
+  const message = "Cannot read the request: it is not valid HTTP, too large or not complete in time";
+  const { headers, body } = refusal({ status, code, title, message, headers: {} });
+  const fields = { ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join("")}\r\n${body}`);
 }

@@ -13,7 +13,7 @@ const batchCharactersMax = 65_536;
 const pendingBytesMax = 8_388_608;
 
 /** A stream such as `process.stderr`. */
-export interface LogStream {
+interface LogStream {
   readonly writableLength: number;
   write(text: string, done?: () => void): unknown;
 }

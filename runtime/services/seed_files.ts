@@ -14,7 +14,7 @@ import { checkPlatformSeed } from "../../lib/platform/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 
 /** Names of the files. */
-export interface SeedFilesOptions {
+interface SeedFilesOptions {
   /** A seed document. */
   readonly seed?: string | undefined;
   /** A loyalty configuration, in place of that of the seed for the same space. */
@@ -24,7 +24,7 @@ export interface SeedFilesOptions {
 }
 
 /** Files whose documents are valid. */
-export interface SeedFiles {
+interface SeedFiles {
   /** Numbers of the records of the seed. */
   readonly counts: SeedCounts;
   /**

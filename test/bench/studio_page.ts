@@ -11,7 +11,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { CDPSession, Page } from "playwright-core";
-import { buildPage } from "../../runtime/services/studio.ts";
+import { buildPage } from "../../runtime/services/pages.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { figure } from "./figure.ts";
 

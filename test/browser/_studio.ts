@@ -9,7 +9,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { createStudio } from "../../lib/pages/studio/mod.ts";
 import { serve } from "../../runtime/node.ts";
-import { buildPage } from "../../runtime/services/studio.ts";
+import { buildPage } from "../../runtime/services/pages.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { createManualTimer, type ManualTimer } from "../support/timer.ts";

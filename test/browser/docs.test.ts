@@ -9,7 +9,7 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { createDocs } from "../../lib/pages/docs/mod.ts";
 import { serve } from "../../runtime/node.ts";
-import { buildDocs } from "../../runtime/services/docs.ts";
+import { buildDocs } from "../../runtime/services/pages.ts";
 import { browserAvailable, launchBrowser } from "../support/browser.ts";
 import { testSecret } from "../support/platform.ts";
 

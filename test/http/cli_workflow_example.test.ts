@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Handler } from "../../lib/http/mod.ts";
-import { openTestWorld } from "../../lib/testing/workflow/test_world.ts";
+import { openTestWorld } from "../../lib/testing/workflow/test_dialogue.ts";
 import { runCli } from "../support/terminal.ts";
 
 for (const [name, shown] of [

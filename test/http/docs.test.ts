@@ -10,7 +10,7 @@ import { json, open, route } from "../../lib/http/mod.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import { createDocs } from "../../lib/pages/docs/mod.ts";
 import { createStudio } from "../../lib/pages/studio/mod.ts";
-import { buildDocs } from "../../runtime/services/docs.ts";
+import { buildDocs } from "../../runtime/services/pages.ts";
 import { testSecret } from "../support/platform.ts";
 
 /** Largest page, compressed, in bytes. */

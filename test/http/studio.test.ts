@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { createStudio } from "../../lib/pages/studio/mod.ts";
-import { buildPage } from "../../runtime/services/studio.ts";
+import { buildPage } from "../../runtime/services/pages.ts";
 import { testSecret } from "../support/platform.ts";
 
 /** Most bytes of the page with its script and style, compressed. */

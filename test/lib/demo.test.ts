@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { systemRandom } from "../../lib/auth/mod.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { describeDemo, seedDemo } from "../../lib/mod.ts";
-import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/platform/demo_loyalty.ts";
+import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/platform/demo.ts";
 import { openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -8,7 +8,7 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin } from "esbuild";
-import { openTestWorld } from "../../lib/testing/workflow/test_world.ts";
+import { openTestWorld } from "../../lib/testing/workflow/test_dialogue.ts";
 import { serve } from "../../runtime/node.ts";
 import { files, textOf } from "../repo/files.ts";
 

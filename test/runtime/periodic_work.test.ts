@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type StartTimer, startPeriodicWork } from "../../runtime/services/periodic_work.ts";
+import { type StartTimer, startPeriodicWork } from "../../runtime/commands/serve.ts";
 
 /** A timer that the test fires. */
 function manualTimer(): { readonly start: StartTimer; readonly set: number; fire(): void } {

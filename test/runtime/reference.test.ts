@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { commandsOf } from "../../lib/cli/frame/help.ts";
-import { toolMarkdown } from "../../lib/cli/frame/reference.ts";
+import { toolMarkdown } from "../../lib/cli/help_command.ts";
 import { groups } from "../../lib/cli/mod.ts";
 import { serverGroups } from "../../runtime/commands/groups.ts";
 import { textOf } from "../repo/files.ts";

@@ -44,7 +44,7 @@ export async function listElements(api: ControlApi, eventId: string): Promise<re
 }
 
 /** Changes that create elements, and those that publish the wrappers among them. */
-export interface Creations {
+interface Creations {
   readonly changes: readonly Change[];
   readonly wrappers: readonly Change[];
 }
@@ -88,7 +88,7 @@ export function creationsOf(eventId: string, elements: readonly NewElement[]): C
 }
 
 /** Options of {@linkcode sendChanges}. */
-export interface SendOptions extends Omit<Write, "document"> {
+interface SendOptions extends Omit<Write, "document"> {
   /** Names what a change is about, for errors at a pointer into its data. @default its id and the pointer */
   readonly where?: (change: Change, pointer: string) => string | undefined;
 }

@@ -124,10 +124,7 @@ export const listTemplates: CommandSpec = {
 };
 
 /** Returns the content types of a project's app, or of the catalogue. */
-export async function typesOf(
-  context: CliContext,
-  project: string | undefined,
-): Promise<readonly ContentType[]> {
+async function typesOf(context: CliContext, project: string | undefined): Promise<readonly ContentType[]> {
   if (project === undefined) {
     const { catalogueApp } = await import("../../authoring/table/catalogue.ts");
     return catalogueApp("").elements;
@@ -151,7 +148,7 @@ export async function typeOf(
 }
 
 /** Creates the error for a content type that there is not. */
-export function unknownType(name: string, types: readonly ContentType[]): CliError {
+function unknownType(name: string, types: readonly ContentType[]): CliError {
   return invalid(`There is no content type ${name}`, {
     code: "unknown_content_type",
     hint: `There are ${types.map(type => type.content_type).join(", ")}`,

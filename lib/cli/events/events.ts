@@ -1,17 +1,29 @@
 /** Commands about events. */
 
+import { isTimed } from "../elements/apply.ts";
+import { type Change, listElements, sendChanges } from "../elements/batches.ts";
 import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
-import type { CommandSpec } from "../frame/command.ts";
+import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
-import { invalid } from "../frame/errors.ts";
+import { CliError, conflict, exits, invalid } from "../frame/errors.ts";
 import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { pruneEvents, scheduleEvent, startEvent, stopEvent } from "./changes.ts";
-import { countsOf, durationMax, eventFields, idArgument, projectFlag } from "./fields.ts";
+import { isoTime } from "../frame/times.ts";
+import {
+  countsOf,
+  dryRunFlag,
+  durationMax,
+  eventFields,
+  eventFlag,
+  idArgument,
+  namesOf,
+  projectFlag,
+  yesFlag,
+} from "./fields.ts";
 
 const nameFlag = { value: "text", description: "The name" };
 const oneEvent = record(eventFields);
-const counted: Fields = { id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] };
+const countedFields: Fields = { id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] };
 
 const cloneEvent: CommandSpec = {
   words: ["events", "clone"],
@@ -23,7 +35,7 @@ const cloneEvent: CommandSpec = {
   changes: "Creates a manual event and its elements",
   examples: ["events clone $EVENT --name Rerun", "events clone $EVENT"],
   requests: 2,
-  output: record(counted),
+  output: record(countedFields),
   async run({ args: [eventId = ""], flags }, { api: open }) {
     const api = await open();
     const path = pathOf({ kind: "event", id: eventId });
@@ -156,13 +168,220 @@ const listTemplates: CommandSpec = {
   flags: { project: projectFlag },
   examples: ["events templates --project $PROJECT"],
   requests: 1,
-  output: rows(counted),
+  output: rows(countedFields),
   async run({ flags: { project = "" } }, { api }) {
     const path = pathOf({ kind: "project", id: project }, "event_templates");
     const elementsOf = ({ attributes }: ResourceObject) => ({ elements: attributes.element_count });
-    return listed(await (await api()).all(path), counted, elementsOf);
+    return listed(await (await api()).all(path), countedFields, elementsOf);
   },
 };
+
+const pruneEvents: CommandSpec = {
+  words: ["events", "prune"],
+  summary: "Delete future and past events that have no elements, or only drafts",
+  flags: {
+    project: projectFlag,
+    empty: { description: "Only events without any element" },
+    before: { value: "time", description: "Only events that begin, or were created, before", check: instant },
+    "dry-run": dryRunFlag,
+    yes: yesFlag,
+  },
+  changes: "Deletes events with their drafts",
+  examples: ["events prune --project $PROJECT --yes", "events prune --project $PROJECT --empty --dry-run"],
+  requests: 2,
+  output: rows({
+    id: ["ID", "text"],
+    name: ["NAME", "text"],
+    state: ["STATE", "text"],
+    reason: ["REASON", "text"],
+    result: ["RESULT", "text"],
+  }),
+  exits: { [exits.conflict]: "An event changed meanwhile and was kept" },
+  async run({ flags }, context) {
+    const { project = "", before } = flags;
+    const api = await context.api();
+    const path = pathOf({ kind: "project", id: project }, "events");
+    const { data: events } = await api.all(path, { "filter[state]": "future,past" });
+    const end = before === undefined ? Number.POSITIVE_INFINITY : Date.parse(before) / 1_000;
+    const found = events.filter(event => {
+      const { all, drafts } = countsOf(event);
+      const { start_at: start, created_at: created } = event.attributes;
+      return all === ("empty" in flags ? 0 : drafts) && Number(start ?? created) < end;
+    });
+    const isDry = "dry-run" in flags;
+    if (!isDry && found.length > 0) await context.confirm(`Delete ${namesOf(found)}`);
+    const data: { readonly result: string }[] = [];
+    for (const event of found) {
+      const { id: eventId, attributes } = event;
+      const { all } = countsOf(event);
+      const reason = all === 0 ? "no elements" : `${counted(all, "draft")} only`;
+      const result = isDry ? "would be deleted" : await remove(api, event, project);
+      if (result === "deleted") context.done(`deleted ${eventId}`);
+      context.progress(`${data.length + 1} of ${found.length} events`);
+      data.push({
+        ...{ id: eventId, name: attributes.name, state: attributes.state },
+        ...{ reason, result },
+      });
+    }
+    const isKept = data.some(({ result }) => result === "kept: changed meanwhile");
+    return { data, ...(isKept ? { exit: exits.conflict } : {}) };
+  },
+};
+
+/** Deletes an event that is still as it was listed, and says what became of it. */
+async function remove(
+  api: ControlApi,
+  { id: eventId, meta }: ResourceObject,
+  project: string,
+): Promise<string> {
+  try {
+    await api.write("DELETE", pathOf({ kind: "event", id: eventId }), {
+      within: { kind: "project", id: project },
+      ifMatch: String(meta?.etag),
+    });
+    return "deleted";
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    if (error.exit === exits.notFound) return "gone already";
+    if (error.exit === exits.conflict) return "kept: changed meanwhile";
+    throw error;
+  }
+}
+
+const scheduleEvent: CommandSpec = {
+  words: ["events", "schedule"],
+  summary: "Stagger the unpublished elements of a future event by timecodes, children with their wrapper",
+  flags: {
+    event: eventFlag,
+    "space-seconds": {
+      value: "seconds",
+      description: "Seconds between two elements",
+      otherwise: "180",
+      check: whole(0, durationMax),
+    },
+    "start-offset": {
+      value: "seconds",
+      description: "Seconds from the begin of the event to the first one",
+      otherwise: "0",
+      check: whole(0, durationMax),
+    },
+    "dry-run": dryRunFlag,
+  },
+  changes: "Sets start_mode and start_offset of elements, all or none",
+  examples: ["events schedule --event $FUTURE_EVENT --space-seconds 60"],
+  requests: 3,
+  output: rows({
+    order: ["ORDER", "whole"],
+    id: ["ELEMENT", "text"],
+    name: ["NAME", "text"],
+    old_offset: ["OLD", "whole?"],
+    offset: ["OFFSET", "whole"],
+    wrapper: ["WRAPPER", "text?"],
+  }),
+  exits: { [exits.conflict]: "The event is not future" },
+  async run({ flags }, context) {
+    const { event: eventId = "" } = flags;
+    const within = { kind: "event", id: eventId } as const;
+    const api = await context.api();
+    const { data: event } = await api.get(pathOf(within));
+    const { state } = event.attributes;
+    if (state !== "future") throw conflict(`Cannot schedule the event as it is ${state}, not future`);
+    const elements = (await listElements(api, eventId)).filter(({ attributes }) =>
+      ["non_scheduled", "future"].includes(String(attributes.state)),
+    );
+    // A wrapper without its children would be shown empty.
+    const shownBy = (wrapper: string | null): readonly ResourceObject[] =>
+      elements.filter(element => relation(element, "parent") === wrapper);
+    const data = shownBy(null).flatMap((top, index) =>
+      [top, ...shownBy(top.id)].map(({ id: elementId, attributes }) => ({
+        order: index + 1,
+        id: elementId,
+        name: attributes.name,
+        old_offset: isTimed({ attributes }) ? attributes.start_offset : null,
+        offset: Number(flags["start-offset"]) + index * Number(flags["space-seconds"]),
+        wrapper: elementId === top.id ? null : top.id,
+      })),
+    );
+    const changes = data.map(
+      ({ id: elementId, offset }): Change => ({
+        ...{ op: "update", id: elementId },
+        attributes: { start_mode: "timecode", start_offset: offset },
+      }),
+    );
+    await sendChanges(context, changes, { within, isDryRun: "dry-run" in flags });
+    return { data };
+  },
+};
+
+const stateOutput = record({
+  id: ["ID", "text"],
+  name: ["NAME", "text"],
+  state: ["STATE", "text"],
+  result: ["RESULT", "text"],
+});
+
+const startEvent: CommandSpec = {
+  words: ["events", "start"],
+  summary: "Start a manual event",
+  args: [idArgument("id", "The event")],
+  changes: "Starts the event",
+  examples: ["events start $FUTURE_EVENT"],
+  requests: 2,
+  output: stateOutput,
+  exits: {
+    [exits.ok]: "Started, or running already",
+    [exits.conflict]: "It is over, or begins by the clock",
+  },
+  run: ({ args: [eventId = ""] }, context) => act(context, eventId, "start"),
+};
+
+const stopEvent: CommandSpec = {
+  words: ["events", "stop"],
+  summary: "Stop an event",
+  args: [idArgument("id", "The event")],
+  changes: "Stops the event; one that is on demand is past then",
+  examples: ["events stop $EVENT"],
+  requests: 2,
+  output: stateOutput,
+  exits: { [exits.ok]: "Stopped, or past already", [exits.conflict]: "It has not begun" },
+  run: ({ args: [eventId = ""] }, context) => act(context, eventId, "stop"),
+};
+
+const aims = { start: { state: "current", done: "started" }, stop: { state: "past", done: "stopped" } };
+
+/** Looks first, as the server refuses what is done already. */
+async function act(context: CliContext, eventId: string, action: "start" | "stop") {
+  const api = await context.api();
+  const within = { kind: "event", id: eventId } as const;
+  for (let isAgain = false; ; isAgain = true) {
+    const { data: event } = await api.get(pathOf(within));
+    const { name, state, actions } = event.attributes;
+    if (state === aims[action].state)
+      return { data: { id: eventId, name, state, result: `already ${state}` } };
+    if (isAgain || !(actions as readonly string[]).includes(action)) throw impossible(event, action);
+    try {
+      const document = documentOf("events", { action }, { id: eventId });
+      const { data } = await api.write("PATCH", pathOf(within), { within, document });
+      const { state: now } = data.attributes;
+      return { data: { id: eventId, name, state: now, result: aims[action].done } };
+    } catch (error) {
+      // Somebody else was faster.
+      if (!(error instanceof CliError && error.options.status === 422)) throw error;
+    }
+  }
+}
+
+function impossible({ attributes }: ResourceObject, action: string): CliError {
+  const { state, start_mode: mode, start_at: at } = attributes;
+  if (action === "start" && state === "future" && mode === "clock") {
+    return conflict(`Cannot start the event: it begins by the clock at ${isoTime(at as number)}`);
+  }
+  return conflict(`Cannot ${action} the event as it is ${state}`);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
 
 /** Commands that begin with `events`. */
 export const eventsCommands: readonly CommandSpec[] = [

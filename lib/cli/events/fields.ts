@@ -31,7 +31,7 @@ export const eventFields = {
 } as const satisfies Fields;
 
 /** Numbers of the elements of an event. */
-export interface ElementCounts {
+interface ElementCounts {
   readonly all: number;
   readonly drafts: number;
   readonly scheduled: number;

@@ -5,20 +5,21 @@
  * @module
  */
 
-import { entryFor, notAllowed } from "./allow_list.ts";
 import { isThisMachine } from "./checks.ts";
 import { type ApiClient, type ApiRequest, type ClientContext, unknownAnswer } from "./client.ts";
 import { CliError, exits } from "./errors.ts";
-import { type Kind, kinds, type Target } from "./kinds.ts";
-import { type AllowEntry, tokenOf } from "./profile.ts";
+import { type AllowEntry, entryFor, notAllowed, tokenOf } from "./profile.ts";
 import { createClient } from "./requests.ts";
 import {
   type AnyDocument,
   documentOf,
   type Identifier,
   isLinkage,
+  type Kind,
+  kinds,
   type ResourceObject,
   relation,
+  type Target,
 } from "./resources.ts";
 
 const base = "/api/v2";
@@ -49,7 +50,7 @@ export interface Listing extends Document<readonly ResourceObject[]> {
 }
 
 /** Parameters of a query. */
-export type Query = Readonly<Record<string, string | undefined>>;
+type Query = Readonly<Record<string, string | undefined>>;
 
 export interface Write {
   /** What changes, or what the new resource belongs to: the allow-list is asked about it. Null: the caller's own account, or nothing. */
@@ -66,7 +67,7 @@ export interface Write {
   readonly isRepeatable?: boolean;
 }
 
-export interface Creation extends Pick<Write, "isDryRun"> {
+interface Creation extends Pick<Write, "isDryRun"> {
   /** Other resources that the new one names, by relationship. */
   readonly related?: Readonly<Record<string, Identifier>>;
 }

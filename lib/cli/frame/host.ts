@@ -12,7 +12,7 @@ import type { ScenarioCheck } from "../../fans/loyalty/mod.ts";
 import type { Handler } from "../../http/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
 import type { Platform } from "../../platform/platform.ts";
-import type { UserIndexProgress } from "../../platform/user_index.ts";
+import type { UserIndexProgress } from "../../platform/users.ts";
 import type { Store } from "../../storage/mod.ts";
 
 /** What the doctor found. */

@@ -10,7 +10,7 @@ import type { ResourceObject } from "./resources.ts";
 import { isoTime, relativeTime } from "./times.ts";
 
 /** The type of a field; a `?` behind it allows null. `time` is ISO 8601 in UTC, `json` anything. */
-export type FieldType = BaseType | `${BaseType}?`;
+type FieldType = BaseType | `${BaseType}?`;
 type BaseType = "text" | "whole" | "number" | "flag" | "time" | "texts" | "json";
 
 /** Fields by name: the heading of the column, null for JSON alone, and the type. */

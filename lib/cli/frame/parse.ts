@@ -43,7 +43,7 @@ const shortFlags: Readonly<Record<string, string>> = { "-h": "--help", "-q": "--
 const noInput: CliInput = { args: [], flags: {}, lists: {} };
 
 /** A command line whose command is known. */
-export interface CommandLine {
+interface CommandLine {
   /** Null: the words name a group or nothing, and help is wanted. */
   readonly command: CommandSpec | null;
   /** The commands that begin with the words; empty if there are none. */

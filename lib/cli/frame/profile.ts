@@ -7,6 +7,7 @@
 import { address } from "./checks.ts";
 import { CliError, exits, wrongUsage } from "./errors.ts";
 import type { CliHost, ConfigFile, TokenSource } from "./host.ts";
+import { kindOf, type Target } from "./resources.ts";
 
 /** A resource that a profile may change, with all below it. */
 export interface AllowEntry {
@@ -27,7 +28,7 @@ export interface Profile {
 }
 
 /** The content of the configuration. */
-export interface Configuration {
+interface Configuration {
   readonly version: 1;
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;
@@ -222,4 +223,27 @@ function isConfiguration(value: unknown): value is Configuration {
   const { version, profiles } = (value ?? {}) as Partial<Configuration>;
   const isRecord = (one: unknown): boolean => typeof one === "object" && one !== null && !Array.isArray(one);
   return version === 1 && isRecord(profiles) && Object.values(profiles ?? {}).every(isRecord);
+}
+
+/** Returns the entry that has one of some resources; null: none has. */
+export function entryFor({ allow = [] }: Profile, targets: readonly Target[]): AllowEntry | null {
+  const has = (entry: AllowEntry): boolean =>
+    targets.some(({ kind, id }) => id === entry.id && kindOf(entry.kind) === kind);
+  return allow.find(has) ?? null;
+}
+
+/** Creates the error for a change that the allow-list does not have; `target` is null where it names no resource. */
+export function notAllowed({ profile, profileName }: Settings, target: Target | null): CliError {
+  const isReadOnly = profile.allow?.length === 0;
+  const named = target === null ? "what it is about" : `${target.kind} ${target.id}`;
+  const entry =
+    target === null
+      ? "Name the space with --space"
+      : `Its allow-list needs the entry {"kind": "${target.kind}", "id": "${target.id}"}, or one above it`;
+  const message = isReadOnly ? "is read-only" : `may not change ${named}`;
+  return new CliError(exits.forbidden, `Profile ${profileName} ${message}`, {
+    code: "not_in_allow_list",
+    hint: entry,
+    next: `grandstand scope show --profile ${profileName}`,
+  });
 }

@@ -10,10 +10,7 @@ import { pathOfToken, pathsIn, tokenOf } from "../elements/references.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi, Operation } from "../frame/control_api.ts";
 import { CliError } from "../frame/errors.ts";
-import type { Target } from "../frame/kinds.ts";
-import type { ResourceObject } from "../frame/resources.ts";
-import { documentOf, pathOf } from "../frame/resources.ts";
-import { ordered, type Turn } from "./order.ts";
+import { documentOf, pathOf, type ResourceObject, type Target } from "../frame/resources.ts";
 import type { Plan, Step } from "./plan.ts";
 import type { Wanted } from "./read.ts";
 import { appliedAnnotation } from "./remote.ts";
@@ -239,4 +236,47 @@ function explained(error: unknown): unknown {
     ...error.options,
     ...next,
   });
+}
+
+/** A step at its turn. */
+interface Turn {
+  readonly step: Step;
+  /** Names of the attributes that are written when all entities exist. */
+  readonly late: readonly string[];
+}
+
+/** Orders the steps that change something. */
+function ordered(steps: readonly Step[]): readonly Turn[] {
+  const added = new Map(steps.filter(({ action }) => action === "add").map(step => [step.wanted.path, step]));
+  const states = new Map<Step, "open" | "done">();
+  const turns: Turn[] = [];
+
+  /** The new entities without which a step is impossible. */
+  const needs = ({ wanted: { parent, app }, wrapper = null }: Step): readonly Step[] =>
+    [parent?.path, pathOfToken(app), pathOfToken(wrapper)].flatMap(path => added.get(path ?? "") ?? []);
+  const isOpen = (step: Step): boolean => states.get(step) === "open" || needs(step).some(isOpen);
+
+  function visit(step: Step): void {
+    if (states.has(step)) return;
+    states.set(step, "open");
+    needs(step).forEach(visit);
+    const late = Object.entries(step.attributes).filter(([, value]) => {
+      const targets = pathsIn(value).flatMap(path => added.get(path) ?? []);
+      return (
+        targets.filter(target => {
+          if (isOpen(target)) return true;
+          visit(target);
+          return false;
+        }).length > 0
+      );
+    });
+    states.set(step, "done");
+    const names = late.map(([name]) => name);
+    // The clock publishes elements that are complete.
+    const schedule = step.wanted.kind === "element" && names.length > 0 ? ["start_mode", "start_offset"] : [];
+    turns.push({ step, late: [...names, ...schedule.filter(name => name in step.attributes)] });
+  }
+
+  for (const step of steps) if (step.action !== "noop") visit(step);
+  return turns;
 }

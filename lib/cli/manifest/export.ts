@@ -17,7 +17,7 @@ import { types } from "./schema.ts";
 type Plain = Record<string, unknown>;
 
 /** A project as a manifest. */
-export interface Exported {
+interface Exported {
   readonly document: Plain;
   /** The settings of its app, which have a file of their own. */
   readonly settings: readonly unknown[];

@@ -8,12 +8,12 @@
 import { type Attribute, answerField, replaceIds, resources } from "../../authoring/table/mod.ts";
 import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
 import { documentDigest } from "../../fans/directory/mod.ts";
+import { canonicalJson } from "../../http/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
 import { types } from "./schema.ts";
-import { digestsOf, isChangedElsewhere, patchOf, textOf, typesOf, unitsOf } from "./units.ts";
 
 /** What has to be done about an entity. */
 export interface Step {
@@ -282,4 +282,81 @@ function isFrozen(kind: Wanted["kind"], field: string, remote: ResourceObject): 
   const { write = "always" } = table[field.replace(/\..*$/s, "")] ?? {};
   if (field === `custom_fields.${answerField}`) return false;
   return write === "create" || (write === "draft" && isPublished(remote));
+}
+
+/** Most entries whose digests are kept in an annotation. */
+const appliedMax = 600;
+
+/** The two names of the right option. They are sent together, so that the server compares them. */
+const answerUnits = ["correct_option", `custom_fields.${answerField}`];
+
+/** Splits attributes into the entries that a change may name. */
+function unitsOf(kind: Wanted["kind"], attributes: Wanted["attributes"]): Map<string, unknown> {
+  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    const { join, default: otherwise = null } = table[name] ?? {};
+    if (join === "byKey")
+      return ((value ?? []) as readonly { key: string; values: unknown }[]).map(({ key, values }) => [
+        `${name}.${key}`,
+        values,
+      ]);
+    if (join === "merge") return Object.entries(value ?? {}).map(([key, each]) => [`${name}.${key}`, each]);
+    return [[name, value ?? otherwise]];
+  });
+  return new Map(entries);
+}
+
+/** Picks what changes out of the attributes of a manifest. */
+function patchOf(
+  { kind, attributes, enabledTypes }: Wanted,
+  fields: readonly string[],
+  remote: ResourceObject | null,
+): Readonly<Record<string, unknown>> {
+  const table: Readonly<Record<string, Attribute>> = resources[types[kind]].attributes;
+  const changed = fields.some(field => answerUnits.includes(field)) ? [...fields, ...answerUnits] : fields;
+  const isChanged = (name: string): boolean => changed.includes(name);
+  const entries = Object.entries(attributes).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    const { join, nullable = false, default: otherwise = null } = table[name] ?? {};
+    if (remote === null) return value === null ? [] : [[name, value]];
+    if (join === "byKey") {
+      const list = (value as readonly { key: string }[]).filter(({ key }) => isChanged(`${name}.${key}`));
+      return list.length === 0 ? [] : [[name, list]];
+    }
+    if (join === "merge") {
+      const members = Object.entries(value as object).filter(([key]) => isChanged(`${name}.${key}`));
+      return members.length === 0 ? [] : [[name, Object.fromEntries(members)]];
+    }
+    return isChanged(name) ? [[name, value ?? (nullable ? null : otherwise)]] : [];
+  });
+  const hidden =
+    remote !== null && enabledTypes !== null && isChanged("enabled_types") && !isChanged("app")
+      ? { hidden_elements: typesOf(remote).filter(type => !enabledTypes.includes(type)) }
+      : {};
+  return { ...Object.fromEntries(entries), ...hidden };
+}
+
+/** Returns the content types of a project's app, used or not. */
+function typesOf({ attributes }: ResourceObject): readonly string[] {
+  return [attributes.enabled_types, attributes.hidden_elements].flat() as readonly string[];
+}
+
+/** Equal values have equal texts; an empty list is like none. */
+function textOf(value: unknown): string {
+  return value === undefined || (Array.isArray(value) && value.length === 0) ? "null" : canonicalJson(value);
+}
+
+function short(text: string): string {
+  return documentDigest(text).slice(7, 13);
+}
+
+/** Digests of names and values, with which edits of others are found. */
+function digestsOf(units: ReadonlyMap<string, unknown>): string {
+  const all = [...units].slice(0, appliedMax);
+  return all.map(([name, value]) => short(name) + short(textOf(value))).join("");
+}
+
+/** Returns true if an entry is not what the digests say. */
+function isChangedElsewhere(applied: string, name: string, value: unknown): boolean {
+  const known = applied.match(/.{12}/g)?.find(each => each.startsWith(short(name)));
+  return known !== undefined && known.slice(6) !== short(textOf(value));
 }

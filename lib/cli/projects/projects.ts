@@ -1,16 +1,22 @@
 /** Commands about projects. */
 
+import type {
+  ClientTokenAnswer,
+  ClientTokensAnswer,
+  IssuedClientTokenAnswer,
+} from "../../fans/identity/mod.ts";
+import { createApiClient, organisationFlags } from "../api_client.ts";
 import { registerApp } from "../apps.ts";
-import { id } from "../frame/checks.ts";
+import { id, someOf } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
-import { CliError, conflict, exits, explain, invalid } from "../frame/errors.ts";
-import { type Fields, listed, record, rows } from "../frame/output.ts";
+import { CliError, conflict, exits, explain, invalid, wrongUsage } from "../frame/errors.ts";
+import { type Fields, json, listed, record, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { isoTime } from "../frame/times.ts";
 import { spaceFlag } from "../orgs.ts";
-import { clientTokenCommand } from "./client_tokens.ts";
-import { appOf, diffProjects, readProject } from "./diff.ts";
-import { projectArgument, settingsCommands } from "./settings.ts";
+import { exitCodeFlag, projectArgument, settingsCommands } from "./settings.ts";
+import type { Difference, Setting } from "./settings_document.ts";
 
 const createProject: CommandSpec = {
   words: ["projects", "create"],
@@ -225,6 +231,162 @@ function titleOf(app: ResourceObject | undefined): string | null {
 
 function stateOf({ attributes }: ResourceObject): string {
   return attributes.archived === true ? "archived" : String(attributes.environment);
+}
+
+const nameDefault = "App";
+
+/** `projects client-token`. */
+const clientTokenCommand: CommandSpec = {
+  words: ["projects", "client-token"],
+  isOurs: true,
+  summary:
+    "Issue a client token, which the project's app carries so that users without a session recover their passwords; or list or end them",
+  changes: "issues a token, or ends one with --end",
+  examples: [
+    "projects client-token $PROJECT --name iOS",
+    "projects client-token $PROJECT --list",
+    "projects client-token $PROJECT --end $CLIENT_TOKEN",
+  ],
+  requests: 1,
+  output: json,
+  args: [{ name: "project", description: "The id of the project" }],
+  flags: {
+    key: organisationFlags.key,
+    name: { value: "text", description: `Purpose of the new token; otherwise ${nameDefault}` },
+    list: { description: "List the tokens of the project instead" },
+    end: { value: "id", description: "End this token instead" },
+  },
+  async run(input, context) {
+    const [projectId = ""] = input.args;
+    const { name, list, end } = input.flags;
+    if ([name, list, end].filter(flag => flag !== undefined).length > 1) {
+      throw wrongUsage("projects client-token takes one of --name, --list and --end");
+    }
+    const server = await createApiClient(input, context, { kind: "project", id: projectId.toLowerCase() });
+    const path = `/internal/identity/projects/${encodeURIComponent(projectId)}/client-tokens`;
+    if (list !== undefined) {
+      const { json } = await server.send<typeof ClientTokensAnswer>(path);
+      const { clientTokens } = json.data;
+      const rows = clientTokens.map(token => [
+        token.id,
+        token.name,
+        isoTime(token.createdAt),
+        isoTime(token.expiresAt),
+        isoTime(token.endedAt) ?? "",
+      ]);
+      return { data: clientTokens, shown: { columns: ["ID", "NAME", "CREATED", "EXPIRES", "ENDED"], rows } };
+    }
+    if (end !== undefined) {
+      const { json } = await server.send<typeof ClientTokenAnswer>(`${path}/${encodeURIComponent(end)}`, {
+        method: "DELETE",
+      });
+      return { data: json.data, shown: `${end}\n`, notes: [`${end} does not work any more`] };
+    }
+    const { json } = await server.send<typeof IssuedClientTokenAnswer>(path, {
+      method: "POST",
+      body: { name: name ?? nameDefault },
+      // A second attempt could issue another token.
+      isRepeatable: false,
+    });
+    const { id, expiresAt, token } = json.data;
+    return {
+      data: json.data,
+      shown: `${token}\n`,
+      notes: [`Token ${id} works until ${isoTime(expiresAt)}; it is not shown again`],
+    };
+  },
+};
+
+const sections = ["settings", "app", "enabled"] as const;
+
+const diffProjects: CommandSpec = {
+  words: ["projects", "diff"],
+  summary: "Compare two projects",
+  args: [
+    { name: "a", description: "A project", check: id },
+    { name: "b", description: "The other project", check: id },
+  ],
+  flags: {
+    only: {
+      value: sections.join("|"),
+      description: "What is compared, separated by commas; otherwise all of it",
+      otherwise: sections.join(","),
+      check: someOf(...sections),
+    },
+    "exit-code": exitCodeFlag,
+  },
+  examples: [
+    "projects diff $PROJECT $OTHER_PROJECT",
+    "projects diff $PROJECT $OTHER_PROJECT --only settings,app",
+  ],
+  requests: 2,
+  output: rows({ section: ["SECTION", "text"], key: ["KEY", "text"], a: ["A", "json"], b: ["B", "json"] }),
+  async run({ args: [a = "", b = ""], flags: { only = "", "exit-code": exitCode } }, context) {
+    const api = await context.api();
+    const wanted = only.split(",");
+    const read = (projectId: string) => readProject(api, projectId, wanted.includes("settings"));
+    const [first, second] = await Promise.all([read(a), read(b)]);
+    const { differences } = await import("./settings_document.ts");
+    const settingsOf = ({ data }: Document) => (data.attributes.settings ?? []) as readonly Setting[];
+    const compared = differences(settingsOf(first), settingsOf(second));
+    const data = sections
+      .filter(section => wanted.includes(section))
+      .flatMap(section => comparisons[section](first, second, compared).map(row => ({ section, ...row })));
+    const notes = data.length === 0 ? ["No difference"] : [];
+    return { data, notes, exit: exitCode !== undefined && data.length > 0 ? exits.differs : exits.ok };
+  },
+};
+
+interface DiffRow {
+  readonly key: string;
+  readonly a: unknown;
+  readonly b: unknown;
+}
+
+const comparisons: Readonly<
+  Record<
+    (typeof sections)[number],
+    (a: Document, b: Document, settings: readonly Difference[]) => readonly DiffRow[]
+  >
+> = {
+  settings: (_a, _b, settings) =>
+    settings.map(({ key, pointer, from, to }) => ({ key: key + pointer, a: from, b: to })),
+  app(a, b) {
+    const [from, to] = [a, b].map(document => {
+      const { attributes = {} } = appOf(document.data, document) ?? {};
+      return {
+        id: relation(document.data, "app"),
+        version: attributes.version ?? null,
+        digest: attributes.spec_digest ?? null,
+      };
+    });
+    return (["id", "version", "digest"] as const)
+      .map(key => ({ key, a: from?.[key], b: to?.[key] }))
+      .filter(row => row.a !== row.b);
+  },
+  enabled(a, b) {
+    const [from, to] = [a, b].map(({ data }) => data.attributes.enabled_types as readonly string[]);
+    const all = [...new Set([...(from ?? []), ...(to ?? [])])];
+    return all
+      .map(key => ({ key, a: from?.includes(key) ?? false, b: to?.includes(key) ?? false }))
+      .filter(row => row.a !== row.b);
+  },
+};
+
+/** Reads a project with its app. */
+async function readProject(api: ControlApi, projectId: string, hasSettings = false): Promise<Document> {
+  const fields = `name,archived,environment,enabled_types,space,app${hasSettings ? ",settings" : ""}`;
+  return await api.get(pathOf({ kind: "project", id: projectId }), {
+    include: "app",
+    "fields[projects]": fields,
+  });
+}
+
+function appOf(
+  project: ResourceObject,
+  { included }: Pick<Document, "included">,
+): ResourceObject | undefined {
+  return included("apps", relation(project, "app"));
 }
 
 /** Commands that begin with `projects`. */

@@ -3,8 +3,8 @@
 import type { DialogueOptions } from "../../workflow/dialogue/mod.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
-import { kinds, type Target } from "../frame/kinds.ts";
 import { tokenOf } from "../frame/profile.ts";
+import { kinds, type Target } from "../frame/resources.ts";
 import { createDialogueToken, readDialogueScope } from "./dialogue_scope.ts";
 
 /** Longest time of a request in ms: that of a backend, and some for the way. */

@@ -3,11 +3,17 @@
 import type { DialogueContext } from "../../workflow/dialogue/mod.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { CliError, exits } from "../frame/errors.ts";
-import { kinds, type Target } from "../frame/kinds.ts";
-import { documentOf, type Identifier, pathOf, type ResourceObject } from "../frame/resources.ts";
+import {
+  documentOf,
+  type Identifier,
+  kinds,
+  pathOf,
+  type ResourceObject,
+  type Target,
+} from "../frame/resources.ts";
 
 /** Where a dialogue runs. */
-export interface DialogueScope {
+interface DialogueScope {
   /** The ids, from the organisation down. */
   readonly context: Omit<DialogueContext, "baseURL">;
   /** What the token is limited to. */

@@ -3,9 +3,9 @@
 import { address, id } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { conflict, exits, wrongUsage } from "../frame/errors.ts";
-import type { Kind, Target } from "../frame/kinds.ts";
 import { record } from "../frame/output.ts";
 import { given } from "../frame/profile.ts";
+import type { Kind, Target } from "../frame/resources.ts";
 
 const workflowId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const scopes = ["event", "project", "space", "org"] as const;

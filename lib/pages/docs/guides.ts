@@ -1,5 +1,5 @@
 /**
- * The guides and the files of the pages. A clone has none: `runtime/services/docs.ts` builds them, and the build of the package
+ * The guides and the files of the pages. A clone has none: `runtime/services/pages.ts` builds them, and the build of the package
  * replaces this module.
  *
  * @module

@@ -28,7 +28,7 @@ function shown(value: Value): string {
 }
 
 /** A page of the documentation. */
-export interface Page {
+interface Page {
   readonly title: string;
   /** Path from the page to the folder of the documentation: "docs/" or "../../". */
   readonly up: string;

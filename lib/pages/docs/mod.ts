@@ -18,8 +18,8 @@ import {
 } from "../../http/mod.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
 import { Html, html, pageText } from "./html.ts";
+import type { Json } from "./reference.ts";
 import { areaReference, type Operation, operationsOf } from "./reference.ts";
-import type { Json } from "./schema_table.ts";
 
 export type { DocsContent, DocsFile, Guide } from "./guides.ts";
 

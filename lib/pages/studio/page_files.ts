@@ -1,5 +1,5 @@
 /**
- * The files of the page. A clone has none: `runtime/services/studio.ts` builds them, and the build of the package replaces this module.
+ * The files of the page. A clone has none: `runtime/services/pages.ts` builds them, and the build of the package replaces this module.
  *
  * @module
  */

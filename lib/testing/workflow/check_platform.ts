@@ -12,7 +12,7 @@ import type { BackendFixtures } from "../../workflow/conformance/mod.ts";
 import { contextOf, homeOf, type Level, openWorld, type TenantIds } from "../world.ts";
 
 /** Options of {@linkcode openCheckPlatform}. */
-export interface CheckPlatformOptions {
+interface CheckPlatformOptions {
   /** Address of the platform, with which the backend is configured. */
   readonly url: string;
   /** Address of the second control API. */

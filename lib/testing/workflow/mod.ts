@@ -4,6 +4,6 @@
  * @module
  */
 
-export type { Call } from "../call.ts";
+export type { Call } from "../world.ts";
+export type { TestEnvironment, TestRole, TestWorld, TestWorldOptions } from "./test_dialogue.ts";
 export { TestDialogue, type TestedBackend, testDialogue } from "./test_dialogue.ts";
-export type { TestEnvironment, TestRole, TestWorld, TestWorldOptions } from "./test_world.ts";

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { parse } from "yaml";
 import { CliError, type Rows } from "../../../lib/cli/mod.ts";
 import { playScenarios } from "../../../lib/fans/loyalty/mod.ts";
-import { demoLoyalty } from "../../../lib/platform/demo_loyalty.ts";
+import { demoLoyalty } from "../../../lib/platform/demo.ts";
 import { loyaltyFaults } from "../../../runtime/services/seed_files.ts";
 import { textOf } from "../../repo/files.ts";
 import { recipeOf } from "../../support/recipes.ts";

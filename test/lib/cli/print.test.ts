@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CliError, exitOf, exits } from "../../../lib/cli/frame/errors.ts";
 import { json, rows } from "../../../lib/cli/frame/output.ts";
-import { type PrintOptions, printedError, printedResult } from "../../../lib/cli/frame/print.ts";
+import { type PrintOptions, printedError, printedResult } from "../../../lib/cli/frame/run.ts";
 
 const now = Date.parse("2026-11-22T20:00:00Z");
 const output = rows({

@@ -212,7 +212,14 @@ describe("the test kit", () => {
 
   it("runs timers of the platform in their order, each at its time", async t => {
     const fired: number[] = [];
-    const check = () => new Promise<boolean>(() => {});
+    let isChecked = (): void => {};
+    const checked = new Promise<void>(resolve => {
+      isChecked = resolve;
+    });
+    const check = () => {
+      isChecked();
+      return new Promise<boolean>(() => {});
+    };
     const kit = await open(t, {
       platform: {
         identity: { passwordPolicy: { check, checkMsMax: 2_000, onCheckFailed: "refuse" } as object },
@@ -225,7 +232,7 @@ describe("the test kit", () => {
       return error.status;
     });
     const startedAt = kit.now();
-    for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+    await checked;
     await kit.passTime("1 minute");
     assert.equal(await refused, 503);
     assert.ok((fired[0] ?? 0) >= startedAt + 2_000);

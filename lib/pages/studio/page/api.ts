@@ -111,7 +111,7 @@ function withStorage<T>(use: (storage: Storage) => T): T | null {
 }
 
 /** Parameters of a scope. */
-export interface ScopeQuery {
+interface ScopeQuery {
   readonly include?: string;
   readonly [fields: `fields[${string}]`]: string;
 }
@@ -123,7 +123,7 @@ export interface PageQuery {
   readonly "page[cursor]"?: string;
 }
 
-export interface ScopePage {
+interface ScopePage {
   readonly data: readonly Resource[];
   /** Cursor of the next page; null at the end. */
   readonly next: string | null;

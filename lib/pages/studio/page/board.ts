@@ -5,7 +5,7 @@ import { type Resource, type ScopeType, textOf } from "./api.ts";
 import { drawBar, drawLine } from "./charts.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
-import { repeat } from "./repeat.ts";
+import { repeat } from "./problem.ts";
 
 /** A board of the event or project. */
 interface Board {

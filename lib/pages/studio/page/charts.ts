@@ -20,7 +20,7 @@ export function drawBar(): { readonly element: SVGElement; show(share: number): 
 }
 
 /** Values of a window of time, the newest last. */
-export interface Series {
+interface Series {
   readonly element: SVGElement;
   readonly values: readonly number[];
   /** Adds a value at a time in ms and draws the line anew. */

@@ -5,8 +5,7 @@ import { showBoards } from "./board.ts";
 import { el } from "./elements.ts";
 import { hrefOf, type ViewContext } from "./places.ts";
 import { problemOf } from "./problem.ts";
-import { createState } from "./states.ts";
-import { watchEvent } from "./watch.ts";
+import { createState, watchEvent } from "./watch.ts";
 
 const titles: Readonly<Record<ScopeType, string>> = {
   ...{ organisations: "Organisations", spaces: "Spaces", projects: "Projects", events: "Events" },

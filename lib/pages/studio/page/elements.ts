@@ -1,10 +1,10 @@
 /** Builds and updates the DOM. Texts become text nodes and attributes are set one by one: no HTML is ever parsed. */
 
 /** A child of an element; null is left out. */
-export type Child = Node | string | null;
+type Child = Node | string | null;
 
 /** Attributes by name: true sets an empty one, null and false none. `on` has listeners by the name of their event. */
-export interface Properties {
+interface Properties {
   readonly on?: Readonly<Record<string, (event: Event) => void>>;
   readonly [attribute: string]: unknown;
 }

@@ -1,12 +1,14 @@
 /** The frame of the page: it shows the place that the address names, and reports what failed. */
 
+import { GrandstandError } from "../../../client/mod.ts";
+import { dialogueLimits } from "../../../workflow/dialogue/mod.ts";
 import { Api, type Resource, type ScopeType, scopeTypes, textOf } from "./api.ts";
 import { showScope } from "./choose.ts";
+import { openDialogue } from "./dialogue_view.ts";
 import { el } from "./elements.ts";
 import { showOperations } from "./operations.ts";
 import { hrefOf, operationsHref, type Place, placeOf, type ViewContext } from "./places.ts";
-import { problemOf } from "./problem.ts";
-import { showRun } from "./run.ts";
+import { detailOf, problemOf } from "./problem.ts";
 import { askToSignIn } from "./sign_in.ts";
 
 /** What `include` names above a scope. */
@@ -118,3 +120,33 @@ addEventListener("hashchange", ({ oldURL }) => {
   show();
 });
 show();
+
+/** Time for an answer by way of the platform, in ms: it waits for the backend itself. */
+const answerMsMax = dialogueLimits.answerMsMax + 5_000;
+
+/** Runs the workflow of the place in its scope, through the relay of the platform. */
+async function showRun({ api, place, root, signal, guard }: ViewContext): Promise<void> {
+  const { scope, workflowId } = place;
+  if (scope === null || workflowId === null) return;
+  const { attributes } = await api.workflow.readWorkflow({ workflowId }, { signal });
+  const body = el("div", { class: "dialogue" });
+  root.replaceChildren(el("h1", {}, attributes.name ?? ""), body);
+  openDialogue(body, {
+    signal,
+    guard,
+    back: hrefOf(scope),
+    async send({ context: _, ...request }, key, aborted) {
+      const options = { headers: { "idempotency-key": key }, signal: aborted, timeoutMs: answerMsMax };
+      const call = api.workflow.dispatchWorkflow({ workflowId, body: { scope, request } }, options);
+      return await call.then(
+        view => ({ status: 200, retryAfter: null, text: JSON.stringify(view) }),
+        error => {
+          if (!(error instanceof GrandstandError) || error.status === 0) throw error;
+          const { status, retryAfterMs } = error;
+          const retryAfter = retryAfterMs === 0 ? null : String(retryAfterMs / 1_000);
+          return { status, retryAfter, text: JSON.stringify({ detail: detailOf(error) }) };
+        },
+      );
+    },
+  });
+}

@@ -1,12 +1,10 @@
 /** The view of operators: the figures of the process that answers, as they move, and dead letters. */
 
+import type { DeadLetter, DeadLetterCounts, Process } from "../../../client/mod.ts";
 import { drawLine } from "./charts.ts";
-import { showDeadLetters } from "./dead_letters.ts";
 import { el, keyedList, setText } from "./elements.ts";
-import { Comparison, type Reading, type RouteFigures } from "./figures.ts";
 import type { ViewContext } from "./places.ts";
-import { messageOf } from "./problem.ts";
-import { repeat } from "./repeat.ts";
+import { messageOf, repeat } from "./problem.ts";
 
 /** Time that the lines show, in ms. */
 const windowMs = 300_000;
@@ -187,4 +185,179 @@ function createRoutes() {
       show(routes.slice(0, routesMax));
     },
   };
+}
+
+type Counts = DeadLetterCounts["data"][number];
+
+/** Pause between two readings, in ms. */
+const lettersEveryMs = 10_000;
+/** Dead letters of an organisation that are shown and queued at a time. */
+const shownMax = 50;
+const time = { dateStyle: "short", timeStyle: "medium" } as const;
+
+/** Shows the organisations that have dead letters until the user leaves. */
+function showDeadLetters(context: Pick<ViewContext, "api" | "root" | "signal">): void {
+  const { api, root, signal } = context;
+  const note = el("p", { class: "quiet", role: "status" }, "Loading…");
+  const list = el("ul", { class: "stack" });
+  const show = keyedList<Counts>(list, {
+    key: ({ id }) => id,
+    create: counts => createOrganisation(counts, context),
+  });
+  root.append(el("h2", {}, "Dead letters"), note, list);
+  async function read(): Promise<void> {
+    const { document } = await api.control.listDeadLetterCounts({}, { signal }).whole();
+    show(document.data);
+    setText(note, document.data.length === 0 ? "Every action was applied." : "");
+  }
+  const report = (error: unknown): void => {
+    if (error) setText(note, `Not up to date. ${messageOf(error)}`);
+  };
+  repeat(read, { everyMs: lettersEveryMs, signal, report });
+}
+
+function createOrganisation(
+  { id, attributes: { name, space_id } }: Counts,
+  { api, signal }: Pick<ViewContext, "api" | "signal">,
+) {
+  const options = { signal, headers: { "x-platform-org-id": id } };
+  const total = el("span", { class: "count" });
+  const outcome = el("p", { role: "status" });
+  const letters = el("ul", { class: "letters" });
+  const confirm = el("div", { class: "row", hidden: true });
+  const button = el("button", { type: "button", on: { click: () => attempt(open) } }, "Show");
+  async function open(): Promise<void> {
+    const found = await api.audience.listDeadActions({ space_id, limit: shownMax }, options);
+    letters.replaceChildren(...found.map(rowOf));
+    const act = `Replay ${found.length === 1 ? "this action" : `these ${found.length} actions`}`;
+    const replay = (): Promise<void> => attempt(() => queue(found.map(({ deadLetterId }) => deadLetterId)));
+    const sure = el("button", { type: "button", class: "main", on: { click: replay } }, `${act} now`);
+    const keep = el("button", { type: "button", on: { click: () => (confirm.hidden = true) } }, "Cancel");
+    const question = "Is what failed put right? They are applied after all other actions of their users.";
+    confirm.replaceChildren(el("p", {}, question), sure, keep);
+    confirm.hidden = true;
+    const ask = el("button", { type: "button", on: { click: () => (confirm.hidden = false) } }, act);
+    letters.append(el("li", { class: "row" }, ask));
+    button.hidden = true;
+    letters.hidden = found.length === 0;
+  }
+  async function queue(ids: readonly string[]): Promise<void> {
+    const { replayed, notFound } = await api.audience.replayDeadActions({ space_id, body: { ids } }, options);
+    const gone = notFound.length === 0 ? "" : ` ${notFound.length} were no longer there.`;
+    await open();
+    setText(outcome, `${replayed.length} queued again.${gone} What fails anew comes back here.`);
+  }
+  /** Says why it failed, if it does. */
+  async function attempt(act: () => Promise<void>): Promise<void> {
+    setText(outcome, "");
+    await act().catch((error: unknown) => setText(outcome, messageOf(error)));
+  }
+  const head = el("div", { class: "row spread" }, el("strong", {}, name), total, button);
+  return {
+    element: el("li", { class: "card stack" }, head, letters, confirm, outcome),
+    show: ({ attributes: { count } }: Counts) =>
+      setText(total, `${count} ${count === 1 ? "action" : "actions"}`),
+  };
+}
+
+function rowOf({ action, userId, reason, failedAt, attempts }: DeadLetter): HTMLElement {
+  const times = `${attempts} ${attempts === 1 ? "attempt" : "attempts"}, ${new Date(failedAt).toLocaleString(undefined, time)}`;
+  return el(
+    "li",
+    {},
+    el("strong", {}, action),
+    el("span", {}, `${reason.code}: ${reason.message}`),
+    el("span", { class: "quiet" }, `User ${userId} · ${times}`),
+  );
+}
+
+export type Reading = Process["data"]["attributes"];
+type Figure = NonNullable<Reading["figures"]>[number];
+
+/** Selects figures by their labels. */
+type Select = (labels: Readonly<Record<string, string>>) => boolean;
+
+/** A route as the last readings show it. */
+interface RouteFigures {
+  readonly name: string;
+  readonly perSecond: number;
+  /** Seconds. */
+  readonly p99: number;
+}
+
+const all: Select = () => true;
+const keyOf = ({ name, labels }: Figure): string => JSON.stringify([name, labels]);
+
+/** The difference between two readings of one process. */
+export class Comparison {
+  readonly #bounds: readonly number[];
+  readonly #seconds: number;
+  readonly #now: readonly Figure[];
+  readonly #before: ReadonlyMap<string, Figure>;
+
+  constructor(before: Reading, now: Reading) {
+    this.#bounds = now.bucket_bounds;
+    this.#seconds = now.measured_at - before.measured_at;
+    this.#now = now.figures ?? [];
+    this.#before = new Map((before.figures ?? []).map(figure => [keyOf(figure), figure]));
+  }
+
+  /** Returns the sum of gauges; null where there are none. */
+  value(name: string): number | null {
+    const found = this.#named(name, all);
+    return found.length === 0 ? null : found.reduce((sum, { value = 0 }) => sum + value, 0);
+  }
+
+  /** Returns the count of counters since the process began. */
+  total(name: string, select: Select): number {
+    return this.#named(name, select).reduce((sum, { value = 0 }) => sum + value, 0);
+  }
+
+  /** Returns how often counters or histograms counted in a second. */
+  rate(name: string, select: Select = all): number {
+    const counted = this.#named(name, select).reduce((sum, figure) => sum + this.#countedIn(figure), 0);
+    return this.#seconds <= 0 ? 0 : counted / this.#seconds;
+  }
+
+  /** Returns a quantile of histograms in seconds, as Prometheus interpolates it; null where nothing was counted. */
+  quantile(name: string, share: number, select: Select = all): number | null {
+    const sums = [...this.#bounds.map(() => 0), 0];
+    for (const figure of this.#named(name, select)) {
+      const before = this.#before.get(keyOf(figure))?.buckets;
+      figure.buckets?.forEach((count, index) => {
+        sums[index] = (sums[index] ?? 0) + count - (before?.[index] ?? 0);
+      });
+    }
+    const wanted = share * (sums.at(-1) ?? 0);
+    if (wanted === 0) return null;
+    const index = sums.findIndex(count => count >= wanted);
+    const [low = 0, high = this.#bounds.at(-1) ?? 0] = [this.#bounds[index - 1], this.#bounds[index]];
+    const [below = 0, upTo = 0] = [sums[index - 1], sums[index]];
+    return low + ((high - low) * (wanted - below)) / (upTo - below);
+  }
+
+  /** Returns the routes that were called, the busiest first. */
+  routes(): readonly RouteFigures[] {
+    const name = "http_server_request_duration_seconds";
+    const nameOf = (labels: Figure["labels"]): string => `${labels.http_request_method} ${labels.http_route}`;
+    const names = new Set(this.#named(name, all).map(({ labels }) => nameOf(labels)));
+    const routes = [...names].map(each => {
+      const select: Select = labels => nameOf(labels) === each;
+      const p99 = this.quantile(name, 0.99, select) ?? 0;
+      return { name: each, perSecond: this.rate(name, select), p99 };
+    });
+    return routes
+      .filter(({ perSecond }) => perSecond > 0)
+      .sort((a, b) => b.perSecond - a.perSecond || (a.name < b.name ? -1 : 1));
+  }
+
+  #named(name: string, select: Select): readonly Figure[] {
+    return this.#now.filter(figure => figure.name === name && select(figure.labels));
+  }
+
+  #countedIn(figure: Figure): number {
+    const count = ({ value = 0, buckets }: Figure): number => buckets?.at(-1) ?? value;
+    const before = this.#before.get(keyOf(figure));
+    return count(figure) - (before === undefined ? 0 : count(before));
+  }
 }

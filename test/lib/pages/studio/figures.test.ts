@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Comparison, type Reading } from "../../../../lib/pages/studio/page/figures.ts";
+import { Comparison, type Reading } from "../../../../lib/pages/studio/page/operations.ts";
 
 const requests = "http_server_request_duration_seconds";
 

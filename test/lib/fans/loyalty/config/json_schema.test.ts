@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { LoyaltyConfigSchema } from "../../../../../lib/fans/loyalty/config/document.ts";
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import { jsonSchemaOf } from "../../../../../lib/http/openapi/schema.ts";
-import { demoLoyalty } from "../../../../../lib/platform/demo_loyalty.ts";
+import { demoLoyalty } from "../../../../../lib/platform/demo.ts";
 import { loyalty } from "../../../../support/platform.ts";
 
 const validate = new Ajv2020({ validateFormats: false, strict: false }).compile(

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +12,8 @@ import { AppError } from "../../lib/base/errors/mod.ts";
 import { docsContent } from "../../lib/pages/docs/guides.ts";
 import { html } from "../../lib/pages/docs/html.ts";
 import { type CreateDocs, createDocs, type DocsContent, type Guide } from "../../lib/pages/docs/mod.ts";
-import { bundlePage } from "./page_bundle.ts";
+import { type CreateStudio, createStudio, type PageFile } from "../../lib/pages/studio/mod.ts";
+import { pageFiles } from "../../lib/pages/studio/page_files.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -54,10 +56,10 @@ const guideFiles: Readonly<Record<string, string>> = {
 
 /** Opens the documentation. In a clone the first request builds its guides from source. */
 export function openDocs(): CreateDocs {
-  return docsContent === null ? createDocs({ content: buildOnRequest }) : createDocs();
+  return docsContent === null ? createDocs({ content: buildDocsOnRequest }) : createDocs();
 }
 
-async function buildOnRequest(): Promise<DocsContent> {
+async function buildDocsOnRequest(): Promise<DocsContent> {
   try {
     return await buildDocs();
   } catch (error) {
@@ -154,4 +156,75 @@ function plain(text: string): string {
   return text
     .replace(/<[^>]*>/g, "")
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => characters[name] ?? "");
+}
+
+const icon =
+  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='%233b5bdb' d='M1 10h4v5H1zM6 6h4v9H6zM11 1h4v14h-4z'/></svg>";
+
+/** Opens the studio. In a clone the first request builds its page from source. */
+export function openStudio(): CreateStudio {
+  return pageFiles === null ? createStudio({ files: buildPageOnRequest }) : createStudio();
+}
+
+async function buildPageOnRequest(): Promise<readonly PageFile[]> {
+  try {
+    return await buildPage();
+  } catch (error) {
+    const message = "Cannot show the studio: its page is not built, and esbuild cannot build it from source";
+    throw new AppError("not_found", message, { cause: error });
+  }
+}
+
+/** Builds the page: one script, one style, and the HTML that names both. */
+export async function buildPage(): Promise<readonly PageFile[]> {
+  const { script, style } = await bundlePage("pages/studio/page", "main");
+  const text = pageText(script.name, style.name);
+  return [script, style, { name: "", mediaType: "text/html", text, digest: digestOf(text) }];
+}
+
+/** Returns the HTML. Addresses are relative, so that the page works under any prefix of the platform. */
+function pageText(script: string, style: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Grandstand Studio</title>
+<link rel="icon" href="data:image/svg+xml,${icon}">
+<link rel="stylesheet" href="studio/${style}">
+<script type="module" src="studio/${script}"></script>
+<noscript>The studio needs JavaScript.</noscript>
+</html>
+`;
+}
+
+async function bundlePage(
+  folder: string,
+  script: string,
+): Promise<{ readonly script: PageFile; readonly style: PageFile }> {
+  const { build } = await import("esbuild");
+  const { outputFiles } = await build({
+    absWorkingDir: fileURLToPath(new URL(`../../lib/${folder}`, import.meta.url)),
+    entryPoints: [`${script}.ts`, "style.css"],
+    outdir: "out",
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: ["es2023", "chrome123", "firefox120", "safari17.5"],
+    legalComments: "none",
+    write: false,
+    logLevel: "silent",
+  });
+  const fileOf = (name: string, ending: string, mediaType: string): PageFile => {
+    const text = outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? "";
+    const digest = digestOf(text);
+    return { name: `${name}-${digest.slice(0, 12)}${ending}`, mediaType, text, digest };
+  };
+  return { script: fileOf(script, ".js", "text/javascript"), style: fileOf("style", ".css", "text/css") };
+}
+
+/** Returns a digest of a text, 32 digits. */
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
