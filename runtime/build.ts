@@ -31,7 +31,6 @@ function entrySources(): string[] {
     .map(target => target.replace("./dist/", "").replace(/\.js$/, ".ts"));
 }
 
-/** Puts the built page of the studio in the place of the module that stands for it. */
 const studioPage: Plugin = {
   name: "studio_page",
   setup: ({ onLoad }) =>
@@ -40,7 +39,6 @@ const studioPage: Plugin = {
     })),
 };
 
-/** Puts the built guides in the place of the module that stands for them. */
 const docsGuides: Plugin = {
   name: "docs_guides",
   setup: ({ onLoad }) =>

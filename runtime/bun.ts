@@ -18,7 +18,6 @@ import {
 
 export type { ServeOptions, Server } from "./server/gate.ts";
 
-/** Longest time that a connection may be idle, in seconds. */
 const idleSecondsMax = 65;
 /** Most bytes of a body that the server reads; the bounds of the routes are lower. */
 const bodyBytesMax = 1_073_741_824;
@@ -35,7 +34,6 @@ interface BunServer extends BunPeer {
   stop(closeActiveConnections?: boolean): Promise<void>;
 }
 
-/** The used part of Bun's interface. */
 declare const Bun: {
   serve(options: {
     readonly hostname: string;

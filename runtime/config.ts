@@ -20,16 +20,12 @@ import { hostDefault, portDefault } from "./server/gate.ts";
 /** Time for which a stopping server goes on answering, in seconds. */
 export const drainSecondsDefault = 5;
 
-/** A setting of a deployment. */
 interface Variable<S extends v.GenericSchema<string, unknown>> {
-  /** Name in the environment. */
   readonly name: `GRANDSTAND_${string}`;
   /** Name as a flag, without dashes. Secrets have none, because command lines are visible to others. */
   readonly flag?: string;
-  /** Form of the value, for the help. */
   readonly value: string;
   readonly description: string;
-  /** Default in words, for the help. */
   readonly otherwise: string;
   readonly schema: S;
 }
@@ -387,7 +383,6 @@ type Settings = {
 /** The settings of a process. Times are seconds. */
 export type Config = Readonly<Settings & Required<Pick<Settings, "host" | "port" | "log">>>;
 
-/** All settings, for the help. */
 export const variables: readonly Variable<v.GenericSchema<string, unknown>>[] = Object.values(definitions);
 
 /** Sources of settings. A flag takes precedence over its variable. */
@@ -433,7 +428,6 @@ export function readConfig({ environment, flags, demo }: ConfigSources): ConfigR
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
-/** Returns the address under which clients reach the platform, with the base path at its end. */
 export function baseUrlOf({ publicUrl, basePath = "" }: Config, address: string): string {
   const url = publicUrl ?? address;
   return url.endsWith(basePath) ? url : url + basePath;
@@ -470,7 +464,6 @@ function areNetworks(texts: string[]): boolean {
   return texts.every(text => parseNetwork(text) !== undefined);
 }
 
-/** Turns a parser that throws into a predicate. */
 function accepts(parse: (text: string) => unknown): (text: string) => boolean {
   return text => succeeds(() => parse(text));
 }

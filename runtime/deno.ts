@@ -27,7 +27,6 @@ interface DenoServer {
   shutdown(): Promise<void>;
 }
 
-/** The used part of Deno's interface. */
 declare const Deno: {
   serve(
     options: {

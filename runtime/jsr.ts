@@ -25,7 +25,6 @@ interface Manifest {
 
 const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Manifest;
 
-/** The scripts of the entries, relative to the package. */
 const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
   typeof entry === "string" ? [] : [[name, entry.default.replace("./dist/", "./")] as const],
 );

@@ -38,9 +38,7 @@ import {
 export type { ServeOptions, Server } from "./server/gate.ts";
 export { type NodeReply, nodeResponse } from "./server/node_request.ts";
 
-/** Most bytes of header fields. */
 const headerBytesMax = 16_384;
-/** Longest time that header fields may take to arrive, in ms. */
 const headersMsMax = 10_000;
 /** Longest time that a whole request may take to arrive, in ms, unless its body is a stream. */
 const requestMsMax = 30_000;
@@ -50,7 +48,6 @@ const idleMsMax = 65_000;
 const lingerMsMax = 2_000;
 /** Most open connections; the next is closed at once. */
 const connectionsMax = 16_384;
-/** Interval at which the limits on headers and requests are enforced, in ms. */
 const checkMs = 2_000;
 
 type Listen = (incoming: IncomingMessage, outgoing: ServerResponse) => void;

@@ -15,7 +15,6 @@ const path = "/v1/api/audience/internal/actions/dead-letters";
 
 type DeadAction = AnswerOf<typeof DeadActionsReply>["data"][number];
 
-/** Commands that begin with `actions`. */
 export const actionsCommands: readonly CommandSpec[] = deadLetterCommands<DeadAction>({
   words: ["actions", "dead-letters"],
   summaries: {

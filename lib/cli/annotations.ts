@@ -16,10 +16,8 @@ import {
 } from "./frame/resources.ts";
 import { targetArgs, targetOf } from "./scope.ts";
 
-/** Largest file with the text of an annotation, in bytes. */
 const textBytesMax = 65_536;
 
-/** Reads the annotations of a resource. */
 async function read(
   target: Target,
   { api }: CliContext,
@@ -29,7 +27,6 @@ async function read(
   return Object.assign(found, etag === null ? {} : { etag });
 }
 
-/** Changes the named annotations of the version that was read. */
 async function change(
   target: Target,
   annotations: Readonly<Record<string, string | null>>,
@@ -118,7 +115,6 @@ async function pairOf(pair: string, { files }: CliContext): Promise<readonly [ke
   throw missingFile(given.path);
 }
 
-/** Commands that begin with `annotations`. */
 export const annotationsCommands: readonly CommandSpec[] = [deleteAnnotation, getAnnotations, setAnnotations];
 
 /** Kinds in which roles are given; below, the role is that of the project. */

@@ -11,7 +11,6 @@ import { entryFor, notAllowed, tokenOf } from "./frame/profile.ts";
 import type { Target } from "./frame/resources.ts";
 import { orgFlag, spaceFlag } from "./orgs.ts";
 
-/** The flag with the API key. */
 const keyFlag: FlagSpec = {
   value: "key",
   description:
@@ -19,9 +18,7 @@ const keyFlag: FlagSpec = {
   variable: "GRANDSTAND_API_KEY",
 };
 
-/** Flags of commands about a space. */
 export const spaceFlags = { space: spaceFlag, key: keyFlag } as const;
-/** Flags of commands about an organisation. */
 export const organisationFlags = { org: orgFlag, key: keyFlag } as const;
 /** Flags of commands about users, whose space may follow from the API key or the address. */
 export const userFlags = { space: { ...spaceFlag, required: false }, key: keyFlag } as const;
@@ -33,7 +30,6 @@ export function withSpace(path: string, { space }: SpaceClient): string {
     : `${path}${path.includes("?") ? "&" : "?"}space_id=${encodeURIComponent(space)}`;
 }
 
-/** A client of one platform and space. */
 export interface SpaceClient extends ApiClient {
   /** Empty for commands without a space. */
   readonly space: string;

@@ -9,7 +9,6 @@ import { type Fields, listed, record, rows } from "./frame/output.ts";
 import { documentOf, pathOf } from "./frame/resources.ts";
 import { spaceFlag } from "./orgs.ts";
 
-/** Largest list of known apps, in bytes. */
 const catalogueBytesMax = 1_048_576;
 
 const userAgent: Check = text =>
@@ -189,5 +188,4 @@ async function serverChecks(api: ControlApi, url: string, ua?: string): Promise<
   return data.attributes.checks as readonly CheckRow[];
 }
 
-/** Commands that begin with `apps`. */
 export const appsCommands: readonly CommandSpec[] = [catalogue, createApp, listApps, validateSpecUrl];

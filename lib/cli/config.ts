@@ -18,7 +18,6 @@ const allowed: Check = value =>
     ? null
     : "must be read-only, unrestricted, or kind:id separated by commas, such as space:7c1e…";
 
-/** Keys of a profile with the checks of their values. */
 const checks: Readonly<Record<string, Check>> = {
   control_url: address,
   org: id,
@@ -98,7 +97,6 @@ const setCommand: CommandSpec = {
   },
 };
 
-/** Commands that begin with `config`. */
 export const configCommands: readonly CommandSpec[] = [listCommand, getCommand, setCommand];
 
 function change(profile: Profile, name: string, value: string | null): Readonly<Record<string, unknown>> {

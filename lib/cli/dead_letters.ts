@@ -9,19 +9,14 @@ import type { CliInput, CommandSpec, FlagSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
 import { type Output, type Rows, record } from "./frame/output.ts";
 
-/** Most dead letters of one request. */
 export const deadLettersPageMax = 100;
 
-/** Dead letters of one kind on a server. */
 interface DeadLetters<L> {
-  /** First words of the commands. */
   readonly words: readonly string[];
   readonly summaries: Readonly<Record<"list" | "replay", string>>;
   readonly flags: Readonly<Record<string, FlagSpec>>;
-  /** Flags of the examples. */
   readonly example: string;
   readonly output: Output;
-  /** Returns a page that begins at an offset, and the number of all. */
   readonly page: (
     server: SpaceClient,
     input: CliInput,
@@ -34,11 +29,9 @@ interface DeadLetters<L> {
     input: CliInput,
     ids: readonly string[],
   ) => Promise<{ readonly replayed: readonly string[]; readonly notFound: readonly string[] }>;
-  /** Describes the number of replayed ones. */
   readonly queued: (count: number) => string;
 }
 
-/** Builds the commands that list dead letters of a kind, and replay those that flags select. */
 export function deadLetterCommands<L>(kind: DeadLetters<L>): readonly CommandSpec[] {
   const { words, summaries, flags, example, output, page, idOf, table, replay, queued } = kind;
   const name = words.join(" ");

@@ -10,13 +10,11 @@
  * @module
  */
 
-/** A field of the control API. */
 interface Field {
   readonly key: string;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** The contents of an element in the control API. */
 export interface ElementContent {
   readonly question?: {
     readonly fields?: readonly Field[];
@@ -25,7 +23,6 @@ export interface ElementContent {
   readonly custom_fields?: readonly Field[] | null;
 }
 
-/** The contents of an element in a file. */
 interface ElementData {
   readonly question?: unknown;
   readonly options?: readonly unknown[];

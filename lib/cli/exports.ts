@@ -174,7 +174,6 @@ function withoutSuffix(file: string): string {
   throw wrongUsage(`--out must name the file to write, as ${file} does not end in ${encryptedSuffix}`);
 }
 
-/** Commands that begin with `exports`. */
 export const exportsCommands: readonly CommandSpec[] = [
   createExportCommand,
   listExportsCommand,

@@ -42,12 +42,9 @@ const completionCommand: CommandSpec = {
   run: async ({ args: [shell = ""] }, { groups }) => ({ data: await completionScript(shell, groups) }),
 };
 
-/** Commands that begin with `help`. */
 export const helpCommands: readonly CommandSpec[] = [helpCommand];
-/** Commands that begin with `completion`. */
 export const completionCommands: readonly CommandSpec[] = [completionCommand];
 
-/** Writes the script for bash, zsh or fish. */
 async function completionScript(shell: string, groups: readonly CommandGroup[]): Promise<string> {
   const commands = (await Promise.all(groups.map(({ load }) => load()))).flat();
   if (shell === "fish") return fishScript(commands);
@@ -119,7 +116,6 @@ function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** Returns the commands of some groups that begin with the words. */
 async function toolData(groups: readonly CommandGroup[], words: readonly string[]) {
   const listed = await Promise.all(
     [false, true].map(async isOurs =>
@@ -136,7 +132,6 @@ async function toolData(groups: readonly CommandGroup[], words: readonly string[
   };
 }
 
-/** Writes the reference of some groups. */
 export async function toolMarkdown(groups: readonly CommandGroup[]): Promise<string> {
   const chapter = async (title: string, isOurs: boolean): Promise<string> => {
     const commands = await commandsOf(groups, isOurs);

@@ -175,7 +175,6 @@ function secretResult({ key, secret, permissions }: NewKey, ...notes: readonly s
   };
 }
 
-/** Commands that begin with `keys`. */
 export const keysCommands: readonly CommandSpec[] = [
   bootstrapCommand,
   createCommand,

@@ -78,11 +78,8 @@ const whoamiCommand: CommandSpec = {
   run: async (_, context) => ({ data: await meOf(context) }),
 };
 
-/** Commands that begin with `login`. */
 export const loginCommands: readonly CommandSpec[] = [loginCommand];
-/** Commands that begin with `logout`. */
 export const logoutCommands: readonly CommandSpec[] = [logoutCommand];
-/** Commands that begin with `whoami`. */
 export const whoamiCommands: readonly CommandSpec[] = [whoamiCommand];
 
 async function meOf({ api, settings }: CliContext) {
@@ -107,7 +104,6 @@ async function givenToken({ terminal, files }: CliContext): Promise<string> {
   throw wrongUsage("login --token-stdin needs a token on stdin");
 }
 
-/** Asks for a code by mail and redeems it. */
 async function mailedToken({ flags }: CliInput, context: CliContext): Promise<string> {
   const { settings, terminal } = context;
   if (!settings.isInteractive) {

@@ -9,7 +9,6 @@ import type { Applied } from "./manifest/apply.ts";
 import type { Plan } from "./manifest/plan.ts";
 import { spaceFlag } from "./orgs.ts";
 
-/** Settings from this size on need a flag, in bytes. */
 const largeSettingsBytes = 2_097_152;
 
 const defaultFile = "grandstand.yaml";
@@ -138,9 +137,7 @@ const exportCommand: CommandSpec = {
   },
 };
 
-/** Commands that begin with `plan`. */
 export const planCommands: readonly CommandSpec[] = [planCommand];
-/** Commands that begin with `apply`. */
 export const applyCommands: readonly CommandSpec[] = [applyCommand];
 /** Commands that begin with `export`, but for the one that decrypts. */
 export const exportCommands: readonly CommandSpec[] = [exportCommand];

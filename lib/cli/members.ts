@@ -87,7 +87,6 @@ const removeMember: CommandSpec = {
   },
 };
 
-/** Commands that begin with `members`. */
 export const membersCommands: readonly CommandSpec[] = [listMembers, setMember, removeMember];
 
 const token = {
@@ -168,7 +167,6 @@ const revokeToken: CommandSpec = {
   },
 };
 
-/** Commands that begin with `tokens`. */
 export const tokensCommands: readonly CommandSpec[] = [listTokens, createToken, revokeToken];
 
 const tag = { id: ["ID", "text"], name: ["NAME", "text"] } as const;
@@ -201,7 +199,6 @@ const createTag: CommandSpec = {
   },
 };
 
-/** Commands that begin with `tags`. */
 export const tagsCommands: readonly CommandSpec[] = [listTags, createTag];
 
 function scopeOf([kind = "", id = ""]: readonly string[]): Target {

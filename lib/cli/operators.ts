@@ -51,5 +51,4 @@ const bootstrapOperatorCommand: CommandSpec = {
   },
 };
 
-/** Commands that begin with `operators`. */
 export const operatorsCommands: readonly CommandSpec[] = [bootstrapOperatorCommand];

@@ -6,7 +6,6 @@ import type { Listing } from "./frame/control_api.ts";
 import { type Fields, listed, rows } from "./frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "./frame/resources.ts";
 
-/** The flag that names an organisation. */
 export const orgFlag: FlagSpec = {
   value: "id",
   description: "The organisation",
@@ -16,7 +15,6 @@ export const orgFlag: FlagSpec = {
   check: id,
 };
 
-/** The flag that names a space. */
 export const spaceFlag: FlagSpec = {
   value: "id",
   description: "The space",
@@ -68,12 +66,9 @@ const listSpaces: CommandSpec = {
   },
 };
 
-/** Commands that begin with `orgs`. */
 export const orgsCommands: readonly CommandSpec[] = [listOrganisations];
-/** Commands that begin with `spaces`. */
 export const spacesCommands: readonly CommandSpec[] = [listSpaces];
 
-/** Returns the caller's role, which was included. */
 function roleOf(one: ResourceObject, list: Listing): unknown {
   return list.included("scope_roles", relation(one, "my_role"))?.attributes.role ?? "none";
 }

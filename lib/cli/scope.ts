@@ -7,7 +7,6 @@ import { exits } from "./frame/errors.ts";
 import { record, rows } from "./frame/output.ts";
 import { type Kind, kindCheck, kindOf, pathOf, type Target } from "./frame/resources.ts";
 
-/** Arguments that name a resource. */
 export const targetArgs = [
   {
     name: "kind",
@@ -17,7 +16,6 @@ export const targetArgs = [
   { name: "id", description: "Its id", check: id },
 ] as const;
 
-/** Returns the resource that the arguments name. */
 export function targetOf([kind = "", id = ""]: readonly string[]): Target {
   return { kind: kindOf(kind) ?? "project", id: id.toLowerCase() };
 }
@@ -69,7 +67,6 @@ const showCommand: CommandSpec = {
   },
 };
 
-/** Commands that begin with `scope`. */
 export const scopeCommands: readonly CommandSpec[] = [checkCommand, showCommand];
 
 const creators = ["creator", "admin"];

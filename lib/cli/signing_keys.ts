@@ -81,7 +81,6 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Commands that begin with `signing-keys`. */
 export const signingKeysCommands: readonly CommandSpec[] = [
   listSigningKeysCommand,
   rotateSigningKeysCommand,

@@ -10,7 +10,6 @@ import { exits, wrongUsage } from "./frame/errors.ts";
 import type { StoreFlags } from "./frame/host.ts";
 import { record, rows } from "./frame/output.ts";
 
-/** Flags of commands that work in the store of a deployment. */
 export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
   redis: { value: "urls", description: "The Redis of the deployment", variable: "GRANDSTAND_REDIS" },
   data: {
@@ -97,7 +96,6 @@ export const doctorCommand: CommandSpec = {
   },
 };
 
-/** Longest token that is read, in bytes. */
 const tokenBytesMax = 65_536;
 
 export const doctorTokenCommand: CommandSpec = {
@@ -174,7 +172,6 @@ export const restoreCommand: CommandSpec = {
   },
 };
 
-/** `leaderboards rebuild`. */
 export const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],
   summary:

@@ -14,7 +14,6 @@ const eventFlag: FlagSpec = { value: "id", description: "An event of the project
 
 type Addresses = Readonly<Record<string, string>>;
 
-/** `url consumer` and `url studio`. */
 function pageCommand(name: "consumer" | "studio", summary: string): CommandSpec {
   return {
     words: ["url", name],
@@ -87,7 +86,6 @@ const liveStats: CommandSpec = {
   },
 };
 
-/** Commands that begin with `url`. */
 export const urlCommands: readonly CommandSpec[] = [
   pageCommand("consumer", "Print the address at which fans see a project"),
   feeds,
@@ -95,7 +93,6 @@ export const urlCommands: readonly CommandSpec[] = [
   pageCommand("studio", "Print the address at which a project is edited"),
 ];
 
-/** Commands that begin with `forms`. */
 export const formsCommands: readonly CommandSpec[] = [
   {
     words: ["forms", "demo"],

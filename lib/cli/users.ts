@@ -13,12 +13,10 @@ import { CliError, exits, missingFile } from "./frame/errors.ts";
 import { rows } from "./frame/output.ts";
 import { indexUsersCommand } from "./store.ts";
 
-/** Most rows that are reported one by one. */
 const reportedMax = 1_000;
 /** Longest time of an import, in ms, beside that for its bytes; of one from stdin. */
 const baseMs = 600_000;
 const stdinMs = 86_400_000;
-/** Fewest bytes that a server applies in a second. */
 const bytesPerSecondMin = 20_000;
 
 type Line = AnswerOf<typeof ImportLine>;
@@ -151,5 +149,4 @@ function progressText(sent: number, bytes: number | null): string {
   return `Sent ${mebibytes(sent)}${bytes === null ? "" : ` of ${mebibytes(bytes)}`} MiB`;
 }
 
-/** Commands that begin with `users`. */
 export const usersCommands: readonly CommandSpec[] = [importCommand, indexUsersCommand];

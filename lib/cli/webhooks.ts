@@ -117,7 +117,6 @@ function rowOf({
   ];
 }
 
-/** Commands that begin with `webhooks`. */
 export const webhooksCommands: readonly CommandSpec[] = [
   webhooksCommand,
   enableCommand,

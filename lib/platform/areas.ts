@@ -37,7 +37,6 @@ import {
 import type { Services } from "./services.ts";
 import { version } from "./version.ts";
 
-/** Names of the areas of a platform. */
 export const areaNames = [
   "identity",
   "location",
@@ -54,7 +53,6 @@ export const areaNames = [
 /** An area of a platform; each can be mounted alone. */
 export type AreaName = (typeof areaNames)[number];
 
-/** Creates the areas of a platform. */
 export function createAreas(services: Services): Readonly<Record<AreaName, Area>> {
   const { apiKeys, keyRing, quotas } = services;
   const spaces = spaceGuardOptions(services);

@@ -25,7 +25,6 @@ import type { Directory, Home, Space } from "../fans/directory/mod.ts";
 import { type SpaceKey, spaceKeyGuard, spaceOfHost, spaceOfKey } from "../fans/space_tokens/mod.ts";
 import { chain, type Guard, type GuardInput } from "../http/mod.ts";
 
-/** Dependencies of {@linkcode BackEndGuards}. */
 interface BackEndGuardsOptions {
   readonly apiKeys: ApiKeys;
   readonly authors: Authors;
@@ -41,7 +40,6 @@ export function tokenOfCaller(keyId: string): string | null {
   return callerShape.exec(keyId)?.[1] ?? null;
 }
 
-/** Makes the guards. */
 export class BackEndGuards {
   readonly #options: BackEndGuardsOptions;
   readonly #author: Guard<Author>;

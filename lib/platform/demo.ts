@@ -257,7 +257,6 @@ function demoSeed(ids: DemoIds, startAt: number): Seed {
   };
 }
 
-/** Number of codes in the pool of the demo. */
 export const demoCodesCount = 100;
 
 /** The loyalty configuration of the demo, which is the example of the README. */
@@ -425,7 +424,6 @@ export const demoLoyalty: unknown = {
   ],
 };
 
-/** Codes for the coupons of the demo. */
 export function demoCodes(random: RandomBytes): readonly string[] {
   return Array.from({ length: demoCodesCount }, () => uuid(random).slice(0, 8).toUpperCase());
 }

@@ -58,9 +58,7 @@ const checks: readonly DoctorCheck[] = [
   { name: "boards", run: checkBoards, advice: "Run the commands that the examples name" },
 ];
 
-/** Most examples of a verdict. */
 const examplesMax = 20;
-/** Users that are examined at a time. */
 const usersAtOnce = 16;
 
 /**
@@ -79,7 +77,6 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Doctor
   return verdicts;
 }
 
-/** Counts what a check finds. */
 class Report {
   #examined = 0;
   #found = 0;
@@ -124,7 +121,6 @@ async function checkUserTimes({ store, clock, repairs }: DoctorOptions, report: 
   }
 }
 
-/** Finds entries of the index of users that are ahead. */
 async function checkIndexTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
   for await (const organisationId of listedOrganisations(store)) {
     for (const partition of userShardPartitions(organisationId)) {
@@ -136,7 +132,6 @@ async function checkIndexTimes({ store, clock, repairs }: DoctorOptions, report:
   }
 }
 
-/** Finds users and sessions of projects that are dated ahead. */
 async function checkIdentityTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
   for await (const group of findFutureLogins(store, clock())) {
     for (const found of group) {
@@ -181,7 +176,6 @@ async function checkLookupKeys(options: DoctorOptions, report: Report): Promise<
 /** Time after which a score that differs is looked at again, in ms: boards follow actions. */
 const deliveryMs = 1_000;
 
-/** Finds boards whose leading entries differ from what users have. */
 async function checkBoards({ store, clock }: DoctorOptions, report: Report): Promise<void> {
   const directory = createDirectory({ store, clock });
   const services = { store, directory, clock, readRecordedScore };

@@ -146,15 +146,12 @@ export type PlatformHttpOptions = Pick<
   "bodyMsMax" | "clock" | "cors" | "inspect" | "requestId" | "servesMetrics" | "title"
 >;
 
-/** Options with their defaults. */
 export interface ResolvedOptions extends PlatformOptions {
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly timer: Timer;
   readonly logger: Logger;
-  /** Address in links, with the base path. */
   readonly publicUrl: string;
-  /** The public URL that was given, with the base path. */
   readonly givenUrl: string | undefined;
   readonly basePath: string;
   readonly limiter: Limiter | "off";

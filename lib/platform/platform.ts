@@ -207,7 +207,6 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   };
 }
 
-/** Does one round of due work. */
 async function work(services: Services, readiness: Readiness, metrics?: PlatformMetrics): Promise<void> {
   services.exports.start();
   services.loyalty.reveals.start();

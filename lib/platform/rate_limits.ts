@@ -29,7 +29,6 @@ export const callerCharsMax = 150;
 
 /** Paths that are rejected while the shared limiter fails, because they spend scarce resources. */
 const failingClosed = /\/(redeem|export)$/;
-/** The path on which users and back ends report actions. */
 const actionReports = /^\/api\/audience\/actions$/;
 
 type Principal = AudienceUser | BackEnd | SpaceVisit | ApiKeyPrincipal;
@@ -86,7 +85,6 @@ export function withLoyaltyLimits(routes: readonly AnyRoute[], quotas: Quotas): 
   });
 }
 
-/** The reads of a user's own loyalty. */
 const userReads = ["getRewardsProfile", "listLoyaltyNotifications", "listLoyaltyHistory", "getCoupon"];
 
 function userReadLimit({ loyaltyRead }: Quotas): RateLimit<unknown> {
@@ -139,7 +137,6 @@ export function withTokenLimits(routes: readonly AnyRoute[], quotas: Quotas): re
   return routes.map(route => (takesKeys(route) ? { ...route, rateLimit } : route));
 }
 
-/** Tests if a route is one of back ends. */
 function takesKeys({ auth }: AnyRoute): boolean {
   return auth.security.some(({ schemes }) => "apiKey" in schemes);
 }

@@ -56,7 +56,6 @@ export class Readiness {
     this.#workerSeenAt = options.clock();
   }
 
-  /** Makes every further check fail. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -84,7 +83,6 @@ export class Readiness {
     await this.warnings();
   }
 
-  /** Returns what an operator should put right, and logs what is new. */
   async warnings(): Promise<readonly ReadinessWarning[]> {
     const { store, clock, logger, hasWorker } = this.#options;
     const now = clock();
@@ -129,7 +127,6 @@ export class Readiness {
   }
 }
 
-/** Facts of the root. */
 interface RootOptions {
   readonly title: string;
   readonly version: string;
@@ -162,7 +159,6 @@ const style =
   "ul{padding:0;list-style:none}a{display:block;margin:.5rem 0;padding:.875rem 1.125rem;border:1px solid #8886;border-radius:12px;" +
   "color:inherit;text-decoration:none}a:hover{border-color:#66f}";
 
-/** Paths that every handler serves. */
 const systemPaths: readonly string[] = ["/openapi.json", "/healthz", "/readyz"];
 
 /** Creates the area of the root; it has no route where another area has one of this path. */

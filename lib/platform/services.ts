@@ -49,7 +49,6 @@ import type { ResolvedOptions } from "./options.ts";
 import { settingsFaults } from "./seed.ts";
 import { createIndexedUsers, type UserDirectory, userDirectory } from "./users.ts";
 
-/** The services of a platform. */
 export interface Services extends ExchangeContext {
   readonly store: Store;
   readonly logger: Logger;
@@ -67,9 +66,7 @@ export interface Services extends ExchangeContext {
   readonly exports: Exports;
   readonly actions: ActionService;
   readonly userIndex: MetricIndexing;
-  /** Signs the webhooks of spaces. */
   readonly webhookKeyOf: WebhookKeys;
-  /** Signs the cursors of lists. */
   readonly cursors: Cursors;
   readonly quotas: Quotas;
   readonly authors: Authors;
@@ -80,19 +77,15 @@ export interface Services extends ExchangeContext {
   readonly studio: Area | null;
   readonly places: Places;
   readonly publicUrl: string;
-  /** The records that feeds are made of. */
   readonly sources: Sources;
-  /** Counts actions for statistics. */
   readonly actionCounts: ActionCounts;
 }
 
-/** Signs the tokens of a deployment. */
 interface TokenAuthority {
   readonly keyRing: KeyRing;
   readonly issuer: string;
 }
 
-/** Creates the services of a platform. */
 export function createServices(options: ResolvedOptions, { keyRing, issuer }: TokenAuthority): Services {
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
   const ofHosts = defaultSpaceId === undefined ? {} : { defaultSpaceId };
@@ -162,7 +155,6 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
   };
 }
 
-/** Creates what fans see of shows and do there. */
 function createShows(
   { store, clock, timer, logger }: ResolvedOptions,
   { places, directory }: Pick<Services, "places" | "directory">,
@@ -176,7 +168,6 @@ function createShows(
   return { sources, elements, actionCounts: new ActionCounts({ store, owners, timer, logger }) };
 }
 
-/** Creates the authoring side, with the signed cursors of all lists. */
 function createAuthoring(
   options: ResolvedOptions,
   {
@@ -226,7 +217,6 @@ function createAuthoring(
   return { authors, control: control ?? null, cursors, roles };
 }
 
-/** Merges what anonymous users have earned into their accounts. */
 function mergeLoyalty({
   directory,
   loyalty,

@@ -12,7 +12,6 @@ import type { Logger } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Ports } from "./metrics/measured_ports.ts";
 
-/** Returns ports that record spans. */
 export function tracedPorts<P extends Ports>(ports: P, tracer: Tracer): P {
   const { store, logger, webhooks, mailer, outbound } = ports;
   return {

@@ -50,7 +50,6 @@ export interface PlatformUsers {
   buildIndex(index: MetricIndex): Promise<number>;
 }
 
-/** Options of {@linkcode createIndexedUsers}. */
 interface IndexedUsersOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
@@ -76,12 +75,10 @@ export function createIndexedUsers(options: IndexedUsersOptions): {
   };
 }
 
-/** Services of {@linkcode ListedUsers}. */
 interface ListedUsersOptions extends Pick<IndexedUsersOptions, "store" | "secret" | "directory" | "logger"> {
   readonly index: ReturnType<typeof createUserIndex>;
 }
 
-/** Users that keep the index of users up to date. */
 class ListedUsers extends Users {
   readonly #options: ListedUsersOptions;
 
@@ -154,14 +151,12 @@ class ListedUsers extends Users {
   }
 }
 
-/** The search of users over their index. */
 export interface UserDirectory extends PlatformUsers {
   readonly finder: UserFinder;
   /** Builds the index of names, and the indexes that settings declare, where they are incomplete. */
   work(): Promise<void>;
 }
 
-/** Creates the search of users. */
 export function userDirectory(options: UserFinderOptions & { readonly random: RandomBytes }): UserDirectory {
   const { store, directory, clock, users } = options;
   const fields = createFieldIndexes(options);
@@ -316,7 +311,6 @@ function recordOf(
 
 const msPerSecond = 1_000;
 
-/** Yields the users who acted or were changed by back ends. */
 async function* usersWithHistory(store: Store, organisationId: string): AsyncGenerator<RecordedUser, void> {
   for await (const { userId, firstSeenAt } of listUsersOf(store, organisationId)) {
     const times = { cameAt: firstSeenAt, lastActiveAt: firstSeenAt, readAt: firstSeenAt };

@@ -37,7 +37,6 @@ import {
   type World,
 } from "./world.ts";
 
-/** Options of the platform that the kit provides itself. */
 type ProvidedOption = "store" | "secret" | "clock" | "random" | "timer" | "mailer" | "webhooks" | "publicUrl";
 
 /** Options of {@linkcode createTestKit}. */
@@ -378,7 +377,6 @@ export interface TestFan {
   profile(): Promise<RewardsProfile>;
 }
 
-/** Services that fans need. */
 interface TestFanServices {
   readonly handler: Handler;
   readonly url: string;
@@ -387,7 +385,6 @@ interface TestFanServices {
   readonly tenant: TenantIds;
 }
 
-/** Signs a fan up and in. */
 async function createTestFan(services: TestFanServices, username: string): Promise<TestFan> {
   const { handler, url, time, random, tenant } = services;
   const { organisationId, projectId } = tenant;

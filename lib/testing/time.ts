@@ -6,7 +6,6 @@ import type { Timer } from "../http/mod.ts";
 /** When a test begins unless it says otherwise, Unix ms. */
 export const startAtDefault: number = Date.UTC(2030, 0, 1);
 
-/** The clock of a test and what waits for it. */
 export interface TestTime {
   /** Unix ms. */
   readonly clock: Clock;

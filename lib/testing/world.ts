@@ -14,10 +14,8 @@ import { createPlatform, type Platform } from "../platform/platform.ts";
 import { seedPlatform } from "../platform/seed.ts";
 import type { Store } from "../storage/mod.ts";
 
-/** Levels of tenants from the top. */
 export const levels = ["organisation", "space", "project", "event"] as const;
 
-/** A level of tenants. */
 export type Level = (typeof levels)[number];
 
 /** The ids of an organisation with one space, one project and one event. */
@@ -37,11 +35,8 @@ export interface TenantContents {
   readonly hasEvent?: boolean;
 }
 
-/** Options of {@linkcode openWorld}. */
 interface WorldOptions extends TenantContents {
-  /** Address of the platform. */
   readonly url: string;
-  /** Name of every record. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -50,7 +45,6 @@ interface WorldOptions extends TenantContents {
   readonly platform?: Partial<PlatformOptions>;
 }
 
-/** A platform with tenants. */
 export interface World {
   readonly url: string;
   readonly store: Store;
@@ -59,13 +53,11 @@ export interface World {
   readonly tenants: readonly TenantIds[];
   /** Calls the control API as an operator. */
   readonly operator: Call;
-  /** Gives a person a role. */
   grant(email: string, role: string, home: Home): Promise<void>;
   /** Creates a token of a person; for one dialogue, such as backends of workflows get it, where limits are named. */
   tokenOf(email: string, limits?: DialogueLimits): Promise<string>;
 }
 
-/** Limits of the token of a dialogue. */
 interface DialogueLimits {
   readonly home: Home;
   /** Unix seconds. */
@@ -74,7 +66,6 @@ interface DialogueLimits {
   readonly audience?: string;
 }
 
-/** An organisation, space or project. */
 interface Home {
   readonly kind: HomeKind;
   readonly id: string;
@@ -176,7 +167,6 @@ export function seededRandom(seed: number): RandomBytes {
   return length => Uint8Array.from({ length }, next);
 }
 
-/** Creates a master secret from random bytes. */
 function testSecret(random: RandomBytes): MasterSecret {
   return new MasterSecret(Array.from(random(48), byte => String.fromCharCode(0x21 + (byte % 94))).join(""));
 }

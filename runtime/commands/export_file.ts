@@ -10,7 +10,6 @@ import { CliError, exits } from "../../lib/cli/mod.ts";
 import { decryptExport } from "../../lib/fans/exports/file/mod.ts";
 import { onEndingSignal } from "./terminal.ts";
 
-/** Bytes read at a time. */
 const chunkBytes = 1_048_576;
 
 /**

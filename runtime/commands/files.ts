@@ -17,14 +17,12 @@ import {
   wrongUsage,
 } from "../../lib/cli/mod.ts";
 
-/** Largest document, in bytes. */
 const documentBytesMax = 2_097_152;
 /** Readable by the owner only. */
 const privateMode = 0o600;
 
 let isStdinRead = false;
 
-/** The files of this machine. */
 export const files: CliFiles = {
   async read(path) {
     const text = await readText(path, documentBytesMax);
@@ -123,9 +121,7 @@ async function documentText(path: string, document: unknown): Promise<string> {
   return await yamlText(document);
 }
 
-/** Mode bits of others and the group. */
 const sharedBits = 0o077;
-/** Longest time of a command that prints a token, in ms. */
 const commandMsMax = 30_000;
 
 const path = configPath();

@@ -10,7 +10,6 @@ const storeCommands = () => import("./store_commands.ts");
 
 let interruption: AbortController | null = null;
 
-/** The host of this process. */
 export const host: CliHost = {
   fetch: request => fetch(request),
   pause: (ms, signal) => setTimeout(ms, undefined, signal === undefined ? {} : { signal }),

@@ -35,13 +35,11 @@ import { openDocs, openStudio } from "../services/pages.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
 
-/** Options of {@linkcode runServe}. */
 interface ServeCommandOptions {
   readonly demo: boolean;
   readonly logger: Logger;
 }
 
-/** A running process. */
 export interface Running {
   /** Printed once it runs: the address, and the credentials of a demo. */
   readonly announcement: string;
@@ -131,7 +129,6 @@ const answerStarting: Handler = async request => {
   return new Response(body, init);
 };
 
-/** Resources that the server opened. */
 interface ServerResources {
   readonly storage: Storage;
   readonly geo: GeoReader | null;
@@ -298,9 +295,7 @@ const pauseMsDefault = 5_000;
 /** Calls a function after a time in ms. Returns the function that cancels the call. */
 export type StartTimer = (ms: number, act: () => void) => () => void;
 
-/** Options of {@linkcode startPeriodicWork}. */
 interface PeriodicWorkOptions {
-  /** Does one round. */
   readonly work: () => Promise<unknown>;
   /** Receives the error of a failed round; the next one runs all the same. */
   readonly onFailed: (error: unknown) => void;

@@ -58,9 +58,7 @@ const workerCommand: CommandSpec = {
   run: async input => await run(input, "worker"),
 };
 
-/** Commands that begin with `serve`. */
 export const serveCommands: readonly CommandSpec[] = [serveCommand];
-/** Commands that begin with `worker`. */
 export const workerCommands: readonly CommandSpec[] = [workerCommand];
 
 async function run({ flags: given }: CliInput, kind: "serve" | "worker") {

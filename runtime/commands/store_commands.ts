@@ -127,7 +127,6 @@ async function openPlatform(
   });
 }
 
-/** Least time between two progress messages, in ms. */
 const progressMsMin = 1_000;
 
 /** Adds users to the index of users who are stored but not listed. @throws {CliError} The settings name no durable store. */

@@ -12,7 +12,6 @@ let hasStatus = false;
 /** The question that is open: what stands before the answer, and what was typed so far. */
 let open: { readonly prompt: string; readonly lines: Interface } | null = null;
 
-/** The terminal or pipes of this process. */
 export const terminal: CliTerminal = {
   // Without the streams of the process, which cost a start some milliseconds.
   isTerminal: { stdin: isatty(0), stdout: isatty(1), stderr: isatty(2) },
@@ -124,10 +123,8 @@ async function firstOf(lines: AsyncIterable<string>): Promise<string | null> {
 const signalled = 128;
 const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 
-/** A signal that ends the program. */
 type EndingSignal = keyof typeof numbers;
 
-/** Returns the exit code of a program that a signal ended. */
 export function signalExit(signal: EndingSignal): number {
   return signalled + numbers[signal];
 }

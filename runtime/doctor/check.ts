@@ -1,6 +1,5 @@
 import { systemTimer, type Timer } from "../../lib/http/mod.ts";
 
-/** A finding of the doctor about the surroundings of a deployment. */
 export interface Finding {
   readonly check: string;
   /** `warning`: it works, and should be put right. `skipped`: the settings do not use it. */
@@ -11,10 +10,8 @@ export interface Finding {
   readonly advice: string | null;
 }
 
-/** Longest time that a check takes, in ms. */
 export const checkMsMax = 10_000;
 
-/** A check, which returns what it finds or throws why it failed. */
 export interface Check {
   readonly name: string;
   /** What to do where it throws, for a reason. */
@@ -22,11 +19,9 @@ export interface Check {
   readonly run: () => Promise<Omit<Finding, "check"> | readonly Finding[]>;
 }
 
-/** Nothing is wrong. */
 export const ok = (seen: string): Omit<Finding, "check"> => ({ status: "ok", seen, advice: null });
 /** The settings do not use it. */
 export const skipped = (seen: string): Omit<Finding, "check"> => ({ status: "skipped", seen, advice: null });
-/** It works, and should be put right. */
 export const warning = (seen: string, advice: string): Omit<Finding, "check"> => ({
   status: "warning",
   seen,

@@ -66,21 +66,17 @@ async function open(config: Config, timer: Timer): Promise<Examination> {
   return { findings: isRedundant ? [] : findings, storage };
 }
 
-/** Oldest version of Redis that the platform runs on. */
 const versionMin = [6, 2] as const;
 const slots = 16_384;
-/** Median round trip above which requests are slow, in ms. */
 const latencyMsMax = 10;
 /** Difference of clocks that is worth a warning, and that ends readiness, in ms. */
 const [skewMs, skewMsMax] = [1_000, 30_000] as const;
-/** Part of the memory above which a server is about full. */
 const memoryUsedMax = 0.9;
 /** Time that work may wait, in ms. */
 const waitMsMax = 60_000;
 /** Time that due users may wait: sweeps come every few seconds, and take long for many users. */
 const dueMsMax = 600_000;
 
-/** The check of Redis, whose findings are several. */
 function redisCheck({ redis }: Config): Check {
   return {
     name: "store",
@@ -171,7 +167,6 @@ function clockFinding(aheadMs: number): Omit<Finding, "check"> {
   return off > skewMsMax ? failed(seen, advice) : off > skewMs ? warning(seen, advice) : ok(seen);
 }
 
-/** The check of the keys that tokens are signed with. */
 function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check {
   return {
     name: "keys",
@@ -187,7 +182,6 @@ function keyCheck({ store }: Pick<Storage, "store">, { secret }: Config): Check 
   };
 }
 
-/** The checks of what waits to be done. */
 function workCheck({ store, queue }: Pick<Storage, "store" | "queue">, { redis }: Config): Check {
   return {
     name: "worker",
@@ -237,7 +231,6 @@ function workCheck({ store, queue }: Pick<Storage, "store" | "queue">, { redis }
 }
 
 const dayMs = 86_400_000;
-/** Age at which a country database misplaces many addresses. */
 const databaseDaysMax = 90;
 /** Days before the end of a certificate at which it should have been renewed. */
 const certificateDaysMin = 14;
@@ -289,7 +282,6 @@ function blobCheck({ blobs }: Pick<Storage, "blobs">): Check {
   };
 }
 
-/** The check of the country database. */
 function geoCheck({ geoip }: Config): Check {
   return {
     name: "countries",
@@ -307,7 +299,6 @@ function geoCheck({ geoip }: Config): Check {
   };
 }
 
-/** The check of the address at which clients reach the platform. */
 function addressCheck({ publicUrl }: Config): Check {
   const advice = "See that DNS, load balancer and TLS of GRANDSTAND_PUBLIC_URL lead to a running server";
   return {
@@ -356,15 +347,12 @@ interface WaitingWork {
   readonly hasWorker: boolean;
   /** Accepted actions that are not applied. */
   readonly depth: number;
-  /** Time for which the oldest of them waits, in ms. */
   readonly waitedMs: number;
   /** Dead letters of the 500 oldest organisations. */
   readonly deadLetters: number;
-  /** Time for which the work of a user of these organisations is overdue, in ms. */
   readonly overdueMs: number;
 }
 
-/** Organisations that are read at a time. */
 const organisationsAtOnce = 4;
 
 /** Reads what waits. It changes nothing. @throws {AppError} The store does not answer. */

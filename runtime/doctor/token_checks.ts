@@ -124,7 +124,6 @@ async function remoteFindings(
   return isAccepted ? verdicts.filter(({ status }) => status === "ok") : verdicts;
 }
 
-/** What to do, by the beginning of the reason. */
 const advices: readonly (readonly [
   reason: string,
   advice: (claims: Members, issuer: RemoteIssuer) => string,

@@ -49,7 +49,6 @@ export interface Server {
 export const hostDefault = "127.0.0.1";
 export const portDefault = 8_787;
 
-/** Counts requests in flight and work in the background. */
 export class Gate {
   /** Reports a failure that no answer can report. */
   readonly report: (error: unknown) => void;
@@ -72,7 +71,6 @@ export class Gate {
     return true;
   }
 
-  /** Aborted when the server begins to stop. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
@@ -88,7 +86,6 @@ export class Gate {
     return this.#draining;
   }
 
-  /** Ends an admitted request. */
   leave(): void {
     this.#inFlight--;
     this.#settle();
@@ -132,13 +129,11 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** The header fields of a request that tell who sent it. */
 interface Sender {
   readonly accept: string | null | undefined;
   readonly cacheControl: string | null | undefined;
 }
 
-/** Returns the header fields that tell who sent a request. */
 export function senderOf({ headers }: Request): Sender {
   return { accept: headers.get("accept"), cacheControl: headers.get("cache-control") };
 }

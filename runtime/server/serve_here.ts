@@ -1,7 +1,6 @@
 import type { Handler } from "../../lib/http/mod.ts";
 import type { ServeOptions, Server } from "./gate.ts";
 
-/** Serves with the entry of the current runtime. */
 export async function serveHere(handler: Handler, options: ServeOptions): Promise<Server> {
   const { serve } = await loadEntry();
   return await serve(handler, options);

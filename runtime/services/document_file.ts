@@ -19,7 +19,6 @@ import {
 } from "yaml";
 import type { LocatedDocument } from "../../lib/cli/mod.ts";
 
-/** Largest file, in bytes. */
 const fileBytesMax = 2_097_152;
 /** Most aliases (`*name`) that a document may resolve, so that a small file cannot become a large document. */
 const aliasesMax = 50;

@@ -5,7 +5,6 @@
  * @module
  */
 
-/** Longest time that a line is buffered, in ms. */
 const waitMsMax = 50;
 /** Size from which a batch is written at once, in characters. */
 const batchCharactersMax = 65_536;
@@ -18,15 +17,12 @@ interface LogStream {
   write(text: string, done?: () => void): unknown;
 }
 
-/** A sink for a JSON logger. */
 export interface LogSink {
-  /** Writes one line with its newline. */
   readonly write: (line: string) => void;
   /** Writes the buffer. Resolves once the stream has taken it. */
   flush(): Promise<void>;
 }
 
-/** Creates a sink that writes to a stream. */
 export function createLogSink(stream: LogStream): LogSink {
   let batch = "";
   let dropped = 0;

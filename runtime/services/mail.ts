@@ -10,10 +10,8 @@ import type { Mailer } from "../../lib/base/outbound/mailer.ts";
 import { type Area, json, type Logger, named, open, route } from "../../lib/http/mod.ts";
 import type { Config } from "../config.ts";
 
-/** The path under which a demo lists the mails it would have sent. */
 export const outboxPath = "/_outbox";
 
-/** The mailer of a process. */
 export interface MailService {
   /** Null if no mail is sent. */
   readonly mailer: Mailer | null;

@@ -69,7 +69,6 @@ async function buildDocsOnRequest(): Promise<DocsContent> {
   }
 }
 
-/** Builds the guides, and the script and style of their pages. */
 export async function buildDocs(): Promise<DocsContent> {
   const guides = await Promise.all(Object.entries(guideFiles).map(([name, path]) => buildGuide(name, path)));
   return { guides, ...(await bundlePage("pages/docs/page", "search")) };

@@ -13,19 +13,14 @@ import { AppError, type Seed, seedPlatform } from "../../lib/mod.ts";
 import { checkPlatformSeed } from "../../lib/platform/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 
-/** Names of the files. */
 interface SeedFilesOptions {
-  /** A seed document. */
   readonly seed?: string | undefined;
   /** A loyalty configuration, in place of that of the seed for the same space. */
   readonly loyalty?: string | undefined;
-  /** The space that `loyalty` configures. */
   readonly spaceId?: string | undefined;
 }
 
-/** Files whose documents are valid. */
 interface SeedFiles {
-  /** Numbers of the records of the seed. */
   readonly counts: SeedCounts;
   /**
    * Creates or replaces the records of the documents. An equal loyalty configuration creates no version.
@@ -82,7 +77,6 @@ async function readSeed(path: string, configuredElsewhere: string | undefined): 
   });
 }
 
-/** Names the file and every fault in the message of an error. */
 async function withPath<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -133,7 +127,6 @@ async function spaceOf(
   throw new Error(`Cannot configure the loyalty of space ${id} from ${path}: there is no such space`);
 }
 
-/** Lists the faults of a loyalty configuration. */
 export function loyaltyFaults(document: unknown): NonNullable<AppError["fields"]> {
   try {
     compileConfig(document);

@@ -4,7 +4,6 @@ import type { Logger } from "../../lib/http/mod.ts";
 import type { Blobs, Limiter, PartitionLister, Queue, Store } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 
-/** The storage of a process. */
 export interface Storage {
   readonly store: Store & PartitionLister;
   readonly limiter: Limiter;
@@ -12,7 +11,6 @@ export interface Storage {
   readonly localLimiter: Limiter | null;
   /** Holds accepted actions, as durably as `store`. */
   readonly queue: Queue;
-  /** Holds exported files. */
   readonly blobs: Blobs;
   /** Describes for people where state is kept. */
   readonly description: string;

@@ -11,7 +11,6 @@ import type { Target } from "../frame/resources.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import { spaceFlag } from "../orgs.ts";
 
-/** Assets on a page. */
 const pageMax = 100;
 const pagesMax = 100_000;
 
@@ -28,7 +27,6 @@ const assetFields: Fields = {
   created_at: ["CREATED", "time"],
 };
 
-/** Reads an asset, and what it belongs to. */
 async function readAsset(
   api: ControlApi,
   assetId: string,
@@ -103,7 +101,6 @@ function tagsOf({ relationships }: ResourceObject): readonly string[] {
   return Array.isArray(data) ? data.map(tag => tag.id) : [];
 }
 
-/** `assets media-types` and `assets uploaders`. */
 function countCommand(word: "media-types" | "uploaders", summary: string, fields: Fields): CommandSpec {
   return {
     words: ["assets", word],
@@ -120,7 +117,6 @@ function countCommand(word: "media-types" | "uploaders", summary: string, fields
   };
 }
 
-/** `assets tag` and `assets untag`. */
 function tagCommand(word: "tag" | "untag"): CommandSpec {
   const isAdding = word === "tag";
   return {
@@ -173,13 +169,9 @@ const updateAsset: CommandSpec = {
   },
 };
 
-/** Uploads at the same time. */
 const uploadsAtOnce = 4;
-/** Longest time in which the server reads a file from an address, in ms. */
 const fetchMsMax = 150_000;
-/** Longest upload from stdin, in ms. */
 const uploadMsMax = 21_600_000;
-/** Slowest upload that is waited for, in bytes per ms. */
 const uploadBytesPerMs = 32;
 
 interface Upload {
@@ -340,7 +332,6 @@ async function upload(
   return { file, id: data.id, mime, bytes, result: status === 201 ? "created" : "exists", error: null };
 }
 
-/** Commands that begin with `assets`. */
 export const assetsCommands: readonly CommandSpec[] = [
   deleteAsset,
   listAssets,

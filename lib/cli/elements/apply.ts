@@ -11,7 +11,6 @@ import { type Attributes, type Change, creationsOf, listElements, sendChanges } 
 import type { FileElement } from "./file.ts";
 import { eventName, mapTexts, pathOfToken, replaceTokens, tokenOf } from "./references.ts";
 
-/** Longest text of a file that an export compares with, in bytes. */
 const fileBytesMax = 16_777_216;
 
 export const publishFlag = { description: "Publish them as well; the event must be running" };
@@ -19,7 +18,6 @@ export const publishFlag = { description: "Publish them as well; the event must 
 /** An element of the file beside that of the event. */
 interface Pair {
   readonly element: FileElement;
-  /** Its attributes, in which ids stand for elements that exist. */
   readonly attributes: Attributes;
   readonly remote: ResourceObject | undefined;
   /** Attributes of the file that the event's element has not; with `parent` where its wrapper is another. */
@@ -216,7 +214,6 @@ export function isDraft({ attributes }: ResourceObject): boolean {
   return attributes.state === "non_scheduled";
 }
 
-/** True if a timecode publishes an element. */
 export function isTimed({ attributes }: { readonly attributes: Attributes }): boolean {
   return attributes.start_mode === "timecode";
 }

@@ -10,7 +10,6 @@ import { CliError } from "../frame/errors.ts";
 import type { ResourceObject } from "../frame/resources.ts";
 import { mapTexts, pathOfToken, pathsIn, replaceTokens, tokenOf } from "./references.ts";
 
-/** Attributes by name. */
 export type Attributes = Readonly<Record<string, unknown>>;
 
 /** A resource that is created or changed. Tokens stand for ids, also for its own. */
@@ -26,7 +25,6 @@ export interface Change {
 
 /** An element that is to be created. Tokens stand for ids. */
 export interface NewElement {
-  /** Its token. */
   readonly id: string;
   readonly attributes: Attributes;
   readonly parent: string | null;
@@ -43,7 +41,6 @@ export async function listElements(api: ControlApi, eventId: string): Promise<re
   return data.toSorted((a, b) => Number(a.attributes.position) - Number(b.attributes.position));
 }
 
-/** Changes that create elements, and those that publish the wrappers among them. */
 interface Creations {
   readonly changes: readonly Change[];
   readonly wrappers: readonly Change[];
@@ -87,7 +84,6 @@ export function creationsOf(eventId: string, elements: readonly NewElement[]): C
   return { changes: [...additions, ...later], wrappers: last };
 }
 
-/** Options of {@linkcode sendChanges}. */
 interface SendOptions extends Omit<Write, "document"> {
   /** Names what a change is about, for errors at a pointer into its data. @default its id and the pointer */
   readonly where?: (change: Change, pointer: string) => string | undefined;
@@ -128,12 +124,10 @@ type Send<Subject> = (
   subjects: readonly Subject[],
 ) => Promise<readonly string[]>;
 
-/** Collects changes, and sends them when a batch is full. */
 export class Batches<Subject> {
   /** Ids by paths; null: it does not exist yet. */
   readonly ids: Map<string, string | null>;
   readonly #send: Send<Subject>;
-  /** Types of what the batch creates, by paths. */
   #added = new Map<string, string>();
   readonly #lids = new Map<string, number>();
   #entries: { readonly operation: Operation; readonly change: Change; readonly subject: Subject }[] = [];
@@ -166,7 +160,6 @@ export class Batches<Subject> {
     return true;
   }
 
-  /** Sends what is left. */
   async flush(): Promise<void> {
     const entries = this.#entries;
     if (entries.length === 0) return;
@@ -210,7 +203,6 @@ export class Batches<Subject> {
     return `10ca11d0-0000-8000-8000-${nth.toString(16).padStart(12, "0")}`;
   }
 
-  /** Names a resource by its id, or by its local id in this batch. */
   #link(type: string, to: string): { readonly type: string; readonly id?: string; readonly lid?: string } {
     const path = pathOfToken(to);
     if (path === null) return { type, id: to };
@@ -218,7 +210,6 @@ export class Batches<Subject> {
   }
 }
 
-/** Names in an error of a batch what its operations are about. */
 export function located(
   error: unknown,
   name: (index: number, pointer: string) => string | undefined,

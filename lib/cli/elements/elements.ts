@@ -91,7 +91,6 @@ const createElement: CommandSpec = {
   },
 };
 
-/** Joins template, file and values of the command line. */
 async function itemOf({ flags, lists }: CliInput, context: CliContext): Promise<Item> {
   const { event = "", file: path, template } = flags;
   const given = path === undefined ? {} : (await readFile(context, path)).document;
@@ -137,7 +136,6 @@ function withMember(target: unknown, [key = "", ...path]: readonly string[], val
   return { ...map, [key]: inner(Object.hasOwn(map, key) ? map[key] : undefined) };
 }
 
-/** `elements list`. */
 const list: CommandSpec = {
   words: ["elements", "list"],
   summary: "List the elements of an event in their order",
@@ -185,7 +183,6 @@ const list: CommandSpec = {
   },
 };
 
-/** `elements publish`. */
 const publish: CommandSpec = {
   words: ["elements", "publish"],
   summary: "Publish an element, or all drafts of an event",
@@ -295,7 +292,6 @@ const copyExits = {
 };
 const changes = "Creates elements: all or none of each 500";
 
-/** `elements clone-from`. */
 const cloneFrom: CommandSpec = {
   words: ["elements", "clone-from"],
   summary: "Copy the elements of an event into another one",
@@ -334,7 +330,6 @@ const cloneFrom: CommandSpec = {
   },
 };
 
-/** `elements clone-group`. */
 const cloneGroup: CommandSpec = {
   words: ["elements", "clone-group"],
   summary: "Copy a wrapper with its children into an event",
@@ -373,7 +368,6 @@ const cloneGroup: CommandSpec = {
 
 interface CopyOptions {
   readonly publishes: boolean;
-  /** The elements of the source event. */
   readonly all: readonly ResourceObject[];
 }
 
@@ -417,7 +411,6 @@ async function copyInto(
   return { data, notes: notesOf(all, ids) };
 }
 
-/** Says what became of wrappers and children of which a part was left out. */
 function notesOf(all: readonly ResourceObject[], ids: ReadonlySet<string>): readonly string[] {
   return all.flatMap(child => {
     const parent = relation(child, "parent");
@@ -434,7 +427,6 @@ function typeNameOf({ attributes }: ResourceObject): string {
   return String(attributes.content_type);
 }
 
-/** Commands that begin with `elements`. */
 export const elementsCommands: readonly CommandSpec[] = [
   applyElements,
   cloneFrom,

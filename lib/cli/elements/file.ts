@@ -34,7 +34,6 @@ const plainNames = Object.keys(definitions).filter(
 );
 const known = [...own, ...plainNames];
 
-/** Returns the attributes that an item of a file stands for, and what is wrong with it. */
 export function attributesOfItem(
   item: unknown,
   pointer: string,
@@ -71,7 +70,6 @@ export function attributesOfItem(
   return { attributes, faults };
 }
 
-/** Returns the place in the file of a place in the attributes or relationships of an element. */
 export function filePointer(pointer: string, attributes: Attributes, inAttributes: string): string {
   const [, name = "", ...path] = inAttributes.split("/");
   const { question, custom_fields: custom } = attributes as ElementContent;
@@ -151,7 +149,6 @@ export function elementsOfFile(
 
 type FindName = (text: unknown, pointer: string) => string | undefined;
 
-/** Returns the names of wrappers by the names of what they show. */
 function parentsOf(
   items: readonly unknown[],
   { find, findInFile }: Readonly<Record<"find" | "findInFile", FindName>>,

@@ -8,7 +8,6 @@
 import { replaceIds } from "../../authoring/table/copies.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 
-/** A fault of a file. */
 export interface Fault {
   /** JSON Pointer into the document. */
   readonly pointer: string;
@@ -23,7 +22,6 @@ const [tokenStart, tokenEnd] = ["\u0001", "\u0002"];
 const tokens = new RegExp(`${tokenStart}([^${tokenEnd}]*)${tokenEnd}`, "g");
 const marks = new RegExp(`(\\\\*)${tokens.source}`, "g");
 
-/** Returns the text that stands for the id of the entity with this path. */
 export function tokenOf(path: string): string {
   return tokenStart + path + tokenEnd;
 }
@@ -34,12 +32,10 @@ export function pathOfToken(value: unknown): string | null {
   return value === tokenOf(path) && !path.includes(tokenEnd) ? path : null;
 }
 
-/** Replaces what stands for ids in a text. */
 export function replaceTokens(text: string, idOf: (path: string) => string): string {
   return text.replace(tokens, (_, path: string) => idOf(path));
 }
 
-/** Returns the paths of the entities that a value names. */
 export function pathsIn(value: unknown): readonly string[] {
   const paths: string[] = [];
   const note = (path: string): string => {

@@ -19,7 +19,6 @@ const appFlag = {
 };
 const typeExits = { [exits.invalid]: "There is no such content type" };
 
-/** `elements schema`. */
 export const showSchema: CommandSpec = {
   words: ["elements", "schema"],
   summary: "Show the fields of a content type",
@@ -73,7 +72,6 @@ function fieldRow(path: string, property: Property) {
   };
 }
 
-/** `elements template`. */
 export const showTemplate: CommandSpec = {
   words: ["elements", "template"],
   summary: "Show a template of a content type, ready for elements create",
@@ -98,7 +96,6 @@ export const showTemplate: CommandSpec = {
   },
 };
 
-/** `elements templates`. */
 export const listTemplates: CommandSpec = {
   words: ["elements", "templates"],
   summary: "List the templates of elements",
@@ -123,7 +120,6 @@ export const listTemplates: CommandSpec = {
   },
 };
 
-/** Returns the content types of a project's app, or of the catalogue. */
 async function typesOf(context: CliContext, project: string | undefined): Promise<readonly ContentType[]> {
   if (project === undefined) {
     const { catalogueApp } = await import("../../authoring/table/catalogue.ts");
@@ -177,7 +173,6 @@ export function templateOf(type: ContentType, wanted?: string): Item {
   return { type: type.content_type, name: found.title, ...others, ...contents };
 }
 
-/** Returns the contents that a content type demands, with the values of `make`. */
 export function contentsOf(type: ContentType, make: (property: Property, nth: number) => unknown): Item {
   const { question, option, options_number, any_of: sets = [] } = type;
   const fields = (properties: readonly Property[], nth = 0) =>

@@ -383,7 +383,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Commands that begin with `events`. */
 export const eventsCommands: readonly CommandSpec[] = [
   cloneEvent,
   createEvent,

@@ -8,16 +8,12 @@ import type { ResourceObject } from "../frame/resources.ts";
 /** Longest duration, in seconds. */
 export const durationMax = 31_536_000;
 
-/** The flag that names a project. */
 export const projectFlag: FlagSpec = { value: "id", description: "The project", required: true, check: id };
-/** The flag that names an event. */
 export const eventFlag: FlagSpec = { value: "id", description: "The event", required: true, check: id };
-/** The flag of consent. */
 export const yesFlag: FlagSpec = { description: "Do not ask" };
 /** The flag that keeps a command from changing anything. */
 export const dryRunFlag: FlagSpec = { description: "Say what would be done, and change nothing" };
 
-/** Builds an argument that is an id. */
 export function idArgument(name: string, description: string): ArgumentSpec {
   return { name, description, check: id };
 }
@@ -30,7 +26,6 @@ export const eventFields = {
   duration: ["DURATION", "whole"],
 } as const satisfies Fields;
 
-/** Numbers of the elements of an event. */
 interface ElementCounts {
   readonly all: number;
   readonly drafts: number;
@@ -38,12 +33,10 @@ interface ElementCounts {
   readonly published: number;
 }
 
-/** Returns the numbers of the elements of an event. */
 export function countsOf({ attributes }: ResourceObject): ElementCounts {
   return attributes.element_counts as ElementCounts;
 }
 
-/** True if elements of an event can be published now. */
 export function isActive({ attributes: { state } }: ResourceObject): boolean {
   return state === "current" || state === "on_demand";
 }

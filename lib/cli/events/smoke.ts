@@ -203,5 +203,4 @@ function sampleOf(property: Property, nth: number, now: number, earlier: string 
   return many === true ? [value] : value;
 }
 
-/** Commands that begin with `smoke`. */
 export const smokeCommands: readonly CommandSpec[] = [clean, run];

@@ -3,7 +3,6 @@
 /** Returns what is wrong with a value, such as "must be a number from 0 to 9"; null: nothing. */
 export type Check = (value: string) => string | null;
 
-/** A whole number within bounds. */
 export function whole(min: number, max: number): Check {
   return text =>
     /^-?\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max
@@ -15,7 +14,6 @@ export function oneOf(...words: readonly string[]): Check {
   return text => (words.includes(text) ? null : `must be one of ${words.join(", ")}`);
 }
 
-/** Some words, separated by commas, out of a list. */
 export function someOf(...words: readonly string[]): Check {
   return text =>
     text.split(",").every(word => words.includes(word))
@@ -30,16 +28,13 @@ export const instant: Check = text =>
     ? null
     : "must be an ISO 8601 time with an offset, such as 2026-11-22T20:00:00+01:00 or …Z";
 
-/** An id of the control API. */
 export const id: Check = text =>
   /^[0-9A-Za-z_-]{1,64}$/.test(text) ? null : "must be an id: letters, digits, - and _";
 
-/** Returns true for an address of this machine. */
 export function isThisMachine({ hostname }: URL): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** An address of https, or of http on this machine. */
 export const address: Check = text => {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url !== null && (url.protocol === "https:" || (url.protocol === "http:" && isThisMachine(url)))

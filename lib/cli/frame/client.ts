@@ -26,7 +26,6 @@ export interface ApiRequest {
   readonly timeoutMs?: number;
 }
 
-/** The answer that the response schema of a route describes. */
 export type AnswerOf<S extends v.GenericSchema> = Immutable<v.InferOutput<S>>;
 
 export interface ApiAnswer<A> {
@@ -36,14 +35,12 @@ export interface ApiAnswer<A> {
   readonly json: A;
 }
 
-/** The environment of a client. */
 export interface ClientContext extends CliHost {
   readonly settings: Settings;
   /** Prints a note to stderr at once. */
   readonly note: (text: string) => void;
 }
 
-/** A client of one platform. */
 export interface ApiClient {
   readonly url: string;
   /** Sends a request. @throws {CliError} The server is unreachable, or refused it. */
@@ -68,7 +65,6 @@ export function unknownAnswer(): CliError {
   return new CliError(exits.failed, message, { code: "wrong_answer", hint });
 }
 
-/** Creates the error for Ctrl-C. */
 export function interrupted(): CliError {
   return new CliError(exits.interrupted, "Interrupted", { code: "interrupted" });
 }

@@ -11,7 +11,6 @@ import type { ControlApi } from "./control_api.ts";
 import type { Exit } from "./errors.ts";
 import type { Output, Rows } from "./output.ts";
 
-/** A flag, `--name`. */
 export interface FlagSpec {
   /** Form of the value. Omitted: the flag has none. */
   readonly value?: string;
@@ -31,7 +30,6 @@ export interface FlagSpec {
   readonly check?: Check;
 }
 
-/** A positional argument. */
 export interface ArgumentSpec {
   readonly name: string;
   readonly description: string;
@@ -60,7 +58,6 @@ export interface CommandSpec {
   readonly isOurs?: boolean;
   /** True while its behaviour may change. @default false */
   readonly isAlpha?: boolean;
-  /** The form of its data. */
   readonly output: Output;
   /** True if the profile that `--profile` names need not exist. @default false */
   readonly makesProfile?: boolean;
@@ -80,16 +77,13 @@ export interface CommandGroup {
   readonly load: () => Promise<readonly CommandSpec[]>;
 }
 
-/** The arguments and flags of a command. */
 export interface CliInput {
   readonly args: readonly string[];
   /** Values of flags, or of what replaces them, by name; a flag without a value is `""`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** Values of repeatable flags. */
   readonly lists: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The output of a command. */
 export interface CliResult {
   /** Printed with `--json`; `output` of the command says its form. */
   readonly data: unknown;
@@ -97,15 +91,12 @@ export interface CliResult {
   readonly meta?: Readonly<Record<string, unknown>>;
   /** Printed to stdout without `--json`: tables or text. Omitted: `data` as `output` says. */
   readonly shown?: Rows | string;
-  /** Printed to stderr. */
   readonly notes?: readonly string[];
   /** @default exits.ok */
   readonly exit?: Exit;
 }
 
-/** The environment of a command. */
 export interface CliContext extends ClientContext {
-  /** All groups of commands, for help and completion. */
   readonly groups: readonly CommandGroup[];
   /** Opens the control API. @throws {CliError} No token is known, or the profile is wrong. */
   readonly api: () => Promise<ControlApi>;

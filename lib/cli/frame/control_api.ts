@@ -23,7 +23,6 @@ import {
 } from "./resources.ts";
 
 const base = "/api/v2";
-/** Most records that a list returns. */
 const rowsMax = 10_000;
 /** Most pages of a list, with empty ones among them. */
 const pagesMax = 1_000;
@@ -32,9 +31,7 @@ const pageCount = 100;
 const atomicType = 'application/vnd.api+json; ext="https://jsonapi.org/ext/atomic"';
 const jsonApiType = "application/vnd.api+json";
 
-/** Resources of an answer. */
 export interface Document<D = ResourceObject> {
-  /** HTTP status. */
   readonly status: number;
   readonly data: D;
   readonly etag: string | null;
@@ -43,13 +40,11 @@ export interface Document<D = ResourceObject> {
   included(type: string, id: string | null): ResourceObject | undefined;
 }
 
-/** All records of a list. */
 export interface Listing extends Document<readonly ResourceObject[]> {
   /** True if it has more than 10,000 records, or more than 1,000 pages. */
   readonly isTruncated: boolean;
 }
 
-/** Parameters of a query. */
 type Query = Readonly<Record<string, string | undefined>>;
 
 export interface Write {
@@ -68,11 +63,9 @@ export interface Write {
 }
 
 interface Creation extends Pick<Write, "isDryRun"> {
-  /** Other resources that the new one names, by relationship. */
   readonly related?: Readonly<Record<string, Identifier>>;
 }
 
-/** An operation of a batch. */
 export interface Operation {
   readonly op: "add" | "update" | "remove";
   readonly data?: unknown;
@@ -103,7 +96,6 @@ export class ControlApi {
     return new ControlApi(context, createClient({ authorization: `Bearer ${token}` }, context));
   }
 
-  /** Address of the platform. */
   get url(): string {
     return this.#client.url;
   }

@@ -1,49 +1,36 @@
 /** Failures of commands and their exit codes. */
 
-/** Exit codes of all commands. */
 export const exits = {
-  /** Done, or nothing to do. */
   ok: 0,
   failed: 1,
   /** Wrong usage, or consent is missing where nobody can be asked. */
   usage: 2,
-  /** Differences were found. */
   differs: 3,
   unauthenticated: 4,
-  /** Forbidden by the role, or by the profile's allow-list. */
   forbidden: 5,
   notFound: 6,
   /** A concurrent change, or a state that does not allow it. */
   conflict: 7,
   invalid: 8,
-  /** Throttled, timed out or unreachable. */
   unavailable: 9,
   /** The person at the terminal said no. */
   declined: 10,
   interrupted: 130,
 } as const;
 
-/** An exit code. */
 export type Exit = (typeof exits)[keyof typeof exits];
 
-/** Details of a failure. */
 export interface CliErrorOptions {
-  /** Stable code for scripts. */
   readonly code: string;
-  /** HTTP status of the answer, if any. */
   readonly status?: number;
-  /** Suggested action. */
   readonly hint?: string;
-  /** The command line that mends it. */
   readonly next?: string;
-  /** Faults, a line each. */
   readonly details?: readonly string[];
   readonly requestId?: string;
   /** What the server said of it by name, such as the id of a record that is in the way. */
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** The failure of a command. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly exit: Exit;
@@ -59,7 +46,6 @@ export class CliError extends Error {
   }
 }
 
-/** Creates the error for a wrong command line. */
 export function wrongUsage(message: string, more: Partial<CliErrorOptions> = {}): CliError {
   return new CliError(exits.usage, message, { code: "wrong_usage", ...more });
 }
@@ -90,7 +76,6 @@ export function explain(
   };
 }
 
-/** Returns the exit code of an HTTP error status. */
 export function exitOf(status: number): Exit {
   switch (status) {
     case 401:

@@ -4,7 +4,6 @@ import type { ArgumentSpec, CommandGroup, CommandSpec, FlagSpec } from "./comman
 import { globalFlags } from "./parse.ts";
 
 const columnWidth = 26;
-/** Columns of a terminal that nobody has widened. */
 const lineWidth = 80;
 
 /** Writes the help of a command, with or without the global flags. */
@@ -28,7 +27,6 @@ export function commandHelp(command: CommandSpec, hasGlobals = true): string {
     .concat("\n");
 }
 
-/** Writes the commands of a group. */
 export function groupHelp(commands: readonly CommandSpec[]): string {
   const [word = ""] = commands[0]?.words ?? [];
   return `${commands.map(summaryLine).join("\n")}\n\nMore with grandstand ${word} <command> --help.\n`;
@@ -45,7 +43,6 @@ export async function commandsOf(
   return (await Promise.all(loaded)).flat();
 }
 
-/** Writes the help of the tool. */
 export async function toolHelp(groups: readonly CommandGroup[]): Promise<string> {
   return [
     "Usage: grandstand <command> [arguments] [flags]",

@@ -15,7 +15,6 @@ import type { Platform } from "../../platform/platform.ts";
 import type { UserIndexProgress } from "../../platform/users.ts";
 import type { Store } from "../../storage/mod.ts";
 
-/** What the doctor found. */
 export interface Diagnosis {
   /** About the surroundings: store, mail, files, address and waiting work. */
   readonly findings: readonly {
@@ -28,7 +27,6 @@ export interface Diagnosis {
   readonly verdicts: readonly DoctorVerdict[];
 }
 
-/** A document read from a file. */
 export interface LocatedDocument {
   readonly document: unknown;
   /** Returns the position of a JSON Pointer, or of its nearest existing parent: `<path>:<line>:<column>`. */
@@ -37,7 +35,6 @@ export interface LocatedDocument {
 
 /** A file that is sent as it is. */
 export interface OpenedFile {
-  /** Null for stdin. */
   readonly bytes: number | null;
   /** Opens its content; every attempt of a request opens it anew. */
   readonly stream: () => ReadableStream<Uint8Array>;
@@ -72,22 +69,17 @@ export interface CliFiles {
   writeText(path: string, text: string): Promise<void>;
 }
 
-/** How a question is asked. */
 export interface AskOptions {
   /** Hides what is typed. @default false */
   readonly isSecret?: boolean;
-  /** Takes the question back. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The terminal or pipes that a command line runs on. */
 export interface CliTerminal {
   readonly isTerminal: Readonly<Record<"stdin" | "stdout" | "stderr", boolean>>;
-  /** Characters in a line of stdout. */
   readonly width: number;
   /** Prints to stdout; resolves when the reader took it or is gone. */
   print(text: string): Promise<void>;
-  /** Prints to stderr. */
   warn(text: string): void;
   /** Shows a line on the terminal of stderr, which the next output replaces; before a question that is open, if there is one. */
   status(line: string): void;
@@ -95,7 +87,6 @@ export interface CliTerminal {
   ask(question: string, options?: AskOptions): Promise<string | null>;
 }
 
-/** The file with the profiles. */
 export interface ConfigFile {
   readonly path: string;
   /** Its text, null if there is none; `isShared` is true if others may read it. @throws {CliError} It cannot be read. */
@@ -108,7 +99,6 @@ export interface ConfigFile {
   writeToken(file: string, token: string | null): Promise<void>;
 }
 
-/** Where the token of a profile is kept. */
 export type TokenSource =
   | { readonly file: string }
   | { readonly env: string }
@@ -127,33 +117,25 @@ export interface NewOperator {
   /** Null: there are organisations already. */
   readonly organisationId: string | null;
   readonly spaceId: string | null;
-  /** Of the tokens of the deployment. */
   readonly issuer: string;
 }
 
-/** A backup of a journal. */
 export interface MadeBackup {
   readonly bytes: number;
-  /** Number of its changes and records. */
   readonly frames: number;
-  /** Digest of its content, in 8 hex digits. */
   readonly digest: string;
 }
 
-/** What the runtime provides. */
 export interface CliHost {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Resolves after a time in ms, or rejects when the signal aborts. */
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>;
-  /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
-  /** A new unique id. */
   readonly uniqueId: () => string;
   /** Returns a signal that aborts after a time in ms. */
   readonly timeLimit: (ms: number) => AbortSignal;
   /** Unix ms. */
   readonly clock: () => number;
-  /** The environment. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly files: CliFiles;
   readonly terminal: CliTerminal;
@@ -169,7 +151,6 @@ export interface CliHost {
   ) => Promise<{ readonly url: string; readonly stop: () => Promise<unknown> }>;
   /** Opens an empty store in memory. */
   readonly memoryStore: () => Promise<Store>;
-  /** Lists the faults of a loyalty configuration. */
   readonly loyaltyFaults: (document: unknown) => Promise<readonly FieldError[]>;
   /**
    * Plays scenarios against a valid configuration.

@@ -16,7 +16,6 @@ type BaseType = "text" | "whole" | "number" | "flag" | "time" | "texts" | "json"
 /** Fields by name: the heading of the column, null for JSON alone, and the type. */
 export type Fields = Readonly<Record<string, readonly [heading: string | null, type: FieldType]>>;
 
-/** The form of a command's data. */
 export type Output =
   | { readonly kind: "rows" | "record"; readonly fields: Fields }
   | { readonly kind: "text" | "json" };
@@ -50,7 +49,6 @@ export function listed(
   return { data: rows, meta: { truncated: isTruncated } };
 }
 
-/** A table. */
 export interface Rows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -66,7 +64,6 @@ const schemas: Readonly<Record<BaseType, object>> = {
   json: {},
 };
 
-/** Returns the JSON Schema of the data. */
 export function schemaOf(output: Output): object {
   if (!("fields" in output)) return schemas[output.kind];
   const properties = Object.fromEntries(

@@ -42,14 +42,12 @@ const shortFlags: Readonly<Record<string, string>> = { "-h": "--help", "-q": "--
 
 const noInput: CliInput = { args: [], flags: {}, lists: {} };
 
-/** A command line whose command is known. */
 interface CommandLine {
   /** Null: the words name a group or nothing, and help is wanted. */
   readonly command: CommandSpec | null;
   /** The commands that begin with the words; empty if there are none. */
   readonly siblings: readonly CommandSpec[];
   readonly input: CliInput;
-  /** Global flags. */
   readonly globals: Readonly<Record<string, string>>;
 }
 
@@ -127,7 +125,6 @@ interface Sorted {
   readonly positional: string[];
 }
 
-/** Sorts arguments into flags and words. */
 function sorted(args: readonly string[], specs: Readonly<Record<string, FlagSpec>>): Sorted {
   const found: Sorted = { flags: {}, lists: {}, positional: [] };
   for (let index = 0; index < args.length; index++) {

@@ -27,14 +27,12 @@ export interface Profile {
   readonly urls?: Readonly<Record<string, string>>;
 }
 
-/** The content of the configuration. */
 interface Configuration {
   readonly version: 1;
   readonly current?: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
-/** The settings of a run. */
 export interface Settings {
   /** Name of the profile; `default` where none is named. */
   readonly profileName: string;
@@ -48,9 +46,7 @@ export interface Settings {
   /** True if a person may be asked. */
   readonly isInteractive: boolean;
   readonly hasColors: boolean;
-  /** True if `--yes` was given. */
   readonly hasConsent: boolean;
-  /** Longest time of a request, in ms. */
   readonly timeoutMs: number;
 }
 

@@ -17,7 +17,6 @@ import { type ApiClient, type ApiRequest, type ClientContext, interrupted, unkno
 import { CliError, type CliErrorOptions, exitOf, exits } from "./errors.ts";
 import { platformUrl } from "./profile.ts";
 
-/** Most attempts of a request. */
 const attemptsMax = 4;
 /** Longest pause, in ms, even if the server asks for more. */
 const pauseMsMax = 8_000;
@@ -70,7 +69,6 @@ export function createClient(
   return { url, send };
 }
 
-/** Passes lines of JSON on. */
 function readLines(lines: NonNullable<ApiRequest["lines"]>): ReadContent<undefined> {
   return async response => {
     const take = lines();

@@ -10,9 +10,7 @@ export interface ResourceObject {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** What a relationship names. */
 type Linkage = Identifier | readonly Identifier[] | null;
-/** Names a resource. */
 export interface Identifier {
   readonly type: string;
   readonly id: string;
@@ -59,7 +57,6 @@ export function documentOf(
   };
 }
 
-/** Writes the path of a resource. */
 export function pathOf({ kind, id }: Target, ...more: readonly string[]): string {
   return ["", kinds[kind].path, encodeURIComponent(id), ...more].join("/");
 }
@@ -67,13 +64,11 @@ export function pathOf({ kind, id }: Target, ...more: readonly string[]): string
 /** A kind of resource that commands take as an argument. */
 export type Kind = "organisation" | "space" | "project" | "event" | "element" | "event-template";
 
-/** A resource. */
 export interface Target {
   readonly kind: Kind;
   readonly id: string;
 }
 
-/** Path of a kind in the control API, and the relationships that lead up from it. */
 export const kinds: Readonly<Record<Kind, { readonly path: string; readonly above: string }>> = {
   organisation: { path: "organisations", above: "" },
   space: { path: "spaces", above: "organisation" },

@@ -106,7 +106,6 @@ function missing({ words, flags }: CommandSpec, name: string): CliError {
 }
 
 interface Around {
-  /** The command line. */
   readonly args: readonly string[];
   readonly host: CliHost;
   readonly groups: readonly CommandGroup[];
@@ -116,7 +115,6 @@ interface Around {
 
 /** Time before the first progress, in ms. */
 const progressDelayMs = 300;
-/** Time between two lines of progress off a terminal, in ms. */
 const progressLineMs = 10_000;
 
 function contextOf({ args, host, groups, settings, steps }: Around): CliContext {
@@ -184,16 +182,13 @@ function withSteps(error: CliError, steps: readonly string[]): CliError {
 export interface PrintOptions {
   /** One JSON document instead of text. */
   readonly isJson: boolean;
-  /** True for aligned tables with a header, false for tab-separated values. */
   readonly isTerminal: boolean;
   readonly hasColors: boolean;
-  /** Characters in a line of the terminal. */
   readonly width: number;
   /** Unix ms. */
   readonly now: number;
 }
 
-/** Formats the data of a command for stdout. */
 export function printedResult(result: CliResult, output: Output, options: PrintOptions): string {
   const { data, meta = {} } = result;
   if (options.isJson) return `${cleanJson({ data, meta })}\n`;
@@ -201,7 +196,6 @@ export function printedResult(result: CliResult, output: Output, options: PrintO
   return typeof shown === "string" ? shown : table(shown, options);
 }
 
-/** Formats the failure of a command for stderr. */
 export function printedError({ exit, message, options }: CliError, isJson: boolean): string {
   const { code, status = null, hint = null, next = null, details = [], requestId = null } = options;
   if (isJson) {

@@ -14,7 +14,6 @@ import { record } from "../frame/output.ts";
 
 const file = { name: "file", description: "JSON or YAML" };
 
-/** `loyalty validate`. */
 export const validateCommand: CommandSpec = {
   words: ["loyalty", "validate"],
   summary: "Check a loyalty configuration without a server",
@@ -30,7 +29,6 @@ export const validateCommand: CommandSpec = {
   },
 };
 
-/** `loyalty pull`. */
 export const pullCommand: CommandSpec = {
   words: ["loyalty", "pull"],
   summary: "Write the configuration of a space to a file, or to stdout for -",
@@ -53,7 +51,6 @@ export const pullCommand: CommandSpec = {
   run: pull,
 };
 
-/** `loyalty push`. */
 export const pushCommand: CommandSpec = {
   words: ["loyalty", "push"],
   summary:
@@ -130,7 +127,6 @@ function matching(remote: Pick<RemoteConfiguration, "etag"> | null): Readonly<Re
   return remote === null ? { "if-none-match": "*" } : { "if-match": remote.etag };
 }
 
-/** Adds the hint about a conflict, and the positions of faults in the file. */
 function located(error: unknown, locate: (pointer: string) => string): unknown {
   if (!(error instanceof CliError)) return error;
   const { exit, message, options } = error;
@@ -156,7 +152,6 @@ async function digestOf(document: unknown): Promise<string> {
   return documentDigest(document);
 }
 
-/** A configuration on a server. */
 interface RemoteConfiguration {
   readonly document: unknown;
   readonly etag: string;
@@ -214,7 +209,6 @@ async function readBase(
   return base?.url === url && base.space === space ? base : null;
 }
 
-/** Stores the base. */
 async function writeBase(
   file: string,
   { files, clock }: CliContext,

@@ -14,7 +14,6 @@ import {
   validateCommand,
 } from "./files.ts";
 
-/** `loyalty versions`. */
 const versionsCommand: CommandSpec = {
   words: ["loyalty", "versions"],
   summary: "List the stored versions of a configuration, newest first",
@@ -37,7 +36,6 @@ const versionsCommand: CommandSpec = {
   },
 };
 
-/** `loyalty rollback`. */
 const rollbackCommand: CommandSpec = {
   words: ["loyalty", "rollback"],
   summary: "Restore an earlier version as a new one",
@@ -70,18 +68,15 @@ const rollbackCommand: CommandSpec = {
   },
 };
 
-/** Flags of commands about one user. */
 const oneUserFlags: Readonly<Record<"space" | "key" | "user", FlagSpec>> = {
   ...userFlags,
   user: { value: "id", description: "The user", required: true },
 };
 
-/** Returns a path below a user's loyalty for operators. */
 function userPath(server: SpaceClient, user: string, name: string): string {
   return withSpace(`/internal/loyalty/users/${encodeURIComponent(user)}/${name}`, server);
 }
 
-/** `loyalty replay`. */
 const replayCommand: CommandSpec = {
   words: ["loyalty", "replay"],
   summary: "Replay the recorded actions of a user and show the differences",
@@ -105,7 +100,6 @@ const replayCommand: CommandSpec = {
   run: replay,
 };
 
-/** `loyalty dry-run`. */
 const dryRunCommand: CommandSpec = {
   words: ["loyalty", "dry-run"],
   summary: "Show the effects an action of a user would have, and why rules and missions would not apply",
@@ -167,7 +161,6 @@ async function dryRun(input: CliInput, context: CliContext): Promise<CliResult> 
   };
 }
 
-/** Returns one row, or one for each reason of a failure. */
 function finding(
   kind: string,
   id: string,
@@ -200,7 +193,6 @@ function scalar(text: string): unknown {
   }
 }
 
-/** `loyalty reconcile`. */
 const reconcileCommand: CommandSpec = {
   words: ["loyalty", "reconcile"],
   summary: "Check that a user's metrics equal the sums of the ledger",
@@ -212,7 +204,6 @@ const reconcileCommand: CommandSpec = {
   run: reconcile,
 };
 
-/** `loyalty reverse`. */
 const reverseCommand: CommandSpec = {
   words: ["loyalty", "reverse"],
   summary: "Reverse a transaction of a user, once",
@@ -277,7 +268,6 @@ function shown(value: number | null): string {
   return value === null ? "" : String(value);
 }
 
-/** `loyalty test`. */
 const testCommand: CommandSpec = {
   words: ["loyalty", "test"],
   summary: "Play scenarios against a loyalty configuration, without a server",
@@ -326,7 +316,6 @@ async function test(
   };
 }
 
-/** Commands that begin with `loyalty`. */
 export const loyaltyCommands: readonly CommandSpec[] = [
   validateCommand,
   testCommand,

@@ -31,7 +31,6 @@ function targetOf(wanted: Wanted, space: string, remote: Plan["remote"]): Target
   return parent === null ? { kind: "space", id: space } : targetOf(parent, space, remote);
 }
 
-/** What a run did. */
 export interface Applied {
   /** Ids of all entities by their paths; null for those that do not exist. */
   readonly ids: ReadonlyMap<string, string | null>;
@@ -238,14 +237,11 @@ function explained(error: unknown): unknown {
   });
 }
 
-/** A step at its turn. */
 interface Turn {
   readonly step: Step;
-  /** Names of the attributes that are written when all entities exist. */
   readonly late: readonly string[];
 }
 
-/** Orders the steps that change something. */
 function ordered(steps: readonly Step[]): readonly Turn[] {
   const added = new Map(steps.filter(({ action }) => action === "add").map(step => [step.wanted.path, step]));
   const states = new Map<Step, "open" | "done">();

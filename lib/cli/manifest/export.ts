@@ -19,14 +19,12 @@ type Plain = Record<string, unknown>;
 /** A project as a manifest. */
 interface Exported {
   readonly document: Plain;
-  /** The settings of its app, which have a file of their own. */
   readonly settings: readonly unknown[];
   readonly events: number;
   readonly elements: number;
 }
 
 const readsMax = 6;
-/** Attributes that manifests write in another way, or in a file of their own. */
 const special = [
   "annotations",
   "settings",

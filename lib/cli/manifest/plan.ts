@@ -15,7 +15,6 @@ import type { Manifest, Wanted } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
 import { types } from "./schema.ts";
 
-/** What has to be done about an entity. */
 export interface Step {
   readonly wanted: Wanted;
   readonly remote: ResourceObject | null;
@@ -54,11 +53,9 @@ class Planner {
   readonly #manifest: Manifest;
   readonly #remote: Remote;
   readonly #now: number;
-  /** Tokens by ids. */
   readonly #tokens: ReadonlyMap<string, string>;
   /** Tokens by ids as they were when the manifest was last applied. */
   readonly #formerTokens: ReadonlyMap<string, string>;
-  /** Wrappers by the paths of their children. */
   readonly #wrappers: ReadonlyMap<string, Wanted>;
 
   constructor(manifest: Manifest, remote: Remote, now: number) {
@@ -161,7 +158,6 @@ class Planner {
     return id !== null && former?.children != null ? null : undefined;
   }
 
-  /** What the manifest owns of an entity, entry by entry. */
   #owned(wanted: Wanted, remote: ResourceObject | null, wrapper: Step["wrapper"]): Map<string, unknown> {
     const { kind, attributes, app, enabledTypes } = wanted;
     const units = unitsOf(kind, this.#tokenised(attributes));
@@ -235,7 +231,6 @@ class Planner {
     return isPublished(remote) || isDue || this.#publication(wanted, remote) === true;
   }
 
-  /** The state that an event will have, and its begin. */
   #phaseOf(event: Wanted | null): { readonly state: string; readonly begin: number | null } {
     const remote = event === null ? undefined : this.#remote.found.get(event.path);
     const { state = "future", start_at: begin } = remote?.attributes ?? {};
@@ -306,7 +301,6 @@ function unitsOf(kind: Wanted["kind"], attributes: Wanted["attributes"]): Map<st
   return new Map(entries);
 }
 
-/** Picks what changes out of the attributes of a manifest. */
 function patchOf(
   { kind, attributes, enabledTypes }: Wanted,
   fields: readonly string[],

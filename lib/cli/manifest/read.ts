@@ -34,7 +34,6 @@ export interface Wanted {
   readonly kind: EntityKind;
   /** Its key behind those of the entities that it is in: `main/ep1/q1`. */
   readonly path: string;
-  /** The paths of its former keys. */
   readonly formerPaths: readonly string[];
   readonly parent: Wanted | null;
   readonly pointer: string;
@@ -60,7 +59,6 @@ export interface Manifest {
   readonly document: unknown;
   /** The variables of the environment that it may read. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Creates the error for faults. */
   readonly refusal: (faults: readonly Fault[]) => Error;
 }
 
@@ -150,7 +148,6 @@ function nodesOf(document: Node["raw"]): readonly Node[] {
   return [...below("app", "apps", document, null), ...below("project", "projects", document, null)];
 }
 
-/** Finds keys and ids that two entities have. */
 function duplicates(nodes: readonly Node[]): readonly Fault[] {
   const seen = new Set<string>();
   return nodes.flatMap(({ kind, path, formerPaths, pointer, raw }) => {
@@ -222,7 +219,6 @@ function readNode(node: Node, nodes: readonly Node[], references: References) {
   };
 }
 
-/** Returns the locales that the manifest gives the project of an entity. */
 function localesOf({ kind, raw, parent }: Node): readonly string[] {
   if (kind !== "project") return parent === null ? [] : localesOf(parent);
   return Array.isArray(raw.locales) ? raw.locales : [];
@@ -262,7 +258,6 @@ function wrapperFaults(wanted: readonly Wanted[]): readonly Fault[] {
 /** Returns the value of `{{key}}`, `{{key.name}}` or `{{key.url}}`; a text is what is wrong with it. */
 type Lookup = (key: string, part: string) => { readonly value: unknown } | string;
 
-/** Replaces references by values, and collects the faults that it finds. */
 class References {
   readonly faults: Fault[] = [];
   readonly #vars: Readonly<Record<string, unknown>>;

@@ -9,7 +9,6 @@ import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";
 import { types } from "./schema.ts";
 
-/** The annotation with the manifest and path of an entity. */
 export const keyAnnotation = "manifest/key";
 /** The annotation with digests of what was last applied. */
 export const appliedAnnotation = "manifest/applied";
@@ -17,15 +16,11 @@ export const appliedAnnotation = "manifest/applied";
 /** Most lists that are read at once. */
 const readsMax = 6;
 
-/** What the server has of a manifest. */
 export interface Remote {
-  /** Entities by their paths. */
   readonly found: ReadonlyMap<string, ResourceObject>;
   /** Entities without a mark that have the name of one that was not found, by its path. */
   readonly namesakes: ReadonlyMap<string, ResourceObject>;
-  /** Elements of the events that were found, by event. */
   readonly elements: ReadonlyMap<string, readonly ResourceObject[]>;
-  /** Addresses of the space's apps, by their ids. */
   readonly addresses: ReadonlyMap<string, string>;
   /** Number of entities beside them that the manifest does not have. */
   readonly unmanaged: number;
@@ -47,7 +42,6 @@ export async function readRemote(manifest: Manifest, space: string, api: Control
   const faults: Fault[] = [];
   let unmanaged = 0;
 
-  /** Reads a list and finds what a manifest has of it. */
   async function read(path: string, wanted: readonly Wanted[]): Promise<readonly ResourceObject[]> {
     if (wanted.length === 0) return [];
     const list = await api.all(path, fieldsOf(wanted));
@@ -96,7 +90,6 @@ export async function readRemote(manifest: Manifest, space: string, api: Control
   return { found, namesakes, elements, addresses, unmanaged };
 }
 
-/** Asks for large attributes if the manifest has them. */
 function fieldsOf(wanted: readonly Wanted[]): Readonly<Record<string, string>> {
   const type = types[wanted[0]?.kind ?? "app"];
   const { attributes, relationships } = resources[type];

@@ -32,7 +32,6 @@ const SavedSchema = v.object({
 type Saved = v.InferOutput<typeof SavedSchema>;
 type Entry = Saved["entities"][number];
 
-/** Returns a plan for a file. */
 export function savedPlan({ manifest, space, steps }: Plan, folder: string, now: number): Saved {
   const { document, variables } = manifest;
   const given = Object.entries(variables).filter(
@@ -100,7 +99,6 @@ function projectOf(path: string, { remote }: Plan): string | undefined {
   return remote.found.get(path.replace(/\/.*$/s, ""))?.id;
 }
 
-/** A change on record. */
 interface Change {
   readonly id: string;
   readonly attributes?: readonly string[];
@@ -127,7 +125,6 @@ async function changesOf(project: string, since: number, api: ControlApi): Promi
     );
 }
 
-/** Says what changed of an entity, and who changed it. */
 function explained({ path, id, etag }: Entry, plan: Plan, trail: readonly Change[]): string {
   const now = plan.steps.find(({ wanted }) => wanted.path === path)?.remote ?? null;
   if (id === null) return `${path} ${now === null ? "is planned in another way" : `exists now: ${now.id}`}`;

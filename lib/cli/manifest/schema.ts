@@ -11,7 +11,6 @@ import { issueDetail } from "../../http/mod.ts";
 import { fieldsOf } from "../element_content.ts";
 import type { Fault } from "../elements/references.ts";
 
-/** Kinds of entities, and the types of their resources. */
 export const types = { app: "apps", project: "projects", event: "events", element: "elements" } as const;
 export type EntityKind = keyof typeof types;
 
@@ -61,13 +60,10 @@ export const members: Readonly<Record<EntityKind, readonly string[]>> = {
   event: ["key", "id", "aliases", "elements"],
   element: ["key", "id", "aliases", "type", "data", "question", "options", "fields", "children", "publish"],
 };
-/** Attributes that manifests write in another way. */
 export const unwritten: readonly string[] = ["content_type", "custom_fields", "offset"];
 
-/** Longest settings, in bytes. */
 export const settingsBytesMax = 4 * 1_048_576;
 
-/** Locates an issue in a part of the document. */
 export function faultOf(issue: v.BaseIssue<unknown>, at: string): Fault {
   const path = (issue.path ?? []).map(({ key }) => String(key));
   return { pointer: at + jsonPointer(...path), detail: issueDetail(issue) };
@@ -85,7 +81,6 @@ export function plainValue(
   return isTime && /(Z|[+-]\d\d:\d\d)$/i.test(value) ? Date.parse(value) / 1_000 : value;
 }
 
-/** Checks an attribute, and replaces it by its normal form. */
 export function attributeFaults(
   kind: EntityKind,
   name: string,
@@ -117,7 +112,6 @@ export function strange(kind: EntityKind, pointer: string): Fault {
   return { pointer, detail: `There is no such member of ${kind}s` };
 }
 
-/** Returns the settings of a project, or what is wrong with their file. */
 export function settingsOf(text: string | null): unknown {
   if (text === null) return "There is no such file";
   try {

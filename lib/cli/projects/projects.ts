@@ -235,7 +235,6 @@ function stateOf({ attributes }: ResourceObject): string {
 
 const nameDefault = "App";
 
-/** `projects client-token`. */
 const clientTokenCommand: CommandSpec = {
   words: ["projects", "client-token"],
   isOurs: true,
@@ -373,7 +372,6 @@ const comparisons: Readonly<
   },
 };
 
-/** Reads a project with its app. */
 async function readProject(api: ControlApi, projectId: string, hasSettings = false): Promise<Document> {
   const fields = `name,archived,environment,enabled_types,space,app${hasSettings ? ",settings" : ""}`;
   return await api.get(pathOf({ kind: "project", id: projectId }), {
@@ -389,7 +387,6 @@ function appOf(
   return included("apps", relation(project, "app"));
 }
 
-/** Commands that begin with `projects`. */
 export const projectsCommands: readonly CommandSpec[] = [
   createProject,
   diffProjects,

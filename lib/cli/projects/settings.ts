@@ -23,15 +23,12 @@ const fileFlag: FlagSpec = {
   description: "The file with the settings; - is stdin",
   otherwise: "settings.json",
 };
-/** The flag that makes differences a failure. */
 export const exitCodeFlag: FlagSpec = { description: "Exit with 3 if there are differences" };
 
-/** The settings that a server has. */
 interface Remote extends SettingsDocument {
   readonly etag: string | null;
 }
 
-/** What the server had when a file was pulled or pushed. */
 interface Base {
   readonly project: string;
   readonly digest: string;
@@ -300,5 +297,4 @@ async function writeBase(
   await files.write(`${file}.base.json`, { ...base, pulled_at: new Date(clock()).toISOString() });
 }
 
-/** Commands that begin with `projects settings`. */
 export const settingsCommands: readonly CommandSpec[] = [diffSettings, pullSettings, pushSettings];

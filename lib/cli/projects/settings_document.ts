@@ -5,7 +5,6 @@ import { canonicalJson } from "../../http/requests/json.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, missingFile } from "../frame/errors.ts";
 
-/** Most bytes of settings. */
 const settingsBytesMax = 4 * 1_048_576;
 /** Most bytes of a file, which may be indented. */
 const fileBytesMax = 4 * settingsBytesMax;
@@ -16,16 +15,13 @@ export interface Setting {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** The settings of a project. */
 export interface SettingsDocument {
   readonly settings: readonly Setting[];
   /** `sha256:` and the digest of the canonical form. */
   readonly digest: string;
-  /** Bytes of the canonical form. */
   readonly bytes: number;
 }
 
-/** Digests settings. */
 function settingsDocument(settings: readonly Setting[]): SettingsDocument {
   const bytes = new TextEncoder().encode(canonicalJson(settings)).length;
   return { settings, digest: documentDigest(settings), bytes };
@@ -103,7 +99,6 @@ function faultsOf(value: unknown): readonly Fault[] {
   });
 }
 
-/** A difference between two documents of settings. */
 export interface Difference {
   /** `order`: the same settings in another order. */
   readonly op: "add" | "remove" | "change" | "order";
@@ -115,7 +110,6 @@ export interface Difference {
   readonly to: unknown;
 }
 
-/** Lists what turns settings into others, matched by key. */
 export function differences(from: readonly Setting[], to: readonly Setting[]): readonly Difference[] {
   const [before, after] = [byKey(from), byKey(to)];
   const all = [...new Set([...before.keys(), ...after.keys()])];

@@ -14,7 +14,6 @@ import { readInputs } from "./inputs.ts";
 
 const scopes: readonly (Kind | null)[] = ["organisation", "space", "project", "event"];
 
-/** Checks `kind` and `kind:id`. */
 const isCheckScope: Check = text => {
   const [word = "", ...others] = text.split(":");
   if (!scopes.includes(kindOf(word)))
@@ -22,7 +21,6 @@ const isCheckScope: Check = text => {
   return others.length === 0 ? null : idCheck(others.join(":"));
 };
 
-/** `workflow check`. */
 export const checkCommand: CommandSpec = {
   words: ["workflow", "check"],
   summary:
@@ -113,7 +111,6 @@ export const checkCommand: CommandSpec = {
   },
 };
 
-/** The hints of what failed, and what was left out. */
 function notesOf(checks: readonly CheckOutcome[]): readonly string[] {
   const count = (wanted: CheckOutcome["result"]): number =>
     checks.filter(({ result }) => result === wanted).length;

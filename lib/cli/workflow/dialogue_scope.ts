@@ -12,11 +12,8 @@ import {
   type Target,
 } from "../frame/resources.ts";
 
-/** Where a dialogue runs. */
 interface DialogueScope {
-  /** The ids, from the organisation down. */
   readonly context: Omit<DialogueContext, "baseURL">;
-  /** What the token is limited to. */
   readonly place: Identifier;
 }
 

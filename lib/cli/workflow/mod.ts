@@ -9,7 +9,6 @@ import { documentOf } from "../frame/resources.ts";
 import { checkCommand } from "./check.ts";
 import { runWorkflow } from "./run.ts";
 
-/** `workflow example`. */
 const exampleCommand: CommandSpec = {
   words: ["workflow", "example"],
   summary: "Serve an example backend on this machine until Ctrl-C",
@@ -146,7 +145,6 @@ const removeWorkflow: CommandSpec = {
   },
 };
 
-/** The commands `grandstand workflow`. */
 export const workflowCommands: readonly CommandSpec[] = [
   listWorkflows,
   registerWorkflow,

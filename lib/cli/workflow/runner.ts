@@ -19,7 +19,6 @@ import { readBase64 } from "./inputs.ts";
 
 type InputBlock = ShownBlock & { readonly type: "input" };
 
-/** What a script gives. */
 interface Script {
   /** Values of inputs by name; files are Base64. */
   readonly inputs: Readonly<Record<string, string>>;
@@ -35,7 +34,6 @@ interface RunView {
   pressed: string | null;
 }
 
-/** How a dialogue ended. */
 type Outcome = "completed" | "failed" | "declined";
 
 /** Time after which a request is said to be under way, in ms. */
@@ -43,7 +41,6 @@ const slowMs = 1_000;
 
 const exitCodes = { completed: exits.ok, failed: exits.failed, declined: exits.declined } as const;
 
-/** Runs one dialogue. */
 export class Runner {
   readonly #context: CliContext;
   readonly #script: Script;
@@ -52,7 +49,6 @@ export class Runner {
   readonly #events: DialogueEvent[] = [];
   readonly #views: RunView[] = [];
   readonly #isInteractive: boolean;
-  /** Names of the inputs of the script that some view had. */
   readonly #entered = new Set<string>();
   #shown = "";
   #seq = 0;

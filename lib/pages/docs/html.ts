@@ -27,14 +27,12 @@ function shown(value: Value): string {
   return String(value).replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 }
 
-/** A page of the documentation. */
 interface Page {
   readonly title: string;
   /** Path from the page to the folder of the documentation: "docs/" or "../../". */
   readonly up: string;
   readonly navigation: Html;
   readonly content: Html;
-  /** Names of script and style. */
   readonly script: string;
   readonly style: string;
 }

@@ -6,7 +6,6 @@
 
 import { type Html, html } from "./html.ts";
 
-/** An operation with its address. */
 export interface Operation {
   readonly id: string;
   readonly area: string;
@@ -114,14 +113,10 @@ function curlOf({ method, path, definition }: Operation, server: string): string
   return lines.join(" \\\n  ");
 }
 
-/** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;
-/** Schemas by name. */
 type SchemaBook = Readonly<Record<string, Json>>;
 
-/** Levels of members that a table shows. */
 const depthMax = 3;
-/** Rows of a table. */
 const rowsMax = 120;
 
 interface Row {
@@ -130,7 +125,6 @@ interface Row {
   readonly schema: Json;
 }
 
-/** Returns a table of the members of a schema, nested ones with dots. */
 function schemaTable(schema: Json, book: SchemaBook): Html {
   const rows: Row[] = [];
   collect(schema, book, { prefix: "", depth: 0, rows });
@@ -141,7 +135,6 @@ function schemaTable(schema: Json, book: SchemaBook): Html {
   )}</tbody></table></div>`;
 }
 
-/** Describes the type of a schema in few words. */
 function typeOf(schema: Json, book: SchemaBook): string {
   const found = resolve(schema, book);
   const options = (found.anyOf ?? found.oneOf) as readonly Json[] | undefined;

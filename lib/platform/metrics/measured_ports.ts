@@ -15,7 +15,6 @@ import type { Queue, Store } from "../../storage/mod.ts";
 /** Clock of durations, in ms from any origin. */
 export type Elapsed = () => number;
 
-/** The ports of a platform. */
 export interface Ports {
   readonly store: Store;
   readonly logger: Logger;
@@ -25,7 +24,6 @@ export interface Ports {
   readonly outbound?: Outbound;
 }
 
-/** Returns ports that measure their calls. */
 export function measuredPorts(ports: Ports, metrics: Metrics, elapsed: Elapsed): Ports {
   const { store, logger, queue, webhooks, mailer, outbound } = ports;
   return {
@@ -38,7 +36,6 @@ export function measuredPorts(ports: Ports, metrics: Metrics, elapsed: Elapsed):
   };
 }
 
-/** Measures every round trip. */
 function measuredStore(store: Store, metrics: Metrics, elapsed: Elapsed): Store {
   const timing = (operation: string, outcome: string) =>
     metrics.histogram("grandstand_store_operation_duration_seconds", { operation, outcome });

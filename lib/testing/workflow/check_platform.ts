@@ -11,11 +11,9 @@ import type { Platform } from "../../platform/platform.ts";
 import type { BackendFixtures } from "../../workflow/conformance/mod.ts";
 import { contextOf, homeOf, type Level, openWorld, type TenantIds } from "../world.ts";
 
-/** Options of {@linkcode openCheckPlatform}. */
 interface CheckPlatformOptions {
   /** Address of the platform, with which the backend is configured. */
   readonly url: string;
-  /** Address of the second control API. */
   readonly listenerUrl: string;
   /** Where dialogues run. @default "event" */
   readonly scope?: Level;
@@ -23,7 +21,6 @@ interface CheckPlatformOptions {
   readonly clock?: () => number;
 }
 
-/** The platform with its fixtures. */
 export interface CheckPlatform {
   readonly platform: Platform;
   readonly fixtures: BackendFixtures;
@@ -74,7 +71,6 @@ export async function openCheckPlatform(options: CheckPlatformOptions): Promise<
   };
 }
 
-/** What a control API answers that calls everybody an admin. */
 function lie({ organisationId, spaceId, projectId }: TenantIds) {
   const parents = [
     { type: "projects", id: projectId },

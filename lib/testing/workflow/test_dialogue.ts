@@ -297,7 +297,6 @@ export class TestDialogue {
   }
 }
 
-/** Returns all that a dialogue shows, in lines. */
 function textOf({ blocks, actions, problem, task }: DialogueState): string {
   const lines = blocks.map(block => {
     switch (block.type) {
@@ -333,11 +332,8 @@ function withoutMarkup(text: string): string {
     .join("");
 }
 
-/** Address of the platform of a test. */
 const url = "https://platform.test";
-/** Address of the backend under test. */
 const endpoint = "https://backend.test";
-/** Life of the tokens that backends get, in ms. */
 const tokenMs = 600_000;
 
 /** Role of a user of a test in the organisation. */
@@ -391,7 +387,6 @@ export interface TestWorld {
   readonly api: Call;
 }
 
-/** Opens the platform of a test. */
 export async function openTestWorld(options: TestWorldOptions = {}): Promise<TestWorld> {
   const { users = { ann: "admin" }, scope = "event", startAt = startAtDefault } = options;
   const { clock, timer, moveTo } = createTestTime(startAt);
@@ -431,7 +426,6 @@ interface Created {
   readonly data: { readonly id: string };
 }
 
-/** Gives the project the catalogue, and returns the tenant with an event that is running. */
 async function withEvent({ operator, tenants: [tenant] }: World): Promise<TenantIds> {
   if (tenant === undefined) throw new Error("Cannot create an event without a tenant");
   const { spaceId, projectId } = tenant;

@@ -7,7 +7,6 @@ interface Entry {
   readonly text: string;
 }
 
-/** Most results. */
 const resultsMax = 12;
 /** Score of a word that an entry has, above what its place may add. */
 const foundWord = 1_000;

@@ -12,16 +12,13 @@ import {
   workflow,
 } from "../../../client/mod.ts";
 
-/** A resource object of the control API. */
 export type Resource = IncludedResource;
 
-/** A document of the control API. */
 export interface Document<D = Resource> {
   readonly data: D;
   readonly included?: readonly Resource[];
 }
 
-/** Types of scopes, from the outermost to the innermost. */
 export const scopeTypes = ["organisations", "spaces", "projects", "events"] as const;
 export type ScopeType = (typeof scopeTypes)[number];
 
@@ -29,7 +26,6 @@ const areas = { audience, control, feeds, leaderboards, workflow };
 /** Longest time for an answer, in ms. A slow connection shows the page late rather than never. */
 const timeoutMs = 120_000;
 
-/** Talks to one platform. */
 export class Api {
   /** Address of the platform, without a slash at its end. */
   readonly base: string;
@@ -75,7 +71,6 @@ export class Api {
     withStorage(storage => storage.setItem(`token of ${this.base}`, token));
   }
 
-  /** Reads a scope, with the resources that `include` names. */
   async scope(type: ScopeType, id: string, query: ScopeQuery, signal: AbortSignal): Promise<Document> {
     const { control: api } = this;
     const read = {
@@ -87,7 +82,6 @@ export class Api {
     return (await read().whole()).document as Document;
   }
 
-  /** Reads a page of the scopes of a type below another scope, and returns the cursor of the next one. */
   async scopesBelow(type: ScopeType, id: string, query: PageQuery, signal: AbortSignal): Promise<ScopePage> {
     const { control: api } = this;
     const list = {
@@ -110,13 +104,11 @@ function withStorage<T>(use: (storage: Storage) => T): T | null {
   }
 }
 
-/** Parameters of a scope. */
 interface ScopeQuery {
   readonly include?: string;
   readonly [fields: `fields[${string}]`]: string;
 }
 
-/** Parameters of a page. */
 export interface PageQuery {
   readonly sort: string;
   readonly "page[count]": number;

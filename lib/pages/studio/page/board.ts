@@ -7,7 +7,6 @@ import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
 import { repeat } from "./problem.ts";
 
-/** A board of the event or project. */
 interface Board {
   readonly name: string;
   readonly watch: (options: CallOptions) => AsyncIterable<Leaderboard>;
@@ -17,7 +16,6 @@ interface Board {
 const rowsMax = 100;
 /** Height of a row, in pixels, as in the style. */
 const rowHeight = 40;
-/** Time over which climbs and falls are shown, in ms. */
 const windowMs = 60_000;
 /** Longest time between two places from which a row slides, in ms. */
 const slideMsMax = 5_000;

@@ -27,7 +27,6 @@ interface Series {
   add(at: number, value: number): void;
 }
 
-/** What is at the bottom and at the top of a drawing of values. */
 type Bounds = (values: readonly number[]) => readonly [low: number, high: number];
 
 /** Draws values of the last `windowMs` as a line over an area. */

@@ -11,7 +11,6 @@ const titles: Readonly<Record<ScopeType, string>> = {
   ...{ organisations: "Organisations", spaces: "Spaces", projects: "Projects", events: "Events" },
 };
 
-/** Shows the scope of the place, or the organisations. */
 export async function showScope(context: ViewContext): Promise<void> {
   const { chain, root } = context;
   const scope = chain.at(-1);
@@ -42,7 +41,6 @@ export async function showScope(context: ViewContext): Promise<void> {
   await show();
 }
 
-/** Builds a list that reads its next page on request. */
 async function listOf({ api, signal }: ViewContext, type: ScopeType, parent: string): Promise<HTMLElement> {
   const list = el("ul", { class: "cards" });
   const more = el("button", { type: "button", on: { click: () => read() } }, "Show more");
@@ -75,7 +73,6 @@ function card(href: string, name: string, ...parts: readonly HTMLElement[]): HTM
   return el("li", {}, el("a", { class: "card", href }, el("strong", {}, name), ...parts));
 }
 
-/** Lists the workflows that can be started in a scope. */
 async function workflowsOf({ api, signal }: ViewContext, scope: Resource): Promise<HTMLElement> {
   const noun = scope.type.slice(0, -1) as "organisation" | "space" | "project" | "event";
   const query = { "filter[scope]": noun, sort: "name", "page[count]": 100 } as const;

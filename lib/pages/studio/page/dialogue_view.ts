@@ -18,17 +18,13 @@ import {
 } from "../../../workflow/dialogue/mod.ts";
 import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 
-/** Options of {@linkcode openDialogue}. */
 interface DialogueViewOptions extends Pick<DialogueOptions, "send"> {
-  /** Address to which the user returns. */
   readonly back: string;
-  /** Closes the dialogue. */
   readonly signal: AbortSignal;
   /** Gets the question whether leaving would lose what was entered. */
   readonly guard: (isUnsaved: () => boolean) => void;
 }
 
-/** A part of the view of a dialogue. */
 interface Part {
   readonly elements: readonly [HTMLElement, ...HTMLElement[]];
   show(state: DialogueState, before: DialogueState): void;
@@ -70,7 +66,6 @@ function hasEntries({ status, values, kept, blocks }: DialogueState): boolean {
 
 /** Creates the blocks and buttons. The first new block of an answer gets the focus, but not of a poll, so that one can type meanwhile. */
 function createForm(dialogue: Dialogue): Part {
-  /** The focus targets of blocks that are new. */
   let fresh: HTMLElement[] = [];
   /** Number of answers but to polls. */
   let answers = 0;
@@ -362,10 +357,8 @@ interface BlockItem {
   readonly answer?: number;
 }
 
-/** An element that shows a block. */
 interface BlockView {
   readonly element: HTMLElement;
-  /** Gets the focus. */
   readonly target: HTMLElement;
   /** Returns true if the block is another one than before. */
   show(item: BlockItem): boolean;
@@ -374,7 +367,6 @@ interface BlockView {
 /** Titles of alerts that have none: colours alone would not say how grave they are. */
 const severityTitles = { success: "Success", info: "Note", warning: "Warning", error: "Error" } as const;
 
-/** Creates the element of a block. */
 function createBlock(type: ShownBlock["type"]): BlockView {
   const role = type === "alert" ? "alert" : null;
   const element = el("div", { class: `block ${type}`, tabindex: -1, role });

@@ -9,7 +9,6 @@ interface Properties {
   readonly [attribute: string]: unknown;
 }
 
-/** Creates an HTML element. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Properties = {},
@@ -18,7 +17,6 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), properties, children);
 }
 
-/** Creates an SVG element. */
 export function svg(
   tag: "svg" | "path" | "rect",
   properties: Properties,
@@ -52,7 +50,6 @@ export function setText(element: Element, text: string): void {
   else if (only.data !== text) only.data = text;
 }
 
-/** A child that shows an item. */
 export interface Row<T> {
   readonly element: Element;
   show(item: T, index: number): void;

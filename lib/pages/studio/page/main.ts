@@ -11,7 +11,6 @@ import { hrefOf, operationsHref, type Place, placeOf, type ViewContext } from ".
 import { detailOf, problemOf } from "./problem.ts";
 import { askToSignIn } from "./sign_in.ts";
 
-/** What `include` names above a scope. */
 const above: Readonly<Record<ScopeType, string>> = {
   organisations: "",
   spaces: "organisation",
@@ -39,7 +38,6 @@ function signIn(): Promise<void> {
   return signingIn;
 }
 
-/** Shows the place that the address names. */
 async function show(): Promise<void> {
   leave.abort();
   leave = new AbortController();
@@ -124,7 +122,6 @@ show();
 /** Time for an answer by way of the platform, in ms: it waits for the backend itself. */
 const answerMsMax = dialogueLimits.answerMsMax + 5_000;
 
-/** Runs the workflow of the place in its scope, through the relay of the platform. */
 async function showRun({ api, place, root, signal, guard }: ViewContext): Promise<void> {
   const { scope, workflowId } = place;
   if (scope === null || workflowId === null) return;

@@ -6,11 +6,8 @@ import { el, keyedList, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
 import { messageOf, repeat } from "./problem.ts";
 
-/** Time that the lines show, in ms. */
 const windowMs = 300_000;
-/** Pause between two readings, in ms. */
 const everyMs = 2_000;
-/** Time that the list of routes looks back, in seconds. */
 const routesSeconds = 60;
 const routesMax = 10;
 /** Least time between two readings that are compared, in seconds. */
@@ -110,7 +107,6 @@ class FollowedProcess {
   #readings: Reading[] = [];
   readonly #seen = new Set<string>();
 
-  /** Takes a reading if it is of the process, and says which one that is. */
   follow(id: string, reading: Reading): string {
     this.#seen.add(id);
     const silent = reading.measured_at - (this.#readings.at(-1)?.measured_at ?? 0);
@@ -189,9 +185,7 @@ function createRoutes() {
 
 type Counts = DeadLetterCounts["data"][number];
 
-/** Pause between two readings, in ms. */
 const lettersEveryMs = 10_000;
-/** Dead letters of an organisation that are shown and queued at a time. */
 const shownMax = 50;
 const time = { dateStyle: "short", timeStyle: "medium" } as const;
 
@@ -247,7 +241,6 @@ function createOrganisation(
     await open();
     setText(outcome, `${replayed.length} queued again.${gone} What fails anew comes back here.`);
   }
-  /** Says why it failed, if it does. */
   async function attempt(act: () => Promise<void>): Promise<void> {
     setText(outcome, "");
     await act().catch((error: unknown) => setText(outcome, messageOf(error)));
@@ -274,7 +267,6 @@ function rowOf({ action, userId, reason, failedAt, attempts }: DeadLetter): HTML
 export type Reading = Process["data"]["attributes"];
 type Figure = NonNullable<Reading["figures"]>[number];
 
-/** Selects figures by their labels. */
 type Select = (labels: Readonly<Record<string, string>>) => boolean;
 
 /** A route as the last readings show it. */
@@ -288,7 +280,6 @@ interface RouteFigures {
 const all: Select = () => true;
 const keyOf = ({ name, labels }: Figure): string => JSON.stringify([name, labels]);
 
-/** The difference between two readings of one process. */
 export class Comparison {
   readonly #bounds: readonly number[];
   readonly #seconds: number;
@@ -308,12 +299,10 @@ export class Comparison {
     return found.length === 0 ? null : found.reduce((sum, { value = 0 }) => sum + value, 0);
   }
 
-  /** Returns the count of counters since the process began. */
   total(name: string, select: Select): number {
     return this.#named(name, select).reduce((sum, { value = 0 }) => sum + value, 0);
   }
 
-  /** Returns how often counters or histograms counted in a second. */
   rate(name: string, select: Select = all): number {
     const counted = this.#named(name, select).reduce((sum, figure) => sum + this.#countedIn(figure), 0);
     return this.#seconds <= 0 ? 0 : counted / this.#seconds;
@@ -336,7 +325,6 @@ export class Comparison {
     return low + ((high - low) * (wanted - below)) / (upTo - below);
   }
 
-  /** Returns the routes that were called, the busiest first. */
   routes(): readonly RouteFigures[] {
     const name = "http_server_request_duration_seconds";
     const nameOf = (labels: Figure["labels"]): string => `${labels.http_request_method} ${labels.http_route}`;

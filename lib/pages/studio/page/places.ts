@@ -6,22 +6,17 @@ import { type Api, type Resource, type ScopeType, scopeTypes } from "./api.ts";
 export interface Place {
   readonly scope: { readonly type: ScopeType; readonly id: string } | null;
   readonly workflowId: string | null;
-  /** True for the view of operators. */
   readonly isOperations: boolean;
 }
 
-/** Address of the view of operators. */
 export const operationsHref = "#/operations";
 
-/** What a view gets. */
 export interface ViewContext {
   readonly api: Api;
   readonly place: Place;
   /** The scope of the place and what is above it, the scope last; empty for the list of organisations. */
   readonly chain: readonly Resource[];
-  /** The element that the view fills. */
   readonly root: HTMLElement;
-  /** Aborted when the user leaves the view. */
   readonly signal: AbortSignal;
   /** Sets the question whether leaving the view would lose something; the user is asked then. */
   readonly guard: (isUnsaved: () => boolean) => void;
@@ -29,14 +24,12 @@ export interface ViewContext {
 
 const shape = new RegExp(`^#/(${scopeTypes.join("|")})/([\\w-]{1,100})(?:/run/([\\w-]{1,100}))?$`);
 
-/** Returns the place that an address names, by default the list of organisations. */
 export function placeOf(hash: string): Place {
   const [, type, id = "", workflowId = null] = shape.exec(hash) ?? [];
   const scope = type === undefined ? null : { type: type as ScopeType, id };
   return { scope, workflowId, isOperations: hash === operationsHref };
 }
 
-/** Returns the address of a scope. */
 export function hrefOf({ type, id }: Pick<Resource, "type" | "id">): string {
   return `#/${type}/${encodeURIComponent(id)}`;
 }

@@ -3,7 +3,6 @@
 import { GrandstandError } from "../../../client/mod.ts";
 import { el } from "./elements.ts";
 
-/** Most characters of an explanation by the server that are shown. */
 const detailCharactersMax = 300;
 
 const meanings: Readonly<Record<number, string>> = {
@@ -14,7 +13,6 @@ const meanings: Readonly<Record<number, string>> = {
   429: "Too many requests at once. Wait a moment.",
 };
 
-/** Returns the text of a failure. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof GrandstandError)) return "The page has a fault. Reload it.";
   const { status } = error;
@@ -27,7 +25,6 @@ export function detailOf({ code, status, message }: GrandstandError): string {
   return status === 0 || status === 404 || code === "bad_answer" ? "" : message;
 }
 
-/** Returns what is shown in the place of what failed. */
 export function problemOf(error: unknown, retry: () => void): HTMLElement {
   const isMissing = error instanceof GrandstandError && error.status === 404;
   const button = el("button", { type: "button", on: { click: retry } }, "Try again");
@@ -42,11 +39,9 @@ export function problemOf(error: unknown, retry: () => void): HTMLElement {
 
 /** Least pause between two runs while nobody sees the page, in ms. */
 const hiddenMs = 15_000;
-/** Longest pause after failures, in ms. */
 const failedMsMax = 30_000;
 
 interface RepeatOptions {
-  /** Pause between two runs, in ms. */
   readonly everyMs: number;
   readonly signal: AbortSignal;
   /** Called after each run with its error, or null. */

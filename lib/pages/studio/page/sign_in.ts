@@ -4,7 +4,6 @@ import type { Api } from "./api.ts";
 import { el, setText } from "./elements.ts";
 import { messageOf } from "./problem.ts";
 
-/** A question to the user. */
 interface Step {
   readonly label: string;
   readonly hint: string;
@@ -12,7 +11,6 @@ interface Step {
   readonly input: Readonly<Record<string, unknown>>;
   /** Takes the answer, and returns the next step, or null at the end. @throws {GrandstandError} It is refused. */
   take(answer: string): Promise<Step | null>;
-  /** The step that the user can choose in the place of this one. */
   readonly other: readonly [text: string, step: (api: Api) => Step];
 }
 

@@ -6,11 +6,8 @@ import { el, keyedList, type Row, setAttribute, setText } from "./elements.ts";
 import type { ViewContext } from "./places.ts";
 import { messageOf, repeat } from "./problem.ts";
 
-/** Time that the line of actions shows, in ms. */
 const windowMs = 120_000;
-/** Pause between two readings of the statistics, in ms. */
 const statsMs = 1_000;
-/** Pause between two readings of a page of elements, in ms. */
 const elementsMs = 5_000;
 /** Time without a change after which nothing happens, in ms. */
 const quietMs = 3_500;
@@ -105,17 +102,14 @@ function createFigures(): { readonly element: HTMLElement; add(actions: number):
   };
 }
 
-/** Counts of an element. */
 interface Counted {
   readonly id: string;
   readonly actions: number;
   readonly votes?: readonly number[];
 }
 
-/** The list of elements. */
 interface EventElements {
   readonly element: HTMLElement;
-  /** Shows counts of the feed. */
   count(counts: readonly Counted[]): void;
   /** Shows a page of the elements. The first page begins a round; what was on no page of a round is gone. */
   merge(page: Document<readonly Resource[]>, isFirst: boolean): void;
@@ -126,12 +120,10 @@ interface Shown extends Counted {
   readonly round: number;
 }
 
-/** Most options of an element that are drawn. */
 const optionsMax = 12;
 const numbers = new Intl.NumberFormat();
 const percents = new Intl.NumberFormat(undefined, { style: "percent" });
 
-/** Creates the list. */
 function createElements(): EventElements {
   const all = new Map<string, Shown>();
   const list = el("ul", { class: "elements" });
@@ -228,7 +220,6 @@ function optionsOf(resource: Resource): readonly string[] {
   return (questionOf(resource).options ?? []).map((option, index) => `${index + 1}. ${textIn(option)}`);
 }
 
-/** Returns the first text among fields, in the general language if it has one. */
 function textIn({ fields = [] }: Fields): string {
   const values = fields.flatMap(({ values }) => [values.all, ...Object.values(values)]);
   return String(values.find(value => typeof value === "string" && value !== "") ?? "");
