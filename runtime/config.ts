@@ -6,10 +6,10 @@
  */
 
 import * as v from "valibot";
-import { parseMailbox } from "../adapters/mail/mailbox.ts";
+import { parseMailbox } from "../adapters/mail/deliveries.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
-import { parseS3Url } from "../adapters/s3/bucket.ts";
+import { parseS3Url } from "../adapters/s3/requests.ts";
 import { MasterSecret, parseNetwork, signatureAlgorithms } from "../lib/auth/mod.ts";
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
 import { suggestion } from "../lib/base/text/suggest.ts";

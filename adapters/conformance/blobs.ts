@@ -1,8 +1,7 @@
 /** Tests of the blob port. */
-import { storageLimits } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/contract.ts";
 import type { Blobs } from "../../lib/storage/ports.ts";
-import { equal, ok, rejects } from "./expect.ts";
-import { type Cases, type Fixture, register, type Suite } from "./harness.ts";
+import { type Cases, equal, type Fixture, ok, register, rejects, type Suite } from "./harness.ts";
 
 /** A blob store that no other test has touched. */
 export interface BlobsFixture extends Fixture {

@@ -1,22 +1,23 @@
 /** Commits: checks, order of writes, and all or nothing. */
 import type { Check, Write } from "../../lib/storage/contract.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 import {
   add,
   append,
   board,
   drop,
+  equal,
   home,
   log,
   must,
   mustAt,
+  ok,
   put,
   record,
   score,
   tally,
   unscore,
-} from "./build.ts";
-import { equal, ok } from "./expect.ts";
-import type { Cases, StoreCase } from "./harness.ts";
+} from "./harness.ts";
 
 export const commitCases: Cases<StoreCase> = {
   async "the store answers a ping"({ store, peer }) {

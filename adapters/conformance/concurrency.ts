@@ -1,22 +1,23 @@
 /** Tests of concurrent use, through one client or two. */
 import type { Commit, Store } from "../../lib/storage/contract.ts";
+import type { Cases, StoreCase } from "./harness.ts";
 import {
   add,
   append,
   board,
   drop,
+  equal,
   home,
   log,
   must,
   mustAt,
+  ok,
   put,
   record,
   score,
   standing,
   tally,
-} from "./build.ts";
-import { equal, ok } from "./expect.ts";
-import type { Cases, StoreCase } from "./harness.ts";
+} from "./harness.ts";
 
 const racers = 64;
 /** Each lost check means that another worker won, so the total of rounds bounds the attempts of each worker. */

@@ -1,5 +1,24 @@
 /** Interfaces of the test runner and of the implementation under test. */
-import type { Store } from "../../lib/storage/contract.ts";
+
+import type {
+  Add,
+  Append,
+  Batch,
+  Commit,
+  Delete,
+  Put,
+  ReadAround,
+  ReadBefore,
+  ReadBoard,
+  ReadLog,
+  ReadRecord,
+  ReadStanding,
+  ReadTally,
+  Score,
+  Store,
+  Unscore,
+  Write,
+} from "../../lib/storage/contract.ts";
 
 /** The two functions of a test runner, as `node:test`, Vitest, Jest, Mocha, Bun and `@std/testing/bdd` have them. */
 export interface Runner {
@@ -57,4 +76,182 @@ export function register<T extends Fixture>(
       }
     });
   }
+}
+
+/** Assertions without a test runner. */
+
+/** A promise of the contract that an implementation broke. */
+export class ConformanceError extends Error {
+  override readonly name = "ConformanceError";
+}
+
+/**
+ * Compares two values deeply: primitives as `Object.is` does, maps without regard to order, objects by own keys.
+ *
+ * @throws {ConformanceError} They differ; the message shows both.
+ */
+export function equal(actual: unknown, expected: unknown, about: string = ""): void {
+  if (same(actual, expected)) return;
+  const topic = about === "" ? "" : `${about}: `;
+  throw new ConformanceError(`${topic}expected ${show(expected)}, got ${show(actual)}`);
+}
+
+/** @throws {ConformanceError} The condition is false. */
+export function ok(condition: boolean, about: string): asserts condition {
+  if (!condition) throw new ConformanceError(about);
+}
+
+/**
+ * Expects the action to throw or reject with an instance of one of the classes, and returns that error.
+ *
+ * @throws {ConformanceError} It does not.
+ */
+export async function rejects(
+  action: () => Promise<unknown>,
+  classes: readonly (new (...args: never[]) => Error)[],
+  about: string,
+): Promise<Error> {
+  const expected = classes.map(({ name }) => name).join(" or ");
+  try {
+    await action();
+  } catch (error) {
+    for (const candidate of classes) if (error instanceof candidate) return error;
+    throw new ConformanceError(`${about}: expected a ${expected}, got ${String(error)}`, { cause: error });
+  }
+  throw new ConformanceError(`${about}: expected a ${expected}, but it succeeded`);
+}
+
+/** Returns a value as text for a message, shortened to some hundred characters. */
+export function show(value: unknown): string {
+  const text = JSON.stringify(value, replacer) ?? String(value);
+  return text.length <= 600 ? text : `${text.slice(0, 600)}… (${text.length} characters)`;
+}
+
+function replacer(_key: string, value: unknown): unknown {
+  if (value instanceof Map) return { map: [...value] };
+  if (Object.is(value, -0)) return "-0";
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  return value;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (a instanceof Map || b instanceof Map) return a instanceof Map && b instanceof Map && sameMap(a, b);
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const left = Object.entries(a);
+  if (left.length !== Object.keys(b).length) return false;
+  const right = new Map<string, unknown>(Object.entries(b));
+  return left.every(([key, value]) => right.has(key) && same(value, right.get(key)));
+}
+
+function sameMap(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.has(key) && same(value, b.get(key)));
+}
+
+/** The partition of tests that need only one. */
+export const home = "conformance";
+
+export function record(key: string): ReadRecord {
+  return { type: "record", key };
+}
+
+/** Reads a tally: the named fields of it, or all. */
+export function tally(key: string, fields?: readonly string[]): ReadTally {
+  return fields === undefined ? { type: "tally", key } : { type: "tally", key, fields };
+}
+
+/** Reads up to 100 entries of a board, from the lowest. */
+export function board(key: string, options: Partial<Omit<ReadBoard, "type" | "key">> = {}): ReadBoard {
+  return { type: "board", key, limit: 100, ...options };
+}
+
+/** Reads entries around a member of a board. */
+export function around(key: string, member: string, limit: number): ReadAround {
+  return { type: "around", key, member, limit };
+}
+
+/** Reads the standing of a member of a board. */
+export function standing(key: string, member: string, options: { position?: boolean } = {}): ReadStanding {
+  return { type: "standing", key, member, ...options };
+}
+
+/** Reads the number of entries of a board before a score, or before a tie of it. */
+export function before(
+  key: string,
+  score: number,
+  point: { tie?: number; member?: string } = {},
+): ReadBefore {
+  return { type: "before", key, score, ...point };
+}
+
+/** Reads up to 100 entries of a log, from the oldest. */
+export function log(key: string, options: Partial<Omit<ReadLog, "type" | "key">> = {}): ReadLog {
+  return { type: "log", key, limit: 100, ...options };
+}
+
+/** Writes a record. */
+export function put(key: string, value: string, expireAt?: number): Put {
+  return expireAt === undefined ? { type: "put", key, value } : { type: "put", key, value, expireAt };
+}
+
+export function drop(shape: Delete["shape"], key: string): Delete {
+  return { type: "delete", shape, key };
+}
+
+/** Adds to a field of a tally, within bounds. */
+export function add(
+  key: string,
+  field: string,
+  by: number,
+  bounds: { min?: number; max?: number } = {},
+): Add {
+  return { type: "add", key, field, by, ...bounds };
+}
+
+/** Sets a score of a board, unless `options` name another operation. */
+export function score(
+  key: string,
+  member: string,
+  value: number,
+  options: { op?: Score["op"]; tie?: number; asOf?: number } = {},
+): Score {
+  return { type: "score", op: "set", key, member, score: value, ...options };
+}
+
+/** Removes a member from a board. */
+export function unscore(key: string, member: string): Unscore {
+  return { type: "unscore", key, member };
+}
+
+/** Appends to a log, by default trimmed to its newest 1,000 entries. */
+export function append(key: string, value: string, at: number, maxLength: number = 1_000): Append {
+  return { type: "append", key, value, at, maxLength };
+}
+
+/** A commit that took effect. */
+export type Done = Extract<Commit, { ok: true }>;
+
+/** Commits to {@linkcode home} and expects success. */
+export async function must(store: Store, ...writes: Write[]): Promise<Done> {
+  return mustAt(store, home, { writes });
+}
+
+/** Commits and expects success. */
+export async function mustAt(store: Store, partition: string, batch: Batch): Promise<Done> {
+  const commit = await store.commit(partition, batch);
+  if (commit.ok) return commit;
+  throw new ConformanceError(`expected the commit to succeed, got ${show(commit)} for ${show(batch)}`);
+}
+
+/** Returns the members of a board range in the order read. */
+export async function members(store: Store, query: ReadBoard): Promise<string[]> {
+  const [range] = await store.read(home, [query]);
+  return range.entries.map(({ member }) => member);
+}
+
+/** Returns the values of a log range in the order read. */
+export async function values(store: Store, query: ReadLog): Promise<string[]> {
+  const [entries] = await store.read(home, [query]);
+  return entries.map(({ value }) => value);
 }

@@ -1,9 +1,17 @@
 /** Tests of the limiter port. */
-import { storageLimits } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/contract.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
-import { equal, ok, rejects } from "./expect.ts";
-import { type Cases, type Fixture, register, type Suite, type TestClock } from "./harness.ts";
-import { awkwardNames } from "./names.ts";
+import {
+  type Cases,
+  equal,
+  type Fixture,
+  ok,
+  register,
+  rejects,
+  type Suite,
+  type TestClock,
+} from "./harness.ts";
+import { awkwardNames } from "./limits.ts";
 import { createRandom } from "./random.ts";
 
 /** A limiter that no other test has touched. */

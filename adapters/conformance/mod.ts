@@ -13,22 +13,17 @@
  *
  * @module
  */
-import { boardCases } from "./boards.ts";
+import { boardCases, scoreCases } from "./boards.ts";
 import { commitCases } from "./commits.ts";
 import { concurrencyCases } from "./concurrency.ts";
-import { expiryCases } from "./expiry.ts";
 import { type Cases, register, type StoreCase, type StoreFixture, type Suite } from "./harness.ts";
-import { limitCases } from "./limits.ts";
-import { logCases } from "./logs.ts";
-import { nameCases } from "./names.ts";
+import { limitCases, nameCases } from "./limits.ts";
 import { randomCases } from "./random_runs.ts";
-import { recordCases } from "./records.ts";
-import { scoreCases } from "./scores.ts";
-import { tallyCases } from "./tallies.ts";
+import { expiryCases, logCases, recordCases, tallyCases } from "./records.ts";
 
 export { type BlobsFixture, blobsConformance } from "./blobs.ts";
-export { ConformanceError } from "./expect.ts";
 export type { Runner, StoreFixture, TestClock } from "./harness.ts";
+export { ConformanceError } from "./harness.ts";
 export { type LimiterFixture, limiterConformance } from "./limiter.ts";
 export { type QueueFixture, queueConformance } from "./queue.ts";
 

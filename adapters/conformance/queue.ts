@@ -1,10 +1,18 @@
 /** Tests of the queue port. */
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { storageLimits } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/contract.ts";
 import type { Queue, QueueMessage } from "../../lib/storage/ports.ts";
-import { equal, ok, rejects } from "./expect.ts";
-import { type Cases, type Fixture, register, type Suite, type TestClock } from "./harness.ts";
-import { awkwardNames } from "./names.ts";
+import {
+  type Cases,
+  equal,
+  type Fixture,
+  ok,
+  register,
+  rejects,
+  type Suite,
+  type TestClock,
+} from "./harness.ts";
+import { awkwardNames } from "./limits.ts";
 
 /** A queue that no other test has touched. */
 export interface QueueFixture extends Fixture {

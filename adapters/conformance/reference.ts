@@ -5,19 +5,24 @@
  *
  * @module
  */
-import type {
-  Batch,
-  BoardEntry,
-  Commit,
-  LogEntry,
-  Read,
-  ReadAround,
-  ReadBoard,
-  ReadLog,
-  Score,
-  Write,
+
+import {
+  type Batch,
+  type BoardEntry,
+  type Commit,
+  type LogEntry,
+  type Read,
+  type ReadAround,
+  type ReadBoard,
+  type ReadLog,
+  type Results,
+  type Score,
+  type Store,
+  storageLimits,
+  type Traits,
+  type Write,
 } from "../../lib/storage/contract.ts";
-import { storageLimits } from "../../lib/storage/limits.ts";
+import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
 
 type StoredEntry = BoardEntry & { readonly asOf: number };
 interface Partition {
@@ -227,4 +232,34 @@ function entry<T>(map: Map<string, T>, key: string, fresh: T): T {
   const value = map.get(key) ?? fresh;
   map.set(key, value);
   return value;
+}
+
+const traits: Traits = {
+  durable: false,
+  maxWrites: storageLimits.writesMax,
+  maxValueBytes: storageLimits.valueBytesMax,
+};
+
+/** A {@linkcode Store} over a {@linkcode ReferenceModel}: for tests only, since each commit copies its partition. */
+export class ReferenceStore implements Store {
+  readonly traits: Traits = traits;
+  readonly #model: ReferenceModel;
+
+  constructor(model: ReferenceModel) {
+    this.#model = model;
+  }
+
+  async read<const Q extends readonly Read[]>(partition: string, queries: Q): Promise<Results<Q>> {
+    validateReads(partition, queries);
+    return this.#model.read(partition, queries) as Results<Q>;
+  }
+
+  async commit(partition: string, batch: Batch): Promise<Commit> {
+    validateBatch(partition, batch, this.traits);
+    return this.#model.commit(partition, batch);
+  }
+
+  async ping(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {}
 }

@@ -5,5 +5,5 @@
  */
 export { createFileBlobs, type FileBlobsOptions } from "./blobs.ts";
 export { type BackupFacts, backUpJournal, restoreJournal } from "./journal/backup.ts";
+export type { FileJournalOptions } from "./journal/file_journal.ts";
 export { createFileJournal, openFileStore } from "./journal/file_journal.ts";
-export type { FileJournalOptions } from "./journal/options.ts";

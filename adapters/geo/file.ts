@@ -1,10 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { readFile, stat } from "node:fs/promises";
 import { clearInterval, setInterval } from "node:timers";
-import type { CountryResult, GeoReader } from "../../lib/fans/location/geo_reader.ts";
-import { databaseBytesMax } from "./check_database.ts";
+import type { CountryResult, GeoReader } from "../../lib/fans/location/location.ts";
 import { type GeoDatabase, loadGeoDatabase } from "./database.ts";
-import { UnusableDatabaseError } from "./format_checks.ts";
+import { databaseBytesMax, UnusableDatabaseError } from "./format_checks.ts";
 
 /** Options of watching a file. */
 export interface GeoFileOptions {

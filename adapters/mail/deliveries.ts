@@ -5,6 +5,7 @@
  */
 
 import { clearTimeout, setTimeout } from "node:timers";
+import type { Mail, Mailer } from "../../lib/base/outbound/outbound.ts";
 
 /** Longest time that a mail may take, with both attempts, in ms. */
 const sendMsMax = 20_000;
@@ -93,4 +94,93 @@ export class Deliveries {
       });
     });
   }
+}
+
+/** Longest e-mail address, in UTF-16 units (RFC 5321, section 4.5.3.1.3). */
+const addressUnitsMax = 254;
+/** Longest name of a sender, in UTF-16 units. */
+const senderNameUnitsMax = 200;
+
+/** A sender, as mail programs show it. */
+export interface Mailbox {
+  /** Empty if there is none. */
+  readonly name: string;
+  readonly address: string;
+}
+
+/**
+ * Parses `Name <address>` and `address`.
+ *
+ * @throws {TypeError} The text is neither.
+ */
+export function parseMailbox(text: string): Mailbox {
+  const [, name = "", bracketed, bare] = /^(?:([^<>]*)<([^<>]*)>|([^<>]*))$/.exec(text.trim()) ?? [];
+  const address = bracketed ?? bare ?? "";
+  const shownName = name.trim().replace(/^"(.*)"$/, "$1");
+  if (!isOneAddress(address) || hasControls(shownName) || shownName.length > senderNameUnitsMax) {
+    throw new TypeError("Cannot send mail from there: expected an address, or Name <address>");
+  }
+  return { name: shownName, address };
+}
+
+/**
+ * Refuses mails that a server could read as having several recipients or further headers.
+ *
+ * @throws {MailError} `invalid_mail`.
+ */
+export function checkMail({ to, subject }: Mail): void {
+  if (!isOneAddress(to)) throw new MailError("invalid_mail", "the recipient is not one plain address");
+  if (hasControls(subject)) throw new MailError("invalid_mail", "the subject holds control characters");
+}
+
+/** Returns true for one address without name, comment, quotes or list. */
+function isOneAddress(text: string): boolean {
+  return (
+    text.length <= addressUnitsMax &&
+    text.isWellFormed() &&
+    !hasControls(text) &&
+    /^[^\s@<>()[\]\\,;:"]+@[^\s@<>()[\]\\,;:"]+$/u.test(text)
+  );
+}
+
+function hasControls(text: string): boolean {
+  return /[\p{Cc}\u2028\u2029]/u.test(text);
+}
+
+export interface KeptMail extends Mail {
+  /** Unix seconds. */
+  readonly at: number;
+}
+
+/** Keeps mails for developers and sends none. */
+export interface Outbox extends Mailer {
+  /** Lists the mails, newest first. */
+  list(): readonly KeptMail[];
+}
+
+/** Most mails; a further one replaces the oldest. */
+const mailsMax = 100;
+
+/** Options of {@linkcode createOutboxMailer}. */
+export interface OutboxOptions {
+  /** Unix ms. @default Date.now */
+  readonly clock?: () => number;
+  /** Called with every mail, without its content. */
+  readonly onMail?: (mail: Pick<KeptMail, "at" | "kind">) => void;
+}
+
+/** Creates an outbox in memory. Mails contain codes, so it is for development only. */
+export function createOutboxMailer(options: OutboxOptions = {}): Outbox {
+  const { clock = Date.now, onMail } = options;
+  const mails: KeptMail[] = [];
+  return {
+    async send(mail) {
+      const { kind } = mail;
+      const at = Math.floor(clock() / 1000);
+      mails.unshift({ at, ...mail });
+      mails.splice(mailsMax);
+      onMail?.({ at, kind });
+    },
+    list: () => [...mails],
+  };
 }

@@ -9,7 +9,6 @@
  * @module
  */
 
-export { MailError } from "./deliveries.ts";
-export { createOutboxMailer, type Outbox, type OutboxOptions } from "./outbox.ts";
+export { createOutboxMailer, MailError, type Outbox, type OutboxOptions } from "./deliveries.ts";
 export { createSmtpMailer, type SmtpMailer, type SmtpMailerOptions } from "./smtp.ts";
 export { createWebhookMailer, type WebhookMailerOptions } from "./webhook.ts";

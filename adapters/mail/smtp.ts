@@ -1,9 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { randomUUID } from "node:crypto";
 import type { NodemailerError, SMTPPoolOptions, Transporter } from "nodemailer";
-import type { Mail, Mailer } from "../../lib/base/outbound/mailer.ts";
-import { type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
-import { checkMail, type Mailbox, parseMailbox } from "./mailbox.ts";
+import type { Mail, Mailer } from "../../lib/base/outbound/outbound.ts";
+import {
+  checkMail,
+  type DelayTimer,
+  Deliveries,
+  type Mailbox,
+  MailError,
+  parseMailbox,
+  processTimer,
+} from "./deliveries.ts";
 
 /** Port of mail submission with STARTTLS (RFC 6409). */
 const submissionPort = 587;

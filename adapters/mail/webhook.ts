@@ -6,10 +6,9 @@
  * @module
  */
 
-import type { Mail, Mailer } from "../../lib/base/outbound/mailer.ts";
-import { webhookHeaders } from "../../lib/base/outbound/webhook_signature.ts";
-import { type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
-import { checkMail } from "./mailbox.ts";
+import type { Mail, Mailer } from "../../lib/base/outbound/outbound.ts";
+import { webhookHeaders } from "../../lib/base/outbound/outbound.ts";
+import { checkMail, type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 
 /** Shortest decoded secret. */
 const secretBytesMin = 24;

@@ -1,11 +1,11 @@
 /**
- * Rate limits in memory: a sliding window in buckets (`lib/storage/limit_window.ts`).
+ * Rate limits in memory: a sliding window in buckets (`lib/storage/ports.ts`).
  *
  * @module
  */
 
-import { bucketAt, useAheadMsMax, windowBuckets, windowVerdict } from "../../lib/storage/limit_window.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
+import { bucketAt, useAheadMsMax, windowBuckets, windowVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
 
 /** Most subjects per limiter by default, each counted once per rule. */

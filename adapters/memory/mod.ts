@@ -4,7 +4,7 @@
  * @module
  */
 export { createMemoryBlobs } from "./blobs.ts";
-export type { Journal } from "./journal.ts";
+export type { Journal } from "./frames.ts";
 export { createMemoryLimiter } from "./limiter.ts";
 export { createMemoryQueue } from "./queue.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./store.ts";

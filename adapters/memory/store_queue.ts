@@ -9,9 +9,9 @@
  * @module
  */
 
-import { utf8Length } from "../../lib/base/text/utf8.ts";
+import { utf8Length } from "../../lib/base/text/mod.ts";
 import type { Partition, Store, Write } from "../../lib/storage/contract.ts";
-import { storageLimits } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/contract.ts";
 import { platformPartition } from "../../lib/storage/names.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validatePush } from "../../lib/storage/validate.ts";

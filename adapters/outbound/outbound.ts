@@ -13,8 +13,7 @@ import {
   type OutboundReply,
   readText,
 } from "../../lib/base/outbound/outbound.ts";
-import { codeOf, sendPinned } from "./request.ts";
-import { retryAfterMsOf } from "./retry_after.ts";
+import { codeOf, retryAfterMsOf, sendPinned } from "./request.ts";
 import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";
 
 /** Most redirects that are followed, each to an address that is checked. */

@@ -56,3 +56,43 @@ export async function sendPinned({
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "no connection";
 }
+
+/** Longest part of a response body that is read, in bytes; a longer body ends the connection. */
+export const answerBytesMax = 65_536;
+
+/** The status and `Retry-After` of a response. */
+export interface Answered {
+  readonly status: number;
+  /** The value of `Retry-After`; null: there is none. */
+  readonly retryAfter: string | null;
+}
+
+/**
+ * Posts and resolves as soon as the status is known.
+ *
+ * @throws {Error} There was no response; its `code` is Node's reason.
+ */
+export async function post(request: PinnedRequest & { readonly body: string }): Promise<Answered> {
+  const response = await sendPinned(request);
+  const { statusCode = 0, headers } = response;
+  let bytesLeft = answerBytesMax;
+  response.on("error", () => {});
+  // A short rest leaves the connection for the next message; a long one is not worth waiting for.
+  response.on("data", (chunk: Uint8Array) => {
+    bytesLeft -= chunk.length;
+    if (bytesLeft < 0) response.destroy();
+  });
+  return { status: statusCode, retryAfter: headers["retry-after"] ?? null };
+}
+
+/** Longest `Retry-After` that is parsed, in characters. */
+export const retryAfterCharactersMax = 64;
+
+/** Parses `Retry-After`, seconds or a date (RFC 9110, 10.2.3), into ms; null where it is absent or malformed. */
+export function retryAfterMsOf(value: string | null, now: number): number | null {
+  if (value === null || value.length > retryAfterCharactersMax) return null;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000;
+  // A date in this form has a weekday; Date.parse alone takes far more for one.
+  const at = /^[A-Z][a-z]+, /.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}

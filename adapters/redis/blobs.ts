@@ -4,11 +4,9 @@ import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
-import { redisRetryMs } from "./bounds.ts";
-import { createClient } from "./client.ts";
-import { RedisConnection } from "./connection.ts";
-import { KeySpace, keyOf } from "./keys.ts";
-import type { RedisAdapterOptions } from "./options.ts";
+import { createClient, RedisConnection } from "./connection.ts";
+import type { RedisAdapterOptions } from "./keys.ts";
+import { KeySpace, keyOf, redisRetryMs } from "./keys.ts";
 import { scriptOf } from "./script_cache.ts";
 
 /** Bytes of a chunk of a blob: large enough for few commands, small enough that none holds up others. */

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { storageLimits } from "../../lib/storage/limits.ts";
+import { storageLimits } from "../../lib/storage/contract.ts";
 import { scriptOf } from "./script_cache.ts";
 
 /**

@@ -1,9 +1,15 @@
-import type { Redis } from "ioredis";
+import type { Duplex } from "node:stream";
+import { Cluster, type ClusterOptions, Command, Redis, type RedisOptions } from "ioredis";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { answerMsMax, pendingCallsMax, redisRetryMs } from "./bounds.ts";
-import { clusterAround, isCluster, type OwnClient, whyUnreachable } from "./client.ts";
+import {
+  answerMsMax,
+  pendingCallsMax,
+  type RedisClient,
+  reconnectMsMax,
+  redisRetryMs,
+  serverSilenceMsMax,
+} from "./keys.ts";
 import type { Script } from "./script_cache.ts";
-import { CommandFailure, isRedirection, TrackedCommand } from "./tracked_command.ts";
 
 export interface CallOptions {
   /** Time by which the call must have its answer, in terms of `performance.now`. @default `answerMsMax` from now */
@@ -250,4 +256,299 @@ function unavailable(state: string, cause?: Error): AppError {
     cause,
     retryAfterMs: redisRetryMs,
   });
+}
+
+export type OwnClient = Redis | Cluster;
+
+const reconnectMsMin = 20;
+
+function reconnectDelay(attempt: number): number {
+  return Math.min(reconnectMsMin * 2 ** Math.min(attempt - 1, 10), reconnectMsMax);
+}
+
+/** Settings that the adapter's guarantees depend on; all other settings of a given client are kept. */
+const settings = {
+  lazyConnect: true,
+  protocol: 2,
+  replyMapping: "legacy",
+  // A commit must never be sent twice, and what cannot be sent soon must not be sent later.
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  retryStrategy: reconnectDelay,
+  // After a failover the old primary is a replica: only a new connection finds the new one.
+  reconnectOnError: isDisplaced,
+  connectTimeout: answerMsMax,
+  socketTimeout: serverSilenceMsMax,
+  maxLoadingRetryTime: reconnectMsMax,
+  // Commands wait for it, and so never reach the wrong database or a server that still loads.
+  enableReadyCheck: true,
+  // Measured slower than corking the socket for the turn of the event loop: see tracked_command.ts.
+  enableAutoPipelining: false,
+} satisfies RedisOptions;
+
+const clusterSettings = {
+  lazyConnect: true,
+  enableAutoPipelining: false,
+  scaleReads: "master",
+  clusterRetryStrategy: reconnectDelay,
+  slotsRefreshTimeout: answerMsMax,
+  // Both would send a command again whose first sending may have had an effect, or would hold it back.
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  retryDelayOnTryAgain: 50,
+} satisfies ClusterOptions;
+
+/** Keeps the names of nodes: a certificate for names is valid for none of their addresses. */
+const byName: ClusterOptions["dnsLookup"] = (name, found) => found(null, name);
+
+/**
+ * Makes a client of the adapter's own from a URL, a comma-separated list of URLs (a Cluster) or another client's settings.
+ *
+ * @throws {TypeError} A URL or a setting of the client cannot be used.
+ */
+export function createClient(source: string | RedisClient): OwnClient {
+  if (typeof source !== "string") return copyOf(source);
+  const [first = {}, ...others] = source.split(",").map(url => addressOf(url.trim()));
+  if (others.length === 0) return new Redis({ ...first, ...settings });
+  const nodes = [first, ...others];
+  if (nodes.some(({ db = 0 }) => db !== 0)) throw unusable("a Cluster has no database but 0");
+  if (nodes.some(({ path }) => path !== undefined))
+    throw unusable("a Cluster is reached by redis:// or rediss:// alone");
+  return clusterOf(
+    nodes.map(({ host = "127.0.0.1", port = 6379 }) => ({ host, port })),
+    first,
+  );
+}
+
+/** Returns true if the client speaks to a Cluster. */
+export function isCluster(client: OwnClient): client is Cluster {
+  return client instanceof Cluster;
+}
+
+/** Makes a client of the Cluster of which a client's server is a node; null where that server is reached by a socket or Sentinel. */
+export function clusterAround({ options }: Redis): Cluster | null {
+  const { host, port, path, sentinels } = options;
+  if (host === undefined || port === undefined || path || sentinels) return null;
+  return clusterOf([{ host, port }], options);
+}
+
+/** Tries a node (`host:port`) of a Cluster alone: the client of the Cluster does not tell why it cannot reach one. */
+export async function whyUnreachable({ options }: Cluster, node: string): Promise<Error | undefined> {
+  const end = node.lastIndexOf(":");
+  const [host, port] = [node.slice(0, end), Number(node.slice(end + 1))];
+  const client = new Redis({ ...options.redisOptions, ...settings, host, port, retryStrategy: () => null });
+  let reason: Error | undefined;
+  client.on("error", (error: Error) => {
+    reason ??= error;
+  });
+  await client.connect().catch(() => undefined);
+  client.disconnect();
+  return reason;
+}
+
+function copyOf(client: RedisClient): OwnClient {
+  if (client.options.keyPrefix) {
+    throw new TypeError(
+      "Cannot use an ioredis client with a keyPrefix: give the option prefix of the adapter instead",
+    );
+  }
+  if (client instanceof Redis) return client.duplicate(settings);
+  const cluster = client as Cluster;
+  const redisOptions = { ...cluster.options.redisOptions, ...settings };
+  return cluster.duplicate([], { ...clusterSettings, redisOptions });
+}
+
+function clusterOf(
+  nodes: readonly { readonly host: string; readonly port: number }[],
+  shared: RedisOptions,
+): Cluster {
+  const { host: _host, port: _port, path: _path, db: _db, ...redisOptions } = shared;
+  return new Cluster([...nodes], {
+    ...clusterSettings,
+    dnsLookup: byName,
+    redisOptions: { ...redisOptions, ...settings },
+  });
+}
+
+/** Reads one URL, or the path of a socket. */
+function addressOf(text: string): RedisOptions {
+  const address = text.startsWith("/") ? `unix://${text}` : text;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !schemes.includes(url.protocol)) {
+    throw unusable("the URL must begin with redis://, rediss:// or unix://");
+  }
+  const isSocket = url.protocol === "unix:";
+  const {
+    db = isSocket ? "0" : url.pathname.slice(1) || "0",
+    family,
+    ...unknown
+  } = Object.fromEntries(url.searchParams);
+  const [name] = Object.keys(unknown);
+  if (name !== undefined)
+    throw unusable(`the URL has the parameter ${name}; db and family are the ones it may have`);
+  if (!/^\d{1,9}$/.test(db)) {
+    throw unusable("the database in the URL must be a number, as in redis://127.0.0.1:6379/1");
+  }
+  if (family !== undefined && !/^[046]$/.test(family))
+    throw unusable("family in the URL must be 4, 6 or 0 for both");
+  const options: RedisOptions = { db: Number(db) };
+  if (url.username) options.username = decoded(url.username);
+  if (url.password) options.password = decoded(url.password);
+  if (family !== undefined) options.family = Number(family);
+  if (isSocket) return { ...options, path: decoded(url.pathname) };
+  if (url.protocol === "rediss:") options.tls = {};
+  const host = url.hostname.replace(/^\[|\]$/g, "") || "127.0.0.1";
+  return { ...options, host, port: Number(url.port || 6379) };
+}
+
+const schemes: readonly string[] = ["redis:", "rediss:", "unix:"];
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw unusable("a percent sign in the URL must be written as %25");
+  }
+}
+
+function unusable(reason: string): TypeError {
+  return new TypeError(`Cannot connect to Redis: ${reason}`);
+}
+
+/** Answers of a server that has ceased to be the primary, or is not ready yet: a new connection may find another one. */
+const displaced = ["READONLY", "LOADING", "MASTERDOWN"];
+/** Answers of a node of a Cluster about keys of other nodes. */
+const elsewhere = ["MOVED", "ASK", "CLUSTERDOWN"];
+/**
+ * Answers by which Redis proves that it did not execute a command. Those about memory, replication and persistence
+ * also stop a script, but only at its first write: once a script has written, Redis lets it finish.
+ */
+const refusals = [
+  ...displaced,
+  ...elsewhere,
+  ...["NOSCRIPT", "TRYAGAIN", "CROSSSLOT", "OOM", "MISCONF", "NOREPLICAS", "BUSY"],
+  ...["NOAUTH", "NOPERM", "WRONGPASS"],
+];
+
+/** Matches a code at the beginning, and behind what a script adds: `ERR …` on 7, `… @user_script: 9: -…` on 6.2. */
+function anyOf(codes: readonly string[]): RegExp {
+  return new RegExp(`(?:^|[\\s:-])(?:${codes.join("|")})\\b`);
+}
+
+const refusal = new RegExp(`${anyOf(refusals).source}|Script killed by user`);
+const displacement = anyOf(displaced);
+const redirection = anyOf(elsewhere);
+
+/** Returns true if the error proves that the server did not execute the command. */
+function isRefusal(error: Error): boolean {
+  return refusal.test(error.message);
+}
+
+/** Returns true if the server takes no writes, or no commands, that another one at its address may take. */
+export function isDisplaced(error: Error): boolean {
+  return displacement.test(error.message);
+}
+
+/** Returns true if the server is a node of a Cluster and other nodes have the keys. */
+export function isRedirection(error: Error): boolean {
+  return redirection.test(error.message);
+}
+
+/** Why a command has no answer that can be used. */
+export class CommandFailure extends Error {
+  override readonly name = "CommandFailure";
+  /** True if it is certain that the command had no effect. */
+  readonly hadNoEffect: boolean;
+  /** True if the connection failed, and not the command. */
+  readonly wasLost: boolean;
+
+  /** @param sent Set if the command may have reached the server. */
+  constructor(cause: Error, sent: boolean) {
+    // ioredis would send operators to an option that is set as it has to be.
+    super(cause.name === "MaxRetriesPerRequestError" ? "the connection was lost" : cause.message, { cause });
+    this.hadNoEffect = !sent || isRefusal(cause);
+    this.wasLost = cause.name !== "ReplyError";
+  }
+
+  /** Returns true if the server does not know the script that it was asked to run. */
+  get isUnknownScript(): boolean {
+    return this.message.startsWith("NOSCRIPT");
+  }
+
+  /** The error of something that changes nothing: it can always be asked again. */
+  get ofRead(): AppError {
+    if (!this.wasLost && !this.hadNoEffect) {
+      return new AppError("internal_error", `Cannot read from Redis: ${this.message}`, { cause: this.cause });
+    }
+    return this.#unavailable();
+  }
+
+  /** The error of something that changes the data. */
+  get ofWrite(): AppError {
+    if (this.hadNoEffect) return this.#unavailable();
+    const message = `Cannot tell if Redis applied the change: ${this.message}`;
+    return new AppError("outcome_unknown", message, { cause: this.cause });
+  }
+
+  #unavailable(): AppError {
+    const message = `Cannot use Redis: ${this.message}`;
+    return new AppError("storage_unavailable", message, { cause: this.cause, retryAfterMs: redisRetryMs });
+  }
+}
+
+/** A harmless command in place of one that is no longer wanted: the reply to it keeps the replies in step. */
+const pingFrame = "*1\r\n$4\r\nPING\r\n";
+
+/**
+ * A command that records if it may have reached the server, which ioredis does not report: it rejects what still
+ * waits for a connection and what was sent over a lost one alike.
+ */
+export class TrackedCommand extends Command {
+  #sent = false;
+
+  /** @param args All strings, unless the command is `binary`; ioredis would copy them twice on its way to that conclusion. */
+  constructor(
+    name: string,
+    args: (string | Buffer)[],
+    { binary = false }: { readonly binary?: boolean } = {},
+  ) {
+    super(name, binary ? args : [], { replyEncoding: binary ? null : "utf8" });
+    if (!binary) this.args = args;
+  }
+
+  /** Returns true if the command was written to a connection and the server has not refused it. */
+  get sent(): boolean {
+    return this.#sent;
+  }
+
+  /**
+   * Notices from now on when the server refuses the command, before a Cluster client sends it elsewhere. To be called
+   * once the client has the command, because that puts a `reject` of its own in place.
+   */
+  noticeRefusals(): void {
+    const reject = this.reject;
+    this.reject = error => {
+      if (isRefusal(error)) this.#sent = false;
+      reject.call(this, error);
+    };
+  }
+
+  /** ioredis calls this when it writes the command, which for a settled one must not have an effect any more. */
+  override toWritable(socket: object): string | Buffer {
+    corkForThisTick(socket as Duplex);
+    if (this.isSettled) return pingFrame;
+    this.#sent = true;
+    return super.toWritable(socket);
+  }
+}
+
+/** Collects the writes of one turn of the event loop into one system call. */
+function corkForThisTick(socket: Duplex): void {
+  if (socket.writableCorked > 0) return;
+  socket.cork();
+  process.nextTick(uncork, socket);
+}
+
+function uncork(socket: Duplex): void {
+  socket.uncork();
 }

@@ -1,5 +1,4 @@
-import { createClient } from "./client.ts";
-import { RedisConnection } from "./connection.ts";
+import { createClient, RedisConnection } from "./connection.ts";
 
 /** Facts of a Redis server or Cluster, for its operator. */
 export interface RedisFacts {

@@ -74,3 +74,41 @@ function literal(text: string): string {
 export function keyOf(root: string, kind: KeyKind, name: string): string {
   return root + kind + name;
 }
+
+/** Bounds of the Redis adapter, in addition to those of the storage contract. */
+
+/** Longest time in which a call is answered or fails, in ms; once more after the server lacked its script. */
+export const answerMsMax = 1_000;
+/** Most calls of one store, limiter or queue that may wait for an answer at a time. */
+export const pendingCallsMax = 20_000;
+/** Longest silence of a server that owes an answer before its connection is given up, in ms. */
+export const serverSilenceMsMax = 3_000;
+/** Longest pause between two attempts to connect, in ms. */
+export const reconnectMsMax = 500;
+/** Time in ms after which a client may try again when Redis cannot be used. */
+export const redisRetryMs = 1_000;
+/** Time in ms for which Redis keeps an expired key: the adapter's clock decides expiry, Redis only collects garbage. */
+export const expirySlackMs = 60_000;
+
+/** What the users of the adapter give. */
+
+/** Server and key prefix of an adapter. */
+export interface RedisAdapterOptions {
+  /**
+   * One URL (`redis://`, `rediss://`, or `unix:///path` for a socket) of a server or of a node of a Cluster, several of
+   * them separated by commas, or an ioredis client without `keyPrefix`. A given client is not used itself: its settings
+   * are, for a connection of the adapter's own, on which a change is never sent twice.
+   */
+  readonly server: string | RedisClient;
+  /** Prefix of every key, without braces. @default "gs:" */
+  readonly prefix?: string;
+  /** The current time, Unix ms. @default Date.now */
+  readonly clock?: () => number;
+}
+
+/** A client of ioredis, for one server or a Cluster, connected or not. */
+export interface RedisClient {
+  readonly status: string;
+  readonly options: { readonly keyPrefix?: string | undefined };
+  duplicate(...settings: never[]): unknown;
+}

@@ -1,11 +1,9 @@
-import { bucketAt, windowVerdict } from "../../lib/storage/limit_window.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../lib/storage/ports.ts";
+import { bucketAt, windowVerdict } from "../../lib/storage/ports.ts";
 import { validateTake } from "../../lib/storage/validate.ts";
-import { expirySlackMs } from "./bounds.ts";
-import { createClient } from "./client.ts";
-import { RedisConnection } from "./connection.ts";
-import { KeySpace, keyOf } from "./keys.ts";
-import type { RedisAdapterOptions } from "./options.ts";
+import { createClient, RedisConnection } from "./connection.ts";
+import type { RedisAdapterOptions } from "./keys.ts";
+import { expirySlackMs, KeySpace, keyOf } from "./keys.ts";
 import { scriptOf } from "./script_cache.ts";
 
 /**
@@ -80,7 +78,7 @@ function verdicts(
 
 const limitScript = scriptOf(`
 -- Purpose: spends units of every rule of a subject, or of none if one refuses: a sliding window in buckets of a
--- hundredth of the window (lib/storage/limit_window.ts).
+-- hundredth of the window (lib/storage/ports.ts).
 --
 -- KEYS: one per rule: '<total> <oldest> <newest> <units in newest>', then ' <bucket> <units>' for each older bucket,
 --       oldest first

@@ -5,7 +5,7 @@
  */
 export { createRedisBlobs } from "./blobs.ts";
 export { inspectRedis, type RedisFacts } from "./inspect.ts";
+export type { RedisAdapterOptions, RedisClient } from "./keys.ts";
 export { createRedisLimiter } from "./limiter.ts";
-export type { RedisAdapterOptions, RedisClient } from "./options.ts";
 export { createRedisQueue, type RedisQueueOptions } from "./queue.ts";
 export { createRedisStore } from "./store.ts";

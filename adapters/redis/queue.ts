@@ -1,11 +1,9 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
 import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts";
 import { validateAck, validateLease, validatePush } from "../../lib/storage/validate.ts";
-import { redisRetryMs } from "./bounds.ts";
-import { createClient } from "./client.ts";
-import { RedisConnection } from "./connection.ts";
-import { KeySpace, keyOf } from "./keys.ts";
-import type { RedisAdapterOptions } from "./options.ts";
+import { createClient, RedisConnection } from "./connection.ts";
+import type { RedisAdapterOptions } from "./keys.ts";
+import { KeySpace, keyOf, redisRetryMs } from "./keys.ts";
 import { scriptOf } from "./script_cache.ts";
 import { ServerClock } from "./server_clock.ts";
 

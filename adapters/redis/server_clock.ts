@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { redisRetryMs } from "./bounds.ts";
 import type { RedisConnection } from "./connection.ts";
+import { redisRetryMs } from "./keys.ts";
 
 /** Most that the clock of a process may be ahead of the server's where it writes, in ms. */
 const aheadMsMax = 300_000;

@@ -1,31 +1,39 @@
-import type {
-  Batch,
-  Commit,
-  Partition,
-  Read,
-  Results,
-  Store,
-  StoreWarning,
-  Traits,
+import {
+  type Batch,
+  type Commit,
+  type Partition,
+  type Read,
+  type Results,
+  type Store,
+  type StoreWarning,
+  storageLimits,
+  type Traits,
 } from "../../lib/storage/contract.ts";
-import { storageLimits } from "../../lib/storage/limits.ts";
 import type { PartitionLister, PartitionQuery } from "../../lib/storage/ports.ts";
 import { validateBatch, validateReads } from "../../lib/storage/validate.ts";
-import { CallGroups } from "./call_groups.ts";
-import { createClient } from "./client.ts";
-import { CommitPlan, decodeCommit } from "./commit_plan.ts";
+import { CallGroups, StandingReader } from "./call_groups.ts";
 import { commitScript, writeCommitScript } from "./commit_script.ts";
-import { RedisConnection } from "./connection.ts";
-import { KeySpace, keyOf } from "./keys.ts";
-import type { RedisAdapterOptions } from "./options.ts";
-import { type CommitContext, commitArguments, commitShape } from "./prepared_commit.ts";
-import { bound, decodeRead, listRange, pushRead } from "./read_plan.ts";
-import { readArguments, readShape, writeReadScript } from "./read_script.ts";
+import { createClient, RedisConnection } from "./connection.ts";
+import { KeySpace, keyOf, type RedisAdapterOptions } from "./keys.ts";
+import {
+  type CommitContext,
+  CommitPlan,
+  commitArguments,
+  commitShape,
+  decodeCommit,
+} from "./prepared_commit.ts";
+import {
+  bound,
+  decodeRead,
+  listRange,
+  pushRead,
+  readArguments,
+  readShape,
+  writeReadScript,
+} from "./read_script.ts";
 import { ScriptCache, type ScriptCacheOptions } from "./script_cache.ts";
 import { ServerClock } from "./server_clock.ts";
-import { StandingReader } from "./standing_reader.ts";
 import { decodeRecord, VersionSource } from "./stored.ts";
-import { readWarnings } from "./warnings.ts";
 
 /**
  * Opens a store on Redis 6.2 or later, standalone or Cluster. It connects with the first call and reconnects automatically.
@@ -201,4 +209,34 @@ async function* scanPartitions(
       cursor = next;
     } while (cursor !== "0");
   }
+}
+
+const evicted: StoreWarning = {
+  code: "keys_are_evicted",
+  detail: "Redis may remove data where memory is short: set its maxmemory-policy to noeviction",
+};
+const notPersistent: StoreWarning = {
+  code: "not_persistent",
+  detail: "Redis forgets everything when it restarts: switch on its append-only file (appendonly yes)",
+};
+
+/** Returns what endangers the data of a server or Cluster. What a server does not tell is not warned of. */
+export async function readWarnings(connection: RedisConnection): Promise<readonly StoreWarning[]> {
+  const found = await Promise.all((await connection.primaries()).map(warningsOf));
+  return [...new Set(found.flat())];
+}
+
+async function warningsOf(server: RedisConnection): Promise<readonly StoreWarning[]> {
+  const [memory, persistence, save] = await Promise.all([
+    server.ask("info", ["memory"]).catch(() => ""),
+    server.ask("info", ["persistence"]).catch(() => ""),
+    // Hosted servers often refuse CONFIG.
+    server.ask("config", ["get", "save"]).catch(() => []),
+  ]);
+  const policy = /^maxmemory_policy:(\S+)/m.exec(String(memory))?.[1];
+  const hasSnapshots = (save as readonly string[])[1] !== "";
+  const warnings: StoreWarning[] = [];
+  if (policy !== undefined && policy !== "noeviction") warnings.push(evicted);
+  if (/^aof_enabled:0/m.test(String(persistence)) && !hasSnapshots) warnings.push(notPersistent);
+  return warnings;
 }

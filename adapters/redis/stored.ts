@@ -1,6 +1,6 @@
 /** Layout of values in Redis: fixed-width heads, so that Lua and JavaScript cut them without parsing. */
 import type { Stored } from "../../lib/storage/contract.ts";
-import { expirySlackMs } from "./bounds.ts";
+import { expirySlackMs } from "./keys.ts";
 
 const versionLength = 16;
 const headLength = 32;

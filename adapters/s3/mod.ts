@@ -8,4 +8,4 @@
  * @module
  */
 export { createS3Blobs } from "./blobs.ts";
-export { parseS3Url, type S3BlobsOptions, type S3Bucket } from "./bucket.ts";
+export { parseS3Url, type S3BlobsOptions, type S3Bucket } from "./requests.ts";

@@ -8,14 +8,6 @@
  */
 
 import type { ClientAddress, Logger } from "../http/mod.ts";
-import {
-  formatAddress,
-  type IpAddress,
-  isInNetwork,
-  type Network,
-  parseAddress,
-  parseNetwork,
-} from "./ip_address.ts";
 
 /** Most proxies between a client and this process. A longer chain is ignored. */
 const forwardedHopsMax = 16;
@@ -113,4 +105,130 @@ function trustedNetwork(text: string): Network {
 /** Drops the interface of link-local peers (`fe80::1%eth0`). */
 function withoutZone(address: string): string {
   return address.split("%", 1)[0] ?? address;
+}
+
+/** An address as eight 16-bit groups. */
+export type IpAddress = readonly number[];
+
+/** A network in CIDR notation, parsed. */
+export interface Network {
+  readonly address: IpAddress;
+  /** Length of the prefix in bits of the 128. */
+  readonly bits: number;
+}
+
+const mappedPrefix: IpAddress = [0, 0, 0, 0, 0, 0xffff];
+const mappedBits = 96;
+const decimalByte = /^(?:0|[1-9][0-9]{0,2})$/;
+const hexGroup = /^[0-9a-f]{1,4}$/i;
+
+/** Parses an address; undefined for anything else, such as a zone id, leading zeros in IPv4 or a port. */
+export function parseAddress(text: string): IpAddress | undefined {
+  if (text.length > 45) return undefined;
+  return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
+}
+
+/** Writes the canonical text: dotted for IPv4 and IPv4-mapped addresses, RFC 5952 for the others. */
+export function formatAddress(address: IpAddress): string {
+  if (isMapped(address)) {
+    return address
+      .slice(6)
+      .flatMap(group => [group >> 8, group & 0xff])
+      .join(".");
+  }
+  const groups = address.map(group => group.toString(16));
+  const zeros = longestZeroRun(address);
+  if (zeros.length < 2) return groups.join(":");
+  return `${groups.slice(0, zeros.start).join(":")}::${groups.slice(zeros.start + zeros.length).join(":")}`;
+}
+
+/** Parses `address/bits` or a single address; undefined for anything else. */
+export function parseNetwork(text: string): Network | undefined {
+  const [addressText = "", bitsText, ...rest] = text.split("/");
+  const address = parseAddress(addressText);
+  if (address === undefined || rest.length > 0) return undefined;
+  if (bitsText === undefined) return { address, bits: 128 };
+  if (!decimalByte.test(bitsText)) return undefined;
+  const offset = addressText.includes(":") ? 0 : mappedBits;
+  const bits = Number(bitsText) + offset;
+  return bits <= 128 ? { address, bits } : undefined;
+}
+
+/** Tests if the network holds the address. */
+export function isInNetwork(network: Network, address: IpAddress): boolean {
+  return network.address.every((group, index) => {
+    const bits = Math.min(16, Math.max(0, network.bits - index * 16));
+    const mask = (0xffff << (16 - bits)) & 0xffff;
+    return (group & mask) === ((address[index] ?? 0) & mask);
+  });
+}
+
+/** The number of leading bits of an address that name its network. */
+export interface NetworkBits {
+  /** Of an IPv4 address, mapped ones included; 0 to 32. */
+  readonly ipv4: number;
+  /** Of an IPv6 address; 0 to 128. */
+  readonly ipv6: number;
+}
+
+/** Returns the network of an address as `address/bits`, without a zone id; undefined for a text that is no address. */
+export function networkTag(address: string, bits: NetworkBits): string | undefined {
+  const groups = parseAddress(address.split("%", 1)[0] ?? "");
+  if (groups === undefined) return undefined;
+  const isIpv4 = formatAddress(groups).includes(".");
+  const prefix = isIpv4 ? 96 + bits.ipv4 : bits.ipv6;
+  const network = groups.map((group, index) => {
+    const bitsOfGroup = Math.min(16, Math.max(0, prefix - index * 16));
+    return group & (0xffff << (16 - bitsOfGroup)) & 0xffff;
+  });
+  return `${formatAddress(network)}/${isIpv4 ? bits.ipv4 : bits.ipv6}`;
+}
+
+function parseIpv4(text: string): IpAddress | undefined {
+  const parts = text.split(".");
+  if (parts.length !== 4 || !parts.every(part => decimalByte.test(part) && Number(part) <= 255))
+    return undefined;
+  const [a = 0, b = 0, c = 0, d = 0] = parts.map(Number);
+  return [...mappedPrefix, (a << 8) | b, (c << 8) | d];
+}
+
+function parseIpv6(text: string): IpAddress | undefined {
+  const halves = text.split("::");
+  if (halves.length > 2) return undefined;
+  const [head = "", tail] = halves;
+  const left = parseGroups(head, tail === undefined);
+  const right = tail === undefined ? [] : parseGroups(tail, true);
+  if (left === undefined || right === undefined) return undefined;
+  const missing = 8 - left.length - right.length;
+  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
+  return [...left, ...new Array<number>(missing).fill(0), ...right];
+}
+
+/** Parses one side of `::`. Only the last group of an address may be a dotted IPv4 address. */
+function parseGroups(text: string, mayEndDotted: boolean): number[] | undefined {
+  if (text === "") return [];
+  const groups: number[] = [];
+  const parts = text.split(":");
+  for (const [index, part] of parts.entries()) {
+    const dotted =
+      mayEndDotted && index === parts.length - 1 && part.includes(".") ? parseIpv4(part) : undefined;
+    if (dotted !== undefined) groups.push(...dotted.slice(6));
+    else if (hexGroup.test(part)) groups.push(Number.parseInt(part, 16));
+    else return undefined;
+  }
+  return groups;
+}
+
+function isMapped(address: IpAddress): boolean {
+  return mappedPrefix.every((group, index) => address[index] === group);
+}
+
+function longestZeroRun(address: IpAddress): { readonly start: number; readonly length: number } {
+  let best = { start: 0, length: 0 };
+  let start = 0;
+  for (const [index, group] of address.entries()) {
+    if (group !== 0) start = index + 1;
+    else if (index - start + 1 > best.length) best = { start, length: index - start + 1 };
+  }
+  return best;
 }

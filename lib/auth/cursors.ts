@@ -7,8 +7,8 @@
  */
 
 import { type AppError, invalidField } from "../base/errors/mod.ts";
+import type { Clock } from "./crypto/mod.ts";
 import { base64url, constantTimeEqual, fromBase64url, keyedTag, utf8 } from "./crypto/mod.ts";
-import type { Clock } from "./environment.ts";
 
 const cursorTtlMs = 24 * 60 * 60 * 1_000;
 const cursorCharactersMax = 1_024;

@@ -13,19 +13,38 @@ export {
   createApiKeys,
   type IssuedApiKey,
 } from "./api_keys/api_keys.ts";
-export { type ApiKeyGuardOptions, apiKeyGuard } from "./api_keys/guard.ts";
 export { type Permission, permissions } from "./api_keys/record.ts";
-export { type ApiKeysAnswer, apiKeyRoutes, type IssuedApiKeyAnswer } from "./api_keys/routes.ts";
-export { createClientAddress, type TrustedProxies } from "./client_address.ts";
-export { deriveKey, generateMasterSecret, MasterSecret } from "./crypto/secret.ts";
+export {
+  type ApiKeyGuardOptions,
+  type ApiKeysAnswer,
+  apiKeyGuard,
+  apiKeyRoutes,
+  type IssuedApiKeyAnswer,
+} from "./api_keys/routes.ts";
+export {
+  createClientAddress,
+  formatAddress,
+  networkTag,
+  parseAddress,
+  parseNetwork,
+  type TrustedProxies,
+} from "./client_address.ts";
+export {
+  type Clock,
+  deriveKey,
+  generateMasterSecret,
+  MasterSecret,
+  type RandomBytes,
+  recordKey,
+  type SignedSessionRecord,
+  signRecord,
+  systemClock,
+  systemRandom,
+  verifyRecord,
+} from "./crypto/mod.ts";
 export { type CursorScope, Cursors } from "./cursors.ts";
-export { type Clock, type RandomBytes, systemClock, systemRandom } from "./environment.ts";
-export { formatAddress, networkTag, parseAddress, parseNetwork } from "./ip_address.ts";
-export { bearerToken, hasAccessToken, invalidToken } from "./tokens/claims.ts";
-export { openIssuer, storedIssuer, storeFormat } from "./tokens/issuer.ts";
 export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
-export { jwksArea } from "./tokens/jwks_routes.ts";
+export { jwksArea, openIssuer, storedIssuer, storeFormat } from "./tokens/jwks_routes.ts";
+export type { KeyInfo } from "./tokens/key_ring.ts";
 export { checkMasterSecret, createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
-export type { KeyInfo } from "./tokens/key_ring_record.ts";
-export { recordKey, type SignedSessionRecord, signRecord, verifyRecord } from "./tokens/session_record.ts";
-export { createTokens, type Tokens } from "./tokens/tokens.ts";
+export { bearerToken, createTokens, hasAccessToken, invalidToken, type Tokens } from "./tokens/mod.ts";

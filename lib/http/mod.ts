@@ -5,11 +5,10 @@
  */
 
 export { chain } from "../storage/background/mod.ts";
-export { hostOf } from "./dispatch/exchange.ts";
+export { hostOf } from "./dispatch/dispatcher.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
-export { causesOf, failureReply, logFailure } from "./errors/failure.ts";
-export { problemFamily } from "./errors/problem.ts";
-export { errorFacts } from "./errors/status.ts";
+export { causesOf, errorFacts, failureReply, logFailure, problemFamily } from "./errors/failure.ts";
+export type { PlatformRouter, RouterHandler, RouterRequest } from "./handler.ts";
 export { createHandler, createRouter, type HandlerOptions } from "./handler.ts";
 export {
   type IdempotencyOptions,
@@ -25,46 +24,56 @@ export {
   logLevels,
   silentLogger,
 } from "./logger.ts";
-export { named } from "./named.ts";
 export type { Json } from "./openapi/schema.ts";
-export { byteReply } from "./replies/byte_reply.ts";
-export type { CorsOptions } from "./replies/cors.ts";
 export {
   admitChange,
+  byteReply,
   isNotModified,
   matchesTag,
   preconditionCharsMax,
   versionTag,
-} from "./replies/etag.ts";
+} from "./replies/byte_reply.ts";
+export type { CorsOptions } from "./replies/replies.ts";
 export {
   acceptsEvents,
-  eventStreamHeaders,
-  eventStreamType,
-} from "./replies/event_streams.ts";
-export { ownPageFields, pageFields, pageFileFields, prefersHtml } from "./replies/page_fields.ts";
-export {
   empty,
   envelope,
+  eventStreamHeaders,
+  eventStreamType,
   identityEnvelope,
   json,
   jsonText,
+  ownPageFields,
+  pageFields,
+  pageFileFields,
+  prefersHtml,
   stream,
   text,
 } from "./replies/replies.ts";
-export { jsonApiMediaType, readJson, systemTimer, type Timer } from "./requests/body.ts";
-export { badJson, canonicalJson, parseJson } from "./requests/json.ts";
-export { integerParameter } from "./requests/query.ts";
-export { isUserId, UserIdSchema, userIdCharactersMax, userIdExpectation } from "./requests/user_id.ts";
+export {
+  badJson,
+  canonicalJson,
+  jsonApiMediaType,
+  parseJson,
+  readJson,
+  systemTimer,
+  type Timer,
+} from "./requests/body.ts";
 export {
   arePropertiesSmall,
   fieldErrorsMax,
   issueDetail,
+  isUserId,
+  named,
   type Properties,
   propertiesBytesMax,
   propertiesSchema,
   propertyNumberExpectation,
+  UserIdSchema,
+  userIdCharactersMax,
+  userIdExpectation,
   validate,
 } from "./requests/validate.ts";
 export * from "./route.ts";
-export type { PlatformRouter, RouterHandler, RouterRequest } from "./router.ts";
+export { integerParameter } from "./routing/route_index.ts";
 export type { ReadinessWarning } from "./system.ts";

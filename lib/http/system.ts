@@ -22,9 +22,9 @@ import {
 } from "valibot";
 import { AppError, type ErrorCode } from "../base/errors/mod.ts";
 import { type Metrics, metricsMediaType } from "../base/metrics/mod.ts";
-import { errorFacts } from "./errors/status.ts";
-import { named } from "./named.ts";
+import { errorFacts } from "./errors/failure.ts";
 import { json, jsonText, text } from "./replies/replies.ts";
+import { named } from "./requests/validate.ts";
 import { type AnyRoute, type Area, type JsonText, open, route } from "./route.ts";
 
 /** Sources of the area's answers. */

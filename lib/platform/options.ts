@@ -18,13 +18,11 @@ import {
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
 import type { createControl } from "../authoring/control/mod.ts";
-import type { Mailer } from "../base/outbound/mailer.ts";
-import type { Outbound } from "../base/outbound/outbound.ts";
-import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
+import type { Mailer, Outbound, WebhookSender } from "../base/outbound/outbound.ts";
 import type { Tracer } from "../base/tracing/mod.ts";
 import type { ExportOptions } from "../fans/exports/mod.ts";
 import type { IdentityOptions } from "../fans/identity/mod.ts";
-import type { GeoReader } from "../fans/location/geo_reader.ts";
+import type { GeoReader } from "../fans/location/location.ts";
 import {
   type Area,
   type ClientAddress,

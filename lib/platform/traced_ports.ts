@@ -4,9 +4,7 @@
  * @module
  */
 
-import type { Mailer } from "../base/outbound/mailer.ts";
-import type { Outbound, OutboundReply } from "../base/outbound/outbound.ts";
-import type { WebhookSender } from "../base/outbound/webhook_sender.ts";
+import type { Mailer, Outbound, OutboundReply, WebhookSender } from "../base/outbound/outbound.ts";
 import type { SpanAttributes, Tracer } from "../base/tracing/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";

@@ -6,8 +6,15 @@
 
 import { AppError } from "../base/errors/mod.ts";
 import { compareUtf8 } from "../base/text/mod.ts";
-import type { BoardEntry, Partition, ReadBoard, Store } from "./contract.ts";
-import { storageLimits } from "./limits.ts";
+import {
+  type BoardEntry,
+  type Partition,
+  type Read,
+  type ReadBoard,
+  type Results,
+  type Store,
+  storageLimits,
+} from "./contract.ts";
 
 /** Most attempts to read a page, which is repeated if entries before it came or went meanwhile. */
 const pageAttemptsMax = 16;
@@ -115,4 +122,18 @@ async function readPageByPosition(
     position = now;
   }
   throw new AppError("busy", "Cannot read on in the board as it changes too fast");
+}
+
+/** Returns the results of queries in their order. */
+export async function readMany<Q extends Read>(
+  store: Store,
+  partition: Partition,
+  queries: readonly Q[],
+): Promise<readonly Results<readonly Q[]>[number][]> {
+  const { readsMax } = storageLimits;
+  const starts = Array.from({ length: Math.ceil(queries.length / readsMax) }, (_, part) => part * readsMax);
+  const parts = await Promise.all(
+    starts.map(start => store.read(partition, queries.slice(start, start + readsMax))),
+  );
+  return parts.flat();
 }

@@ -14,12 +14,14 @@ import type { Check, Commit, Partition, Read, Store, Stored, Write } from "./con
 import {
   type AnyRule,
   type BatchedDecision,
+  type Decision,
   DecisionBatch,
   isChecked,
   nothingCommitted,
   PendingDecision,
+  ReadPlan,
+  type Rule,
 } from "./decision_batch.ts";
-import { ReadPlan } from "./read_plan.ts";
 import {
   absenceCheck,
   compareRead,
@@ -29,7 +31,6 @@ import {
   recall,
   recordHits,
 } from "./record_cache.ts";
-import type { Decision, Rule } from "./rule.ts";
 
 const queuesOf = new WeakMap<Store, PartitionQueues>();
 
@@ -327,4 +328,38 @@ function culprits(
 ): readonly BatchedDecision[] {
   const found = members.filter(touchesKey);
   return found.length > 0 ? found : members;
+}
+
+const attemptsMax = 16;
+
+/** An entry that has another score than the one that was written. */
+export interface FollowingEntry<S extends { readonly score: number }> {
+  /** The score that the entry has. */
+  readonly shown: number;
+  /** Reads the score that the record has now; null where the entry is left as it is. */
+  readonly read: () => Promise<S | null>;
+  /** Removes the entry and writes it anew in one commit, so that its version is forgotten. Returns the score that it then has. */
+  readonly overwrite: (score: S) => Promise<number | null>;
+}
+
+/**
+ * Gives an entry the score of its record where it has another one. What is overwritten meanwhile was on record before it was written,
+ * so the record is read again after every write, until it has what was written.
+ *
+ * @throws {AppError} `busy`: the record keeps changing.
+ */
+export async function followRecord<S extends { readonly score: number }>({
+  shown: before,
+  read,
+  overwrite,
+}: FollowingEntry<S>): Promise<void> {
+  let shown: number | null = before;
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const recorded = await read();
+    if (recorded === null || recorded.score === shown) return;
+    shown = await overwrite(recorded);
+  }
+  throw new AppError("busy", "Cannot write the score on record as that keeps changing", {
+    retryAfterMs: 1_000,
+  });
 }

@@ -2,21 +2,22 @@
 
 import { AppError } from "../base/errors/mod.ts";
 import { bytesPerUnitMax } from "../base/text/mod.ts";
-import type {
-  Check,
-  Commit,
-  FieldCheck,
-  Partition,
-  Read,
-  Store,
-  Traits,
-  Version,
-  Write,
+import {
+  type Check,
+  type Commit,
+  type FieldCheck,
+  type Partition,
+  type Put,
+  type Read,
+  type ReadTally,
+  type Results,
+  type Store,
+  storageLimits,
+  type Traits,
+  type Version,
+  type Write,
 } from "./contract.ts";
-import { storageLimits } from "./limits.ts";
-import { PendingWrites, type TallyForecast, unknowable } from "./pending_writes.ts";
 import { absenceCheck, CachedRecord, isOnceMarkRead, keepWritten, plainWrites } from "./record_cache.ts";
-import type { Committed, Decision, Rule } from "./rule.ts";
 
 /** Most commits that a decision may lose to other processes before it gives up. */
 const attemptsMax = 50;
@@ -263,4 +264,268 @@ function isRecordWrite(write: Write): boolean {
 /** Returns true if the commit checks the state that the decision was made from. */
 export function isChecked({ writes, unchecked }: Decision<unknown>): boolean {
   return writes.length > 0 && unchecked !== true;
+}
+
+/** The effect of a commit for one decision. */
+export interface Committed {
+  /** Version of every record that was put, or null if the decision had no writes. */
+  readonly version: Version | null;
+  /** Per write of the decision, in order: a tally's new value, a resulting score, a log id, else null. */
+  readonly results: readonly (number | string | null)[];
+}
+
+/** The decision of a rule. */
+export interface Decision<A> {
+  /** Effects, in order; an empty list commits nothing. */
+  readonly writes: readonly Write[];
+  /** The answer, or a function that makes it from the effect of the commit. */
+  readonly answer: A | ((committed: Committed) => A);
+  /**
+   * Commits without checking the records read: for writes whose guards suffice.
+   * @default false
+   */
+  readonly unchecked?: boolean;
+  /** Answers, or throws, when a guard refused the commit. @default throws AppError `conflict` */
+  readonly refused?: (key: string) => A;
+}
+
+/** The queries of a decision, and the function that decides from their results. */
+export interface Rule<Q extends readonly Read[], A> {
+  /**
+   * Queries, all answered from one instant. The commit checks the records among them, and the fields queried by
+   * `onceMark`. Other tallies are protected by the bounds of the writes. A decision that depends on a board or a log
+   * needs a record that changes with it.
+   */
+  readonly reads: Q;
+  /**
+   * Decides from one instant of the partition. Must be pure: it may be called many times, and only its last decision
+   * counts. `decide` throws the errors that it throws.
+   */
+  apply(state: Results<Q>): Decision<A>;
+  /**
+   * Set if deciding again after the commit took effect changes nothing more, because `apply` sees the effect. An unknown
+   * outcome is then resolved by deciding again instead of being thrown.
+   * @default false
+   */
+  readonly idempotent?: boolean;
+  /**
+   * Work elsewhere that has to end before the decision may take effect. It runs in parallel with the read. If it
+   * rejects, `decide` rejects with the same error and nothing is written. @default nothing
+   */
+  readonly ready?: Promise<unknown>;
+}
+
+/** Result of a query that is unknown until the writes before it are committed. */
+export const unknowable: unique symbol = Symbol("unknowable");
+
+interface PendingTally {
+  /** Set if the tally was deleted first, so that what was read no longer counts. */
+  cleared: boolean;
+  readonly added: Map<string, number>;
+}
+
+/** Writes that are decided but not committed. */
+export class PendingWrites {
+  readonly #records = new Map<string, Put | null>();
+  readonly #tallies = new Map<string, PendingTally>();
+  readonly #boards = new Set<string>();
+  readonly #logs = new Set<string>();
+  #version: Version | null = null;
+  #versionAsked = false;
+
+  /** Returns true if the writes may have changed the result of the query. */
+  touches({ type, key }: Read): boolean {
+    if (type === "record") return this.#records.has(key);
+    if (type === "tally") return this.#tallies.has(key);
+    return (type === "log" ? this.#logs : this.#boards).has(key);
+  }
+
+  /** Returns the result of the query after the writes, given the result before them, or {@linkcode unknowable}. */
+  view(query: Read, base: unknown): unknown {
+    switch (query.type) {
+      case "record":
+        return this.#record(query.key, base);
+      case "tally":
+        return this.#tally(query, base as ReadonlyMap<string, number>);
+      default:
+        return this.touches(query) ? unknowable : base;
+    }
+  }
+
+  /** Adds a decided write. */
+  add(write: Write): void {
+    switch (write.type) {
+      case "put":
+        this.#records.set(write.key, write);
+        break;
+      case "add": {
+        const { added } = this.#pending(write.key);
+        added.set(write.field, (added.get(write.field) ?? 0) + write.by);
+        break;
+      }
+      case "score":
+      case "unscore":
+        this.#boards.add(write.key);
+        break;
+      case "append":
+        this.#logs.add(write.key);
+        break;
+      case "delete":
+        if (write.shape === "record") this.#records.set(write.key, null);
+        else if (write.shape === "board") this.#boards.add(write.key);
+        else if (write.shape === "log") this.#logs.add(write.key);
+        else this.#tallies.set(write.key, { cleared: true, added: new Map() });
+        break;
+    }
+  }
+
+  /** Returns true if a rule has asked for the version of an uncommitted record since the last call. */
+  takeVersionAsked(): boolean {
+    const asked = this.#versionAsked;
+    this.#versionAsked = false;
+    return asked;
+  }
+
+  /** Sets the version that the records have from now on. */
+  committed(version: Version): void {
+    this.#version = version;
+  }
+
+  #record(key: string, base: unknown): unknown {
+    const write = this.#records.get(key);
+    if (write === undefined) return base;
+    if (write === null) return null;
+    // Only the store's clock knows if it has expired already.
+    if (write.expireAt !== undefined) return unknowable;
+    const version = (): Version => {
+      this.#versionAsked ||= this.#version === null;
+      return this.#version ?? "";
+    };
+    if (write instanceof CachedRecord) return write.asRead(version);
+    return {
+      value: write.value,
+      get version(): Version {
+        return version();
+      },
+    };
+  }
+
+  #tally(query: ReadTally, base: ReadonlyMap<string, number>): unknown {
+    const pending = this.#tallies.get(query.key);
+    if (pending === undefined) return base;
+    const { cleared, added } = pending;
+    const sums = new Map(cleared ? [] : base);
+    for (const [field, by] of added) {
+      if (query.fields === undefined || query.fields.includes(field))
+        sums.set(field, (sums.get(field) ?? 0) + by);
+    }
+    return sums;
+  }
+
+  #pending(key: string): PendingTally {
+    let pending = this.#tallies.get(key);
+    if (pending === undefined) {
+      pending = { cleared: false, added: new Map() };
+      this.#tallies.set(key, pending);
+    }
+    return pending;
+  }
+}
+
+/**
+ * The tallies whose guards refused an earlier commit, as read. Foresees which adds the store would refuse, so that sold-out
+ * stock does not cost a commit each.
+ */
+export class TallyForecast {
+  readonly #tallies = new Map<string, { fields: ReadonlySet<string>; sums: ReadonlyMap<string, number> }>();
+
+  /** Adds the fields of a tally as read; a field without a sum is 0. */
+  learn(key: string, fields: ReadonlySet<string>, sums: ReadonlyMap<string, number>): void {
+    this.#tallies.set(key, { fields, sums });
+  }
+
+  /** Returns the first key whose bounds the writes would leave, or null if none does or the store must decide. */
+  refusal(writes: readonly Write[], pending: PendingWrites): string | null {
+    if (this.#tallies.size === 0) return null;
+    const running = new Map<string, Map<string, number>>();
+    for (const write of writes) {
+      if (isOpaque(write)) return null;
+      if (write.type !== "add") continue;
+      if (!this.#tallies.get(write.key)?.fields.has(write.field)) return null;
+      const sums = running.get(write.key) ?? this.#sums(write.key, pending);
+      running.set(write.key, sums);
+      const sum = (sums.get(write.field) ?? 0) + write.by;
+      const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = write;
+      if (sum < min || sum > max || !Number.isSafeInteger(sum)) return write.key;
+      sums.set(write.field, sum);
+    }
+    return null;
+  }
+
+  #sums(key: string, pending: PendingWrites): Map<string, number> {
+    const sums = pending.view({ type: "tally", key }, this.#tallies.get(key)?.sums ?? new Map());
+    return new Map(sums as ReadonlyMap<string, number>);
+  }
+}
+
+/** Returns true if only the store knows what the write does to a guard: a tally begun anew, a sum of scores. */
+function isOpaque(write: Write): boolean {
+  return (
+    (write.type === "delete" && write.shape === "tally") || (write.type === "score" && write.op === "add")
+  );
+}
+
+/** Collects queries, each record once, and hands every decision its own results. */
+export class ReadPlan {
+  readonly queries: Read[] = [];
+  readonly #records = new Map<string, number>();
+  readonly #indexes = new Map<PendingDecision, readonly number[]>();
+  readonly #guarded = new Map<string, { index: number; fields: Set<string> }>();
+
+  /** Adds the queries of a decision, or returns false if the read has no room for them. */
+  add(decision: PendingDecision): boolean {
+    const { reads } = decision.rule;
+    const suspected = decision.suspected ?? [];
+    const most = this.queries.length + reads.length + suspected.length;
+    if (most > storageLimits.readsMax && this.queries.length > 0) return false;
+    this.#indexes.set(
+      decision,
+      reads.map(query => this.#add(query)),
+    );
+    for (const write of suspected) if (write.type === "add") this.#addGuarded(write.key, write.field);
+    return true;
+  }
+
+  /** Returns the results for a decision, in the order of its queries. */
+  stateOf(decision: PendingDecision, results: readonly unknown[]): unknown[] {
+    return (this.#indexes.get(decision) ?? []).map(index => results[index]);
+  }
+
+  /** Returns the forecast for the tallies whose guards refused an earlier commit. */
+  forecast(results: readonly unknown[]): TallyForecast {
+    const forecast = new TallyForecast();
+    for (const [key, { index, fields }] of this.#guarded) {
+      forecast.learn(key, fields, results[index] as ReadonlyMap<string, number>);
+    }
+    return forecast;
+  }
+
+  #add(query: Read): number {
+    if (query.type !== "record") return this.queries.push(query) - 1;
+    const plannedIndex = this.#records.get(query.key);
+    if (plannedIndex !== undefined) return plannedIndex;
+    const index = this.queries.push(query) - 1;
+    this.#records.set(query.key, index);
+    return index;
+  }
+
+  #addGuarded(key: string, field: string): void {
+    let guarded = this.#guarded.get(key);
+    if (guarded === undefined) {
+      guarded = { index: this.queries.length, fields: new Set() };
+      this.#guarded.set(key, guarded);
+    }
+    guarded.fields.add(field);
+    this.queries[guarded.index] = { type: "tally", key, fields: [...guarded.fields] };
+  }
 }

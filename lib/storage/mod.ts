@@ -3,7 +3,13 @@
  *
  * @module
  */
-export { compareBoardEntries, isEntryAfter, readPageAfter, type WalkDirection } from "./board_pages.ts";
+export {
+  compareBoardEntries,
+  isEntryAfter,
+  readMany,
+  readPageAfter,
+  type WalkDirection,
+} from "./board_pages.ts";
 export type {
   Add,
   Append,
@@ -37,9 +43,9 @@ export type {
   Version,
   Write,
 } from "./contract.ts";
-export { decide } from "./decide.ts";
-export { type FollowingEntry, followRecord } from "./follow_record.ts";
-export { storageLimits } from "./limits.ts";
+export { storageLimits } from "./contract.ts";
+export { decide, type FollowingEntry, followRecord } from "./decide.ts";
+export type { Decision, Rule } from "./decision_batch.ts";
 export {
   keyName,
   type PartitionParts,
@@ -56,7 +62,5 @@ export type {
   Queue,
   QueueMessage,
 } from "./ports.ts";
-export { readMany } from "./read_many.ts";
 export { BoundedCache, onceMark, RecordCache } from "./record_cache.ts";
-export type { Decision, Rule } from "./rule.ts";
 export { validateBatch, validateReads } from "./validate.ts";

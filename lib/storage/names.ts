@@ -7,9 +7,9 @@
  * @module
  */
 import { AppError } from "../base/errors/mod.ts";
-import { bytesPerUnitMax, utf8Length } from "../base/text/utf8.ts";
+import { bytesPerUnitMax, utf8Length } from "../base/text/mod.ts";
 import type { Partition } from "./contract.ts";
-import { storageLimits } from "./limits.ts";
+import { storageLimits } from "./contract.ts";
 import type { PartitionLister } from "./ports.ts";
 
 /** Owner of the data in a partition: exactly one organisation, space or project, by its id. */

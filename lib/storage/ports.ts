@@ -1,11 +1,11 @@
+import type { Partition } from "./contract.ts";
+
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Side ports: rate limits, queues, blobs and listings, apart from the {@linkcode Store} because their needs differ.
  *
  * @module
  */
-
-import type { Partition } from "./contract.ts";
 
 /** One rate: at most `limit` units in any `windowMs`. A unit is regained after that time, at most a hundredth of it later. */
 export interface LimitRule {
@@ -129,4 +129,43 @@ export interface Queue extends AsyncDisposable {
   depth(topic: string): Promise<number>;
   /** Returns the Unix ms at which the oldest message that is not settled was accepted; null where there is none. */
   oldest(topic: string): Promise<number | null>;
+}
+
+export const windowBuckets = 100;
+
+/** Longest time for which a use may be ahead of the clock, in ms, before the clock counts as put back. */
+export const useAheadMsMax = 60_000;
+
+/** Returns the bucket of a time in Unix ms. */
+export function bucketAt(at: number, { windowMs }: Pick<LimitRule, "windowMs">): number {
+  return Math.floor((at * windowBuckets) / windowMs);
+}
+
+/** The uses of a rule by a subject. */
+export interface WindowUse {
+  /** Units that count. */
+  readonly total: number;
+  /** The newest bucket that counts. */
+  readonly newest: number;
+  /** The bucket with whose end a refused cost would be allowed; null where it was allowed. */
+  readonly awaited: number | null;
+}
+
+/** Returns the verdict on a cost at `now` (Unix ms). */
+export function windowVerdict(
+  rule: LimitRule,
+  { total, newest, awaited }: WindowUse,
+  now: number,
+): LimitVerdict {
+  return {
+    allowed: awaited === null,
+    remaining: rule.limit - total,
+    resetMs: total === 0 ? 0 : untilEnd(newest, rule, now),
+    retryAfterMs: awaited === null ? 0 : untilEnd(awaited, rule, now),
+  };
+}
+
+/** Returns the time in ms after which a bucket does not count any more, at least 1. */
+function untilEnd(bucket: number, { windowMs }: LimitRule, now: number): number {
+  return Math.max(1, Math.ceil(((bucket + windowBuckets + 1) * windowMs) / windowBuckets) - now);
 }

@@ -7,7 +7,7 @@
 
 import { bytesPerUnitMax, utf8Length } from "../base/text/mod.ts";
 import type { Batch, Read, Traits, Write } from "./contract.ts";
-import { storageLimits } from "./limits.ts";
+import { storageLimits } from "./contract.ts";
 import type { BlobRange, LimitRule, QueueLease } from "./ports.ts";
 
 const cursorPattern = /^\d{1,16}-\d{1,20}$/;

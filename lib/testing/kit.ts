@@ -8,8 +8,8 @@ import { permissions as everyPermission, type Permission, type RandomBytes } fro
 import type { KdfInput } from "../auth/passwords/kernels.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import type { Mail, Mailer } from "../base/outbound/mailer.ts";
-import { WebhookError, type WebhookMessage, type WebhookSender } from "../base/outbound/webhook_sender.ts";
+import type { Mail, Mailer } from "../base/outbound/outbound.ts";
+import { WebhookError, type WebhookMessage, type WebhookSender } from "../base/outbound/outbound.ts";
 import {
   audience,
   createFanClient,

@@ -7,7 +7,7 @@ import { createControl } from "../authoring/control/mod.ts";
 import { refusalOf } from "../client/errors.ts";
 import type { GrandstandError } from "../client/mod.ts";
 import type { Seed } from "../fans/directory/mod.ts";
-import type { HomeKind } from "../fans/directory/places.ts";
+import type { HomeKind } from "../fans/directory/records.ts";
 import { type Handler, silentLogger } from "../http/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
 import { createPlatform, type Platform } from "../platform/platform.ts";

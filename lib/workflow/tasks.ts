@@ -6,7 +6,7 @@
  * @module
  */
 
-import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../storage/background/mod.ts";
+import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../storage/background/due_queue.ts";
 import {
   decide,
   keyName,

@@ -5,8 +5,8 @@
  */
 
 import type { ErrorCode } from "../../lib/base/errors/mod.ts";
-import { errorFacts } from "../../lib/http/errors/status.ts";
-import { emptyEventStream, isEventSource } from "../../lib/http/replies/event_streams.ts";
+import { errorFacts } from "../../lib/http/errors/failure.ts";
+import { emptyEventStream, isEventSource } from "../../lib/http/replies/replies.ts";
 
 /** Default for the most requests in flight; the next is answered 503 immediately. */
 const concurrentDefault = 4_096;

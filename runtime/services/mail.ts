@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import type { Outbox } from "../../adapters/mail/mod.ts";
-import type { Mailer } from "../../lib/base/outbound/mailer.ts";
+import type { Mailer } from "../../lib/base/outbound/outbound.ts";
 import { type Area, json, type Logger, named, open, route } from "../../lib/http/mod.ts";
 import type { Config } from "../config.ts";
 
@@ -41,7 +41,7 @@ export async function openMail(
     return { ...none, mailer: createWebhookMailer({ url: mailWebhook, secret: mailWebhookSecret }) };
   }
   if (!demo) return none;
-  const { createOutboxMailer } = await import("../../adapters/mail/outbox.ts");
+  const { createOutboxMailer } = await import("../../adapters/mail/deliveries.ts");
   const outbox = createOutboxMailer({
     onMail: ({ kind }) => logger.log("info", "mail_kept", { kind, path: outboxPath }),
   });

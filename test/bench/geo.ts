@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Reader, type Response } from "mmdb-lib";
 import { createRandom, type Random } from "../../adapters/conformance/random.ts";
-import { knownCountry } from "../../adapters/geo/countries.ts";
+import { knownCountry } from "../../adapters/geo/database.ts";
 import { loadGeoDatabase } from "../../adapters/geo/mod.ts";
 import { buildDatabase } from "../support/mmdb_writer.ts";
 import { figure } from "./figure.ts";

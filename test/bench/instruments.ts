@@ -11,9 +11,7 @@
 import { trace } from "@opentelemetry/api";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { openTracer } from "../../adapters/tracing/mod.ts";
-import { createPassingTracer } from "../../adapters/tracing/passing_tracer.ts";
-import { RequestScope } from "../../adapters/tracing/request_scope.ts";
+import { createPassingTracer, openTracer, RequestScope } from "../../adapters/tracing/mod.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { createMetrics } from "../../lib/platform/metrics/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";

@@ -18,7 +18,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { promisify } from "node:util";
 import { nativeKernels } from "../../adapters/native/mod.ts";
 import { systemRandom } from "../../lib/auth/mod.ts";
-import type { HashGate } from "../../lib/auth/passwords/gate.ts";
+import type { HashGate } from "../../lib/auth/passwords/mod.ts";
 import {
   createHashGate,
   createPasswordHasher,

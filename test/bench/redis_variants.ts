@@ -1,7 +1,6 @@
 /** What `test/bench/redis.ts` measures: each thing through the contract and by hand with bare ioredis. */
 import { Redis } from "ioredis";
-import { createClient } from "../../adapters/redis/client.ts";
-import { RedisConnection } from "../../adapters/redis/connection.ts";
+import { createClient, RedisConnection } from "../../adapters/redis/connection.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { Version } from "../../lib/storage/mod.ts";
 

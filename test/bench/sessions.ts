@@ -24,7 +24,7 @@ import {
 } from "../../lib/auth/mod.ts";
 import type { Project } from "../../lib/fans/directory/mod.ts";
 import { type User, Users } from "../../lib/fans/identity/mod.ts";
-import { projectAudience, type SessionTokens } from "../../lib/fans/identity/sessions/identity_tokens.ts";
+import { projectAudience, type SessionTokens } from "../../lib/fans/identity/sessions/session.ts";
 import { SessionGuard } from "../../lib/fans/identity/sessions/session_guard.ts";
 import { Sessions } from "../../lib/fans/identity/sessions/sessions.ts";
 import type { Store } from "../../lib/storage/mod.ts";

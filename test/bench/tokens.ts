@@ -26,8 +26,7 @@ import {
   systemClock,
   systemRandom,
 } from "../../lib/auth/mod.ts";
-import type { Claims } from "../../lib/auth/tokens/mod.ts";
-import type { TokensOptions } from "../../lib/auth/tokens/tokens.ts";
+import type { Claims, TokensOptions } from "../../lib/auth/tokens/mod.ts";
 import { figure } from "./figure.ts";
 
 const rounds = 7;

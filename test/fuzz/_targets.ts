@@ -1,19 +1,22 @@
 /** Every parser of text from outside, with valid texts, texts that once failed, and errors that it may throw. */
 
 import { inspect } from "node:util";
-import { decodeLine, encodeLine } from "../../adapters/file/journal/line.ts";
-import { parseMailbox } from "../../adapters/mail/mailbox.ts";
+import { decodeLine, encodeLine } from "../../adapters/file/journal/log_file.ts";
+import { parseMailbox } from "../../adapters/mail/deliveries.ts";
 import { parseSmtpUrl } from "../../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../../adapters/mail/webhook.ts";
-import { retryAfterMsOf } from "../../adapters/outbound/retry_after.ts";
-import { parseS3Url } from "../../adapters/s3/bucket.ts";
-import { elementOf } from "../../adapters/s3/failure.ts";
-import { createClientAddress } from "../../lib/auth/client_address.ts";
-import { base64url, fromBase64url } from "../../lib/auth/crypto/encoding.ts";
+import { retryAfterMsOf } from "../../adapters/outbound/request.ts";
+import { elementOf, parseS3Url } from "../../adapters/s3/requests.ts";
+import {
+  createClientAddress,
+  formatAddress,
+  parseAddress,
+  parseNetwork,
+} from "../../lib/auth/client_address.ts";
+import { base64url, fromBase64url } from "../../lib/auth/crypto/mod.ts";
 import { Cursors } from "../../lib/auth/cursors.ts";
-import { formatAddress, parseAddress, parseNetwork } from "../../lib/auth/ip_address.ts";
-import { parsePhc } from "../../lib/auth/passwords/hash_format.ts";
-import { decodeClaims, decodeHeader } from "../../lib/auth/tokens/claims.ts";
+import { parsePhc } from "../../lib/auth/passwords/mod.ts";
+import { decodeClaims, decodeHeader } from "../../lib/auth/tokens/mod.ts";
 import { ByteFlow, type Walk } from "../../lib/authoring/control/assets/byte_flow.ts";
 import { walkDrawing } from "../../lib/authoring/control/assets/drawings.ts";
 import { photos } from "../../lib/authoring/control/assets/photos.ts";
@@ -28,13 +31,13 @@ import { parseUserIds } from "../../lib/fans/audience/http/batch_users.ts";
 import { parsePosition, printPosition } from "../../lib/fans/audience/search/search_cursor.ts";
 import { checkSeed } from "../../lib/fans/directory/mod.ts";
 import { fileHeader, parseHeader } from "../../lib/fans/exports/file/header.ts";
-import { formatCursor, parseCursor } from "../../lib/fans/identity/audit/entries.ts";
+import { formatCursor, parseCursor } from "../../lib/fans/identity/audit/audit.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { parseRateLimits } from "../../lib/http/rate_limit/policies.ts";
-import { matchesTag } from "../../lib/http/replies/etag.ts";
-import { canonicalJson, parseJson } from "../../lib/http/requests/json.ts";
-import { decodeSegment, parseQuery } from "../../lib/http/requests/query.ts";
+import { matchesTag } from "../../lib/http/replies/byte_reply.ts";
+import { canonicalJson, parseJson } from "../../lib/http/requests/body.ts";
+import { decodeSegment, parseQuery } from "../../lib/http/routing/route_index.ts";
 import { spanMs } from "../../lib/testing/time.ts";
 import { decodeFile, encodeFile, fileBytes } from "../../lib/workflow/dialogue/files.ts";
 import { parseMarkup, parseRecording, replayRecording } from "../../lib/workflow/dialogue/mod.ts";

@@ -8,7 +8,7 @@ import {
   dataTextCharactersMax,
 } from "../../lib/fans/loyalty/mod.ts";
 import { onceGenerationMs } from "../../lib/fans/loyalty/user/once_marks.ts";
-import { userIdCharactersMax } from "../../lib/http/requests/user_id.ts";
+import { userIdCharactersMax } from "../../lib/http/requests/validate.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { apiKeysPerOrganisationMax } from "../../lib/auth/api_keys/key_index.ts";
+import { apiKeysPerOrganisationMax } from "../../lib/auth/api_keys/api_keys.ts";
 import { type Permission, permissions } from "../../lib/auth/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";

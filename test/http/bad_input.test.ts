@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { type Permission, permissions } from "../../lib/auth/mod.ts";
-import { jsonDepthMax } from "../../lib/http/requests/json.ts";
+import { jsonDepthMax } from "../../lib/http/requests/body.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import type { OpenStore } from "../support/stores.ts";
 import { type WatchedStore, watching } from "../support/watched_store.ts";

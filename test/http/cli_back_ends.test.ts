@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Ajv } from "ajv";
 import { createMemoryQueue } from "../../adapters/memory/mod.ts";
-import { WebhookError } from "../../lib/base/outbound/webhook_sender.ts";
+import { WebhookError } from "../../lib/base/outbound/outbound.ts";
 import { schemaOf } from "../../lib/cli/frame/output.ts";
 import { type CommandSpec, groups } from "../../lib/cli/mod.ts";
 import { loyaltyFaults } from "../../runtime/services/seed_files.ts";

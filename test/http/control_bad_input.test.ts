@@ -10,7 +10,7 @@ import { after, before, it, type TestContext } from "node:test";
 import { safeParse } from "valibot";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { type Resource, resources } from "../../lib/authoring/table/mod.ts";
-import { jsonDepthMax } from "../../lib/http/requests/json.ts";
+import { jsonDepthMax } from "../../lib/http/requests/body.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";
 import { type WatchedStore, watching } from "../support/watched_store.ts";

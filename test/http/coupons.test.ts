@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
+import type { WebhookMessage } from "../../lib/base/outbound/outbound.ts";
 import { codesAddedMax } from "../../lib/fans/loyalty/coupons/code_pools.ts";
 import { couponRetryMs } from "../../lib/fans/loyalty/coupons/coupons.ts";
 import type { SpaceUser } from "../../lib/fans/loyalty/mod.ts";

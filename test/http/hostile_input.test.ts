@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { errorFacts } from "../../lib/http/errors/status.ts";
+import { errorFacts } from "../../lib/http/errors/failure.ts";
 import { sampleSize } from "../support/full.ts";
 import { openPlatform, type TestPlatform } from "../support/platform.ts";
 import { type WatchedCommit, type WatchedStore, watching } from "../support/watched_store.ts";

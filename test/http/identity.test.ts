@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
+import type { SignedSessionRecord } from "../../lib/auth/crypto/mod.ts";
 import { recordKey, verifyRecord } from "../../lib/auth/mod.ts";
-import type { SignedSessionRecord } from "../../lib/auth/tokens/session_record.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
 import { usernameCharactersMax } from "../../lib/fans/identity/providers/fields.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";

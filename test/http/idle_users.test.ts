@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { type User, Users } from "../../lib/fans/identity/mod.ts";
-import { IdleProjects } from "../../lib/fans/identity/removal/idle_projects.ts";
+import { IdleProjects } from "../../lib/fans/identity/removal/removals.ts";
 import { type Answer, ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { type Permission, permissions } from "../../lib/auth/mod.ts";
-import { auditPageMax } from "../../lib/fans/identity/audit/entries.ts";
+import { auditPageMax } from "../../lib/fans/identity/audit/audit.ts";
 import { type Answer, ids } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { anonymous, deviceId, newPassword, Pool, password, pool } from "./managed_pool/_pool.ts";

@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, it } from "node:test";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import type { Project } from "../../lib/fans/directory/mod.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
-import { socialSubjectCharactersMax } from "../../lib/fans/identity/social/token_debug.ts";
+import { socialSubjectCharactersMax } from "../../lib/fans/identity/social/social_verifiers.ts";
 import { forge, TestIssuer } from "../support/issuer.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { type Misbehaviour, type SocialServer, startSocialServer } from "../support/social_server.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { WebhookError, type WebhookSender } from "../../lib/base/outbound/webhook_sender.ts";
+import { WebhookError, type WebhookSender } from "../../lib/base/outbound/outbound.ts";
 import { CliError, type CommandSpec, exits } from "../../lib/cli/mod.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";

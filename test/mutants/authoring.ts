@@ -212,7 +212,7 @@ export const authoring: readonly Mutant[] = [
   },
   {
     name: "a quote in a cell opens it",
-    file: "lib/base/text/csv.ts",
+    file: "lib/base/text/mod.ts",
     text: 'const isFirst = this.#quote === this.#from || this.#text[this.#quote - 1] === ",";',
     replacement: "const isFirst = true;",
     tests: ["test/http/audience/import_csv"],

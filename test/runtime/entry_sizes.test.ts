@@ -30,7 +30,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./export-file": 9_900,
   "./memory": 15_600,
   "./file": 17_600,
-  "./redis": 22_400,
+  "./redis": 27_000,
   "./s3": 6_700,
   "./geo": 6_400,
   "./mail": 3_300,

@@ -1,9 +1,8 @@
 /** The way between a process and what it shares with others: calls are late, refused, or lose their answers. */
 
 import { AppError } from "../../lib/base/errors/mod.ts";
-import type { Mail } from "../../lib/base/outbound/mailer.ts";
-import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
-import { WebhookError } from "../../lib/base/outbound/webhook_sender.ts";
+import type { Mail, WebhookMessage } from "../../lib/base/outbound/outbound.ts";
+import { WebhookError } from "../../lib/base/outbound/outbound.ts";
 import type { Batch, Blobs, Limiter, Partition, Queue, Read, Store } from "../../lib/storage/mod.ts";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -107,7 +107,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a refresh token is exchanged again and again",
-    file: "lib/fans/identity/sessions/rules.ts",
+    file: "lib/fans/identity/sessions/sessions.ts",
     text: 'return { writes: [], answer: { type: "refreshed", row, user } };',
     replacement:
       'return { writes: rowWrites({ ...row, counter: row.counter + 1 }), answer: { type: "refreshed", row: { ...row, counter: row.counter + 1 }, user } };',

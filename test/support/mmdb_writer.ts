@@ -3,7 +3,7 @@
  * a test wants in it.
  */
 
-import { parseNetwork } from "../../lib/auth/ip_address.ts";
+import { parseNetwork } from "../../lib/auth/client_address.ts";
 
 /** Contents of a database. A `Uint8Array` among the values is written as it is; one record of many networks once. */
 export interface DatabaseSketch {

@@ -13,7 +13,7 @@ import {
   loyalty as loyaltyArea,
 } from "../../lib/client/mod.ts";
 import { type Seed, seedDirectory } from "../../lib/fans/directory/mod.ts";
-import { ExternalIds } from "../../lib/fans/identity/external_ids.ts";
+import { ExternalIds } from "../../lib/fans/identity/lookup_keys.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";

@@ -1,5 +1,4 @@
-import { ReferenceModel } from "../../adapters/conformance/reference.ts";
-import { ReferenceStore } from "../../adapters/conformance/reference_store.ts";
+import { ReferenceModel, ReferenceStore } from "../../adapters/conformance/reference.ts";
 import type { Traits } from "../../lib/storage/contract.ts";
 import type { Batch, Commit, Read, Results, Store } from "../../lib/storage/mod.ts";
 

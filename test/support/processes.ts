@@ -1,7 +1,7 @@
 /** Several processes of one platform, one after the other or at the same time, over a store that outlives them. */
 
 import { createControl } from "../../lib/authoring/control/mod.ts";
-import type { WebhookMessage } from "../../lib/base/outbound/webhook_sender.ts";
+import type { WebhookMessage } from "../../lib/base/outbound/outbound.ts";
 import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";

@@ -8,13 +8,18 @@ import { copyFile, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pid } from "node:process";
 import { AppError } from "../../../lib/base/errors/mod.ts";
-import { type Chain, listChain, logPath, snapshotPath, syncDirectory } from "./directory.ts";
 import { openFileStore } from "./file_journal.ts";
 import { DirectoryLock } from "./lock.ts";
-import { LogFile } from "./log_file.ts";
-import { requireUsedLog } from "./manifest.ts";
-import { requireUnbroken } from "./recovery.ts";
-import { type DamagePlace, type ReplayOptions, replayFile } from "./replay.ts";
+import {
+  type Chain,
+  LogFile,
+  listChain,
+  logPath,
+  requireUsedLog,
+  snapshotPath,
+  syncDirectory,
+} from "./log_file.ts";
+import { type DamagePlace, type ReplayOptions, replayFile, requireUnbroken } from "./recovery.ts";
 
 /** Numbers of a backup. */
 export interface BackupFacts {

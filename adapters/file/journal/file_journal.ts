@@ -1,16 +1,22 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Store } from "../../../lib/storage/contract.ts";
 import type { PartitionLister } from "../../../lib/storage/ports.ts";
-import type { Journal, JournalClient, Settle } from "../../memory/journal.ts";
+import type { Journal, JournalClient, Settle } from "../../memory/frames.ts";
 import { createMemoryStore, type MemoryStoreOptions } from "../../memory/mod.ts";
-import { Appender } from "./appender.ts";
-import { Compaction } from "./compaction.ts";
 import { DirectoryLock } from "./lock.ts";
-import { Manifest } from "./manifest.ts";
-import type { FileJournalOptions } from "./options.ts";
-import { recover } from "./recovery.ts";
+import {
+  LogFile,
+  lineOverhead,
+  logPath,
+  Manifest,
+  partialPath,
+  removeSuperseded,
+  snapshotPath,
+  syncDirectory,
+} from "./log_file.ts";
+import { type RecoveredTail, recover } from "./recovery.ts";
 
 /**
  * Creates a journal in a directory, which is made where it does not exist and must belong to this journal alone.
@@ -144,4 +150,348 @@ export async function openFileStore(
   const store = createMemoryStore({ ...options, journal: createFileJournal(directory, options) });
   await store.ping();
   return store;
+}
+
+/** When appended frames are forced to the disk: `always` before they are acknowledged, `interval` at most a second later, `never` when
+ * the operating system likes. With the latter two a crash of the whole system may lose the last commits */
+export type FsyncPolicy = "always" | "interval" | "never";
+
+/** Options of the file journal. */
+export interface FileJournalOptions {
+  /** @default "always" */
+  readonly fsync?: FsyncPolicy;
+  /** The logs are compacted once they are this many times the size of the last snapshot. @default 2 */
+  readonly compactRatio?: number;
+  /** The logs are never compacted below this size, in bytes. @default 16777216 */
+  readonly compactBytesMin?: number;
+  /** Receives a report when a frame that was being written at the last crash has been cut off. */
+  readonly onRecover?: (tail: RecoveredTail) => void;
+  /** Receives the error of a failed compaction, which is tried again after more commits. */
+  readonly onCompactionFailed?: (error: unknown) => void;
+}
+
+/** Most characters of frames that may wait to be written; past it commits are refused with `busy`. */
+export const backlogCharsMax = 67_108_864;
+/** Most characters of frames that are written, and synced, as one group. */
+export const groupCharsMax = 4_194_304;
+
+interface Waiting {
+  /** Null: nothing is written, and the frames before are waited for. */
+  readonly frame: string | null;
+  readonly settle: Settle;
+}
+
+export interface AppenderOptions {
+  /** True if groups are synced before they settle. */
+  readonly syncs: boolean;
+  /** Called after each group that was kept, before the next one is written. */
+  readonly onGroup: (bytes: number) => Promise<void>;
+}
+
+/** Appends frames to a log, in groups. */
+export class Appender {
+  #log: LogFile;
+  readonly #options: AppenderOptions;
+  #queue: Waiting[] = [];
+  #queuedChars = 0;
+  #running: Promise<void> | undefined;
+  #failure: AppError | undefined;
+  #losses = 0;
+
+  constructor(log: LogFile, options: AppenderOptions) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /** The log that frames are appended to. It may only be exchanged from within `onGroup`. */
+  get log(): LogFile {
+    return this.#log;
+  }
+
+  set log(log: LogFile) {
+    this.#log = log;
+  }
+
+  /** Number of times that frames were lost. */
+  get losses(): number {
+    return this.#losses;
+  }
+
+  /** Accepts a frame. @throws AppError `busy` or `storage_unavailable`, see `Journal.append` */
+  append(frame: string, settle: Settle): void {
+    this.requireSound();
+    if (this.#queuedChars > backlogCharsMax) {
+      throw new AppError("busy", "Cannot commit: the disk is behind, try again later", {
+        retryAfterMs: 1_000,
+      });
+    }
+    this.#queue.push({ frame, settle });
+    this.#queuedChars += charsOf(frame);
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves once no frame is waiting. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Resolves once every frame that was accepted before has settled. */
+  async drained(): Promise<void> {
+    await new Promise<void>(resolve => {
+      if (this.#running === undefined) return resolve();
+      this.#queue.push({ frame: null, settle: () => resolve() });
+    });
+  }
+
+  /** Makes everything written durable. A failure is final. */
+  async sync(): Promise<void> {
+    try {
+      await this.#log.sync();
+    } catch (cause) {
+      throw this.#fail(cause);
+    }
+  }
+
+  /** Cuts the log back to what was kept after a write failed; where that fails too, nothing is accepted any more. */
+  async cutBack(cause: unknown): Promise<AppError> {
+    try {
+      await this.#log.truncate();
+    } catch {
+      return this.#fail(cause);
+    }
+    return new AppError("storage_unavailable", `Cannot commit: writing ${this.#log.path} failed`, { cause });
+  }
+
+  /** @throws AppError `storage_unavailable` where nothing is accepted any more */
+  requireSound(): void {
+    if (this.#failure === undefined) return;
+    throw new AppError("storage_unavailable", this.#failure.message, { cause: this.#failure });
+  }
+
+  async #run(): Promise<void> {
+    // Everything that arrives in this turn of the event loop joins the first group.
+    await new Promise<void>(resolve => setImmediate(resolve));
+    while (this.#queue.length > 0) {
+      const group = this.#takeGroup();
+      const failure = await this.#write(group);
+      if (failure === undefined) for (const { settle } of group) settle();
+      else this.#lose(group, failure);
+      if (failure === undefined) await this.#options.onGroup(this.#log.bytes);
+    }
+    this.#running = undefined;
+  }
+
+  #takeGroup(): Waiting[] {
+    let chars = 0;
+    let count = 0;
+    for (const { frame } of this.#queue) {
+      if (count > 0 && chars + charsOf(frame) > groupCharsMax) break;
+      chars += charsOf(frame);
+      count++;
+    }
+    this.#queuedChars -= chars;
+    return this.#queue.splice(0, count);
+  }
+
+  async #write(group: readonly Waiting[]): Promise<AppError | undefined> {
+    if (this.#failure !== undefined) return this.#failure;
+    const log = this.#log;
+    try {
+      await log.append(group.flatMap(({ frame }) => (frame === null ? [] : [frame])));
+    } catch (cause) {
+      return this.cutBack(cause);
+    }
+    if (!this.#options.syncs) return undefined;
+    return log.sync().then(
+      () => undefined,
+      cause => this.#fail(cause),
+    );
+  }
+
+  #fail(cause: unknown): AppError {
+    this.#failure ??= new AppError(
+      "outcome_unknown",
+      `Cannot commit: the disk under ${this.#log.path} failed, restart once it is sound again`,
+      { cause },
+    );
+    return this.#failure;
+  }
+
+  #lose(group: readonly Waiting[], failure: AppError): void {
+    this.#losses++;
+    const lost = [...group, ...this.#queue];
+    this.#queue = [];
+    this.#queuedChars = 0;
+    for (const { settle } of lost) settle(failure);
+  }
+}
+
+/** Characters that a frame takes in a file. */
+function charsOf(frame: string | null): number {
+  return frame === null ? 0 : frame.length + lineOverhead;
+}
+
+/** State of the journal when a compaction starts. */
+export interface CompactionOptions extends FileJournalOptions {
+  readonly directory: string;
+  readonly generation: number;
+  readonly snapshotBytes: number;
+  readonly logBytes: number;
+}
+
+/** Compacts the journal when it has grown enough. */
+export class Compaction {
+  readonly #appender: Appender;
+  readonly #client: JournalClient;
+  readonly #options: CompactionOptions;
+  #generation: number;
+  #snapshotBytes: number;
+  /** Bytes of the logs before the present one, back to the last snapshot. */
+  #earlierBytes: number;
+  #writing: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(appender: Appender, client: JournalClient, options: CompactionOptions) {
+    this.#appender = appender;
+    this.#client = client;
+    this.#options = options;
+    this.#generation = options.generation;
+    this.#snapshotBytes = options.snapshotBytes;
+    this.#earlierBytes = options.logBytes - appender.log.bytes;
+  }
+
+  /** The generation of the log that frames are appended to. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Starts a snapshot if the logs have grown enough. Call it between two groups. */
+  async consider(): Promise<void> {
+    const { compactRatio = 2, compactBytesMin = 16_777_216 } = this.#options;
+    const due = Math.max(compactBytesMin, this.#snapshotBytes * compactRatio);
+    const bytes = this.#earlierBytes + this.#appender.log.bytes;
+    if (bytes < due || this.#writing !== undefined || this.#stopped) return;
+    try {
+      await this.#rotate();
+    } catch (error) {
+      // The next try comes when as much again has been written.
+      this.#snapshotBytes = Math.max(this.#snapshotBytes, bytes);
+      this.#options.onCompactionFailed?.(error);
+      return;
+    }
+    const frames = this.#client.snapshot();
+    this.#writing = this.#write(frames, bytes).finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Gives up a snapshot that is being written. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#writing;
+  }
+
+  async #rotate(): Promise<void> {
+    const before = this.#appender.log;
+    const next = await LogFile.create(logPath(this.#options.directory, this.#generation + 1));
+    try {
+      await next.sync();
+      await syncDirectory(this.#options.directory);
+      await before.seal();
+    } catch (error) {
+      await this.#appender.cutBack(error);
+      await next.remove();
+      throw error;
+    }
+    await this.#appender.sync();
+    this.#appender.log = next;
+    this.#generation++;
+    this.#earlierBytes += before.bytes;
+    await before.close();
+  }
+
+  async #write(frames: Iterator<string>, bytes: number): Promise<void> {
+    const { directory, onCompactionFailed } = this.#options;
+    const losses = this.#appender.losses;
+    const sound = () => !this.#stopped && this.#appender.losses === losses;
+    try {
+      const snapshot = await SnapshotFile.write({ directory, generation: this.#generation }, frames, sound);
+      try {
+        await this.#appender.drained();
+        if (!sound()) return await snapshot.discard();
+        await this.#appender.sync();
+        this.#snapshotBytes = await snapshot.complete();
+      } catch (error) {
+        await snapshot.discard();
+        throw error;
+      }
+      this.#earlierBytes = 0;
+      await removeSuperseded(directory, this.#generation);
+    } catch (error) {
+      this.#snapshotBytes = Math.max(this.#snapshotBytes, bytes);
+      onCompactionFailed?.(error);
+    }
+  }
+}
+
+/** Characters written at once: between two writes everything else gets its turn. */
+const sliceChars = 131_072;
+
+/** A snapshot in the making, which will replace the older part of the journal. */
+class SnapshotFile {
+  readonly #directory: string;
+  readonly #generation: number;
+  readonly #file: LogFile;
+
+  private constructor(directory: string, generation: number, file: LogFile) {
+    this.#directory = directory;
+    this.#generation = generation;
+    this.#file = file;
+  }
+
+  /** Writes the frames, in slices for as long as `wanted` says, to a file that does not count yet. */
+  static async write(
+    place: { readonly directory: string; readonly generation: number },
+    frames: Iterator<string>,
+    wanted: () => boolean,
+  ): Promise<SnapshotFile> {
+    const path = partialPath(place.directory, place.generation);
+    await rm(path, { force: true });
+    const snapshot = new SnapshotFile(place.directory, place.generation, await LogFile.create(path));
+    try {
+      for (let done = false; !done && wanted(); ) done = await snapshot.#slice(frames);
+    } catch (error) {
+      await snapshot.discard();
+      throw error;
+    }
+    return snapshot;
+  }
+
+  /** Closes the file durably and lets it count; returns its size in bytes. */
+  async complete(): Promise<number> {
+    await this.#file.seal();
+    await this.#file.sync();
+    await this.#file.close();
+    await rename(this.#file.path, snapshotPath(this.#directory, this.#generation));
+    await syncDirectory(this.#directory);
+    return this.#file.bytes;
+  }
+
+  /** Removes the file. */
+  async discard(): Promise<void> {
+    await this.#file.remove();
+  }
+
+  async #slice(frames: Iterator<string>): Promise<boolean> {
+    const slice: string[] = [];
+    let chars = 0;
+    let step = frames.next();
+    for (; !step.done; step = frames.next()) {
+      slice.push(step.value);
+      chars += step.value.length;
+      if (chars >= sliceChars) break;
+    }
+    if (slice.length > 0) await this.#file.append(slice);
+    return step.done === true;
+  }
 }

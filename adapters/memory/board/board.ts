@@ -3,6 +3,8 @@
  *
  * @module
  */
+
+import { compareUtf8 } from "../../../lib/base/text/mod.ts";
 import type {
   BoardEntry,
   BoardRange,
@@ -13,9 +15,8 @@ import type {
   ReadStanding,
   Standing,
 } from "../../../lib/storage/contract.ts";
-import { LargeSet } from "./large_set.ts";
-import type { BoardRow, RankedSet } from "./ranked_set.ts";
-import { SmallSet } from "./ranked_set.ts";
+import { MemberSlab, MemberTable } from "./member_table.ts";
+import { Order } from "./order.ts";
 
 /** Most members that are kept in a plain sorted array. */
 export const smallMembersMax = 64;
@@ -101,5 +102,198 @@ export class Board {
     const rows = this.#set.rows();
     for (let step = rows.next(); !step.done; step = rows.next()) form.put(step.value);
     this.#set = form;
+  }
+}
+
+/** Data of one member of a board. */
+export interface BoardRow extends BoardEntry {
+  /** The version of the fact behind the score, or `noAsOf`. */
+  readonly asOf: number;
+}
+
+/** Members in the order of score, tie and UTF-8 bytes. There is a form for few members and one for many. */
+export interface RankedSet {
+  readonly size: number;
+  /** Returns the row of a member, or undefined if it is absent. */
+  get(member: string): BoardRow | undefined;
+  /** Inserts the row, or replaces that of its member. */
+  put(row: BoardRow): void;
+  /** Removes the member. Returns true if it was there. */
+  remove(member: string): boolean;
+  /** Returns the number of scores that are lower than this one. */
+  below(score: number): number;
+  /** Returns the number of scores that are this one or lower. */
+  upTo(score: number): number;
+  /** Returns the number of entries that come before this one, whether or not it is there. */
+  before(entry: BoardEntry): number;
+  /** `count` entries from position `start` upwards, or downwards with `reverse`; all of them must exist. */
+  slice(start: number, count: number, reverse: boolean): BoardEntry[];
+  /** Returns every row in no particular order. Rows that change between two steps may or may not be among them. */
+  rows(): Iterator<BoardRow>;
+}
+
+/** A sorted array of rows. */
+export class SmallSet implements RankedSet {
+  readonly #rows: BoardRow[] = [];
+
+  get size(): number {
+    return this.#rows.length;
+  }
+
+  get(member: string): BoardRow | undefined {
+    for (const row of this.#rows) if (row.member === member) return row;
+    return undefined;
+  }
+
+  put(row: BoardRow): void {
+    this.remove(row.member);
+    let at = this.#rows.length;
+    for (let before = this.#rows[at - 1]; before !== undefined && compare(before, row) > 0; ) {
+      at--;
+      before = this.#rows[at - 1];
+    }
+    this.#rows.splice(at, 0, row);
+  }
+
+  remove(member: string): boolean {
+    const at = this.#rows.findIndex(row => row.member === member);
+    if (at < 0) return false;
+    this.#rows.splice(at, 1);
+    return true;
+  }
+
+  below(score: number): number {
+    let count = 0;
+    for (const row of this.#rows) if (row.score < score) count++;
+    return count;
+  }
+
+  upTo(score: number): number {
+    let count = 0;
+    for (const row of this.#rows) if (row.score <= score) count++;
+    return count;
+  }
+
+  before(entry: BoardEntry): number {
+    let count = 0;
+    for (const row of this.#rows) if (compare(row, entry) < 0) count++;
+    return count;
+  }
+
+  slice(start: number, count: number, reverse: boolean): BoardEntry[] {
+    const rows = reverse
+      ? this.#rows.slice(start - count + 1, start + 1).reverse()
+      : this.#rows.slice(start, start + count);
+    return rows.map(({ member, score, tie }) => ({ member, score, tie }));
+  }
+
+  rows(): Iterator<BoardRow> {
+    // A copy: an insertion between two steps would shift the rows under a live iterator.
+    return [...this.#rows].values();
+  }
+}
+
+function compare(a: BoardEntry, b: BoardEntry): number {
+  return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
+}
+
+/** Most members whose text is kept. */
+const textsMax = 128;
+
+/** Rows by slot, found by member and by rank. */
+export class LargeSet implements RankedSet {
+  readonly #slab: MemberSlab = new MemberSlab();
+  readonly #table: MemberTable;
+  readonly #order: Order = new Order((a, b) => this.#slab.compare(a, b));
+  /** Texts by slot that short ranges returned: the leaders are asked for again and again, and the same string is found faster. */
+  readonly #texts: Map<number, string> = new Map();
+  #size = 0;
+
+  /** `seed` makes the placement of members unpredictable; it changes no result. */
+  constructor(seed: number) {
+    this.#table = new MemberTable(this.#slab, seed);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(member: string): BoardRow | undefined {
+    const slot = this.#table.find(member);
+    if (slot < 0) return undefined;
+    return { member, score: this.#slab.score(slot), tie: this.#slab.tie(slot), asOf: this.#slab.asOf(slot) };
+  }
+
+  put(row: BoardRow): void {
+    const { member, score, tie, asOf } = row;
+    let slot = this.#table.find(member);
+    if (slot < 0) {
+      slot = this.#table.insert(member);
+      this.#order.insert(score, tie, slot);
+      this.#size++;
+    } else {
+      const oldScore = this.#slab.score(slot);
+      const oldTie = this.#slab.tie(slot);
+      if (oldScore !== score || oldTie !== tie) this.#order.move(oldScore, oldTie, slot, score, tie);
+    }
+    this.#slab.store(slot, score, tie, asOf);
+  }
+
+  remove(member: string): boolean {
+    const slot = this.#table.find(member);
+    if (slot < 0) return false;
+    this.#order.remove(this.#slab.score(slot), this.#slab.tie(slot), slot);
+    this.#table.remove(member);
+    this.#texts.delete(slot);
+    this.#size--;
+    return true;
+  }
+
+  below(score: number): number {
+    return this.#order.below(score, false);
+  }
+
+  upTo(score: number): number {
+    return this.#order.below(score, true);
+  }
+
+  before({ score, tie, member }: BoardEntry): number {
+    return this.#order.before(score, tie, slot => compareUtf8(this.#slab.member(slot), member) < 0);
+  }
+
+  slice(start: number, count: number, reverse: boolean): BoardEntry[] {
+    const entries: BoardEntry[] = [];
+    const isShort = count <= textsMax;
+    this.#order.visit(start, count, reverse, slot => {
+      entries.push({
+        member: isShort ? this.#text(slot) : this.#slab.member(slot),
+        score: this.#slab.score(slot),
+        tie: this.#slab.tie(slot),
+      });
+    });
+    return entries;
+  }
+
+  #text(slot: number): string {
+    const known = this.#texts.get(slot);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= textsMax) this.#texts.clear();
+    const text = this.#slab.member(slot);
+    this.#texts.set(slot, text);
+    return text;
+  }
+
+  *rows(): Generator<BoardRow, undefined> {
+    for (let slot = 0; slot < this.#slab.used; slot++) {
+      const score = this.#slab.score(slot);
+      if (Number.isNaN(score)) continue;
+      yield {
+        member: this.#slab.member(slot),
+        score,
+        tie: this.#slab.tie(slot),
+        asOf: this.#slab.asOf(slot),
+      };
+    }
+    return undefined;
   }
 }

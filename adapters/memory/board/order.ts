@@ -10,9 +10,10 @@
  *
  * @module
  */
-import { BlockRow, BlockSlab, type BlockView, blockEntries, blockView } from "./blocks.ts";
-import type { FenwickPosition } from "./fenwick.ts";
 
+const blockBits = 8;
+/** Entries in a full block. */
+export const blockEntries: number = 1 << blockBits;
 const mergeBelow: number = blockEntries / 4;
 /** Entries between the first two steps of a search: a cache line of scores and ties. */
 const firstStep = 4;
@@ -313,4 +314,200 @@ function write(view: BlockView, offset: number, score: number, tie: number, slot
   view.keys[at * 2] = score;
   view.keys[at * 2 + 1] = tie;
   view.slots[at] = slot;
+}
+
+const slabBits = 6;
+const slabEntries: number = blockEntries << slabBits;
+const firstEntries: number = blockEntries / 2;
+
+/** The columns in which a block lies: its entry `i` is at `base + i`. */
+export interface BlockView {
+  /** Score and tie of an entry at twice its index. */
+  keys: Float64Array;
+  slots: Int32Array;
+  base: number;
+}
+
+/** Blocks by number. */
+export class BlockSlab {
+  readonly #slabs: { readonly keys: Float64Array; readonly slots: Int32Array }[] = [];
+  readonly #free: number[] = [];
+  #used = 0;
+
+  /** Takes a block; its entries are undefined until written. */
+  take(): number {
+    return this.#free.pop() ?? this.#used++;
+  }
+
+  /** Frees a block. */
+  release(block: number): void {
+    this.#free.push(block);
+  }
+
+  /** Points `view` at a block, with room for `entries` of its entries. Making room invalidates other views. */
+  open(block: number, entries: number, view: BlockView): void {
+    const base = (block & ((1 << slabBits) - 1)) << blockBits;
+    const index = block >>> slabBits;
+    let slab = this.#slabs[index];
+    if (slab === undefined || slab.slots.length < base + entries) slab = this.#grow(index, base + entries);
+    view.keys = slab.keys;
+    view.slots = slab.slots;
+    view.base = base;
+  }
+
+  #grow(index: number, entries: number): { readonly keys: Float64Array; readonly slots: Int32Array } {
+    let length = index === 0 ? firstEntries : slabEntries;
+    while (length < entries) length *= 2;
+    const slab = { keys: new Float64Array(length * 2), slots: new Int32Array(length) };
+    const before = this.#slabs[index];
+    if (before !== undefined) {
+      slab.keys.set(before.keys);
+      slab.slots.set(before.slots);
+    }
+    this.#slabs[index] = slab;
+    return slab;
+  }
+}
+
+/** Returns a view that points nowhere yet. */
+export function blockView(): BlockView {
+  return { keys: new Float64Array(0), slots: new Int32Array(0), base: 0 };
+}
+
+const firstPositions = 4;
+
+/** Blocks by position. After `insert`, `remove` or direct changes of `counts` the sums need a `rebuild`. */
+export class BlockRow {
+  size = 0;
+  blocks: Int32Array = new Int32Array(firstPositions);
+  counts: Int32Array = new Int32Array(firstPositions);
+  scores: Float64Array = new Float64Array(firstPositions);
+  ties: Float64Array = new Float64Array(firstPositions);
+  slots: Int32Array = new Int32Array(firstPositions);
+  readonly #sums: Fenwick = new Fenwick();
+
+  /** Puts an empty block at a position and moves the later ones up. */
+  insert(position: number, block: number): void {
+    if (this.size === this.blocks.length) this.#widen();
+    for (const column of this.#columns()) column.copyWithin(position + 1, position, this.size);
+    this.blocks[position] = block;
+    this.counts[position] = 0;
+    this.size++;
+  }
+
+  /** Takes a position out and moves the later ones down. */
+  remove(position: number): void {
+    for (const column of this.#columns()) column.copyWithin(position, position + 1, this.size);
+    this.size--;
+  }
+
+  /** Stores the first entry of the block at a position. */
+  setFirst(position: number, score: number, tie: number, slot: number): void {
+    this.scores[position] = score;
+    this.ties[position] = tie;
+    this.slots[position] = slot;
+  }
+
+  /** Adds to the count at a position. */
+  grow(position: number, by: number): void {
+    this.counts[position] = (this.counts[position] as number) + by;
+    this.#sums.add(position, by);
+  }
+
+  /** Sums the counts anew. */
+  rebuild(): void {
+    this.#sums.rebuild(this.counts, this.size);
+  }
+
+  /** Returns the number of entries in the blocks before a position. */
+  before(position: number): number {
+    return this.#sums.before(position);
+  }
+
+  /** Finds the position and offset of the entry with this ordinal. */
+  locate(ordinal: number, place: FenwickPosition): void {
+    this.#sums.locate(ordinal, place);
+  }
+
+  #columns(): (Int32Array | Float64Array)[] {
+    return [this.blocks, this.counts, this.scores, this.ties, this.slots];
+  }
+
+  #widen(): void {
+    const length = this.blocks.length * 2;
+    this.blocks = widened(new Int32Array(length), this.blocks);
+    this.counts = widened(new Int32Array(length), this.counts);
+    this.scores = widened(new Float64Array(length), this.scores);
+    this.ties = widened(new Float64Array(length), this.ties);
+    this.slots = widened(new Int32Array(length), this.slots);
+  }
+}
+
+function widened<A extends Int32Array | Float64Array>(wide: A, narrow: A): A {
+  wide.set(narrow);
+  return wide;
+}
+
+/** A block and an offset inside of it. */
+export interface FenwickPosition {
+  block: number;
+  offset: number;
+}
+
+/** Cumulative counts over blocks 0 to `size` - 1. */
+export class Fenwick {
+  #tree: Int32Array = new Int32Array(2);
+  #size = 0;
+  #top = 0;
+
+  /** Takes over the first `size` counts. */
+  rebuild(counts: Int32Array, size: number): void {
+    if (this.#tree.length <= size) this.#tree = new Int32Array(Math.max(size + 1, this.#tree.length * 2));
+    const tree = this.#tree;
+    this.#size = size;
+    this.#top = size === 0 ? 0 : 1 << (31 - Math.clz32(size));
+    tree.fill(0, 1, size + 1);
+    for (let i = 1; i <= size; i++) {
+      const sum = read(tree, i) + read(counts, i - 1);
+      tree[i] = sum;
+      const parent = i + (i & -i);
+      if (parent <= size) tree[parent] = read(tree, parent) + sum;
+    }
+  }
+
+  /** Adds to the count of one block. */
+  add(block: number, by: number): void {
+    const tree = this.#tree;
+    for (let i = block + 1; i <= this.#size; i += i & -i) tree[i] = read(tree, i) + by;
+  }
+
+  /** Returns the sum of the counts of all blocks before this one. */
+  before(block: number): number {
+    const tree = this.#tree;
+    let sum = 0;
+    for (let i = block; i > 0; i -= i & -i) sum += read(tree, i);
+    return sum;
+  }
+
+  /** Writes to `place` where a position lies; it must be below the sum of all counts. */
+  locate(position: number, place: FenwickPosition): void {
+    const tree = this.#tree;
+    let block = 0;
+    let left = position;
+    for (let step = this.#top; step > 0; step >>= 1) {
+      const next = block + step;
+      if (next > this.#size) continue;
+      const count = read(tree, next);
+      if (count <= left) {
+        block = next;
+        left -= count;
+      }
+    }
+    place.block = block;
+    place.offset = left;
+  }
+}
+
+function read(array: Int32Array, index: number): number {
+  return array[index] as number;
 }

@@ -8,10 +8,9 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import type { Store } from "../../storage/mod.ts";
-import { deriveKey, type MasterSecret } from "../crypto/secret.ts";
-import type { Clock, RandomBytes } from "../environment.ts";
-import { addToIndex, apiKeysPerOrganisationMax, indexedKeys, removeFromIndex } from "./key_index.ts";
+import { Cache, mapConcurrent } from "../../storage/background/mod.ts";
+import { decide, type Store, tenantPartition } from "../../storage/mod.ts";
+import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../crypto/mod.ts";
 import {
   type ApiKeyRecord,
   apiKeyPartition,
@@ -30,7 +29,6 @@ import {
   type SecretHash,
   type StoredSecret,
 } from "./record.ts";
-import { ApiKeyUses } from "./uses.ts";
 
 /** Age in ms at which a key in memory is read again: the longest that a revoked key still works elsewhere. */
 const cachedKeyMs = 5_000;
@@ -351,4 +349,125 @@ function checkNewKey({ permissions: asked, name }: NewApiKey): void {
 
 function invalidApiKey(): AppError {
   return new AppError("invalid_api_key", "The API key or its secret is not valid");
+}
+
+/** Most keys of an organisation. */
+export const apiKeysPerOrganisationMax = 500;
+
+const index = { type: "record", key: "index" } as const;
+
+/** Lists the ids of the organisation's keys, oldest first. */
+export async function indexedKeys(store: Store, organisationId: string): Promise<readonly string[]> {
+  const [stored] = await store.read(indexPartition(organisationId), [index]);
+  return stored === null ? [] : JSON.parse(stored.value);
+}
+
+/**
+ * Adds a key to the index.
+ *
+ * @throws {AppError} `conflict`: the organisation has the most keys that it may have.
+ */
+export async function addToIndex(store: Store, organisationId: string, keyId: string): Promise<void> {
+  await change(store, organisationId, keyIds => {
+    if (keyIds.includes(keyId)) return keyIds;
+    if (keyIds.length < apiKeysPerOrganisationMax) return [...keyIds, keyId];
+    throw new AppError(
+      "conflict",
+      `Cannot create an API key: the organisation has ${apiKeysPerOrganisationMax} already, revoke one first`,
+    );
+  });
+}
+
+/** Removes keys from the index. */
+export async function removeFromIndex(
+  store: Store,
+  organisationId: string,
+  removed: ReadonlySet<string>,
+): Promise<void> {
+  await change(store, organisationId, keyIds => keyIds.filter(keyId => !removed.has(keyId)));
+}
+
+async function change(
+  store: Store,
+  organisationId: string,
+  apply: (keyIds: readonly string[]) => readonly string[],
+): Promise<void> {
+  await decide(store, indexPartition(organisationId), {
+    reads: [index],
+    idempotent: true,
+    apply: ([stored]) => {
+      const keyIds: readonly string[] = stored === null ? [] : JSON.parse(stored.value);
+      const changed = apply(keyIds);
+      if (changed.length === keyIds.length) return { writes: [], answer: undefined };
+      return { writes: [{ type: "put", key: index.key, value: JSON.stringify(changed) }], answer: undefined };
+    },
+  });
+}
+
+function indexPartition(organisationId: string): string {
+  return tenantPartition({ organisation: organisationId }, "api_keys");
+}
+
+/** Least time between two writes of a key's last use, in ms. */
+const writeIntervalMs = 60_000;
+const notedMax = 10_000;
+const concurrentWritesMax = 16;
+
+/** Notes and writes last uses. */
+export class ApiKeyUses {
+  readonly #store: Store;
+  /** Unix ms by key, still to be written. */
+  readonly #noted = new Map<string, number>();
+  /** Unix ms of the last write by key. */
+  readonly #written = new Cache<number>({ entriesMax: notedMax });
+  #flush: Promise<void> | null = null;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Notes that a key was used at a time, Unix ms. Beyond 10,000 waiting keys further ones are left out. */
+  note(keyId: string, at: number): void {
+    if (this.#noted.size < notedMax || this.#noted.has(keyId)) this.#noted.set(keyId, at);
+  }
+
+  /** Writes the uses that are due. Failed writes stay noted, and the first error is thrown. */
+  flush(): Promise<void> {
+    this.#flush ??= this.#writeDue().finally(() => {
+      this.#flush = null;
+    });
+    return this.#flush;
+  }
+
+  async #writeDue(): Promise<void> {
+    const due = [...this.#noted].filter(
+      ([keyId, at]) => at - (this.#written.get(keyId) ?? Number.NEGATIVE_INFINITY) >= writeIntervalMs,
+    );
+    const failures: unknown[] = [];
+    await mapConcurrent(due, concurrentWritesMax, ([keyId, at]) =>
+      this.#write(keyId, at).catch(error => failures.push(error)),
+    );
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #write(keyId: string, at: number): Promise<void> {
+    const partition = apiKeyPartition(keyId);
+    const [key, use] = await this.#store.read(partition, [
+      { type: "record", key: apiKeyRecord },
+      { type: "record", key: apiKeyUse },
+    ]);
+    const before = use === null ? Number.NEGATIVE_INFINITY : Number(use.value);
+    if (key !== null && at - before >= writeIntervalMs) {
+      // A failed check is harmless: the key is gone, or another process has written its use.
+      await this.#store.commit(partition, {
+        checks: [
+          { key: apiKeyRecord, version: key.version },
+          { key: apiKeyUse, version: use?.version ?? null },
+        ],
+        writes: [{ type: "put", key: apiKeyUse, value: String(at) }],
+      });
+      this.#written.set(keyId, at);
+    } else if (key !== null) this.#written.set(keyId, before);
+    if (this.#noted.get(keyId) === at) this.#noted.delete(keyId);
+  }
 }

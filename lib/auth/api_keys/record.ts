@@ -12,8 +12,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { platformPartition } from "../../storage/mod.ts";
-import { base32, netstrings, utf8 } from "../crypto/encoding.ts";
-import { constantTimeEqual, type RandomBytes } from "../environment.ts";
+import { base32, constantTimeEqual, netstrings, type RandomBytes, utf8 } from "../crypto/mod.ts";
 
 /** The permissions of API keys, in the order in which documents list them. */
 export const permissions = [

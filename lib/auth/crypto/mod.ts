@@ -4,6 +4,312 @@
  * @module
  */
 
-export { capabilityId, constantTimeEqual, isUuid, uuid } from "../environment.ts";
-export { base64url, fromBase64url, fromUtf8, utf8 } from "./encoding.ts";
-export { keyedTag, seal, unseal } from "./seal.ts";
+import { expand, extract } from "@noble/hashes/hkdf.js";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+
+/** Encodings of bytes as text, and of several texts as one unambiguous byte string. */
+
+const base32Digits = "abcdefghijklmnopqrstuvwxyz234567";
+const encoder = new TextEncoder();
+/** Refuses malformed UTF-8 instead of replacing it, so that two inputs never decode to one text. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Encodes a text as UTF-8. */
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return encoder.encode(text);
+}
+
+/**
+ * Decodes UTF-8.
+ *
+ * @throws {TypeError} The bytes are not UTF-8.
+ */
+export function fromUtf8(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/** Encodes bytes in RFC 4648 base32, in lower case without padding. */
+export function base32(bytes: Uint8Array): string {
+  let text = "";
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += base32Digits.charAt((buffer >>> bits) & 31);
+    }
+    buffer &= (1 << bits) - 1;
+  }
+  return bits === 0 ? text : text + base32Digits.charAt((buffer << (5 - bits)) & 31);
+}
+
+/** Encodes bytes in RFC 4648 base64url, without padding. */
+export function base64url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Decodes base64url without padding; undefined for any other text. */
+export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index);
+  return bytes;
+}
+
+/**
+ * Joins texts unambiguously as netstrings: `<UTF-8 length>:<text>,` for every part.
+ *
+ * @throws {TypeError} A part has a lone surrogate, which UTF-8 cannot carry.
+ */
+export function netstrings(parts: readonly string[]): Uint8Array {
+  let joined = "";
+  for (const part of parts) {
+    if (!part.isWellFormed()) throw new TypeError("Cannot encode a text with a lone surrogate");
+    joined += `${utf8(part).length}:${part},`;
+  }
+  return utf8(joined);
+}
+
+/** Clock and randomness, injected so that tests control them. */
+
+/** Returns the current time in Unix ms. */
+export type Clock = () => number;
+
+/** Returns `length` unpredictable bytes. */
+export type RandomBytes = (length: number) => Uint8Array;
+
+/** Reads the clock of the machine. */
+export function systemClock(): number {
+  return Date.now();
+}
+
+/** Reads the cryptographic generator of the runtime, at most 65,536 bytes at once. */
+export function systemRandom(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
+
+/** 160 bits. */
+const capabilityIdBytes = 20;
+
+const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Makes a random UUID (RFC 9562, version 4) in lower case. It is an identifier and never a secret. */
+export function uuid(random: RandomBytes): string {
+  const bytes = random(16).slice();
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytesToHex(bytes);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** Accepts UUIDs of any version, in either case. */
+export function isUuid(text: string): boolean {
+  return text.length === 36 && uuidShape.test(text);
+}
+
+/** Makes an unguessable id that serves as a capability: 32 characters of `a-z2-7`, 160 bits. */
+export function capabilityId(random: RandomBytes): string {
+  return base32(random(capabilityIdBytes));
+}
+
+/** Compares two texts or byte strings. The duration depends on their lengths alone. */
+export function constantTimeEqual<T extends string | Uint8Array>(left: T, right: T): boolean {
+  if (left.length !== right.length) return false;
+  let difference = 0;
+  for (let index = 0; index < left.length; index++) difference |= unitAt(left, index) ^ unitAt(right, index);
+  return difference === 0;
+}
+
+function unitAt(value: string | Uint8Array, index: number): number {
+  return typeof value === "string" ? value.charCodeAt(index) : (value[index] ?? 0);
+}
+
+const sealedTextBytesMax = 65_536;
+const versionPrefix = "v1.";
+const nonceBytes = 12;
+
+/** The place that a sealed text is bound to. */
+export interface SealContext {
+  /** For example the record and field that hold the text. */
+  readonly context: readonly string[];
+}
+
+/**
+ * Seals a text under a 32-byte key, as `v1.<base64url of nonce, cipher text and tag>`.
+ *
+ * @throws {RangeError} The text is longer than 65,536 UTF-8 bytes.
+ */
+export async function seal(
+  key: Uint8Array,
+  text: string,
+  options: SealContext & { readonly random: RandomBytes },
+): Promise<string> {
+  const plain = utf8(text);
+  if (plain.length > sealedTextBytesMax) {
+    throw new RangeError(`Cannot seal ${plain.length} bytes, at most ${sealedTextBytesMax} are allowed`);
+  }
+  const nonce = options.random(nonceBytes);
+  const encrypting = await importKey(key, "encrypt");
+  const body = await crypto.subtle.encrypt(gcm(nonce, options), encrypting, Uint8Array.from(plain));
+  const sealed = new Uint8Array(nonceBytes + body.byteLength);
+  sealed.set(nonce);
+  sealed.set(new Uint8Array(body), nonceBytes);
+  return versionPrefix + base64url(sealed);
+}
+
+/** Opens a sealed text; undefined if the key or the context differs or the text was changed. */
+export async function unseal(
+  key: Uint8Array,
+  sealed: string,
+  options: SealContext,
+): Promise<string | undefined> {
+  if (!sealed.startsWith(versionPrefix)) return undefined;
+  const bytes = fromBase64url(sealed.slice(versionPrefix.length));
+  if (bytes === undefined || bytes.length <= nonceBytes) return undefined;
+  const decrypting = await importKey(key, "decrypt");
+  try {
+    const algorithm = gcm(bytes.subarray(0, nonceBytes), options);
+    const plain = await crypto.subtle.decrypt(algorithm, decrypting, bytes.slice(nonceBytes));
+    return fromUtf8(new Uint8Array(plain));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Replaces texts that must not be stored readably by their HMAC-SHA-256, 43 characters of base64url.
+ *
+ * @throws {TypeError} A text has a lone surrogate.
+ */
+export function keyedTag(key: Uint8Array, parts: readonly string[]): string {
+  return base64url(hmac(sha256, key, netstrings(parts)));
+}
+
+async function importKey(key: Uint8Array, usage: "encrypt" | "decrypt"): Promise<CryptoKey> {
+  return await crypto.subtle.importKey("raw", Uint8Array.from(key), "AES-GCM", false, [usage]);
+}
+
+function gcm(nonce: Uint8Array, { context }: SealContext): AesGcmParams {
+  const additionalData = Uint8Array.from(netstrings(["grandstand.seal.v1", ...context]));
+  return { name: "AES-GCM", iv: Uint8Array.from(nonce), additionalData };
+}
+
+/** In UTF-8 bytes. */
+const masterSecretBytesMin = 32;
+/** Hexadecimal digits hold half a byte each. */
+const masterSecretHexDigitsMin = 64;
+const masterSecretVarietyMin = 10;
+const derivedKeyBytes = 32;
+
+const extractionSalt = utf8("grandstand.master.v1");
+const howToMake = "make one with `openssl rand -base64 48`";
+
+/** The secret that the processes of one deployment share. It cannot be read back, printed or serialised. */
+export class MasterSecret {
+  readonly #pseudoRandomKey: Uint8Array;
+
+  /**
+   * @param text Any text of at least 32 bytes: base64, hexadecimal (at least 64 digits) or a long passphrase.
+   * @throws {RangeError} The text is too short or too uniform; the message says how to make a good one.
+   */
+  constructor(text: string) {
+    const bytes = utf8(text);
+    if (bytes.length < masterSecretBytesMin) {
+      throw new RangeError(
+        `The master secret has ${bytes.length} bytes, at least ${masterSecretBytesMin} are needed: ${howToMake}`,
+      );
+    }
+    if (/^[0-9a-f]*$/i.test(text) && text.length < masterSecretHexDigitsMin) {
+      throw new RangeError(
+        `The master secret has ${text.length} hexadecimal digits, at least ${masterSecretHexDigitsMin} are needed: ${howToMake}`,
+      );
+    }
+    if (new Set(text).size < masterSecretVarietyMin) {
+      throw new RangeError(
+        `The master secret has fewer than ${masterSecretVarietyMin} different characters: ${howToMake}`,
+      );
+    }
+    this.#pseudoRandomKey = extract(sha256, bytes, extractionSalt);
+  }
+
+  /** Expands the secret for one `info` (HKDF-Expand). Use {@linkcode deriveKey}, which cannot confuse two infos. */
+  expand(info: Uint8Array): Uint8Array {
+    return expand(sha256, this.#pseudoRandomKey, info, derivedKeyBytes);
+  }
+}
+
+/** Generates a master secret as text, with 384 bits of randomness. */
+export function generateMasterSecret(random: RandomBytes): string {
+  return base64url(random(48));
+}
+
+/**
+ * Derives the 32-byte key for one purpose and context: the same in every process, and another one for any other split
+ * of the same text over the arguments.
+ */
+export function deriveKey(secret: MasterSecret, purpose: string, ...context: readonly string[]): Uint8Array {
+  return secret.expand(netstrings(["grandstand.key.v1", purpose, ...context]));
+}
+
+/** A record with its signature, which covers the other members. */
+export interface SignedSessionRecord {
+  readonly projectId: string;
+  readonly externalId: string;
+  readonly userId: string;
+  readonly deviceId: string;
+  /** Time of issue, Unix seconds. */
+  readonly timeStamp: number;
+  /** Time of sign-up, Unix seconds. */
+  readonly signUp: number;
+  readonly signature: string;
+}
+
+/** Derives the 32-byte key of a project's records. A back end that has it can verify records, and sign them too. */
+export function recordKey(secret: MasterSecret, projectId: string): Uint8Array {
+  return deriveKey(secret, "session_record", projectId);
+}
+
+/**
+ * Signs a record: 64 upper-case hexadecimal digits.
+ *
+ * @throws {TypeError} A text has a lone surrogate, or a time is not an integer.
+ */
+export function signRecord(key: Uint8Array, record: Omit<SignedSessionRecord, "signature">): string {
+  const { projectId, externalId, userId, deviceId, timeStamp, signUp } = record;
+  if (!Number.isSafeInteger(timeStamp) || !Number.isSafeInteger(signUp)) {
+    throw new TypeError("Cannot sign a session record whose times are not integers");
+  }
+  const message = netstrings([
+    "grandstand.session_record.v1",
+    projectId,
+    externalId,
+    userId,
+    deviceId,
+    String(timeStamp),
+    String(signUp),
+  ]);
+  return bytesToHex(hmac(sha256, key, message)).toUpperCase();
+}
+
+/** Verifies the signature of a record of unknown origin, in constant time. */
+export function verifyRecord(key: Uint8Array, record: SignedSessionRecord): boolean {
+  if (!isRecordShaped(record)) return false;
+  return constantTimeEqual(signRecord(key, record), record.signature);
+}
+
+function isRecordShaped(record: SignedSessionRecord): boolean {
+  const texts: readonly unknown[] = [record.projectId, record.externalId, record.userId, record.deviceId];
+  return (
+    typeof record.signature === "string" &&
+    texts.every(text => typeof text === "string" && text.isWellFormed()) &&
+    Number.isSafeInteger(record.timeStamp) &&
+    Number.isSafeInteger(record.signUp)
+  );
+}

@@ -7,7 +7,7 @@
  */
 
 import type { CryptoKey, JWK } from "jose";
-import { utf8 } from "../crypto/encoding.ts";
+import { utf8 } from "../crypto/mod.ts";
 
 /** Signature algorithms of tokens. All are asymmetric, so that a verifier cannot sign. */
 export const signatureAlgorithms = ["EdDSA", "ES256", "RS256"] as const;

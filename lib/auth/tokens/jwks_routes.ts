@@ -1,10 +1,13 @@
 /** The route of the public keys that verify the platform's tokens. */
 
 import * as v from "valibot";
+import { AppError } from "../../base/errors/mod.ts";
 import { type Area, json, named, open, route } from "../../http/mod.ts";
+import { platformPartition, type Store, type Stored } from "../../storage/mod.ts";
+import { type RandomBytes, uuid } from "../crypto/mod.ts";
 import { signatureAlgorithms } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";
-import { jwksAgeSecondsMax } from "./key_ring_record.ts";
+import { jwksAgeSecondsMax } from "./key_ring.ts";
 
 const KeySetSchema = named(
   "PublicKeySet",
@@ -43,4 +46,67 @@ export function jwksArea(options: { readonly ring: Pick<KeyRing, "jwks"> }): Are
       }),
     ],
   };
+}
+
+const issuerKey = "issuer";
+const formatKey = "format";
+
+/** The format of everything that is stored. Raise it with a change that a process of the version before would misread. */
+export const storeFormat = 1;
+
+/** Options of {@linkcode openIssuer}. */
+export interface IssuerOptions {
+  readonly store: Store;
+  readonly random: RandomBytes;
+  /** The address that the deployment was given. */
+  readonly publicUrl: string | undefined;
+  /** The issuer of stores with keys from a time when issuers were not stored, so that their tokens stay valid. */
+  readonly formerIssuer: string;
+}
+
+/**
+ * Returns the issuer of the deployment's tokens, stored beside the key ring: all processes on a store accept each other's
+ * tokens. The first start stores the public URL, or a urn where there is none, and the format of the store.
+ *
+ * @throws {AppError} `storage_unavailable`: the store has a newer format.
+ */
+export async function openIssuer(options: IssuerOptions): Promise<string> {
+  const { store, random, publicUrl, formerIssuer } = options;
+  const partition = platformPartition("key_ring");
+  const [stored, ring, format] = await store.read(partition, [
+    { type: "record", key: issuerKey },
+    { type: "record", key: "ring" },
+    { type: "record", key: formatKey },
+  ]);
+  requireKnownFormat(format);
+  if (stored !== null) return stored.value;
+  const issuer = publicUrl ?? (ring === null ? `urn:uuid:${uuid(random)}` : formerIssuer);
+  const commit = await store.commit(partition, {
+    checks: [{ key: issuerKey, version: null }],
+    writes: [
+      { type: "put", key: issuerKey, value: issuer },
+      { type: "put", key: formatKey, value: String(storeFormat) },
+    ],
+  });
+  return commit.ok ? issuer : await openIssuer(options);
+}
+
+/**
+ * Returns the issuer that a store has, or null if no platform has opened it.
+ *
+ * @throws {AppError} `storage_unavailable`: the store has a newer format.
+ */
+export async function storedIssuer(store: Store): Promise<string | null> {
+  const [stored, format] = await store.read(platformPartition("key_ring"), [
+    { type: "record", key: issuerKey },
+    { type: "record", key: formatKey },
+  ]);
+  requireKnownFormat(format);
+  return stored?.value ?? null;
+}
+
+function requireKnownFormat(format: Stored | null): void {
+  if (format === null || Number(format.value) <= storeFormat) return;
+  const message = `Cannot use the store: its format is ${format.value} and this version knows ${storeFormat}; update this process`;
+  throw new AppError("storage_unavailable", message);
 }

@@ -6,7 +6,8 @@
 
 import type { Home } from "../../fans/directory/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import { Cache, DueQueue } from "../../storage/background/mod.ts";
+import { DueQueue } from "../../storage/background/due_queue.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { platformPartition, type Store } from "../../storage/mod.ts";
 
 const leaseMs = 60_000;

@@ -13,7 +13,7 @@ import { uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { isSameHome, type Project, requireUnarchived } from "../../fans/directory/mod.ts";
-import type { HomeKind } from "../../fans/directory/places.ts";
+import type { HomeKind } from "../../fans/directory/records.ts";
 import type { Guard } from "../../http/mod.ts";
 import { matchesTag } from "../../http/mod.ts";
 import { keyName, type Stored, type Write } from "../../storage/mod.ts";

@@ -5,7 +5,7 @@
  */
 
 import type * as v from "valibot";
-import { digestOf } from "../../base/text/digest.ts";
+import { digestOf } from "../../base/text/mod.ts";
 import {
   type AnyRoute,
   chain,

@@ -5,7 +5,7 @@
  */
 
 import type * as v from "valibot";
-import type { HomeKind } from "../../fans/directory/places.ts";
+import type { HomeKind } from "../../fans/directory/records.ts";
 
 /** Roles, each of which may do whatever an earlier one may. */
 export const roles = ["none", "viewer", "creator", "admin"] as const;

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { AppError } from "../errors/mod.ts";
+
 /** A document or file to read. */
 export interface OutboundRequest {
   readonly url: string;
@@ -115,4 +117,204 @@ export async function readText({ body, bytes }: OutboundAnswer, bytesMax: number
   } catch {
     throw new OutboundError("text", "the body is no UTF-8");
   }
+}
+
+const failuresMax = 5;
+
+/** Time in ms for which an open circuit refuses calls. */
+export const circuitRetryMs = 5_000;
+
+/**
+ * Stops calls to a service that failed five times in a row, so that requests neither wait for it nor keep it down.
+ * After 5 s one call probes the service.
+ */
+export class CircuitBreaker {
+  readonly #clock: () => number;
+  #failures = 0;
+  #retryAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Makes the call. An {@linkcode AppError} that refuses the request is a success of the service; every other error is a
+   * failure.
+   *
+   * @throws {AppError} `provider_unavailable` at once while the circuit is open; else what `call` throws.
+   */
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    const now = this.#clock();
+    if (this.#failures >= failuresMax) {
+      if (now < this.#retryAt) throw providerUnavailable("the circuit is open");
+      this.#retryAt = now + circuitRetryMs;
+    }
+    try {
+      const answer = await call();
+      this.#failures = 0;
+      return answer;
+    } catch (error) {
+      if (isFailure(error)) {
+        this.#failures += 1;
+        this.#retryAt = this.#clock() + circuitRetryMs;
+      } else this.#failures = 0;
+      throw error;
+    }
+  }
+}
+
+/** Creates the error for a service that cannot be reached or fails. */
+export function providerUnavailable(cause: unknown): AppError {
+  return new AppError("provider_unavailable", "Cannot ask the identity provider now: try again later", {
+    cause,
+    retryAfterMs: circuitRetryMs,
+  });
+}
+
+function isFailure(error: unknown): boolean {
+  return (
+    !(error instanceof AppError) || error.code === "provider_unavailable" || error.code === "provider_error"
+  );
+}
+
+/** The parts of a webhook that its signature covers. */
+export interface SignedWebhook {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly body: string;
+}
+
+/** Returns the headers of a webhook in the Standard Webhooks format, signed with HMAC-SHA-256. */
+export async function webhookHeaders(
+  key: Uint8Array,
+  { id, timestamp, body }: SignedWebhook,
+): Promise<Record<string, string>> {
+  const imported = await crypto.subtle.importKey(
+    "raw",
+    Uint8Array.from(key),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"],
+  );
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const signature = new Uint8Array(await crypto.subtle.sign("HMAC", imported, signed));
+  return {
+    "content-type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": `v1,${btoa(String.fromCharCode(...signature))}`,
+  };
+}
+
+/** Formats a key for the receivers of webhooks: `whsec_` and the bytes in Base64. */
+export function webhookSecretText(key: Uint8Array): string {
+  return `whsec_${btoa(String.fromCharCode(...key))}`;
+}
+
+/** One event for one receiver. */
+export interface WebhookMessage {
+  /** An http or https URL. */
+  readonly url: string;
+  /** Key of the signature. */
+  readonly key: Uint8Array;
+  /** The same in every attempt, so that the receiver can ignore duplicates. */
+  readonly id: string;
+  readonly type: string;
+  /** Time of the event, Unix ms. */
+  readonly at: number;
+  /** JSON. */
+  readonly data: unknown;
+  /** Further header fields, in lower case. @default none */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Delivers webhooks. */
+export interface WebhookSender {
+  /**
+   * Resolves once the receiver has accepted the message; rejects if it has not or the outcome is unknown. A
+   * {@linkcode WebhookError} carries the receiver's answer.
+   */
+  send(message: WebhookMessage): Promise<void>;
+}
+
+/** Facts about a failed attempt. */
+export interface WebhookErrorFacts {
+  /** Status of the answer. @default none: the receiver did not answer */
+  readonly status?: number;
+  /** Delay that the receiver asked for (`Retry-After`), in ms. @default none */
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * A failed delivery. Its message holds neither the address nor the contents, so that it can be logged.
+ */
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
+  /** Status of the answer; null if the receiver did not answer. */
+  readonly status: number | null;
+  /** Delay that the receiver asked for (`Retry-After`), in ms; null if it asked for none. */
+  readonly retryAfterMs: number | null;
+
+  constructor(reason: string, { status, retryAfterMs }: WebhookErrorFacts = {}) {
+    super(`Cannot deliver the webhook: ${reason}`);
+    this.status = status ?? null;
+    this.retryAfterMs = retryAfterMs ?? null;
+  }
+}
+
+/** One message to one person. */
+export interface Mail {
+  /** The address as the user entered it. */
+  readonly to: string;
+  /** The reason for the mail, by which an adapter can choose a template. */
+  readonly kind:
+    | "passwordCode"
+    | "emailCode"
+    | "alreadyRegistered"
+    | "passwordChanged"
+    | "emailChanged"
+    | "exportCompleted"
+    | "exportPassword"
+    | "exportFailed"
+    | "authorCode";
+  readonly subject: string;
+  /** Plain text. */
+  readonly text: string;
+  /** The one-time code of the text, for a template of your own. */
+  readonly code?: string;
+  /** The project of the user. */
+  readonly project?: { readonly id: string; readonly name: string };
+  /** The language that the client of the request prefers, a BCP 47 tag such as `es-ES`. */
+  readonly locale?: string;
+}
+
+/** Sends mail. */
+export interface Mailer {
+  /** Resolves once the message is accepted for delivery; rejects if it is not. */
+  send(mail: Mail): Promise<void>;
+}
+
+/** An event for the webhooks of a space. */
+export interface Announcement {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  /** Identifies the event in every retry, so that receivers can ignore duplicates. At most 256 characters. */
+  readonly id: string;
+  readonly area: "audience" | "loyalty";
+  /** The name that webhooks subscribe to: `exportCompleted`. The message has the type `<area>.<event>`. */
+  readonly event: string;
+  /** Time of the event, Unix ms. */
+  readonly at: number;
+  /** JSON without secrets: it may be stored for weeks and shown to operators. */
+  readonly data: unknown;
+}
+
+/** Sends events to webhooks. */
+export interface Announcer {
+  /**
+   * Resolves once the deliveries are stored. They are retried until the receivers accept them or they become dead letters.
+   * May be repeated. Does nothing if no webhook subscribes to the event.
+   */
+  announce(announcement: Announcement): Promise<void>;
 }

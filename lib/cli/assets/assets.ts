@@ -219,7 +219,7 @@ const uploadAssets: CommandSpec = {
     const api = await context.api();
     await api.requireAllowed({ kind: "space", id: space });
     const tag = await tagIds(api, space, lists.tag ?? []);
-    const { mapConcurrent } = await import("../../storage/background/map_concurrent.ts");
+    const { mapConcurrent } = await import("../../storage/background/mod.ts");
     const failures: unknown[] = [];
     let done = 0;
     const data = await mapConcurrent(sources, uploadsAtOnce, async ([file, opened]): Promise<Upload> => {

@@ -1,7 +1,7 @@
 /** Settings of projects as documents: reading them from files, and how two of them differ. */
 
 import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
-import { canonicalJson } from "../../http/requests/json.ts";
+import { canonicalJson } from "../../http/requests/body.ts";
 import type { CliContext } from "../frame/command.ts";
 import { invalid, missingFile } from "../frame/errors.ts";
 

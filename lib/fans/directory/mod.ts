@@ -4,16 +4,17 @@
  * @module
  */
 
-export { checkSeed, type Seed } from "./check_seed.ts";
 export {
+  claimDomain,
   createDirectory,
   type Directory,
   type DirectoryOptions,
   type LoyaltyDocument,
   projectEvents,
+  requireFreeDomain,
   requireUnarchived,
+  settleDomain,
 } from "./directory.ts";
-export { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
 export {
   createLoyaltyVersions,
   documentDigest,
@@ -37,19 +38,29 @@ export {
   shownEvents,
   withOpenEvent,
 } from "./open_events.ts";
-export { claimPlace, type Home, isSameHome, Places } from "./places.ts";
 export {
+  claimPlace,
   directoryPartition,
   type Event,
   EventParameter,
   eventAt,
   eventTimesOf,
+  type Home,
+  isSameHome,
   type Organisation,
+  Places,
   type Project,
   ProjectParameter,
   type Settings,
   type Space,
   type StoredEvent,
 } from "./records.ts";
-export { type SeedOptions, seedDirectory } from "./seed.ts";
-export { findUnlisted, listOrganisation, oldestOrganisations } from "./unlisted.ts";
+export {
+  checkSeed,
+  findUnlisted,
+  listOrganisation,
+  oldestOrganisations,
+  type Seed,
+  type SeedOptions,
+  seedDirectory,
+} from "./seed.ts";

@@ -5,9 +5,11 @@
  */
 
 import * as v from "valibot";
-import { isUuid } from "../../auth/crypto/mod.ts";
+import { isUuid, uuid } from "../../auth/crypto/mod.ts";
+import type { RandomBytes } from "../../auth/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
-import { type Partition, platformPartition, tenantPartition } from "../../storage/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
+import { type Partition, platformPartition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 
 /** Longest name of an organisation, space, project or event, in characters. */
@@ -22,24 +24,24 @@ export const eventAliases = ["current", "latest"] as const;
 export type Settings = Readonly<Record<string, unknown>>;
 
 /** Lower-case, as every look-up is. */
-const uuid = v.pipe(v.string(), v.uuid(), v.toLowerCase());
+const Uuid = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const settings = v.optional(v.record(v.string(), v.unknown()), {});
 const unixSeconds = v.pipe(v.number(), v.finite(), v.minValue(0));
 
 /** Validates an organisation. */
 export const OrganisationSchema = v.object({
-  id: uuid,
+  id: Uuid,
   name,
   /** The space that its API keys mean where neither Host nor query names one. */
-  defaultSpaceId: v.exactOptional(uuid),
+  defaultSpaceId: v.exactOptional(Uuid),
   settings: v.exactOptional(v.record(v.string(), v.unknown())),
 });
 
 /** Validates a space. */
 export const SpaceSchema = v.object({
-  id: uuid,
-  organisationId: uuid,
+  id: Uuid,
+  organisationId: Uuid,
   name,
   /** The Host under which `{space_url}` is reached, with a port that is not the default one. */
   domain: v.exactOptional(
@@ -53,12 +55,12 @@ export const SpaceSchema = v.object({
 });
 
 /** Validates a project. */
-export const ProjectSchema = v.object({ id: uuid, spaceId: uuid, organisationId: uuid, name, settings });
+export const ProjectSchema = v.object({ id: Uuid, spaceId: Uuid, organisationId: Uuid, name, settings });
 
 /** Validates an event of a seed; times are Unix seconds. */
 export const EventSchema = v.object({
-  id: uuid,
-  projectId: uuid,
+  id: Uuid,
+  projectId: Uuid,
   name,
   /** The state for as long as nobody starts or stops the event. Omitted: it follows the clock. */
   state: v.exactOptional(v.picklist(eventStates)),
@@ -156,4 +158,117 @@ export const projectsKey = "projects";
 /** Returns the partition of a space's claim to a domain. */
 export function domainPartition(domain: string): Partition {
   return platformPartition("domain", domain);
+}
+
+const key = "home";
+const entriesMax = 20_000;
+/** What owns resources: an organisation, a space or a project. Each has one partition. */
+export type HomeKind = "organisation" | "space" | "project";
+
+/** Bytes of chance in an id. */
+const idBytes = 10;
+
+/** The owner of records, whose partition holds them; `platform`: the deployment itself. */
+export interface Home {
+  readonly kind: HomeKind | "platform";
+  readonly id: string;
+}
+
+/** Returns true for one and the same home. */
+export function isSameHome(a: Home, b: Home): boolean {
+  return a.kind === b.kind && a.id === b.id;
+}
+
+interface PlacesOptions {
+  readonly store: Store;
+  readonly random: RandomBytes;
+}
+
+interface NewIdOptions {
+  readonly isNew?: boolean;
+  readonly random?: RandomBytes;
+}
+
+/** Finds the homes of records. A note never changes, so it is cached for good. */
+export class Places {
+  readonly #store: Store;
+  readonly #random: RandomBytes;
+  readonly #homes = new Cache<Home>({ entriesMax });
+
+  constructor({ store, random }: PlacesOptions) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  /**
+   * Makes an id for a record of a home, which {@linkcode keep} has to note before the record is created.
+   *
+   * @param isNew True for a home that is being created, and that claims the beginning of its id first.
+   */
+  async newId(home: Home, { isNew = false, random = this.#random }: NewIdOptions = {}): Promise<string> {
+    const owner = await this.#find(idPrefix(home.id));
+    const isOwn = owner === null ? isNew : isSameHome(owner, home);
+    return isOwn ? childId(home.id, random(idBytes)) : uuid(random);
+  }
+
+  /** Notes the home of a new id that does not say it, because another home has the first bits of this one. */
+  async keep(id: string, home: Home): Promise<void> {
+    if (!isChildId(id)) await notePlace(this.#store, id, home);
+  }
+
+  /** Returns the home of a record, or null if the id can be none of ours. A record of the id need not exist. */
+  async homeOf(id: string): Promise<Home | null> {
+    if (!isUuid(id)) return null;
+    return await this.#find(isChildId(id) ? idPrefix(id) : id);
+  }
+
+  async #find(name: string): Promise<Home | null> {
+    const cached = this.#homes.get(name);
+    if (cached !== undefined) return cached;
+    const [stored] = await this.#store.read(partitionOf(name), [{ type: "record", key }]);
+    if (stored === null) return null;
+    const home = JSON.parse(stored.value) as Home;
+    this.#homes.set(name, home);
+    return home;
+  }
+}
+
+/** Claims the first 48 bits of a home's id, unless another home has them. */
+export async function claimPlace(store: Store, { kind, id }: Home): Promise<void> {
+  await store.commit(partitionOf(idPrefix(id)), {
+    checks: [{ key, version: null }],
+    writes: [{ type: "put", key, value: JSON.stringify({ kind, id }) }],
+  });
+}
+
+/** Notes the home of a record whose id does not say it. */
+export async function notePlace(store: Store, id: string, home: Home): Promise<void> {
+  await store.commit(partitionOf(id), { writes: [{ type: "put", key, value: JSON.stringify(home) }] });
+}
+
+/** Tells whether ids of a home, or one id of it, lead to a home. */
+export async function hasPlace(store: Store, home: Home, id?: string): Promise<boolean> {
+  const [stored] = await store.read(partitionOf(id ?? idPrefix(home.id)), [{ type: "record", key }]);
+  return stored !== null;
+}
+
+function partitionOf(name: string): string {
+  return platformPartition("place", name);
+}
+
+/** Returns the first 48 bits of an id, as 12 hexadecimal digits. */
+export function idPrefix(id: string): string {
+  return id.slice(0, 8) + id.slice(9, 13);
+}
+
+/** Makes an id under an owner from 10 random bytes. */
+export function childId(ownerId: string, random: Uint8Array): string {
+  const hex = Array.from(random.subarray(0, 10), byte => byte.toString(16).padStart(2, "0")).join("");
+  const variant = ((Number.parseInt(hex.slice(3, 4), 16) & 0x3) | 0x8).toString(16);
+  return `${ownerId.slice(0, 13)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
+}
+
+/** Returns true if the id may have been made by {@linkcode childId}. */
+export function isChildId(id: string): boolean {
+  return id.charAt(14) === "8";
 }

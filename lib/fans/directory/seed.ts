@@ -4,33 +4,46 @@
  * @module
  */
 
+import * as v from "valibot";
 import { type Clock, systemClock } from "../../auth/mod.ts";
-import { AppError, type FieldError } from "../../base/errors/mod.ts";
+import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
+import { type Immutable, issueDetail } from "../../http/mod.ts";
+import { mapConcurrent } from "../../storage/background/mod.ts";
 import {
   decide,
+  type PartitionLister,
+  platformPartition,
+  type Read,
   type ReadRecord,
   readMany,
   type Store,
   type Stored,
+  storageLimits,
+  tenantPartitions,
   type Version,
   type Write,
 } from "../../storage/mod.ts";
-import { type CheckedSeed, checkSeed, type Seed } from "./check_seed.ts";
-import { requireUnarchived } from "./directory.ts";
-import { claimDomain, requireFreeDomain, settleDomain } from "./domains.ts";
+import { claimDomain, requireFreeDomain, requireUnarchived, settleDomain } from "./directory.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
-import { listOpenEvents } from "./open_events.ts";
-import type { HomeKind } from "./places.ts";
-import { claimPlace, notePlace } from "./places.ts";
+import { listOpenEvents, openEventsKey, openEventsOf } from "./open_events.ts";
 import {
+  claimPlace,
   directoryPartition,
+  EventSchema,
+  type Home,
+  type HomeKind,
+  hasPlace,
+  isChildId,
+  notePlace,
+  OrganisationSchema,
   type Project,
+  ProjectSchema,
   projectsKey,
   type Settings,
   type Space,
+  SpaceSchema,
   spacesKey,
 } from "./records.ts";
-import { addIds, listOrganisation } from "./unlisted.ts";
 
 /** Options of seeding. */
 export interface SeedOptions {
@@ -235,4 +248,232 @@ function joined(old: Authored, record: Readonly<Pick<Authored, "settings">>): Au
   const next = { ...old, ...record, settings };
   if (JSON.stringify(next) === JSON.stringify(old)) return old;
   return { ...next, authored: { ...old.authored, rev: (old.authored?.rev ?? 0) + 1 } };
+}
+
+const SeedSchema = v.object({
+  organisations: v.array(OrganisationSchema),
+  spaces: v.array(SpaceSchema),
+  projects: v.array(ProjectSchema),
+  events: v.array(EventSchema),
+  /** The loyalty configuration of a space by the space's id. */
+  loyalty: v.optional(v.record(v.pipe(v.string(), v.uuid(), v.toLowerCase()), v.unknown()), {}),
+});
+
+/** A directory as one document, as it is written. */
+export type Seed = Immutable<v.InferInput<typeof SeedSchema>>;
+/** A seed whose records are valid, with lower-case ids, and belong together. */
+export type CheckedSeed = v.InferOutput<typeof SeedSchema>;
+
+/**
+ * Validates a seed document.
+ * @throws {AppError} `validation_failed` with the pointer of every fault.
+ */
+export function checkSeed(document: unknown): CheckedSeed {
+  const result = v.safeParse(SeedSchema, document);
+  if (!result.success) {
+    throw invalid(
+      result.issues.map(issue => ({
+        pointer: jsonPointer(...(issue.path ?? []).map(({ key }) => String(key))),
+        detail: issueDetail(issue),
+      })),
+    );
+  }
+  const faults = [...duplicates(result.output), ...foreignParents(result.output)];
+  if (faults.length > 0) throw invalid(faults);
+  return result.output;
+}
+
+function duplicates({ organisations, spaces, projects, events }: CheckedSeed): FieldError[] {
+  const lists: [pointer: string, values: readonly (string | undefined)[]][] = [
+    ["/organisations/#/id", organisations.map(({ id }) => id)],
+    ["/spaces/#/id", spaces.map(({ id }) => id)],
+    ["/spaces/#/domain", spaces.map(({ domain }) => domain)],
+    ["/projects/#/id", projects.map(({ id }) => id)],
+    ["/events/#/id", events.map(({ id }) => id)],
+  ];
+  return lists.flatMap(([pointer, values]) =>
+    values.flatMap((value, index) =>
+      value === undefined || values.indexOf(value) === index
+        ? []
+        : [
+            {
+              pointer: pointer.replace("#", String(index)),
+              detail: "Expected one that no earlier record has",
+            },
+          ],
+    ),
+  );
+}
+
+/** Finds parents that the document lacks, and parents of different tenants. */
+function foreignParents({ organisations, spaces, projects, events, loyalty }: CheckedSeed): FieldError[] {
+  const organisationIds = new Set(organisations.map(({ id }) => id));
+  const owners = new Map(spaces.map(({ id, organisationId }) => [id, organisationId]));
+  const projectIds = new Set(projects.map(({ id }) => id));
+  const faults: FieldError[] = [];
+  function expect(isMet: boolean, pointer: string, parent: string): void {
+    if (!isMet) faults.push({ pointer, detail: `Expected the id of ${parent} in this document` });
+  }
+  organisations.forEach(({ id, defaultSpaceId }, index) => {
+    const isOwn = defaultSpaceId === undefined || owners.get(defaultSpaceId) === id;
+    expect(isOwn, `/organisations/${index}/defaultSpaceId`, "a space of the organisation");
+  });
+  spaces.forEach(({ organisationId }, index) => {
+    expect(organisationIds.has(organisationId), `/spaces/${index}/organisationId`, "an organisation");
+  });
+  projects.forEach(({ spaceId, organisationId }, index) => {
+    expect(owners.has(spaceId), `/projects/${index}/spaceId`, "a space");
+    const owner = owners.get(spaceId) ?? organisationId;
+    expect(owner === organisationId, `/projects/${index}/organisationId`, "the organisation of the space");
+  });
+  events.forEach(({ projectId }, index) => {
+    expect(projectIds.has(projectId), `/events/${index}/projectId`, "a project");
+  });
+  for (const id of Object.keys(loyalty)) expect(owners.has(id), `/loyalty/${id}`, "a space");
+  return faults;
+}
+
+function invalid(fields: readonly FieldError[]): AppError {
+  return new AppError("validation_failed", "Cannot seed the directory as the document is not valid", {
+    fields,
+  });
+}
+
+/** Events that are read together. */
+const eventsAtOnce = 100;
+const readsAtOnce = 16;
+
+/** A record that the control API does not find. */
+interface Unlisted {
+  /** Names it, for people. */
+  readonly name: string;
+  repair(): Promise<void>;
+}
+
+/** Finds unlisted organisations, spaces, projects and events; null for each that is listed. `now` is Unix seconds. */
+export async function* findUnlisted(
+  store: Store & PartitionLister,
+  now: number,
+): AsyncGenerator<readonly (Unlisted | null)[], void> {
+  for (const kind of ["organisation", "space", "project"] as const) {
+    for await (const group of tenantPartitions(store, { tenant: kind, record: kind })) {
+      for (const { tenant, kind: part } of group) {
+        const home = { kind, id: (tenant as Readonly<Record<string, string>>)[kind] ?? "" };
+        if (part !== "directory") continue;
+        yield [await unlistedHome(store, home, now)];
+        if (kind === "project") yield* unlistedEvents(store, home);
+      }
+    }
+  }
+}
+
+async function unlistedHome(
+  store: Store,
+  home: Home & { readonly kind: "organisation" | "space" | "project" },
+  now: number,
+): Promise<Unlisted | null> {
+  const { kind, id } = home;
+  const partition = directoryPartition(kind, id);
+  const [stored, open] = await store.read(partition, [
+    { type: "record", key: kind },
+    { type: "record", key: openEventsKey },
+  ]);
+  if (stored === null) return null;
+  const owners = JSON.parse(stored.value) as { readonly organisationId?: string; readonly spaceId?: string };
+  const list = kind === "organisation" ? null : parentList(kind, owners);
+  const isListed = list === null ? await isKnown(store, id) : await hasId(store, list, id);
+  const isOpen = kind !== "project" || open !== null;
+  if (isListed && isOpen && (await hasPlace(store, home))) return null;
+  return {
+    name: `the ${kind} ${id}`,
+    async repair() {
+      await claimPlace(store, home);
+      if (list === null) await listOrganisation(store, id, now);
+      else await addIds(store, list.partition, list.key, [id]);
+      if (kind === "project") await openEventsOf(store, id, now);
+    },
+  };
+}
+
+function parentList(
+  kind: "space" | "project",
+  { organisationId = "", spaceId = "" }: { readonly organisationId?: string; readonly spaceId?: string },
+) {
+  return kind === "project"
+    ? { partition: directoryPartition("space", spaceId), key: projectsKey }
+    : { partition: directoryPartition("organisation", organisationId), key: spacesKey };
+}
+
+async function* unlistedEvents(store: Store, home: Home): AsyncGenerator<readonly (Unlisted | null)[], void> {
+  const partition = directoryPartition("project", home.id);
+  for (let offset = 0; ; offset += eventsAtOnce) {
+    const [{ entries }] = await store.read(partition, [
+      { type: "board", key: "events", offset, limit: eventsAtOnce },
+    ]);
+    const reads = entries.map(({ member }): Read => ({ type: "standing", key: "events_created", member }));
+    const created = reads.length === 0 ? [] : await store.read(partition, reads);
+    const found = entries.map((entry, index) => ({ ...entry, isDated: created[index] !== null }));
+    yield await mapConcurrent(found, readsAtOnce, async ({ member: id, score, isDated }) => {
+      if (isDated && (isChildId(id) || (await hasPlace(store, home, id)))) return null;
+      return {
+        name: `the event ${id} of project ${home.id}`,
+        async repair() {
+          if (!isChildId(id)) await notePlace(store, id, home);
+          await store.commit(partition, {
+            writes: [{ type: "score", op: "min", key: "events_created", member: id, score }],
+          });
+        },
+      };
+    });
+    if (entries.length < eventsAtOnce) return;
+  }
+}
+
+async function isKnown(store: Store, organisationId: string): Promise<boolean> {
+  const [standing] = await store.read(platformPartition("control"), [
+    { type: "standing", key: "organisations", member: organisationId },
+  ]);
+  return standing !== null;
+}
+
+/** Adds an organisation to the list that operators see. */
+export async function listOrganisation(store: Store, id: string, now: number): Promise<void> {
+  await store.commit(platformPartition("control"), {
+    writes: [{ type: "score", op: "min", key: "organisations", member: id, score: now }],
+  });
+}
+
+/** Returns the ids of the oldest organisations that operators see, at most 500. */
+export async function oldestOrganisations(store: Store): Promise<readonly string[]> {
+  const query = { type: "board", key: "organisations", limit: storageLimits.rangeLimitMax } as const;
+  const [{ entries }] = await store.read(platformPartition("control"), [query]);
+  return entries.map(({ member }) => member);
+}
+
+async function hasId(
+  store: Store,
+  { partition, key }: { readonly partition: string; readonly key: string },
+  id: string,
+): Promise<boolean> {
+  const [stored] = await store.read(partition, [{ type: "record", key }]);
+  return stored !== null && (JSON.parse(stored.value) as readonly string[]).includes(id);
+}
+
+/** Adds ids to a list, behind those that it has. */
+export async function addIds(
+  store: Store,
+  partition: string,
+  key: string,
+  ids: readonly string[],
+): Promise<void> {
+  await decide(store, partition, {
+    reads: [{ type: "record", key }],
+    idempotent: true,
+    apply: ([stored]) => {
+      const listed = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
+      const added = ids.filter(id => !listed.includes(id));
+      const value = JSON.stringify([...listed, ...added]);
+      return { writes: added.length === 0 ? [] : [{ type: "put", key, value }], answer: undefined };
+    },
+  });
 }

@@ -7,9 +7,7 @@
 import { fromBase64url, keyedTag, uuid } from "../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import type { Announcer } from "../../base/outbound/announcer.ts";
-import type { Mailer } from "../../base/outbound/mailer.ts";
-import type { WebhookSender } from "../../base/outbound/webhook_sender.ts";
+import type { Announcer, Mailer, WebhookSender } from "../../base/outbound/outbound.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Blobs, Store } from "../../storage/mod.ts";
 import type { UserSearch } from "../audience/mod.ts";

@@ -12,7 +12,7 @@ import { bearerToken, type Clock, invalidToken, type RandomBytes, type Tokens } 
 import { tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { decide, type Partition, type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
-import { projectAudience } from "./sessions/identity_tokens.ts";
+import { projectAudience } from "./sessions/session.ts";
 
 /** Most client tokens of a project that have not expired, ended ones included. */
 const clientTokensMax = 100;

@@ -1,17 +1,15 @@
 import type { Clock, RandomBytes, Tokens } from "../../auth/mod.ts";
 import type { PasswordHasher, PasswordPolicy } from "../../auth/passwords/mod.ts";
 import type { RemoteIssuers } from "../../auth/remote_issuers/mod.ts";
-import type { Mailer } from "../../base/outbound/mailer.ts";
+import type { Mailer } from "../../base/outbound/outbound.ts";
+import type { ClientInfo, Logger } from "../../http/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import type { Audit } from "./audit/audit.ts";
-import type { BackgroundWork } from "./background.ts";
 import type { ClientTokens } from "./client_tokens.ts";
 import type { Codes } from "./codes/codes.ts";
 import type { AttemptLimiter } from "./limits/limits.ts";
 import type { AccountMerge, AccountMerges } from "./merges.ts";
-import type { IdleUsers } from "./removal/idle_users.ts";
-import type { Removals } from "./removal/removals.ts";
-import type { OnRemove } from "./removal/remove_user.ts";
+import type { IdleUsers, OnRemove, Removals } from "./removal/removals.ts";
 import type { SessionGuard } from "./sessions/session_guard.ts";
 import type { SessionRecords } from "./sessions/session_records.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -47,4 +45,41 @@ export interface IdentityContext {
   /** Takes a user off boards. */
   readonly onRemove: OnRemove;
   readonly removals: Removals;
+}
+
+/** Most running pieces of work; a further one is dropped and logged. */
+const runningMax = 10_000;
+
+/** The background work of a process. */
+export class BackgroundWork {
+  readonly #logger: Logger;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Starts the work. Errors are logged under its name. */
+  run(name: string, info: ClientInfo, work: () => Promise<unknown>): void {
+    if (this.#running.size >= runningMax) {
+      this.#logger.log("error", "background_work_dropped", { work: name });
+      return;
+    }
+    const done = this.#attempt(name, work).finally(() => this.#running.delete(done));
+    this.#running.add(done);
+    info.waitUntil?.(done);
+  }
+
+  /** Resolves when no work is running. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #attempt(name: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#logger.log("error", "background_work_failed", { work: name, reason: String(error) });
+    }
+  }
 }

@@ -16,21 +16,20 @@ import {
   createRemoteIssuers,
   type RemoteFetchOptions,
 } from "../../auth/remote_issuers/mod.ts";
-import type { Mailer } from "../../base/outbound/mailer.ts";
+import type { Mailer } from "../../base/outbound/outbound.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
 import type { Quotas } from "../../http/rate_limit/policies.ts";
 import type { Limiter, Store } from "../../storage/mod.ts";
 import type { Directory } from "../directory/mod.ts";
 import { Audit } from "./audit/audit.ts";
-import { BackgroundWork } from "./background.ts";
 import { ClientTokens } from "./client_tokens.ts";
 import { codeCost, createCodes } from "./codes/codes.ts";
 import type { IdentityContext } from "./context.ts";
+import { BackgroundWork } from "./context.ts";
+import type { AttemptLimits } from "./limits/limits.ts";
 import { noAttemptLimits, StoredAttemptLimiter } from "./limits/limits.ts";
-import type { AttemptLimits } from "./limits/policies.ts";
 import { type AccountMerge, AccountMerges, type AccountMergesOptions } from "./merges.ts";
-import { IdleUsers, type IdleUsersOptions } from "./removal/idle_users.ts";
-import { Removals, type RemovalsOptions } from "./removal/removals.ts";
+import { IdleUsers, type IdleUsersOptions, Removals, type RemovalsOptions } from "./removal/removals.ts";
 import { SessionGuard } from "./sessions/session_guard.ts";
 import { SessionRecords } from "./sessions/session_records.ts";
 import { Sessions } from "./sessions/sessions.ts";

@@ -4,10 +4,15 @@
  * @module
  */
 
+import { gcmsiv } from "@noble/ciphers/aes.js";
+import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { base64url, fromBase64url, fromUtf8, keyedTag, utf8 } from "../../auth/crypto/mod.ts";
+import { deriveKey, type MasterSecret } from "../../auth/mod.ts";
+import { canonicalEmail } from "../../base/text/mod.ts";
+import { Cache } from "../../storage/background/mod.ts";
 import { decide, type Partition, type Store, tenantPartition, type Write } from "../../storage/mod.ts";
-import type { ExternalIds, UserIds } from "./external_ids.ts";
 
 /** The identity of a user at another provider. */
 export interface Origin {
@@ -118,4 +123,79 @@ function claimWrite(ids: UserIds, until: number | undefined): Write {
   const value: KeyClaim = until === undefined ? ids : { ...ids, until };
   const expiry = until === undefined ? {} : { expireAt: until };
   return { type: "put", key: "user", value: JSON.stringify(value), ...expiry };
+}
+
+const nonceBytes = 12;
+/** Opening costs some 20 microseconds, and users come back soon after a registration or login. */
+const openedMax = 10_000;
+
+export interface UserIds {
+  readonly userId: string;
+  /** The external id, sealed for this user. */
+  readonly sealedId: string;
+}
+
+/** Digests, seals and opens external ids under keys of the master secret. */
+export class ExternalIds {
+  readonly #digestKey: Uint8Array;
+  readonly #sealingKey: Uint8Array;
+  readonly #opened = new Cache<string>({ entriesMax: openedMax });
+
+  constructor(secret: MasterSecret) {
+    this.#digestKey = deriveKey(secret, "external_id_digest");
+    this.#sealingKey = deriveKey(secret, "external_id_seal");
+  }
+
+  /** Returns the digest by which a project finds an external id. */
+  digest(projectId: string, externalId: string): string {
+    return keyedTag(this.#digestKey, [projectId, externalId]);
+  }
+
+  /** Seals the external id of a user: always the same text, which opens for this user alone. */
+  seal(userId: string, externalId: string): UserIds {
+    const sealedId = base64url(this.#cipher(userId).encrypt(utf8(externalId)));
+    this.#opened.set(userId + sealedId, externalId);
+    return { userId, sealedId };
+  }
+
+  /** @throws {Error} It was sealed under another master secret or for another user. */
+  open({ userId, sealedId }: UserIds): string {
+    const name = userId + sealedId;
+    const cached = this.#opened.get(name);
+    if (cached !== undefined) return cached;
+    const externalId = fromUtf8(this.#cipher(userId).decrypt(fromBase64url(sealedId) ?? new Uint8Array()));
+    this.#opened.set(name, externalId);
+    return externalId;
+  }
+
+  /** AES-GCM-SIV (RFC 8452), which stays safe although a user's nonce is always the same. */
+  #cipher(userId: string): ReturnType<typeof gcmsiv> {
+    const user = utf8(userId);
+    return gcmsiv(this.#sealingKey, sha256(user).subarray(0, nonceBytes), user);
+  }
+}
+
+/**
+ * Normalises an address for look-ups: ASCII letters in lower case, then its canonical form.
+ *
+ * Unicode's case folding makes one of texts that mail servers distinguish (`K`, the Kelvin sign, becomes `k`), and then
+ * a code for one person's account would reach another person's mailbox.
+ */
+export function normaliseEmail(email: string): string {
+  return canonicalEmail(email.replace(/[A-Z]+/g, letters => letters.toLowerCase()));
+}
+
+/** Derives the 32-byte key under which a project's addresses are hashed. */
+export function emailHashKey(secret: MasterSecret, projectId: string): Uint8Array {
+  return deriveKey(secret, "email", projectId);
+}
+
+/** Hashes an address with HMAC-SHA-256, 64 hexadecimal digits. All spellings of one address have one tag. */
+export function emailTag(key: Uint8Array, email: string): string {
+  return bytesToHex(hmac(sha256, key, new TextEncoder().encode(normaliseEmail(email))));
+}
+
+/** Makes the lookup key of an address in any spelling. */
+export function emailKey(email: string): ClaimedKey {
+  return { kind: "email", email: normaliseEmail(email) };
 }

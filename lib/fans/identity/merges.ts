@@ -9,9 +9,9 @@
 
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
-import { DueQueue } from "../../storage/background/mod.ts";
+import { DueQueue } from "../../storage/background/due_queue.ts";
 import { platformPartition, type Store } from "../../storage/mod.ts";
-import type { OnRemove } from "./removal/remove_user.ts";
+import type { OnRemove } from "./removal/removals.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "./users.ts";
 

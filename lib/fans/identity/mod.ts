@@ -4,10 +4,9 @@
  * @module
  */
 
-export type { Audit } from "./audit/audit.ts";
-export type { AuditEntry, AuditPage, AuditPageOptions } from "./audit/entries.ts";
+export type { Audit, AuditEntry, AuditPage, AuditPageOptions } from "./audit/audit.ts";
 export type { ClientToken, ClientTokens } from "./client_tokens.ts";
-export { codeAgeMsMax } from "./codes/rules.ts";
+export { codeAgeMsMax } from "./codes/codes.ts";
 export type { IdentityContext } from "./context.ts";
 export {
   createIdentity,
@@ -15,17 +14,15 @@ export {
   type IdentityOptions,
   type IdentityServices,
 } from "./create_identity.ts";
-export { normaliseEmail } from "./email.ts";
-export { findUserIds, type RegisteredKey } from "./find_users.ts";
 export { findFutureLogins } from "./future_logins.ts";
-export { clientNetworkBits } from "./limits/limits.ts";
 export {
   type AttemptLimits,
   type AttemptPolicy,
   attemptPolicies,
+  clientNetworkBits,
   type LimitedAction,
-} from "./limits/policies.ts";
-export { findLostKeys } from "./lost_keys.ts";
+} from "./limits/limits.ts";
+export { normaliseEmail } from "./lookup_keys.ts";
 export type { AccountMerge } from "./merges.ts";
 export { operatorRoutes } from "./operators/routes.ts";
 export type {
@@ -33,12 +30,21 @@ export type {
   ClientTokensSchema as ClientTokensAnswer,
   IssuedClientTokenSchema as IssuedClientTokenAnswer,
 } from "./operators/schema.ts";
-export { createPublicProfiles } from "./public_profiles.ts";
-export type { IdleUsers } from "./removal/idle_users.ts";
+export type { IdleUsers } from "./removal/removals.ts";
 export { identityRoutes } from "./routes.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";
 export { IdentitySettingsSchema, identityFaults, issuersOf, spaceIssuerFaults } from "./settings.ts";
 export { type ExchangeContext, tokenExchangeRoute } from "./token_exchange.ts";
-export { findStoredUser, isVerifiedUser, type StoredUser, type User, Users } from "./users.ts";
+export {
+  createPublicProfiles,
+  findLostKeys,
+  findStoredUser,
+  findUserIds,
+  isVerifiedUser,
+  type RegisteredKey,
+  type StoredUser,
+  type User,
+  Users,
+} from "./users.ts";

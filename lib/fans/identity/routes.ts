@@ -14,22 +14,31 @@ import {
   sessionErrors,
   userTokenGuard,
 } from "./operations.ts";
-import { email, pool, poolRoutes } from "./pool_routes.ts";
-import { loginAnonymous, registerAnonymous } from "./providers/anonymous.ts";
-import { deleteAnonymousUser, deleteNoLoginUser, deleteSessionUser } from "./providers/delete_user.ts";
-import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/hosted_idp.ts";
-import { logInPoolUser } from "./providers/managed_pool/log_in.ts";
-import { checkPoolUser, fetchPoolUser } from "./providers/managed_pool/profile.ts";
-import { registerPoolUser } from "./providers/managed_pool/register.ts";
-import { updatePoolUser } from "./providers/managed_pool/update_user.ts";
+import {
+  deleteAnonymousUser,
+  deleteNoLoginUser,
+  deleteSessionUser,
+  logOutUser,
+  refreshUser,
+} from "./providers/delete_user.ts";
+import {
+  changePoolPassword,
+  confirmPoolPassword,
+  forgotPoolPassword,
+} from "./providers/managed_pool/recover_password.ts";
+import { logInPoolUser, registerPoolUser } from "./providers/managed_pool/register.ts";
+import { checkPoolUser, fetchPoolUser, updatePoolUser } from "./providers/managed_pool/update_user.ts";
+import { confirmEmail, sendEmailCode } from "./providers/managed_pool/verify_email.ts";
 import {
   createNoLoginUser,
   fetchNoLoginUser,
   logInNoLoginUser,
+  loginAnonymous,
+  registerAnonymous,
   updateNoLoginUser,
 } from "./providers/no_login.ts";
-import { logOutUser, refreshUser } from "./providers/refresh_logout.ts";
 import { socialChecks } from "./providers/social_check.ts";
+import { checkHostedUser, fetchHostedUser, updateHostedUser } from "./providers/vouched_users.ts";
 
 const commonErrors = ["account_banned", "rate_limited"] as const;
 const providerErrors = ["provider_error", "provider_unavailable"] as const;
@@ -232,6 +241,121 @@ function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
       operations: [logOutUser(context)],
       errors: ["invalid_token"],
       example: { ...pool, scope: "local" },
+    }),
+  ];
+}
+
+const mailedCodeErrors = [
+  "rate_limited",
+  "too_many_attempts",
+  "missing_token",
+  "invalid_token",
+  "token_expired",
+] as const;
+
+/** The selector of the pool in examples. */
+export const pool = {
+  projectId: "0c000000-0000-4000-8000-000000000001",
+  strategy: "email",
+  provider: "managedPool",
+} as const;
+/** The address of examples. */
+export const email = "fan@example.org";
+
+/** Builds the routes of e-mail accounts. */
+export function poolRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [...passwordRoutes(context), ...verificationRoutes(context)];
+}
+
+function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/change-password",
+      operation: "changePassword",
+      summary: "Change the password",
+      description: "Changes the password by the previous one, ends all other sessions and opens a new one.",
+      auth: userTokenGuard,
+      event: "change_password",
+      schemas: { body: "PasswordChange" },
+      operations: [changePoolPassword(context)],
+      errors: [
+        "rate_limited",
+        "too_many_attempts",
+        ...sessionErrors,
+        "invalid_credentials",
+        "weak_password",
+        "same_password",
+        "conflict",
+      ],
+      example: {
+        ...pool,
+        data: { previousPassword: "correct horse battery", password: "battery staple correct" },
+      },
+    }),
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/forgot-password",
+      operation: "forgotPassword",
+      summary: "Mail a code for a new password",
+      description:
+        "Mails a code for a new password to the user of the address. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "forgot_password",
+      schemas: { body: "PasswordRecovery" },
+      operations: [forgotPoolPassword(context)],
+      errors: mailedCodeErrors,
+      example: { ...pool, data: { email } },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/confirm-forgot-password",
+      operation: "confirmPassword",
+      summary: "Set a new password by a code",
+      description:
+        "Sets a new password by the mailed code and ends all sessions. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "confirm_password",
+      schemas: { body: "PasswordConfirmation" },
+      operations: [confirmPoolPassword(context)],
+      errors: [...mailedCodeErrors, "invalid_code", "weak_password"],
+      example: {
+        ...pool,
+        data: { email, confirmationCode: "12345678", password: "battery staple correct" },
+      },
+    }),
+  ];
+}
+
+function verificationRoutes(context: IdentityContext): readonly AnyRoute[] {
+  return [
+    operationRoute(context, {
+      method: "PUT",
+      path: "/v1/user/verify-email",
+      operation: "verifyEmail",
+      summary: "Mail a code that verifies the address",
+      description:
+        "Mails a code to the user of the address, if it is not verified yet. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "verify_email",
+      schemas: { body: "EmailVerification" },
+      operations: [sendEmailCode(context)],
+      errors: [...mailedCodeErrors, "not_available"],
+      example: { ...pool, data: { email } },
+    }),
+    operationRoute(context, {
+      method: "POST",
+      path: "/v1/user/confirm-email",
+      operation: "confirmEmail",
+      summary: "Verify the address by a code",
+      description:
+        "Marks the address as verified by the mailed code. The bearer is a client token or an access token, unless the project serves requests without.",
+      auth: optionalUserTokenGuard,
+      event: "confirm_email",
+      schemas: { body: "EmailConfirmation" },
+      operations: [confirmEmail(context)],
+      errors: [...mailedCodeErrors, "not_available", "invalid_code"],
+      example: { ...pool, data: { email, confirmationCode: "12345678" } },
     }),
   ];
 }

@@ -4,13 +4,15 @@
  * @module
  */
 
-export type { CountryResult, GeoReader } from "./geo_reader.ts";
+export type { CountryResult, GeoReader } from "./location.ts";
 export {
   createLocation,
   type Location,
+  type LocationContext,
   type LocationDecision,
   type LocationOptions,
   type LocationQuery,
+  locationFaults,
+  locationRoutes,
+  policyCountriesMax,
 } from "./location.ts";
-export { locationFaults, policyCountriesMax } from "./policy.ts";
-export { type LocationContext, locationRoutes } from "./routes.ts";

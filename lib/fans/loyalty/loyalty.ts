@@ -9,7 +9,7 @@
 
 import type * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
-import type { Announcer } from "../../base/outbound/announcer.ts";
+import type { Announcer } from "../../base/outbound/outbound.ts";
 import { chain, type Immutable } from "../../http/mod.ts";
 import { RecordCache, type Store } from "../../storage/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";

@@ -4,27 +4,299 @@
  * @module
  */
 
-export {
-  createSpaceTokens,
-  type IssuedToken,
-  type KeyCheck,
-  optionalSpaceGuard,
-  type ServiceCaller,
-  type SessionCheck,
-  type SpaceCaller,
-  type SpaceGuardOptions,
-  type SpaceKey,
-  SpaceQuerySchema,
-  type SpaceTokens,
-  type SpaceTokensOptions,
-  type SpaceVisit,
-  spaceGuard,
-  spaceIssuer,
-  spaceKeyGuard,
-  spaceOfHost,
-  spaceOfKey,
-  spaceTokenTtlSeconds,
-  type UserCaller,
-  type UserScope,
-  userScopes,
-} from "./space_tokens.ts";
+import * as v from "valibot";
+import { isUuid } from "../../auth/crypto/mod.ts";
+import {
+  type ApiKeyGuardOptions,
+  type ApiKeyPrincipal,
+  apiKeyGuard,
+  bearerToken,
+  invalidToken,
+  type Tokens,
+} from "../../auth/mod.ts";
+import type { Claims } from "../../auth/tokens/mod.ts";
+import { AppError, invalidField } from "../../base/errors/mod.ts";
+import { chain, type Guard, type GuardInput, type GuardParameter, hostOf } from "../../http/mod.ts";
+import type { Directory, Space } from "../directory/mod.ts";
+
+/** The life of a space token, in seconds. */
+export const spaceTokenTtlSeconds = 3_600;
+
+/** Media type of a space token's header. */
+const accessTokenType = "at+jwt";
+
+/** The scopes of a user's token, as its claim `scope` spells them. */
+export const userScopes = ["audience:read", "audience:write"] as const;
+
+/** A scope of a user's token. */
+export type UserScope = (typeof userScopes)[number];
+
+export type SpaceCaller = UserCaller | ServiceCaller;
+
+/** A signed-in user. */
+export interface UserCaller {
+  readonly kind: "user";
+  readonly userId: string;
+  readonly organisationId: string;
+  readonly spaceId: string;
+  /** The project that the user signed in to. */
+  readonly projectId: string;
+  /** The session with which the token ends; absent for a user without one. */
+  readonly sessionId?: string;
+  /** Time of a verified token's issue, in Unix seconds: it ends with all sessions that its user had then. */
+  readonly issuedAt?: number;
+  /** The scopes of the token, {@linkcode userScopes} and possibly others. @default all of these */
+  readonly scope?: readonly string[];
+}
+
+/** A trusted back end. */
+export interface ServiceCaller {
+  readonly kind: "service";
+  /** The API key that the token was issued for. */
+  readonly keyId: string;
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly permissions: readonly string[];
+  /** Time of a verified token's issue, in Unix seconds. */
+  readonly issuedAt?: number;
+}
+
+/** An issued token, as `POST /api/auth/token` answers it. */
+export interface IssuedToken {
+  readonly accessToken: string;
+  readonly tokenType: "Bearer";
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+/** Issues and verifies the tokens of spaces. */
+export interface SpaceTokens {
+  issue(space: Space, caller: SpaceCaller): Promise<IssuedToken>;
+  /**
+   * Verifies a token and returns its caller and space, without a promise if the token was verified before.
+   *
+   * @throws {AppError} `invalid_token` or `token_expired`.
+   */
+  verify(token: string): SpaceVisit | Promise<SpaceVisit>;
+}
+
+/** Options of {@linkcode createSpaceTokens}. */
+export interface SpaceTokensOptions {
+  readonly tokens: Tokens;
+  readonly directory: Pick<Directory, "space">;
+  /** Issuer of the deployment. */
+  readonly issuer: string;
+}
+
+/** Returns issuer and audience of the tokens of a space: the address of its domain, or the issuer of the deployment. */
+export function spaceIssuer(space: Space, issuer: string): string {
+  if (space.domain === undefined) return issuer;
+  return `${issuer.startsWith("http:") ? "http" : "https"}://${space.domain}`;
+}
+
+export function createSpaceTokens({
+  tokens,
+  directory,
+  issuer: ofDeployment,
+}: SpaceTokensOptions): SpaceTokens {
+  const callers = new WeakMap<Claims, SpaceCaller>();
+  function visitOf(claims: Claims): SpaceVisit | Promise<SpaceVisit> {
+    const caller = callers.get(claims) ?? decodeCaller(claims);
+    callers.set(claims, caller);
+    return chain(directory.space(caller.spaceId), space => {
+      const isValid =
+        space?.organisationId === caller.organisationId && spaceIssuer(space, ofDeployment) === claims.iss;
+      if (!isValid) throw invalidToken("space");
+      return { space, caller };
+    });
+  }
+  return {
+    async issue(space, caller) {
+      const issuer = spaceIssuer(space, ofDeployment);
+      const accessToken = await tokens.sign({
+        typ: accessTokenType,
+        issuer,
+        audience: [issuer],
+        subject: caller.kind === "user" ? caller.userId : caller.keyId,
+        ttlSeconds: spaceTokenTtlSeconds,
+        claims: encodeCaller(caller),
+      });
+      return { accessToken, tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds };
+    },
+    verify(token) {
+      const issuer = tokens.issuerOf(token);
+      if (issuer === undefined) throw invalidToken("iss");
+      return chain(tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer }), visitOf);
+    },
+  };
+}
+
+function encodeCaller(caller: SpaceCaller): Record<string, unknown> {
+  const { kind, organisationId: orgId, spaceId } = caller;
+  if (caller.kind === "service") return { kind, orgId, spaceId, scope: caller.permissions };
+  const { projectId, sessionId, scope = userScopes } = caller;
+  return { kind, orgId, spaceId, projectId, scope, ...(sessionId === undefined ? {} : { sid: sessionId }) };
+}
+
+function decodeCaller({ sub, iat, kind, orgId, spaceId, projectId, sid, scope }: Claims): SpaceCaller {
+  if (typeof orgId !== "string" || typeof spaceId !== "string") throw invalidToken("claims");
+  const scopes = isTexts(scope) ? scope : null;
+  if (kind === "user" && typeof projectId === "string") {
+    const session = typeof sid === "string" ? { sessionId: sid } : { issuedAt: iat };
+    const user = { kind, userId: sub, organisationId: orgId, spaceId, projectId } as const;
+    return { ...user, ...session, scope: scopes ?? [] };
+  }
+  if (kind === "service" && scopes !== null) {
+    return { kind, keyId: sub, organisationId: orgId, spaceId, permissions: scopes, issuedAt: iat };
+  }
+  throw invalidToken("claims");
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(name => typeof name === "string");
+}
+
+/** Services of the guards. */
+export interface SpaceGuardOptions {
+  readonly directory: Directory;
+  readonly spaceTokens: SpaceTokens;
+  /** Throws if the session of a user is over, or all sessions of one without a session were ended. */
+  readonly checkSession: SessionCheck;
+  /** Throws if the API key of a service, or the secret that its token is for, was revoked. */
+  readonly checkKey: KeyCheck;
+}
+
+/**
+ * Accepts users with a live session, and those without one whose token is newer than the last end of all sessions; without a
+ * promise if that is cached.
+ */
+export type SessionCheck = (caller: UserCaller) => void | Promise<void>;
+
+/** Accepts back ends with a live API key, without a promise if that is cached. */
+export type KeyCheck = (caller: ServiceCaller) => void | Promise<void>;
+
+/** A space and its verified caller; null for a call without a token, which {@linkcode optionalSpaceGuard} accepts. */
+export interface SpaceVisit<C extends SpaceCaller | null = SpaceCaller> {
+  readonly space: Space;
+  readonly caller: C;
+}
+
+const security: Guard<unknown>["security"] = [
+  {
+    schemes: {
+      spaceToken: {
+        type: "http",
+        scheme: "bearer",
+        bearerFormat: "JWT",
+        description: "Access token of the space, from POST /api/auth/token",
+      },
+    },
+  },
+];
+
+const spaceParameter: GuardParameter = {
+  name: "space_id",
+  description: "Id of the space; by default that of the Host, else the organisation's default or first one",
+};
+
+/** The query of routes that are about a space. */
+export const SpaceQuerySchema = v.object({
+  space_id: v.exactOptional(v.pipe(v.string(), v.description(spaceParameter.description))),
+});
+
+/** A request that may name a space in its query. */
+type SpaceRequest = Pick<GuardInput, "request"> & { readonly query: { readonly space_id?: string } };
+
+/** Demands a token of a space. */
+export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
+  return { security, authenticate: input => visit(options, input) };
+}
+
+/** Accepts calls without an Authorization header, about the space of query or Host; a bad token is refused. */
+export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<SpaceCaller | null>> {
+  return {
+    security,
+    optional: true,
+    query: [spaceParameter],
+    errors: ["validation_failed", "not_found"],
+    authenticate: (input): SpaceVisit<SpaceCaller | null> | Promise<SpaceVisit<SpaceCaller | null>> =>
+      input.request.headers.get("authorization") === null
+        ? chain(spaceOfHost(options.directory, input), space => ({ space, caller: null }))
+        : visit(options, input),
+  };
+}
+
+/** A back end that an API key proves, with the space that it means. */
+export type SpaceKey = ApiKeyPrincipal & { readonly space: Space };
+
+/** Demands an API key, and finds the space of its organisation that the request means. */
+export function spaceKeyGuard({
+  directory,
+  ...options
+}: ApiKeyGuardOptions & { readonly directory: Directory }): Guard<SpaceKey> {
+  const key = apiKeyGuard(options);
+  return {
+    ...key,
+    query: [spaceParameter],
+    errors: ["validation_failed", "not_found"],
+    authenticate: input =>
+      chain(key.authenticate(input), principal =>
+        chain(spaceOfKey(directory, principal.organisationId, input), space => ({ ...principal, space })),
+      ),
+  };
+}
+
+/**
+ * Finds the space that the query names, else that of the Host.
+ *
+ * @throws {AppError} `not_found`: there is no such space; `validation_failed`: the query names none.
+ */
+export function spaceOfHost(directory: Directory, { request, query }: SpaceRequest): Space | Promise<Space> {
+  const named = namedSpace(query);
+  const found = named === undefined ? directory.spaceOfHost(hostOf(request)) : directory.space(named);
+  return chain(found, space => {
+    if (space !== null) return space;
+    const which =
+      named === undefined ? "no space has this host name: name one with space_id" : "there is no such space";
+    throw new AppError("not_found", `Cannot serve the request as ${which}`);
+  });
+}
+
+/**
+ * Finds the space that an API key of the organisation means: the one that the query names, else by the Host.
+ *
+ * @throws {AppError} `not_found`: the organisation has no such space; `validation_failed`: the query names none.
+ */
+export function spaceOfKey(
+  directory: Directory,
+  organisationId: string,
+  { request, query }: SpaceRequest,
+): Space | Promise<Space> {
+  const named = namedSpace(query);
+  const found =
+    named === undefined
+      ? directory.spaceOfOrganisation(organisationId, hostOf(request))
+      : directory.space(named);
+  return chain(found, space => {
+    if (space?.organisationId === organisationId) return space;
+    const which = named === undefined ? "no space" : "no such space";
+    throw new AppError("not_found", `Cannot serve the request as the organisation has ${which}`);
+  });
+}
+
+function namedSpace({ space_id: id }: SpaceRequest["query"]): string | undefined {
+  if (id === undefined || isUuid(id)) return id?.toLowerCase();
+  throw invalidField("Cannot find the space", spaceParameter.name, "Expected a UUID");
+}
+
+function visit(
+  { spaceTokens, checkSession, checkKey }: SpaceGuardOptions,
+  { request }: GuardInput,
+): SpaceVisit | Promise<SpaceVisit> {
+  const token = bearerToken(request.headers.get("authorization"));
+  return chain(spaceTokens.verify(token), visited => {
+    const { caller } = visited;
+    if (caller.kind === "service") return chain(checkKey(caller), () => visited);
+    return chain(checkSession(caller), () => visited);
+  });
+}

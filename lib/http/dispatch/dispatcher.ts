@@ -1,19 +1,31 @@
 import { AppError } from "../../base/errors/mod.ts";
 import type { ServerSpan, Tracer } from "../../base/tracing/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
-import { failureReply, logFailure } from "../errors/failure.ts";
-import type { ErrorFamily } from "../errors/family.ts";
-import { problemFamily } from "../errors/problem.ts";
+import { type ErrorFamily, failureReply, logFailure, problemFamily } from "../errors/failure.ts";
+import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.ts";
+import type { Logger } from "../logger.ts";
 import type { Meters } from "../meters.ts";
-import type { Cors } from "../replies/cors.ts";
-import { emptyEventStream, isEventSource } from "../replies/event_streams.ts";
-import { prefersHtml } from "../replies/page_fields.ts";
-import { platformResponse, respond } from "../replies/replies.ts";
-import type { AnyRoute, ClientInfo, Reply } from "../route.ts";
-import { type FoundRoute, RouteIndex } from "../routing/route_index.ts";
-import { type Endpoint, familyFinder } from "./endpoint.ts";
-import { type Exchange, isSaneRequestId, type ParsedParameters, splitUrl, type Target } from "./exchange.ts";
-import { isPromise, type PipelineServices, runEndpoint } from "./pipeline.ts";
+import type { Failover } from "../rate_limit/failover.ts";
+import {
+  type Cors,
+  emptyEventStream,
+  isEventSource,
+  platformResponse,
+  prefersHtml,
+  respond,
+} from "../replies/replies.ts";
+import { badJson, idleMsMaxDefault, openBody, readJson, type Timer } from "../requests/body.ts";
+import { validate } from "../requests/validate.ts";
+import { type AnyRoute, type Call, type ClientInfo, type GuardInput, open, type Reply } from "../route.ts";
+import {
+  type FoundRoute,
+  noParameters,
+  type Parameters,
+  parseQuery,
+  RouteIndex,
+} from "../routing/route_index.ts";
+import { type Endpoint, familyFinder, type PreparedBody } from "./endpoint.ts";
+import { countContent, countRefusal, countRequest, type FailureLimit } from "./rate_limits.ts";
 
 export interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
   readonly clock: () => number;
@@ -255,4 +267,287 @@ export class Dispatcher {
       ms: Math.round(ms * 1000) / 1000,
     });
   }
+}
+
+/** A request's target, both parts as sent: percent-encoded, without `?` and fragment. */
+export interface Target {
+  /** Begins with a slash. */
+  readonly path: string;
+  readonly query: string;
+}
+
+/** Splits an absolute URL, or one that begins with its path, into path and query. */
+export function splitUrl(url: string): Target {
+  const start = url.charCodeAt(0) === 47 ? 0 : pathStart(url);
+  const hash = url.indexOf("#", start);
+  const end = hash === -1 ? url.length : hash;
+  const mark = url.indexOf("?", start);
+  if (mark === -1 || mark >= end) return { path: url.slice(start, end) || "/", query: "" };
+  return { path: url.slice(start, mark) || "/", query: url.slice(mark + 1, end) };
+}
+
+/**
+ * The host that a request is addressed to, as sent; empty where it names none, as HTTP/1.0 allows. A Request that was made by
+ * hand has its host in the URL alone, and one without a host may have no more than its target there.
+ */
+export function hostOf({ headers, url }: Pick<Request, "headers" | "url">): string {
+  return headers.get("host") ?? (URL.canParse(url) ? new URL(url).host : "");
+}
+
+function pathStart(url: string): number {
+  const authority = url.indexOf("://") + 3;
+  const slash = url.indexOf("/", authority);
+  const mark = url.indexOf("?", authority);
+  if (slash === -1) return mark === -1 ? url.length : mark;
+  return mark !== -1 && mark < slash ? mark : slash;
+}
+
+/** Path parameters and query as the schemas of a route return them. */
+export interface ParsedParameters {
+  readonly params: unknown;
+  readonly query: unknown;
+}
+
+/** The state of one request until its answer. */
+export interface Exchange {
+  readonly request: Request;
+  readonly info: ClientInfo;
+  readonly requestId: string;
+  readonly target: Target;
+  /** The parameters, once they have been checked. */
+  parsed: ParsedParameters | null;
+  /** Header fields of every answer to the request, errors too; replaced, never changed in place. */
+  extra: Readonly<Record<string, string>> | null;
+}
+
+/** The part of a request that guards read. The query is parsed when a guard first asks for it. */
+export class GuardRequest implements GuardInput {
+  readonly request: Request;
+  readonly info: ClientInfo;
+  readonly params: Parameters;
+  readonly #query: string;
+
+  constructor(exchange: Exchange, params: Parameters) {
+    this.request = exchange.request;
+    this.info = exchange.info;
+    this.params = params;
+    this.#query = exchange.target.query;
+  }
+
+  /** @throws `validation_failed` for a malformed query. */
+  get query(): Parameters {
+    return parseQuery(this.#query);
+  }
+}
+
+const saneShape = /^[A-Za-z0-9._-]{8,64}$/;
+
+/** Returns true for 8 to 64 characters that need no escaping in a header or a log line. */
+export function isSaneRequestId(id: string): boolean {
+  return saneShape.test(id);
+}
+
+/** Creates a generator of ids that are unique among processes: 64 random bits for the process, then a counter. */
+export function requestIds(): () => string {
+  const prefix = [...crypto.getRandomValues(new Uint8Array(8))]
+    .map(byte => byte.toString(16).padStart(2, "0"))
+    .join("");
+  let count = 0;
+  return () => {
+    count++;
+    return `${prefix}-${count.toString(36)}`;
+  };
+}
+
+/** Services that all routes share. */
+export interface PipelineServices {
+  /** Null: nothing is limited. */
+  readonly counter: Failover | null;
+  /** Null: wrong credentials are not counted. */
+  readonly failures: FailureLimit | null;
+  /** Null: `Idempotency-Key` is ignored. */
+  readonly idempotency: Idempotency | null;
+  readonly logger: Logger;
+  /** Milliseconds from any origin. */
+  readonly clock: () => number;
+  readonly timer: Timer;
+  /** Longest time that a body may take, in ms. */
+  readonly bodyMsMax: number;
+  /** Writes the reply of an error. */
+  readonly fail: (error: unknown, endpoint: Endpoint, exchange: Exchange) => Reply;
+}
+
+/** Age in ms up to which a check of credentials counts while a body arrives. */
+const checkAgeMsMax = 1_000;
+
+/**
+ * Runs one request through its route; without a promise where neither guard nor handler return one.
+ *
+ * @throws whatever guard, checks or handler throw.
+ */
+export function runEndpoint(
+  endpoint: Endpoint,
+  exchange: Exchange,
+  services: PipelineServices,
+): Reply | Promise<Reply> {
+  const { route, limit, body } = endpoint;
+  if (limit !== null || body !== null || route.idempotent !== undefined) {
+    return runAllSteps(endpoint, exchange, services);
+  }
+  if (route.auth === open) return runHandler(endpoint, exchange, null);
+  const principal = authorise(endpoint, exchange, services);
+  return isPromise(principal)
+    ? principal.then(known => runHandler(endpoint, exchange, known))
+    : runHandler(endpoint, exchange, principal);
+}
+
+/** Runs the handler of a route without a body. */
+function runHandler(endpoint: Endpoint, exchange: Exchange, principal: unknown): Reply | Promise<Reply> {
+  const { request, info, requestId } = exchange;
+  exchange.parsed ??= checkParameters(endpoint, exchange);
+  const { params, query } = exchange.parsed;
+  return endpoint.route.handle({ request, info, requestId, principal, params, query, body: undefined });
+}
+
+async function runAllSteps(
+  endpoint: Endpoint,
+  exchange: Exchange,
+  services: PipelineServices,
+): Promise<Reply> {
+  const { route, limit } = endpoint;
+  const { request, info, requestId } = exchange;
+  const counter = limit === null ? null : services.counter;
+  const authorised = authorise(endpoint, exchange, services);
+  const principal = isPromise(authorised) ? await authorised : authorised;
+  const checkedAt = services.clock();
+  if (limit !== null && counter !== null) {
+    await countRequest(limit, { request, info, requestId, principal }, { exchange, counter });
+  }
+  exchange.parsed ??= checkParameters(endpoint, exchange);
+  const { params, query } = exchange.parsed;
+  const call: MutableCall = { request, info, requestId, principal, params, query, body: undefined };
+  const sent = endpoint.body === null ? null : await readBody(endpoint, endpoint.body, exchange, services);
+  if (sent !== null) {
+    // Credentials may have ended while the body arrived.
+    if (services.clock() - checkedAt > checkAgeMsMax)
+      call.principal = await authorise(endpoint, exchange, services);
+    call.body = sent.value;
+  }
+  if (limit?.content !== undefined && counter !== null) {
+    await countContent(limit.content, call, { exchange, counter });
+  }
+  const key =
+    route.idempotent === undefined || services.idempotency === null ? null : idempotencyKeyOf(request);
+  if (key !== null) return await runOnce({ endpoint, exchange, services, call, key, body: sent?.json });
+  const reply = route.handle(call);
+  return isPromise(reply) ? await reply : reply;
+}
+
+interface MutableCall extends Call<unknown, unknown, unknown, unknown> {
+  principal: unknown;
+  body: unknown;
+}
+
+/** Returns the principal, or its promise; null: the route is open. Wrong credentials are counted before they are refused. */
+function authorise(endpoint: Endpoint, exchange: Exchange, services: PipelineServices): unknown {
+  const { route, limit, readPath } = endpoint;
+  if (route.auth === open) return null;
+  const { counter, failures } = services;
+  async function refuse(error: unknown): Promise<never> {
+    if (limit !== null && counter !== null && failures !== null) {
+      await countRefusal(error, failures, { exchange, counter });
+    }
+    throw error;
+  }
+  try {
+    const principal = route.auth.authenticate(new GuardRequest(exchange, readPath(exchange.target.path)));
+    return isPromise(principal) ? principal.catch(refuse) : principal;
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+function checkParameters({ route, readPath }: Endpoint, { target }: Exchange): ParsedParameters {
+  const raw = readPath(target.path);
+  // A guard may have had no reason to read the parameters that it documents.
+  if (route.query === undefined && route.auth.query !== undefined) parseQuery(target.query);
+  return {
+    params: route.params === undefined ? raw : validate(route.params, raw, "parameters"),
+    query:
+      route.query === undefined
+        ? noParameters
+        : validate(route.query, parseQuery(target.query), "parameters"),
+  };
+}
+
+interface SentBody {
+  /** As it was sent; undefined: the request has no body. */
+  readonly json: unknown;
+  /** As its schema returns it. */
+  readonly value: unknown;
+}
+
+async function readBody(
+  endpoint: Endpoint,
+  body: PreparedBody,
+  exchange: Exchange,
+  services: PipelineServices,
+): Promise<SentBody> {
+  const { request, info } = exchange;
+  const { bytesMax, mediaTypes } = body;
+  const { timer, bodyMsMax, clock } = services;
+  const { msMax = bodyMsMax } = body;
+  if (body.isStreamed || msMax > bodyMsMax) info.expectStream?.(request);
+  if (body.isStreamed) {
+    let checkedAt = clock();
+    async function recheck(isEnd: boolean): Promise<void> {
+      if (!isEnd && clock() - checkedAt <= checkAgeMsMax) return;
+      await authorise(endpoint, exchange, services);
+      checkedAt = clock();
+    }
+    const value = openBody(request, { bytesMax, mediaTypes, timer, idleMsMax: idleMsMaxDefault, recheck });
+    return { json: undefined, value };
+  }
+  const framed = info.framed === true;
+  const json = await readJson(request, { bytesMax, mediaTypes, timer, msMax, framed });
+  if (json === undefined && !body.optional) throw badJson("it is missing");
+  return { json, value: validate(body.schema, json, "body") };
+}
+
+interface RepeatableCall {
+  readonly endpoint: Endpoint;
+  readonly exchange: Exchange;
+  readonly services: PipelineServices;
+  readonly call: MutableCall;
+  readonly key: string;
+  /** The body as it was sent, parsed. */
+  readonly body: unknown;
+}
+
+/** Runs the handler unless a request with the same key ran before, whose reply is returned then. */
+async function runOnce({ endpoint, exchange, services, call, key, body }: RepeatableCall): Promise<Reply> {
+  const { route, method } = endpoint;
+  const { idempotency, fail } = services;
+  if (route.idempotent === undefined || idempotency === null) return await route.handle(call);
+  const { path, query } = exchange.target;
+  return await idempotency.run(
+    {
+      subject: route.idempotent.subject(call),
+      method,
+      host: hostOf(exchange.request),
+      path,
+      query,
+      key,
+      body,
+    },
+    {
+      execute: async fingerprint => await route.handle({ ...call, idempotency: { key, fingerprint } }),
+      replyTo: error => fail(error, endpoint, exchange),
+    },
+  );
+}
+
+/** Tells a promise from a value. */
+export function isPromise<T>(value: Promise<T> | T): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value;
 }

@@ -5,9 +5,8 @@
  */
 
 import type { GenericSchema } from "valibot";
-import { families } from "../errors/failure.ts";
-import type { ErrorFamily } from "../errors/family.ts";
-import { problemFamily } from "../errors/problem.ts";
+import type { ErrorFamily } from "../errors/failure.ts";
+import { families, problemFamily } from "../errors/failure.ts";
 import { rateLimitPolicy } from "../rate_limit/policies.ts";
 import { bodyBytesMaxDefault } from "../requests/body.ts";
 import type { AnyRoute, Area, BodySpec, Guard, RateLimit } from "../route.ts";

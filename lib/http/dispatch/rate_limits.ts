@@ -9,7 +9,6 @@ import type { LimitRule } from "../../storage/mod.ts";
 import type { Failover, Spending } from "../rate_limit/failover.ts";
 import { rateLimitPolicy, rateLimitState } from "../rate_limit/policies.ts";
 import type { Authorized, ClientInfo, ContentLimit, RateLimit } from "../route.ts";
-import type { Exchange } from "./exchange.ts";
 
 /** The limit of wrong credentials on routes that have a limit. */
 export interface FailureLimit {
@@ -19,7 +18,10 @@ export interface FailureLimit {
 }
 
 interface Account {
-  readonly exchange: Exchange;
+  readonly exchange: {
+    readonly info: ClientInfo;
+    extra: Readonly<Record<string, string>> | null;
+  };
   readonly counter: Failover;
 }
 

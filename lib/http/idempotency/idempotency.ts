@@ -18,10 +18,10 @@ import {
   type Version,
   type Write,
 } from "../../storage/mod.ts";
-import { errorFacts } from "../errors/status.ts";
+import { errorFacts } from "../errors/failure.ts";
 import type { Logger } from "../logger.ts";
 import type { Timer } from "../requests/body.ts";
-import { canonicalJson } from "../requests/json.ts";
+import { canonicalJson } from "../requests/body.ts";
 import type { IdempotencySubject, Reply } from "../route.ts";
 
 /** Lifetime of a claim after its last renewal, in ms: 15 s more than a clock that serves may be behind that of the store. */

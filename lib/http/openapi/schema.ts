@@ -7,7 +7,7 @@
 
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import { nameOf } from "../named.ts";
+import { nameOf } from "../requests/validate.ts";
 
 /** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -160,3 +160,174 @@ function typeOf(reply: Reply, jsonType: string): string {
   if (reply.json !== undefined) return jsonType;
   return reply.text === undefined ? "application/octet-stream" : "text/plain; charset=utf-8";
 }
+
+/** Media type of server-sent events. */
+export const eventStreamType = "text/event-stream";
+
+/** Header fields of a stream of events. */
+export const eventStreamHeaders = {
+  "content-type": eventStreamType,
+  // A proxy or middleware that compresses would keep events until it has enough of them.
+  "cache-control": "no-store, no-transform",
+  // Keeps proxies from buffering the stream.
+  "x-accel-buffering": "no",
+} as const;
+
+type Field = string | null | undefined;
+
+/** Returns true if a request with this `Accept` accepts event streams and not JSON. */
+export function acceptsEvents(accept: Field): boolean {
+  const accepted = accept?.toLowerCase();
+  if (accepted?.includes(eventStreamType) !== true) return false;
+  const types = accepted.split(",").map(part => part.split(";", 1)[0]?.trim());
+  return types.includes(eventStreamType) && !types.includes("application/json");
+}
+
+/** Returns true if an `EventSource` sent the request: it asks caches for nothing, as its standard demands. */
+export function isEventSource(accept: Field, cacheControl: Field): boolean {
+  return acceptsEvents(accept) && cacheControl?.toLowerCase().includes("no-cache") === true;
+}
+
+/** Builds the whole of a stream after which an `EventSource` comes back in `ms`. */
+export function emptyEventStream(ms: number): {
+  readonly status: 200;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+} {
+  // Of whatever page: there is nothing in it, and without the field the browser gives up.
+  const headers = { ...eventStreamHeaders, "access-control-allow-origin": "*" };
+  return { status: 200, headers, text: `retry: ${ms}\n\n` };
+}
+
+/** Fields of everything that belongs to a page. */
+export const ownPageFields = {
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+} as const;
+
+/** Fields of a file whose name has a digest of its contents. */
+export const pageFileFields = {
+  ...ownPageFields,
+  "cache-control": "public, max-age=31536000, immutable",
+} as const;
+
+/**
+ * Returns the fields of a page that runs its own script and style, talks to its own platform, and is shown in no frame.
+ *
+ * @param images Sources of images, as in `Content-Security-Policy`.
+ */
+export function pageFields(images: string): Readonly<Record<string, string>> {
+  const policy =
+    `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; connect-src 'self'; base-uri 'none'; ` +
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+  return {
+    ...ownPageFields,
+    "content-security-policy": policy,
+    "content-type": "text/html; charset=utf-8",
+    "cross-origin-opener-policy": "same-origin",
+  };
+}
+
+/** Returns true for browsers, which ask for HTML before anything else. */
+export function prefersHtml(request: Request): boolean {
+  const accepted = (request.headers.get("accept") ?? "")
+    .toLowerCase()
+    .split(",")
+    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part));
+  const types = accepted.map(part => part.split(";", 1)[0]?.trim());
+  return (
+    types.includes("text/html") && !types.slice(0, types.indexOf("text/html")).includes("application/json")
+  );
+}
+
+/** Settings of cross-origin access. */
+export interface CorsOptions {
+  /** Exact origins, or `*` for all. @default "*" */
+  readonly origins?: "*" | readonly string[];
+  /** Request header fields beside those of the platform and of common tracers. @default [] */
+  readonly requestHeaders?: readonly string[];
+  /** Response header fields that scripts may read. @default corsResponseHeaders */
+  readonly exposedHeaders?: readonly string[];
+  /** Time for which a browser may cache a preflight, in seconds. @default 7200 */
+  readonly maxAgeSeconds?: number;
+}
+
+/** Request header fields that browsers may send. API keys are absent on purpose: they belong on servers. */
+export const corsRequestHeaders: readonly string[] = [
+  "authorization",
+  "baggage",
+  "content-type",
+  "idempotency-key",
+  "if-match",
+  "if-none-match",
+  "last-event-id",
+  "sentry-trace",
+  "traceparent",
+  "tracestate",
+  "x-platform-org-id",
+  "x-request-id",
+  "x-requested-with",
+];
+
+/** Response header fields that scripts may read. */
+const corsResponseHeaders: readonly string[] = [
+  "etag",
+  "idempotent-replayed",
+  "location",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "www-authenticate",
+  "x-request-id",
+];
+
+const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/;
+
+/** Prepared header fields. */
+export interface Cors {
+  /** Returns the fields of the reply to a request; null if it needs none. */
+  readonly answer: (request: Request) => Readonly<Record<string, string>> | null;
+  /** Returns further fields of the reply to a preflight from an allowed origin; `methods` as in `Allow`. */
+  readonly preflight: (methods: string) => Readonly<Record<string, string>>;
+}
+
+/**
+ * Prepares the header fields of a configuration.
+ *
+ * @throws `TypeError` for an origin that no browser would send, such as one with a path or a slash at its end.
+ */
+export function prepareCors(options: CorsOptions): Cors {
+  const { origins = "*", maxAgeSeconds = 7_200 } = options;
+  const allowedHeaders = [...corsRequestHeaders, ...(options.requestHeaders ?? [])].join(", ");
+  const exposedHeaders = (options.exposedHeaders ?? corsResponseHeaders).join(", ");
+  const anyOrigin = {
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": exposedHeaders,
+  };
+  const wrong = origins === "*" ? undefined : origins.find(origin => !originShape.test(origin));
+  if (wrong !== undefined)
+    throw new TypeError(`Cannot allow the origin "${wrong}": expected scheme://host[:port]`);
+  // Shared caches must not serve a reply made without an origin to a request that needs the fields.
+  const noOrigin = { vary: "origin" };
+  const listed = new Map(
+    [...(origins === "*" ? [] : origins)].map(origin => [
+      origin,
+      { ...anyOrigin, "access-control-allow-origin": origin, vary: "origin" },
+    ]),
+  );
+  function answer({ method, headers }: Request): Readonly<Record<string, string>> | null {
+    const origin = headers.get("origin");
+    // A read has them without an origin too, as a cache may hand the reply to a script of another origin later.
+    if (origin === null && method !== "GET" && method !== "HEAD") return null;
+    if (origins === "*") return anyOrigin;
+    return origin === null ? noOrigin : (listed.get(origin) ?? noOrigin);
+  }
+  function preflight(methods: string): Readonly<Record<string, string>> {
+    return {
+      "access-control-allow-methods": methods,
+      "access-control-allow-headers": allowedHeaders,
+      "access-control-max-age": String(maxAgeSeconds),
+    };
+  }
+  return { answer, preflight };
+}

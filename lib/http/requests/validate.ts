@@ -4,10 +4,10 @@
  * @module
  */
 
+import type { GenericSchema } from "valibot";
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
-import { named } from "../named.ts";
 
 /** Maximum number of errors in a reply. */
 export const fieldErrorsMax = 20;
@@ -161,3 +161,49 @@ export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Prop
     return Array.isArray(input) || hasInherited ? refused : properties;
   });
 }
+
+const names = new WeakMap<GenericSchema, string>();
+
+/**
+ * Names a schema: the OpenAPI document has it once under `components/schemas` and refers to it elsewhere.
+ *
+ * @example
+ * ```ts
+ * const EntrySchema = named("LeaderboardEntry", v.object({ rank: v.number(), userId: v.string() }));
+ * ```
+ */
+export function named<S extends GenericSchema>(name: string, schema: S): S {
+  names.set(schema, name);
+  return schema;
+}
+
+/** Returns the name of a schema, or null for one without a name. */
+export function nameOf(schema: GenericSchema): string | null {
+  return names.get(schema) ?? null;
+}
+
+/** Longest id of a user, in characters. */
+export const userIdCharactersMax = 128;
+/** What an id of a user must be. Lists of ids are separated by commas, and spaces around them are not part of an id. */
+export const userIdExpectation = `Expected 1 to ${userIdCharactersMax} characters without commas, and without a space at either end`;
+
+const shape = /^[^\s,](?:[^,]*[^\s,])?$/;
+
+/** Tests if a value is the id of a user. */
+export function isUserId(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    value.length <= userIdCharactersMax &&
+    shape.test(value) &&
+    value.isWellFormed()
+  );
+}
+
+/** The id of a user, such as a UUID of ours or an id of the caller's own. */
+export const UserIdSchema = v.pipe(
+  v.string(),
+  v.description("Id of the user"),
+  v.minLength(1),
+  v.maxLength(userIdCharactersMax),
+  v.check((text: string) => isUserId(text), userIdExpectation),
+);

@@ -6,9 +6,8 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import type { Metrics } from "../../base/metrics/mod.ts";
-import type { Mailer } from "../../base/outbound/mailer.ts";
-import type { Outbound } from "../../base/outbound/outbound.ts";
-import { WebhookError, type WebhookSender } from "../../base/outbound/webhook_sender.ts";
+import type { Mailer, Outbound } from "../../base/outbound/outbound.ts";
+import { WebhookError, type WebhookSender } from "../../base/outbound/outbound.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { Queue, Store } from "../../storage/mod.ts";
 

@@ -10,7 +10,7 @@
  */
 
 import * as v from "valibot";
-import { digestOf } from "../../base/text/digest.ts";
+import { digestOf } from "../../base/text/mod.ts";
 import {
   alert,
   ControlError,

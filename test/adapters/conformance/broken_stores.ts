@@ -1,6 +1,5 @@
 /** Stores that break one promise each. */
-import { ReferenceModel } from "../../../adapters/conformance/reference.ts";
-import { ReferenceStore } from "../../../adapters/conformance/reference_store.ts";
+import { ReferenceModel, ReferenceStore } from "../../../adapters/conformance/reference.ts";
 import type { Batch, Check, Commit, Read, Results, Store, Write } from "../../../lib/storage/mod.ts";
 
 /** The calls that a broken store does not just pass on. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ConformanceError, conformance } from "../../../adapters/conformance/mod.ts";
-import { ReferenceModel } from "../../../adapters/conformance/reference.ts";
-import { ReferenceStore } from "../../../adapters/conformance/reference_store.ts";
+import { ReferenceModel, ReferenceStore } from "../../../adapters/conformance/reference.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { brokenStores } from "./broken_stores.ts";
 import { collect, outcome } from "./suite.ts";

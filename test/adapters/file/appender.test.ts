@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { Appender } from "../../../adapters/file/journal/appender.ts";
-import { digestOf, encodeLine, headerText, lineOverhead } from "../../../adapters/file/journal/line.ts";
-import { LogFile } from "../../../adapters/file/journal/log_file.ts";
-import { backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/options.ts";
+import { Appender, backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/file_journal.ts";
+import {
+  digestOf,
+  encodeLine,
+  headerText,
+  LogFile,
+  lineOverhead,
+} from "../../../adapters/file/journal/log_file.ts";
 import type { AppError } from "../../../lib/base/errors/mod.ts";
 import { temporaryDirectory } from "./directory.ts";
 

@@ -14,9 +14,9 @@ import {
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { createOperations } from "../../../adapters/conformance/random_operations.ts";
-import { digestOf, encodeLine } from "../../../adapters/file/journal/line.ts";
-import type { FsyncPolicy } from "../../../adapters/file/journal/options.ts";
+import { createOperations } from "../../../adapters/conformance/random_runs.ts";
+import type { FsyncPolicy } from "../../../adapters/file/journal/file_journal.ts";
+import { digestOf, encodeLine } from "../../../adapters/file/journal/log_file.ts";
 import type { RecoveredTail } from "../../../adapters/file/journal/recovery.ts";
 import { openFileStore } from "../../../adapters/file/mod.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";

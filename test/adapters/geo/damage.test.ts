@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { databaseBytesMax } from "../../../adapters/geo/check_database.ts";
-import { nodesPerTurn, UnusableDatabaseError } from "../../../adapters/geo/format_checks.ts";
+import {
+  databaseBytesMax,
+  nodesPerTurn,
+  UnusableDatabaseError,
+} from "../../../adapters/geo/format_checks.ts";
 import { loadGeoDatabase } from "../../../adapters/geo/mod.ts";
 import {
   buildDatabase,

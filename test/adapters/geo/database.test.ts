@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { knownCountry } from "../../../adapters/geo/countries.ts";
+import { knownCountry } from "../../../adapters/geo/database.ts";
 import { type GeoDatabase, loadGeoDatabase } from "../../../adapters/geo/mod.ts";
 import { buildDatabase, type DatabaseSketch } from "../../support/mmdb_writer.ts";
 

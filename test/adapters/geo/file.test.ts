@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, describe, it } from "node:test";
-import { databaseBytesMax } from "../../../adapters/geo/check_database.ts";
+import { databaseBytesMax } from "../../../adapters/geo/format_checks.ts";
 import { type GeoFile, openGeoFile } from "../../../adapters/geo/mod.ts";
 import { buildDatabase } from "../../support/mmdb_writer.ts";
 

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { knownCountry } from "../../../adapters/geo/countries.ts";
+import { knownCountry } from "../../../adapters/geo/database.ts";
 import { loadGeoDatabase } from "../../../adapters/geo/mod.ts";
-import { type IpAddress, parseNetwork } from "../../../lib/auth/ip_address.ts";
+import { type IpAddress, parseNetwork } from "../../../lib/auth/client_address.ts";
 import { formatAddress } from "../../../lib/auth/mod.ts";
 import { sharedData } from "../../support/shared_data.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createOutboxMailer } from "../../../adapters/mail/mod.ts";
-import type { Mail } from "../../../lib/base/outbound/mailer.ts";
+import type { Mail } from "../../../lib/base/outbound/outbound.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 function mailTo(to: string): Mail {

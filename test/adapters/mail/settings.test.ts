@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { parseMailbox } from "../../../adapters/mail/mailbox.ts";
+import { parseMailbox } from "../../../adapters/mail/deliveries.ts";
 import { createSmtpMailer, parseSmtpUrl } from "../../../adapters/mail/smtp.ts";
 
 describe("an SMTP URL", () => {

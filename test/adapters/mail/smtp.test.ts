@@ -11,7 +11,7 @@ import {
   type SmtpMailer,
   type SmtpMailerOptions,
 } from "../../../adapters/mail/mod.ts";
-import type { Mail } from "../../../lib/base/outbound/mailer.ts";
+import type { Mail } from "../../../lib/base/outbound/outbound.ts";
 import { selfSigned } from "../../support/certificate.ts";
 import { account, TestSmtpServer } from "../../support/smtp.ts";
 import { ManualTimer } from "./_timer.ts";

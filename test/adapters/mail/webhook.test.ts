@@ -8,7 +8,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import type { MailErrorCode } from "../../../adapters/mail/deliveries.ts";
 import { createWebhookMailer, MailError } from "../../../adapters/mail/mod.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../../../adapters/mail/webhook.ts";
-import type { Mail, Mailer } from "../../../lib/base/outbound/mailer.ts";
+import type { Mail, Mailer } from "../../../lib/base/outbound/outbound.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { ManualTimer } from "./_timer.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
+import type { BoardRow } from "../../../adapters/memory/board/board.ts";
 import { Board, shrinkMembersMax, smallMembersMax } from "../../../adapters/memory/board/board.ts";
-import type { BoardRow } from "../../../adapters/memory/board/ranked_set.ts";
 import { sampleSize } from "../../support/full.ts";
 import { anyMember, NaiveBoard, uuidOf } from "./naive_board.ts";
 

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { Fenwick } from "../../../adapters/memory/board/fenwick.ts";
-import { MemberSlab } from "../../../adapters/memory/board/member_slab.ts";
-import { MemberTable } from "../../../adapters/memory/board/member_table.ts";
-import { formatUuid, parseUuid } from "../../../adapters/memory/board/uuid.ts";
+import {
+  formatUuid,
+  MemberSlab,
+  MemberTable,
+  parseUuid,
+} from "../../../adapters/memory/board/member_table.ts";
+import { Fenwick } from "../../../adapters/memory/board/order.ts";
 
 const words = new Int32Array(4);
 

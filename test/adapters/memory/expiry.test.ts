@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Expiry, State, type StoredRecord, sweepSteps } from "../../../adapters/memory/state.ts";
-import { CommitChange } from "../../../adapters/memory/writes.ts";
+import { CommitChange } from "../../../adapters/memory/store.ts";
 
 function record(key: string, expireAt: number): StoredRecord {
   return { partition: "p", key, value: "v", version: "1", expireAt, expiryIndex: -1 };

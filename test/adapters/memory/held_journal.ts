@@ -1,4 +1,4 @@
-import type { Journal, JournalClient, Settle } from "../../../adapters/memory/journal.ts";
+import type { Journal, JournalClient, Settle } from "../../../adapters/memory/frames.ts";
 import type { AppError } from "../../../lib/base/errors/mod.ts";
 
 /** A journal whose medium is an array and whose delays are decided by the test. */

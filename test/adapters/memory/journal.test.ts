@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createRandom } from "../../../adapters/conformance/random.ts";
-import { createOperations } from "../../../adapters/conformance/random_operations.ts";
+import { createOperations } from "../../../adapters/conformance/random_runs.ts";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Commit, Store, Write } from "../../../lib/storage/mod.ts";

@@ -1,5 +1,5 @@
 import type { Random } from "../../../adapters/conformance/random.ts";
-import type { BoardRow } from "../../../adapters/memory/board/ranked_set.ts";
+import type { BoardRow } from "../../../adapters/memory/board/board.ts";
 import type { BoardEntry, ReadBoard } from "../../../lib/storage/mod.ts";
 
 /** The board that cannot be wrong: an array sorted anew for every answer, with bytes compared as bytes. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { blockEntries } from "../../../adapters/memory/board/blocks.ts";
-import { Order } from "../../../adapters/memory/board/order.ts";
+import { blockEntries, Order } from "../../../adapters/memory/board/order.ts";
 
 /** An order of slots beside the plain array that it must equal; a slot's rank is new each time that it is used. */
 class Twin {

@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { answerBytesMax } from "../../../adapters/outbound/post.ts";
+import { answerBytesMax } from "../../../adapters/outbound/request.ts";
 import {
   createWebhookSender,
   type HostAddress,
@@ -17,7 +17,7 @@ import {
   webhookMsMax,
   webhooksUnderWayMax,
 } from "../../../adapters/outbound/webhook.ts";
-import { webhookSecretText } from "../../../lib/base/outbound/webhook_signature.ts";
+import { webhookSecretText } from "../../../lib/base/outbound/outbound.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 interface Received {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Cluster, Redis } from "ioredis";
-import { reconnectMsMax } from "../../../adapters/redis/bounds.ts";
-import { createClient, isCluster } from "../../../adapters/redis/client.ts";
+import { createClient, isCluster } from "../../../adapters/redis/connection.ts";
+import { reconnectMsMax } from "../../../adapters/redis/keys.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";
 import { freshPrefix } from "./fixture.ts";

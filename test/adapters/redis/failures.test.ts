@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/bounds.ts";
+import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/keys.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { Read, Store } from "../../../lib/storage/mod.ts";

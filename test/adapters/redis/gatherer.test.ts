@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/bounds.ts";
-import { Gatherer } from "../../../adapters/redis/gatherer.ts";
+import { Gatherer } from "../../../adapters/redis/call_groups.ts";
+import { answerMsMax, pendingCallsMax } from "../../../adapters/redis/keys.ts";
 
 interface Made {
   readonly items: readonly number[];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { awkwardNames } from "../../../adapters/conformance/names.ts";
+import { awkwardNames } from "../../../adapters/conformance/limits.ts";
 import { KeySpace, keyOf } from "../../../adapters/redis/keys.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 

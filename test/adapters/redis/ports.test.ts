@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryLimiter } from "../../../adapters/memory/limiter.ts";
-import { expirySlackMs } from "../../../adapters/redis/bounds.ts";
+import { expirySlackMs } from "../../../adapters/redis/keys.ts";
 import { createRedisLimiter, createRedisQueue } from "../../../adapters/redis/mod.ts";
 import type { LimitRule } from "../../../lib/storage/mod.ts";
 import { redisAvailable, sharedRedis, startRedis } from "../../support/redis.ts";

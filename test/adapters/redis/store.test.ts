@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Redis } from "ioredis";
-import { answerMsMax, expirySlackMs } from "../../../adapters/redis/bounds.ts";
+import { answerMsMax, expirySlackMs } from "../../../adapters/redis/keys.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { VersionSource } from "../../../adapters/redis/stored.ts";
 import type { Store, Write } from "../../../lib/storage/mod.ts";

@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { after, describe, it } from "node:test";
 import { blobsConformance } from "../../../adapters/conformance/mod.ts";
-import { partBytes, s3AttemptsMax, s3FirstPauseMsMax, s3SilenceMsMax } from "../../../adapters/s3/bounds.ts";
 import { createS3Blobs, type S3BlobsOptions } from "../../../adapters/s3/mod.ts";
+import {
+  partBytes,
+  s3AttemptsMax,
+  s3FirstPauseMsMax,
+  s3SilenceMsMax,
+} from "../../../adapters/s3/requests.ts";
 import type { Blobs } from "../../../lib/storage/mod.ts";
 import { bucketNames, s3Available, sharedS3, stopS3 } from "../../support/s3.ts";
 

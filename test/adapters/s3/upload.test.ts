@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { partBytes, partsMax } from "../../../adapters/s3/bounds.ts";
+import { S3Upload } from "../../../adapters/s3/blobs.ts";
 import type { S3Requests } from "../../../adapters/s3/requests.ts";
-import { S3Upload } from "../../../adapters/s3/upload.ts";
+import { partBytes, partsMax } from "../../../adapters/s3/requests.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 
 describe("an upload in parts", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
-import { WebhookError } from "../../../lib/base/outbound/webhook_sender.ts";
+import { WebhookError } from "../../../lib/base/outbound/outbound.ts";
 import {
   type Answer,
   type Fan,

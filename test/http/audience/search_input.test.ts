@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { depthMax, nodesMax } from "../../../lib/base/expressions/_checker.ts";
+import { depthMax, nodesMax } from "../../../lib/base/expressions/_terms.ts";
 import { audienceSettingsErrors } from "../../../lib/fans/audience/mod.ts";
 import { metricIndexesMax } from "../../../lib/fans/users/mod.ts";
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";

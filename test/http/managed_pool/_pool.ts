@@ -1,7 +1,7 @@
 /** A platform whose mail is caught and whose key derivations are counted, and short ways to its managed pool. */
 
 import { createMemoryLimiter } from "../../../adapters/memory/mod.ts";
-import type { Mail, Mailer } from "../../../lib/base/outbound/mailer.ts";
+import type { Mail, Mailer } from "../../../lib/base/outbound/outbound.ts";
 import type { AccountMerge } from "../../../lib/fans/identity/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
 import { type CountingKernels, quickKernels } from "../../support/kernels.ts";

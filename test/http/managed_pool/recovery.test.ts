@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { codeAgeMsMax, codeTriesMax } from "../../../lib/fans/identity/codes/rules.ts";
+import { codeAgeMsMax, codeTriesMax } from "../../../lib/fans/identity/codes/codes.ts";
 import { Users } from "../../../lib/fans/identity/mod.ts";
 import { ids, testSecret } from "../../support/platform.ts";
 import { describeOnStores } from "../../support/stores.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { createSmtpMailer } from "../../../adapters/mail/mod.ts";
-import { codeAgeMsMax, codeTriesMax } from "../../../lib/fans/identity/codes/rules.ts";
+import { codeAgeMsMax, codeTriesMax } from "../../../lib/fans/identity/codes/codes.ts";
 import { ids } from "../../support/platform.ts";
 import { TestSmtpServer } from "../../support/smtp.ts";
 import { describeOnStores } from "../../support/stores.ts";

@@ -1,8 +1,7 @@
 /** A platform's tokens under test, and what they are expected to say. */
 import assert from "node:assert/strict";
 import { createTokens, type KeyRing, type Tokens } from "../../../lib/auth/mod.ts";
-import type { TokenExpectation } from "../../../lib/auth/tokens/claims.ts";
-import type { TokenContent } from "../../../lib/auth/tokens/tokens.ts";
+import type { TokenContent, TokenExpectation } from "../../../lib/auth/tokens/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing } from "./_setup.ts";
 
 export const expected: TokenExpectation = {

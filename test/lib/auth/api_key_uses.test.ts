@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { addToIndex, apiKeysPerOrganisationMax, indexedKeys } from "../../../lib/auth/api_keys/key_index.ts";
+import {
+  ApiKeyUses,
+  addToIndex,
+  apiKeysPerOrganisationMax,
+  indexedKeys,
+} from "../../../lib/auth/api_keys/api_keys.ts";
 import { newApiKeyId } from "../../../lib/auth/api_keys/record.ts";
-import { ApiKeyUses } from "../../../lib/auth/api_keys/uses.ts";
 import { type ApiKeys, createApiKeys, systemRandom } from "../../../lib/auth/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";

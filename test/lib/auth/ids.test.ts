@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { base32 } from "../../../lib/auth/crypto/encoding.ts";
 import {
+  base32,
   base64url,
   capabilityId,
   constantTimeEqual,

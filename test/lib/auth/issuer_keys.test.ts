@@ -7,7 +7,7 @@ import {
   type RemoteIssuers,
 } from "../../../lib/auth/remote_issuers/mod.ts";
 import { AppError, type ErrorCode } from "../../../lib/base/errors/mod.ts";
-import { circuitRetryMs } from "../../../lib/base/outbound/circuit_breaker.ts";
+import { circuitRetryMs } from "../../../lib/base/outbound/outbound.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { forge, type IssuerKey, issuerKey, TestIssuer } from "../../support/issuer.ts";
 import { hasCode } from "./_setup.ts";

@@ -11,7 +11,7 @@ import {
   ringAgeMsMax,
   ringKeysMax,
   standbyMs,
-} from "../../../lib/auth/tokens/key_ring_record.ts";
+} from "../../../lib/auth/tokens/key_ring.ts";
 import { tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
 import { platformPartition } from "../../../lib/storage/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing, otherSecret } from "./_setup.ts";

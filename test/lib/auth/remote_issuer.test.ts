@@ -8,7 +8,7 @@ import {
   type RemoteIssuer,
   type RemoteIssuers,
 } from "../../../lib/auth/remote_issuers/mod.ts";
-import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring_record.ts";
+import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring.ts";
 import { tokenCharsMax } from "../../../lib/auth/tokens/mod.ts";
 import type { ErrorCode } from "../../../lib/base/errors/mod.ts";
 import type { LogFields } from "../../../lib/http/mod.ts";

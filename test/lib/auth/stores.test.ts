@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../../adapters/redis/mod.ts";
 import { createApiKeys, createKeyRing, createTokens, type KeyRing } from "../../../lib/auth/mod.ts";
-import { standbyMs } from "../../../lib/auth/tokens/key_ring_record.ts";
+import { standbyMs } from "../../../lib/auth/tokens/key_ring.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../support/redis.ts";

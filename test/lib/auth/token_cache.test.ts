@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { TokenCache, type VerifiedToken } from "../../../lib/auth/tokens/tokens.ts";
+import { TokenCache, type VerifiedToken } from "../../../lib/auth/tokens/mod.ts";
 import { createFixture, openRing } from "./_setup.ts";
 
 const ageMs = 60_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac, createSign, generateKeyPairSync, sign as signBytes } from "node:crypto";
 import { before, describe, it } from "node:test";
-import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring_record.ts";
+import { clockSkewSecondsMax } from "../../../lib/auth/tokens/key_ring.ts";
 import { type Claims, tokenCharsMax, tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
 import {
   assertRefused,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/base/errors/mod.ts";
-import { requestIds } from "../../../lib/http/dispatch/exchange.ts";
+import { requestIds } from "../../../lib/http/dispatch/dispatcher.ts";
 import {
   empty,
   envelope,

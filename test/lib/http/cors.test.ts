@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import type { CorsOptions } from "../../../lib/http/mod.ts";
-import { corsRequestHeaders } from "../../../lib/http/replies/cors.ts";
+import { corsRequestHeaders } from "../../../lib/http/replies/replies.ts";
 import { call, handlerOf, throwing } from "./kit.ts";
 
 const origin = "https://app.example";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createHandler } from "../../../lib/http/mod.ts";
-import { pathParameterCharsMax } from "../../../lib/http/requests/query.ts";
+import { pathParameterCharsMax } from "../../../lib/http/routing/route_index.ts";
 import { area, bodyOf, call, handlerOf, withJson } from "./kit.ts";
 
 const handler = handlerOf([

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/base/errors/mod.ts";
-import { jsonDepthMax, parseJson } from "../../../lib/http/requests/json.ts";
+import { jsonDepthMax, parseJson } from "../../../lib/http/requests/body.ts";
 
 function refuses(text: string, reason: RegExp): void {
   assert.throws(

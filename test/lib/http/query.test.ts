@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { integer, looseObject, maxValue, object, optional, pipe, string, toNumber } from "valibot";
-import { queryCharsMax, queryPairsMax } from "../../../lib/http/requests/query.ts";
+import { queryCharsMax, queryPairsMax } from "../../../lib/http/routing/route_index.ts";
 import { bodyOf, call, errorsOf, handlerOf } from "./kit.ts";
 
 const everything = handlerOf([{ query: looseObject({}) }]);

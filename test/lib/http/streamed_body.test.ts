@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { any, optional, string } from "valibot";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import { type Handler, stream, streamedBody, type Timer } from "../../../lib/http/mod.ts";
-import { idleMsMaxDefault } from "../../../lib/http/requests/body_stream.ts";
+import { idleMsMaxDefault } from "../../../lib/http/requests/body.ts";
 import { bodyOf, call, handlerOf, type Sketch } from "./kit.ts";
 
 const bytesMax = 20;

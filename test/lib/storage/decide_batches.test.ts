@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Committed } from "../../../lib/storage/decision_batch.ts";
 import {
   type Decision,
   decide,
@@ -8,7 +9,6 @@ import {
   storageLimits,
   type Write,
 } from "../../../lib/storage/mod.ts";
-import type { Committed } from "../../../lib/storage/rule.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { home, increment, take } from "./_rules.ts";
 

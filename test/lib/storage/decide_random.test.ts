@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../adapters/conformance/random.ts";
-import { ReferenceModel } from "../../../adapters/conformance/reference.ts";
-import { ReferenceStore } from "../../../adapters/conformance/reference_store.ts";
+import { ReferenceModel, ReferenceStore } from "../../../adapters/conformance/reference.ts";
 import {
   type Decision,
   decide,

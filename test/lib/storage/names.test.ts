@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { awkwardNames } from "../../../adapters/conformance/names.ts";
+import { awkwardNames } from "../../../adapters/conformance/limits.ts";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import { keyName, platformPartition, storageLimits, tenantPartition } from "../../../lib/storage/mod.ts";

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { webhookSecretText } from "../../../base/outbound/webhook_signature.ts";
+import { webhookSecretText } from "../../../base/outbound/outbound.ts";
 import { type AnyRoute, envelope, type Guard, integerParameter, json, route } from "../../../http/mod.ts";
 import type { Exports } from "../exports.ts";
 import type { PageRequest } from "../jobs/trail.ts";

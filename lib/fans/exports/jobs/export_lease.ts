@@ -11,7 +11,7 @@
  */
 
 import type { Clock } from "../../../auth/mod.ts";
-import { claimLease, LeaseLost } from "../../../storage/background/mod.ts";
+import { claimLease, LeaseLost } from "../../../storage/background/due_queue.ts";
 import { decide, type Store, type Write } from "../../../storage/mod.ts";
 import { type ExportJob, nextDueAt, parseJob } from "./job.ts";
 import {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Mail } from "../../../base/outbound/mailer.ts";
+import type { Mail } from "../../../base/outbound/outbound.ts";
 import { type ExportFault, type ExportJob, publicFault } from "./job.ts";
 
 /** Writes the mail about a finished file. Its password is null if the mail must not contain it. */

@@ -10,9 +10,7 @@
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import type { Announcer } from "../../../base/outbound/announcer.ts";
-import type { Mail, Mailer } from "../../../base/outbound/mailer.ts";
-import type { WebhookSender } from "../../../base/outbound/webhook_sender.ts";
+import type { Announcer, Mail, Mailer, WebhookSender } from "../../../base/outbound/outbound.ts";
 import type { Logger } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import type { ExportLease } from "./export_lease.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Logger } from "../../../http/mod.ts";
-import { LeaseLost } from "../../../storage/background/mod.ts";
+import { LeaseLost } from "../../../storage/background/due_queue.ts";
 import type { Blobs } from "../../../storage/mod.ts";
 import { type BuildOptions, type BuiltFile, buildFile, ProcessStopping } from "./build.ts";
 import { acquireExport, type ExportLease, type ExportLeaseOptions, setDue } from "./export_lease.ts";

@@ -7,24 +7,22 @@
  * @module
  */
 
+import * as v from "valibot";
 import { keyedTag } from "../../../auth/crypto/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, networkTag } from "../../../auth/mod.ts";
-import { AppError } from "../../../base/errors/mod.ts";
+import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
 import type { Call, ClientInfo, Logger } from "../../../http/mod.ts";
 import { Batcher, Cache } from "../../../storage/background/mod.ts";
-import type { Store, Write } from "../../../storage/mod.ts";
 import {
-  type AuditEntry,
-  type AuditFacts,
-  type AuditPage,
-  type AuditPageOptions,
-  auditLog,
-  auditLogs,
-  auditPartition,
-  projectEntriesMax,
-} from "./entries.ts";
-import { readProjectTrail } from "./project_trail.ts";
-import { extendUserTrail, readUserTrail } from "./user_trail.ts";
+  decide,
+  type Partition,
+  type ReadLog,
+  type Store,
+  type Stored,
+  tenantPartition,
+  type Write,
+} from "../../../storage/mod.ts";
+import { userAuditKey, userPartition } from "../users.ts";
 
 const networkBits = { ipv4: 24, ipv6: 64 } as const;
 /** 72 bits. */
@@ -236,4 +234,195 @@ export async function recordAttempt<T>(
     record(error instanceof AppError ? error.code : "internal_error");
     throw error;
   }
+}
+
+/** Number of logs over which the trail of a project is spread, as each log is one hash slot of a cluster. */
+export const auditLogs = 16;
+/** Most entries of each log of a project; the oldest are dropped. */
+export const projectEntriesMax = 4_096;
+/** Most entries of a user's trail; the oldest are dropped. */
+export const userEntriesMax = 50;
+/** Default number of entries of a page. */
+export const auditPageDefault = 50;
+/** Most entries of a page. */
+export const auditPageMax = 100;
+
+/** The log of a project's entries in each of its partitions. */
+export const auditLog = "audit";
+
+/** Names the partition of one of a project's logs. */
+export function auditPartition(projectId: string, log: number): Partition {
+  return tenantPartition({ project: projectId }, "audit", String(log));
+}
+
+/** The subject of an attempt, as far as the operation knows it. */
+export interface AuditFacts {
+  readonly userId?: string;
+  readonly sessionId?: string;
+  readonly deviceId?: string;
+}
+
+/** One attempt. */
+export interface AuditEntry extends AuditFacts {
+  /** Unix ms. */
+  readonly at: number;
+  /** The operation, for example `login`. */
+  readonly event: string;
+  readonly outcome: "ok" | ErrorCode;
+  readonly provider: string;
+  /** The id of the API key that acted on the user. */
+  readonly actor?: string;
+  /** The /24 (IPv4) or /64 (IPv6) network of the client. */
+  readonly addressTag?: string;
+  /** A keyed hash of the user agent, which distinguishes two and reveals none. */
+  readonly userAgentTag?: string;
+  readonly requestId: string;
+}
+
+/** The page of a trail to read. */
+export interface AuditPageOptions {
+  /** @default 50 */
+  readonly limit?: number;
+  /** The cursor of the page before. @default the newest entries */
+  readonly cursor?: string;
+}
+
+/** A page of a trail, newest first. */
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  /** The start of the next page, or null for the last one. */
+  readonly cursor: string | null;
+}
+
+/** The position of an entry in a trail. */
+export interface AuditCursor {
+  /** Unix ms. */
+  readonly at: number;
+  /** Number of the entry in its log. */
+  readonly sequence: number;
+  readonly log: number;
+}
+
+const cursorShape = /^([1-9]\d{0,13})-(\d{1,15})\.(\d{1,2})$/;
+
+/** Checks a cursor. */
+export const AuditCursorSchema = v.pipe(
+  v.string(),
+  v.description("Cursor of the page before"),
+  v.regex(cursorShape, "Expected the cursor of a page"),
+);
+
+/** Writes the cursor of the page after an entry. */
+export function formatCursor({ at, sequence, log }: AuditCursor): string {
+  return `${at}-${sequence}.${log}`;
+}
+
+/**
+ * Parses a cursor.
+ *
+ * @throws {AppError} `validation_failed`: the text is no cursor.
+ */
+export function parseCursor(text: string): AuditCursor {
+  const [, at, sequence, log] = cursorShape.exec(text) ?? [];
+  if (at === undefined || sequence === undefined || log === undefined) {
+    throw new AppError(
+      "validation_failed",
+      "Cannot read the trail from there as the cursor is not of a page",
+    );
+  }
+  return { at: Number(at), sequence: Number(sequence), log: Number(log) };
+}
+
+export async function readProjectTrail(
+  store: Store,
+  projectId: string,
+  { limit = auditPageDefault, cursor }: AuditPageOptions = {},
+): Promise<AuditPage> {
+  const after = cursor === undefined ? null : parseCursor(cursor);
+  const logs = Array.from({ length: auditLogs }, (_, log) => log);
+  // One more than requested shows if another page follows.
+  const found = await Promise.all(
+    logs.map(async log => {
+      const [entries] = await store.read(auditPartition(projectId, log), [
+        logRead({ after, log, limit: limit + 1 }),
+      ]);
+      return entries.map(entry => ({ entry, log }));
+    }),
+  );
+  const merged = found.flat().toSorted((a, b) => b.entry.at - a.entry.at || a.log - b.log);
+  const page = merged.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    entries: page.map(({ entry }) => JSON.parse(entry.value) as AuditEntry),
+    cursor: last === undefined || merged.length <= limit ? null : `${last.entry.id}.${last.log}`,
+  };
+}
+
+/** Reads the part of a log that follows a cursor, in the order of the trail. */
+function logRead(of: { after: AuditCursor | null; log: number; limit: number }): ReadLog {
+  const { after, log, limit } = of;
+  const read = { type: "log", key: auditLog, reverse: true, limit } as const;
+  if (after === null) return read;
+  const { at, sequence } = after;
+  if (log === after.log) return { ...read, cursor: `${at}-${sequence}` };
+  return { ...read, to: log > after.log ? at : at - 1 };
+}
+
+interface StoredTrail {
+  /** Number of entries that were dropped before the first one. */
+  readonly dropped: number;
+  /** The oldest first. */
+  readonly entries: readonly AuditEntry[];
+}
+
+const read = { type: "record", key: userAuditKey } as const;
+
+/**
+ * Adds entries, and drops the oldest beyond the bound.
+ *
+ * @throws {AppError} What `decide` throws.
+ */
+export async function extendUserTrail(
+  store: Store,
+  projectId: string,
+  userId: string,
+  added: readonly AuditEntry[],
+): Promise<void> {
+  await decide(store, userPartition(projectId, userId), {
+    reads: [read],
+    apply: ([stored]) => {
+      const before = trailOf(stored);
+      const all = [...before.entries, ...added];
+      const excess = Math.max(0, all.length - userEntriesMax);
+      const trail: StoredTrail = { dropped: before.dropped + excess, entries: all.slice(excess) };
+      return {
+        writes: [{ type: "put", key: userAuditKey, value: JSON.stringify(trail) }],
+        answer: undefined,
+      };
+    },
+  });
+}
+
+/** Reads a page of the trail of a user, newest first. */
+export async function readUserTrail(
+  store: Store,
+  projectId: string,
+  userId: string,
+  { limit = auditPageDefault, cursor }: AuditPageOptions = {},
+): Promise<AuditPage> {
+  const [stored] = await store.read(userPartition(projectId, userId), [read]);
+  const { dropped, entries } = trailOf(stored);
+  const end = cursor === undefined ? entries.length : Math.max(0, parseCursor(cursor).sequence - dropped);
+  const start = Math.max(0, end - limit);
+  const page = entries.slice(start, end);
+  const [oldest] = page;
+  const isLast = start === 0 || oldest === undefined;
+  return {
+    entries: page.toReversed(),
+    cursor: isLast ? null : formatCursor({ at: oldest.at, sequence: dropped + start, log: 0 }),
+  };
+}
+
+function trailOf(stored: Stored | null): StoredTrail {
+  return stored === null ? { dropped: 0, entries: [] } : (JSON.parse(stored.value) as StoredTrail);
 }

@@ -5,29 +5,27 @@
  * @module
  */
 
+import type * as v from "valibot";
+import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, identityEnvelope, route } from "../../../http/mod.ts";
-import type { AuditEntry, AuditPage } from "../audit/entries.ts";
-import { emailKey } from "../providers/managed_pool/email_keys.ts";
+import { type AnyRoute, type Call, type Guard, identityEnvelope, route } from "../../../http/mod.ts";
+import { type AuditEntry, type AuditPage, recordAttempt } from "../audit/audit.ts";
+import type { ClientToken } from "../client_tokens.ts";
+import type { IdentityContext } from "../context.ts";
+import { emailKey } from "../lookup_keys.ts";
 import type { Session } from "../sessions/session.ts";
 import type { User } from "../users.ts";
-import { clientTokenRoutes } from "./client_tokens.ts";
-import {
-  assertProject,
-  findUser,
-  type OperatorContext,
-  onAnyUser,
-  onUser,
-  operatorBase,
-  seconds,
-  unknownUser,
-} from "./common.ts";
 import {
   BanBodySchema,
   BanSchema,
+  ClientTokenBodySchema,
+  ClientTokenParams,
+  ClientTokenSchema,
+  ClientTokensSchema,
   DoneSchema,
   EmailQuerySchema,
   FoundUsersSchema,
+  IssuedClientTokenSchema,
   OperatorProjectParams,
   PageQuerySchema,
   RevokedSchema,
@@ -38,6 +36,8 @@ import {
   UserParams,
 } from "./schema.ts";
 
+/** The path of a project. */
+const operatorBase = "/internal/identity/projects/:projectId";
 const ofUser: `/${string}` = `${operatorBase}/users/:userId`;
 
 /** Builds the routes of operators. */
@@ -288,5 +288,172 @@ function sessionJson(session: Session) {
     expiresAt: seconds(expiresAt),
     userAgent,
     addressTag,
+  };
+}
+
+/** Services of the routes of operators. */
+export interface OperatorContext extends IdentityContext {
+  /** Demands an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may change users. */
+  readonly usersWriter: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may do so, or an admin of the organisation: users without a sign-up are of no project. */
+  readonly usersRemover: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may read settings. */
+  readonly configReader: Guard<ApiKeyPrincipal>;
+  /** Demands an API key that may change settings. */
+  readonly configWriter: Guard<ApiKeyPrincipal>;
+}
+
+type UserPath = v.InferOutput<typeof UserParams> & { readonly sessionId?: string };
+
+type UserCall = Pick<
+  Call<ApiKeyPrincipal, UserPath, unknown, unknown>,
+  "principal" | "params" | "request" | "info" | "requestId"
+>;
+
+/** Acts on a user and records it on the trail, with the API key of the operator. */
+export async function onUser<R>(
+  context: OperatorContext,
+  call: UserCall,
+  event: string,
+  act: (user: User) => Promise<R>,
+): Promise<R> {
+  const user = await findUser(context, call.principal, call.params);
+  return await recordOperation(context, call, { event, provider: user.provider }, () => act(user));
+}
+
+/** Acts on a user as {@linkcode onUser} does, also on one who never signed up and whom back ends reported. */
+export async function onAnyUser<R>(
+  context: OperatorContext,
+  call: UserCall,
+  event: string,
+  act: () => Promise<R>,
+): Promise<R> {
+  const { projectId, userId } = call.params;
+  await assertProject(context, call.principal, projectId);
+  const user = await context.users.findById(projectId, userId);
+  if (user === null && !(await context.removals.isReported(projectId, userId))) throw unknownUser();
+  return await recordOperation(context, call, { event, provider: user?.provider ?? "" }, act);
+}
+
+async function recordOperation<R>(
+  context: OperatorContext,
+  call: UserCall,
+  { event, provider }: { readonly event: string; readonly provider: string },
+  act: () => Promise<R>,
+): Promise<R> {
+  const { principal, params } = call;
+  const attempt = { projectId: params.projectId, event, provider, actor: principal.keyId, call };
+  return await recordAttempt(context, { ...attempt, isProjectOnly: event === "operatorDelete" }, note => {
+    const { userId, sessionId } = params;
+    note({ userId, ...(sessionId === undefined ? {} : { sessionId }) });
+    return act();
+  });
+}
+
+/** @throws {AppError} `not_found`: the organisation of the key has no such project. */
+export async function assertProject(
+  { directory }: OperatorContext,
+  { organisationId }: ApiKeyPrincipal,
+  projectId: string,
+): Promise<void> {
+  const project = await directory.project(projectId);
+  // A project of another organisation answers exactly like an unknown one.
+  if (project?.organisationId !== organisationId) {
+    throw new AppError("not_found", "Cannot serve the request as the organisation has no such project");
+  }
+}
+
+/** @throws {AppError} `not_found`: the organisation of the key has no such project, or the project no such user. */
+export async function findUser(
+  context: OperatorContext,
+  principal: ApiKeyPrincipal,
+  { projectId, userId }: UserPath,
+): Promise<User> {
+  await assertProject(context, principal, projectId);
+  const user = await context.users.findById(projectId, userId);
+  if (user === null) throw unknownUser();
+  return user;
+}
+
+/** Creates the error for a user that the project lacks. */
+export function unknownUser(): AppError {
+  return new AppError("not_found", "Cannot serve the request as the project has no such user");
+}
+
+/** Converts Unix ms to whole seconds. */
+export function seconds(ms: number): number {
+  return Math.floor(ms / 1_000);
+}
+
+const path: `/${string}` = `${operatorBase}/client-tokens`;
+
+/** Builds the routes that issue, list and end client tokens. */
+export function clientTokenRoutes(context: OperatorContext): AnyRoute[] {
+  const { clientTokens, configReader, configWriter } = context;
+  return [
+    route({
+      method: "POST",
+      path,
+      operation: "issueClientToken",
+      summary: "Issue a client token",
+      description:
+        "Issues a token for the app of the project, with which users without a session recover their passwords. It works for 366 days, or until it is ended. The answer alone carries it.",
+      auth: configWriter,
+      params: OperatorProjectParams,
+      body: { schema: ClientTokenBodySchema, example: { name: "App 2.0" } },
+      responses: { 201: { description: "The token", schema: IssuedClientTokenSchema } },
+      errors: ["not_found", "limit_reached"],
+      handle: async ({ principal, params: { projectId }, body }) => {
+        await assertProject(context, principal, projectId);
+        const { token, ...created } = await clientTokens.create(projectId, body.name);
+        return identityEnvelope({ ...tokenJson(created), token }, { status: 201 });
+      },
+    }),
+    route({
+      method: "GET",
+      path,
+      operation: "listClientTokens",
+      summary: "List the client tokens of a project",
+      description: "Lists the client tokens of the project that have not expired, oldest first.",
+      auth: configReader,
+      params: OperatorProjectParams,
+      responses: { 200: { description: "The tokens", schema: ClientTokensSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params: { projectId } }) => {
+        await assertProject(context, principal, projectId);
+        return identityEnvelope({ clientTokens: (await clientTokens.list(projectId)).map(tokenJson) });
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: `${path}/:tokenId`,
+      operation: "endClientToken",
+      summary: "End a client token",
+      description: "Ends a client token at once.",
+      auth: configWriter,
+      params: ClientTokenParams,
+      responses: { 200: { description: "The token does not work any more", schema: ClientTokenSchema } },
+      errors: ["not_found"],
+      handle: async ({ principal, params: { projectId, tokenId } }) => {
+        await assertProject(context, principal, projectId);
+        const ended = await clientTokens.end(projectId, tokenId);
+        if (ended === null) {
+          throw new AppError("not_found", "Cannot end the client token as the project has no such token");
+        }
+        return identityEnvelope(tokenJson(ended));
+      },
+    }),
+  ];
+}
+
+function tokenJson({ id, name, createdAt, expiresAt, endedAt }: ClientToken) {
+  return {
+    id,
+    name,
+    createdAt: seconds(createdAt),
+    expiresAt: seconds(expiresAt),
+    endedAt: endedAt === null ? null : seconds(endedAt),
   };
 }

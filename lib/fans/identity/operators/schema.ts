@@ -3,9 +3,8 @@
 import * as v from "valibot";
 import { parseAddress } from "../../../auth/mod.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
-import { answerOf, EmptyAnswer } from "../answers.ts";
-import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/entries.ts";
-import { UuidSchema } from "../operations.ts";
+import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/audit.ts";
+import { answerOf, EmptyAnswer, UuidSchema } from "../operations.ts";
 import { EmailSchema } from "../providers/fields.ts";
 
 const banReasonCharactersMax = 500;

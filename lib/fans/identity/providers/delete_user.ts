@@ -4,17 +4,24 @@
  * @module
  */
 
-import { invalidToken } from "../../../auth/tokens/mod.ts";
+import * as v from "valibot";
+import { invalidToken, tokenCharsMax } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { identityEnvelope } from "../../../http/mod.ts";
-import { EmptyAnswer } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
-import { DeviceIdSchema, type Operation, type OperationCall, operation } from "../operations.ts";
+import {
+  DeviceIdSchema,
+  EmptyAnswer,
+  type Operation,
+  type OperationCall,
+  operation,
+  SessionAnswer,
+  UuidSchema,
+} from "../operations.ts";
 import type { Session } from "../sessions/session.ts";
-import { findAnonymousUser } from "./anonymous.ts";
-import { ExternalIdSchema } from "./fields.ts";
-import { findNoLoginUser } from "./no_login.ts";
-import { signatureInQuery } from "./signature_demand.ts";
+import { unixSeconds } from "../users.ts";
+import { ExternalIdSchema, signatureInQuery } from "./fields.ts";
+import { findAnonymousUser, findNoLoginUser } from "./no_login.ts";
 
 /** Age of the last login from which its session can neither change the e-mail address nor delete the account. */
 const reauthenticationMsMax = 900_000;
@@ -79,4 +86,59 @@ async function remove({ removals }: IdentityContext, { project, note }: Operatio
   note({ userId });
   await removals.remove(project.id, userId);
   return identityEnvelope({});
+}
+
+const everyProvider = {
+  strategies: ["email"],
+  providers: ["managedPool", "hostedIdp", "socialOne", "socialTwo", "socialThree"],
+} as const;
+
+/** Exchanges a refresh token for new tokens. */
+export function refreshUser({ sessions, records, limiter, clock }: IdentityContext): Operation {
+  return operation({
+    ...everyProvider,
+    entries: {
+      deviceId: v.pipe(UuidSchema, v.description("Device of the session, a UUID")),
+      refreshToken: v.pipe(
+        v.string(),
+        v.description("The last refresh token of the session, which is exchanged once"),
+        v.minLength(1),
+        v.maxLength(tokenCharsMax),
+      ),
+    },
+    responses: { 200: { description: "The session record with new tokens", schema: SessionAnswer } },
+    async run({ projectId, provider, deviceId, refreshToken }, { request, info, project, note }) {
+      const { user, session, tokens } = await sessions.refresh(project, {
+        deviceId,
+        refreshToken,
+        request,
+        provider,
+        async authorize(holder) {
+          note({ ...holder, deviceId });
+          await limiter.attempt("refresh", { ...holder, projectId, address: info.address });
+        },
+      });
+      // A record from before its session would prove nothing, and another process, with another clock, opened it.
+      const timeStamp = Math.max(unixSeconds(clock), Math.floor(session.createdAt / 1_000));
+      return identityEnvelope({ ...records.issue(projectId, user, { deviceId, timeStamp }), ...tokens });
+    },
+  });
+}
+
+/** Ends the session of the access token, all others, or all. */
+export function logOutUser({ sessions }: IdentityContext): Operation {
+  return operation({
+    ...everyProvider,
+    entries: {
+      scope: v.pipe(
+        v.optional(v.picklist(["local", "others", "global"]), "local"),
+        v.description("Ends the session of the token (`local`), all other sessions of the user, or all"),
+      ),
+    },
+    responses: { 200: { description: "The sessions are over", schema: EmptyAnswer } },
+    async run({ scope }, { request, project, note }) {
+      await sessions.logOut(request, project, { scope, authorize: note });
+      return identityEnvelope({});
+    },
+  });
 }

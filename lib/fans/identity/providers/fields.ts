@@ -7,8 +7,13 @@
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
 import { canonicalEmail, utf8Length } from "../../../base/text/mod.ts";
+import { integerParameter } from "../../../http/mod.ts";
+import type { Project } from "../../directory/mod.ts";
 import { isPublicName } from "../../users/mod.ts";
-import { appProfile } from "../answers.ts";
+import { appProfile } from "../operations.ts";
+import type { SessionRecords } from "../sessions/session_records.ts";
+import { identitySetting } from "../settings.ts";
+import type { User } from "../users.ts";
 
 /** Longest username, in characters. */
 export const usernameCharactersMax = 100;
@@ -88,4 +93,60 @@ function isEmail(value: string): boolean {
   const isSplit = at > 0 && at === value.lastIndexOf("@") && at < value.length - 1;
   const bytes = utf8Length(value) ?? 0;
   return isSplit && bytes <= emailBytesMax;
+}
+
+const SignatureSchema = v.pipe(
+  v.string(),
+  v.description("Signature of the session record, if the project demands one"),
+  v.regex(/^[0-9A-F]{64}$/, "Expected a signature"),
+);
+
+const recordTime = "Time of the session record in Unix seconds, if the project demands its signature";
+
+/** The members of a body that present a record. */
+export const signatureInBody = {
+  timeStamp: v.exactOptional(v.pipe(v.number(), v.description(recordTime), v.safeInteger(), v.minValue(0))),
+  signature: v.exactOptional(SignatureSchema),
+};
+
+/** The members of a session record in a request. */
+export type PresentedSignature = v.InferOutput<v.ObjectSchema<typeof signatureInBody, undefined>>;
+
+/** The parameters of a query that present a record. */
+export const signatureInQuery = {
+  timeStamp: v.exactOptional(
+    integerParameter({
+      description: recordTime,
+      maximum: 999_999_999_999_999,
+    }),
+  ),
+  signature: v.exactOptional(SignatureSchema),
+};
+
+/**
+ * Demands a signature of requests of projects that want one, before anything is looked up.
+ *
+ * @throws {AppError} `validation_failed`, with a pointer below `at` for each missing member.
+ */
+export function assertSignaturePresent(project: Project, presented: PresentedSignature, at: string): void {
+  if (!identitySetting(project, "requireSignature")) return;
+  const missing = (["timeStamp", "signature"] as const).filter(name => presented[name] === undefined);
+  if (missing.length === 0) return;
+  throw new AppError("validation_failed", "Cannot accept the request as its project demands signatures", {
+    fields: missing.map(name => ({ pointer: `${at}${name}`, detail: "Is required" })),
+  });
+}
+
+/** Tests if a request carries the signed record of one of the user's devices, if the project demands that. */
+export function isSignedFor(
+  user: User,
+  { timeStamp, signature }: PresentedSignature,
+  by: { readonly records: SessionRecords; readonly project: Project; readonly deviceId?: string },
+): boolean {
+  const { records, project, deviceId } = by;
+  if (!identitySetting(project, "requireSignature")) return true;
+  if (timeStamp === undefined || signature === undefined) return false;
+  return user.devices
+    .filter(device => deviceId === undefined || device.deviceId === deviceId)
+    .some(device => records.isOf(project.id, user, { deviceId: device.deviceId, timeStamp, signature }));
 }

@@ -17,18 +17,26 @@
 import * as v from "valibot";
 import { foreignBearerToken, invalidToken, tokenCharsMax } from "../../../auth/tokens/mod.ts";
 import { identityEnvelope, named } from "../../../http/mod.ts";
-import { answerOf, DeviceItemSchema, tokenEntries, updatedAt } from "../answers.ts";
 import type { IdentityContext } from "../context.ts";
-import { DeviceIdSchema, type Operation, type OperationCall, operation } from "../operations.ts";
-import type { SessionTokens } from "../sessions/identity_tokens.ts";
+import {
+  answerOf,
+  DeviceIdSchema,
+  DeviceItemSchema,
+  type Operation,
+  type OperationCall,
+  operation,
+  tokenEntries,
+  updatedAt,
+} from "../operations.ts";
+import type { SessionTokens } from "../sessions/session.ts";
 import { type SocialProvider, socialProviders } from "../settings.ts";
-import { socialSubjectCharactersMax } from "../social/token_debug.ts";
 import {
   type SocialIdentity,
   type SocialProof,
   type SocialVerifier,
+  socialSubjectCharactersMax,
   socialTokenRejected,
-} from "../social/verifier.ts";
+} from "../social/social_verifiers.ts";
 import { accountBanned, isBanned, type User, unixSeconds } from "../users.ts";
 import { EmailSchema } from "./fields.ts";
 import { findOrCreateVouchedUser, logInVouchedUser, usernameFrom } from "./vouched_users.ts";

@@ -11,11 +11,17 @@
 
 import type { Clock } from "../../../auth/mod.ts";
 import type { Logger } from "../../../http/mod.ts";
-import { type Partition, platformPartition, type Store, type Write } from "../../../storage/mod.ts";
+import { Cache, mapConcurrent } from "../../../storage/background/mod.ts";
+import {
+  type Partition,
+  platformPartition,
+  type Store,
+  tenantPartition,
+  type Write,
+} from "../../../storage/mod.ts";
 import type { Codes } from "../codes/codes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { User, Users } from "../users.ts";
-import { type OnRemove, removeUser } from "./remove_user.ts";
+import { isAnonymous, type User, type Users } from "../users.ts";
 
 /** Time after which a removal counts as interrupted, and scores are no longer on their way, in ms. */
 const againAfterMs = 60_000;
@@ -127,4 +133,197 @@ function memberOf(projectId: string, userId: string): string {
 
 function retired(user: User): User {
   return { ...user, isRetired: true };
+}
+
+/** Removes a user from other areas. It may be called again after an interruption. */
+export type OnRemove = (projectId: string, userId: string) => Promise<void>;
+
+/**
+ * Ends the sessions of a user, removes it from other areas, releases its lookup keys and removes its records. The user's
+ * record goes last, so that an interrupted removal can be repeated.
+ */
+export async function removeUser(
+  services: { readonly users: Users; readonly sessions: Sessions; readonly onRemove: OnRemove },
+  projectId: string,
+  user: User,
+): Promise<void> {
+  const { users, sessions, onRemove } = services;
+  const { userId } = user;
+  await sessions.revokeAll(projectId, userId, { isFinal: true });
+  await onRemove(projectId, userId);
+  await Promise.all(users.keysOf(user).map(key => users.release(projectId, key, userId)));
+  await users.remove(projectId, userId);
+}
+
+/** Time between two sweeps of a project, in ms: an hour. */
+const sweepEveryMs = 3_600_000;
+/** Most projects of one round. */
+const projectsMax = 20;
+const listedMax = 10_000;
+const key = "projects";
+
+/** The projects with anonymous users. */
+export class IdleProjects {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #partition: Partition = platformPartition("anonymous");
+  /** Projects that are on the board already. */
+  readonly #listed = new Cache<true>({ entriesMax: listedMax });
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Puts a project on the board. */
+  async list(projectId: string): Promise<void> {
+    if (this.#listed.get(projectId) === true) return;
+    await this.#schedule(projectId, "max", this.#clock());
+    this.#listed.set(projectId, true);
+  }
+
+  /** Sweeps the projects that are due. `isPartial` asks for another sweep soon. */
+  async sweepDue(sweep: (projectId: string) => Promise<{ readonly isPartial: boolean }>): Promise<void> {
+    const now = this.#clock();
+    const [{ entries }] = await this.#store.read(this.#partition, [
+      { type: "board", key, max: now, limit: projectsMax },
+    ]);
+    for (const { member: projectId } of entries) {
+      // Scheduled before the work, so that other processes take other projects, and a failing one blocks none.
+      await this.#schedule(projectId, "set", now + sweepEveryMs);
+      const { isPartial } = await sweep(projectId);
+      if (isPartial) await this.#schedule(projectId, "set", now);
+    }
+  }
+
+  async #schedule(projectId: string, op: "set" | "max", at: number): Promise<void> {
+    await this.#store.commit(this.#partition, {
+      writes: [{ type: "score", op, key, member: projectId, score: at }],
+    });
+  }
+}
+
+/** Time without a registration or login after which an anonymous user is idle, in ms: 30 days. */
+const idleMsDefault: number = 30 * 24 * 3_600_000;
+/** Most users of one sweep. */
+const sweepMax = 500;
+const boardCount = 16;
+const concurrentMax = 16;
+const boardKey = "seen";
+
+export interface IdleUsersOptions {
+  readonly store: Store;
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly onRemove: OnRemove;
+  /** Tests if a user has something worth keeping, for example points. */
+  readonly isWorthKeeping: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
+}
+
+/** The activity of anonymous users, and the removal of idle ones. */
+export class IdleUsers {
+  readonly #options: IdleUsersOptions;
+  readonly #projects: IdleProjects;
+
+  constructor(options: IdleUsersOptions) {
+    this.#options = options;
+    const { store, clock } = options;
+    this.#projects = new IdleProjects(store, clock);
+  }
+
+  /** Notes the activity of an anonymous user. */
+  async noteActivity(projectId: string, userId: string): Promise<void> {
+    await this.#projects.list(projectId);
+    const { store, clock } = this.#options;
+    await store.commit(boardOf(projectId, userId), {
+      writes: [{ type: "score", op: "max", key: boardKey, member: userId, score: clock() }],
+    });
+  }
+
+  /**
+   * Removes idle users of a project, and returns how many it removed and how many it kept, who are checked again after another
+   * idle time. `isPartial` is set if the sweep reached its bound, so that another one may find more. Sweeps that overlap, in one
+   * process or several, do no harm.
+   */
+  async sweep(
+    projectId: string,
+    { idleMs = idleMsDefault }: { readonly idleMs?: number } = {},
+  ): Promise<{ readonly removed: number; readonly kept: number; readonly isPartial: boolean }> {
+    const deadline = this.#options.clock() - idleMs;
+    const idle = await this.#idleIn(projectId, deadline);
+    const outcomes = await mapConcurrent(idle.slice(0, sweepMax), concurrentMax, userId =>
+      this.#removeIfIdle(projectId, userId, deadline),
+    );
+    return {
+      removed: outcomes.filter(outcome => outcome === "removed").length,
+      kept: outcomes.filter(outcome => outcome === "kept").length,
+      isPartial: idle.length > sweepMax,
+    };
+  }
+
+  /** Sweeps the projects that are due: each once an hour, and sooner after a partial sweep. */
+  sweepDue(): Promise<void> {
+    return this.#projects.sweepDue(projectId => this.sweep(projectId));
+  }
+
+  async #removeIfIdle(
+    projectId: string,
+    userId: string,
+    deadline: number,
+  ): Promise<"removed" | "kept" | "gone"> {
+    const user = await this.#options.users.findById(projectId, userId);
+    if (user === null || !(isAnonymous(user) || user.isRetired === true)) {
+      await this.#forget(projectId, userId);
+      return "gone";
+    }
+    const isSpared = user.isRetired !== true && (await this.#options.isWorthKeeping(projectId, user));
+    const retired = isSpared ? null : await this.#retire(projectId, userId, deadline);
+    if (retired === null) {
+      await this.noteActivity(projectId, userId);
+      return "kept";
+    }
+    await removeUser(this.#options, projectId, retired);
+    await this.#forget(projectId, userId);
+    return "removed";
+  }
+
+  async #retire(projectId: string, userId: string, deadline: number): Promise<User | null> {
+    const retired = await this.#options.users.update(projectId, userId, user =>
+      isAnonymous(user) && lastLogin(user) * 1_000 <= deadline ? { ...user, isRetired: true } : user,
+    );
+    return retired?.isRetired === true ? retired : null;
+  }
+
+  async #forget(projectId: string, userId: string): Promise<void> {
+    await this.#options.store.commit(boardOf(projectId, userId), {
+      writes: [{ type: "unscore", key: boardKey, member: userId }],
+    });
+  }
+
+  /** Finds users whose last activity is the deadline or before: at least one more than a sweep takes, if there are. */
+  async #idleIn(projectId: string, deadline: number): Promise<string[]> {
+    const found = await Promise.all(
+      Array.from({ length: boardCount }, async (_, board) => {
+        const [range] = await this.#options.store.read(boardPartition(projectId, board), [
+          { type: "board", key: boardKey, max: deadline, limit: sweepMax + 1 },
+        ]);
+        return range.entries.map(({ member }) => member);
+      }),
+    );
+    return found.flat();
+  }
+}
+
+function boardOf(projectId: string, userId: string): Partition {
+  // Ids of users are random, so any part of them spreads evenly.
+  return boardPartition(projectId, Number.parseInt(userId.slice(-1), 16) % boardCount || 0);
+}
+
+function boardPartition(projectId: string, board: number): Partition {
+  return tenantPartition({ project: projectId }, "anonymous", String(board));
+}
+
+function lastLogin({ loginHistory, devices }: User): number {
+  return Math.max(0, ...loginHistory, ...devices.map(device => device.lastLogin));
 }

@@ -13,8 +13,7 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { Cache, type Loaded } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { userPartition } from "../users.ts";
-import { accessTokenTtlSecondsMax } from "./identity_tokens.ts";
-import { cutoffOf, cutoffRead, liveRow, sessionRead } from "./session.ts";
+import { accessTokenTtlSecondsMax, cutoffOf, cutoffRead, liveRow, sessionRead } from "./session.ts";
 
 /** Time for which a session may be accepted after it ended, in ms. */
 export const sessionStalenessMsMax = 5_000;

@@ -4,7 +4,6 @@
  * @module
  */
 
-import type * as v from "valibot";
 import {
   type MasterSecret,
   recordKey,
@@ -13,10 +12,10 @@ import {
   verifyRecord,
 } from "../../../auth/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
-import type { DeviceItemSchema } from "../answers.ts";
 import type { User, Users } from "../users.ts";
 
 export type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
+type SignedDevice = Pick<IssuedRecord, "deviceId" | "timeStamp" | "signature">;
 
 /** Deriving a key costs some 20 microseconds. */
 const recordKeysMax = 1_000;
@@ -48,11 +47,7 @@ export class SessionRecords {
   }
 
   /** Verifies the signature of a record of this user. */
-  isOf(
-    projectId: string,
-    user: User,
-    presented: Pick<IssuedRecord, "deviceId" | "timeStamp" | "signature">,
-  ): boolean {
+  isOf(projectId: string, user: User, presented: SignedDevice): boolean {
     const { userId, signUp } = user;
     return this.verify(projectId, {
       ...presented,
@@ -63,7 +58,10 @@ export class SessionRecords {
   }
 
   /** Lists the devices of a user, each with the session record of its last login. */
-  devicesOf(projectId: string, user: User): v.InferOutput<typeof DeviceItemSchema>[] {
+  devicesOf(
+    projectId: string,
+    user: User,
+  ): (SignedDevice & Pick<User, "userId" | "signUp"> & { lastLogin: number })[] {
     const { userId, signUp, devices } = user;
     return devices.map(({ deviceId, lastLogin }) => {
       const { signature, timeStamp } = this.issue(projectId, user, { deviceId, timeStamp: lastLogin });

@@ -10,7 +10,8 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Logger } from "../../../http/mod.ts";
-import { DueQueue, mapConcurrent } from "../../../storage/background/mod.ts";
+import { DueQueue } from "../../../storage/background/due_queue.ts";
+import { mapConcurrent } from "../../../storage/background/mod.ts";
 import { decide, type RecordCache, type Store } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

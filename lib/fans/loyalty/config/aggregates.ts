@@ -17,7 +17,7 @@ import {
   unknownVariable,
   type VariableDeclaration,
 } from "../../../base/expressions/mod.ts";
-import { suggestion } from "../../../base/text/mod.ts";
+import { suggestion } from "../../../base/text/suggest.ts";
 import { canonicalJson } from "../../../http/mod.ts";
 import type { ActionDefinition } from "./document.ts";
 import { aggregateSchemas } from "./expression_fields.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { FieldError } from "../../../base/errors/mod.ts";
-import { suggestion } from "../../../base/text/mod.ts";
+import { suggestion } from "../../../base/text/suggest.ts";
 import type { CompiledAggregate } from "./aggregates.ts";
 import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger } from "./document.ts";
 import { toCounterWindow } from "./scope.ts";

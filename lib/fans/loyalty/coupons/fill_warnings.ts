@@ -6,7 +6,7 @@
  */
 
 import { jsonPointer } from "../../../base/errors/mod.ts";
-import type { Announcer } from "../../../base/outbound/announcer.ts";
+import type { Announcer } from "../../../base/outbound/outbound.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { CodePoolServices } from "./code_pools.ts";

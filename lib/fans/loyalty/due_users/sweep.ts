@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../../auth/mod.ts";
-import { DueQueue } from "../../../storage/background/mod.ts";
+import { DueQueue } from "../../../storage/background/due_queue.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { listedOrganisations, userShardPartition, userShards } from "../../users/mod.ts";
 import { type DueUser, dueUserKeys, userOfBoardMember } from "./users.ts";

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { webhookSecretText } from "../../../base/outbound/webhook_signature.ts";
+import { webhookSecretText } from "../../../base/outbound/outbound.ts";
 import {
   type AnyRoute,
   type Guard,

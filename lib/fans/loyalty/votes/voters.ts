@@ -8,7 +8,8 @@
  */
 
 import type { Logger } from "../../../http/mod.ts";
-import { Batcher, type DueQueue } from "../../../storage/background/mod.ts";
+import type { DueQueue } from "../../../storage/background/due_queue.ts";
+import { Batcher } from "../../../storage/background/mod.ts";
 import {
   type Partition,
   platformPartition,

@@ -4,8 +4,12 @@
  * @module
  */
 
-import { CircuitBreaker, circuitRetryMs } from "../../../base/outbound/circuit_breaker.ts";
-import { WebhookError, type WebhookSender } from "../../../base/outbound/webhook_sender.ts";
+import {
+  CircuitBreaker,
+  circuitRetryMs,
+  WebhookError,
+  type WebhookSender,
+} from "../../../base/outbound/outbound.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import { type DeliveryStore, type WebhookAddress, type WebhookDelivery, webhookName } from "./deliveries.ts";

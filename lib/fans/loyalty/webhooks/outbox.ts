@@ -7,7 +7,7 @@
  * @module
  */
 
-import { DueQueue, type DueWork } from "../../../storage/background/mod.ts";
+import { DueQueue, type DueWork } from "../../../storage/background/due_queue.ts";
 import { platformPartition } from "../../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import type { SendingServices } from "./client.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../auth/mod.ts";
-import type { WebhookSender } from "../../../base/outbound/webhook_sender.ts";
+import type { WebhookSender } from "../../../base/outbound/outbound.ts";
 import type { Store } from "../../../storage/mod.ts";
 import type { LoyaltyConfig } from "../config/document.ts";
 

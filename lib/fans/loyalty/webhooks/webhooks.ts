@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Announcer } from "../../../base/outbound/announcer.ts";
+import type { Announcer } from "../../../base/outbound/outbound.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import type { SpaceUser } from "../user/space_user.ts";
 import { createWebhookClient } from "./client.ts";

@@ -1,4 +1,4 @@
-import type { PasswordHasherOptions } from "../../../../lib/auth/passwords/hasher.ts";
+import type { PasswordHasherOptions } from "../../../../lib/auth/passwords/mod.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../../lib/auth/passwords/mod.ts";
 import { type CountingKernels, quickKernels } from "../../../support/kernels.ts";
 import { createTestRandom } from "../_setup.ts";

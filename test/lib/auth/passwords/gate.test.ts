@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { HashGate, HashGateOptions } from "../../../../lib/auth/passwords/gate.ts";
+import type { HashGate, HashGateOptions } from "../../../../lib/auth/passwords/mod.ts";
 import { concurrentHashesDefault, createHashGate, gatedHasher } from "../../../../lib/auth/passwords/mod.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
 import { quickHasher } from "./_setup.ts";

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { formatPhc, parsePhc, phcPrefix } from "../../../../lib/auth/passwords/hash_format.ts";
-import { passwordCosts } from "../../../../lib/auth/passwords/mod.ts";
+import { formatPhc, parsePhc, passwordCosts, phcPrefix } from "../../../../lib/auth/passwords/mod.ts";
 
 const keyBytesMax = 64;
 const keyBytesMin = 16;

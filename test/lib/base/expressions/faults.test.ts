@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError, type FieldError } from "../../../../lib/base/errors/mod.ts";
-import { nodesMax, tokenCharactersMax } from "../../../../lib/base/expressions/_checker.ts";
+import { nodesMax, tokenCharactersMax } from "../../../../lib/base/expressions/_terms.ts";
 import {
   compileCondition,
   compileExplanation,

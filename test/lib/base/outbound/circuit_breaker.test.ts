@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { AppError, type ErrorCode } from "../../../../lib/base/errors/mod.ts";
-import { CircuitBreaker } from "../../../../lib/base/outbound/circuit_breaker.ts";
+import { CircuitBreaker } from "../../../../lib/base/outbound/outbound.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { hasCode } from "../../auth/_setup.ts";
 

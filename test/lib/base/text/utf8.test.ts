@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../../adapters/conformance/random.ts";
-import { compareUtf8, utf8Length } from "../../../../lib/base/text/mod.ts";
-import { bytesPerUnitMax } from "../../../../lib/base/text/utf8.ts";
+import { bytesPerUnitMax, compareUtf8, utf8Length } from "../../../../lib/base/text/mod.ts";
 
 const units = [
   "a",

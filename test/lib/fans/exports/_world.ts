@@ -7,9 +7,7 @@ import { createMemoryBlobs } from "../../../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../../../adapters/native/mod.ts";
 import { systemRandom } from "../../../../lib/auth/mod.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
-import type { Announcement } from "../../../../lib/base/outbound/announcer.ts";
-import type { Mail } from "../../../../lib/base/outbound/mailer.ts";
-import type { WebhookMessage } from "../../../../lib/base/outbound/webhook_sender.ts";
+import type { Announcement, Mail, WebhookMessage } from "../../../../lib/base/outbound/outbound.ts";
 import type { UserSearch } from "../../../../lib/fans/audience/mod.ts";
 import {
   downloadRoutes,

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
-import { Audit } from "../../../../lib/fans/identity/audit/audit.ts";
 import {
+  Audit,
   auditLogs,
   auditPageDefault,
   projectEntriesMax,
   userEntriesMax,
-} from "../../../../lib/fans/identity/audit/entries.ts";
+} from "../../../../lib/fans/identity/audit/audit.ts";
 import type { AuditEntry, AuditPageOptions } from "../../../../lib/fans/identity/mod.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";

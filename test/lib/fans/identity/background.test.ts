@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { BackgroundWork } from "../../../../lib/fans/identity/background.ts";
+import { BackgroundWork } from "../../../../lib/fans/identity/context.ts";
 import { createNoMailer } from "../../../../lib/fans/identity/mod.ts";
 import type { LogFields, Logger } from "../../../../lib/http/mod.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { DueQueue, type DueWork } from "../../../../lib/storage/background/mod.ts";
+import { DueQueue, type DueWork } from "../../../../lib/storage/background/due_queue.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { Lease, LeaseLost } from "../../../../lib/storage/background/mod.ts";
+import { Lease, LeaseLost } from "../../../../lib/storage/background/due_queue.ts";
 import type { Store, Stored } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";

@@ -1,11 +1,19 @@
+import * as v from "valibot";
+import { passwordUnitsMax } from "../../../../auth/passwords/mod.ts";
 import { invalidToken } from "../../../../auth/tokens/mod.ts";
+import type { Mail } from "../../../../base/outbound/outbound.ts";
 import { identityEnvelope } from "../../../../http/mod.ts";
+import { isPublicName } from "../../../users/mod.ts";
+import { codeAgeMsMax } from "../../codes/codes.ts";
 import type { IdentityContext } from "../../context.ts";
-import type { OperationCall } from "../../operations.ts";
+import type { UserIds } from "../../lookup_keys.ts";
+import { emailKey, normaliseEmail } from "../../lookup_keys.ts";
+import { DeviceIdSchema, type OperationCall } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Authorize, OpenedSession } from "../../sessions/sessions.ts";
 import { identitySetting } from "../../settings.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
+import { ExternalIdSchema, signatureInBody } from "../fields.ts";
 
 /** A user of the pool with the session of the request. */
 export interface PoolUser {
@@ -60,4 +68,187 @@ export function sessionReply(
     timeStamp: unixSeconds(clock),
   });
   return identityEnvelope({ ...record, ...tokens });
+}
+
+const nicknameCharactersMax = 100;
+const termsCharactersMax = 256;
+const codeCharactersMax = 32;
+
+/** The provider of these operations. */
+export const managedPool = { strategies: ["email"], providers: ["managedPool"] } as const;
+
+const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
+
+/** A password to verify: any that could once be chosen. */
+export const PasswordSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(passwordUnitsMax), wellFormed);
+
+/** A new password. The password policy checks it, and refuses it as `weak_password`. */
+export const NewPasswordSchema = v.pipe(
+  v.string(),
+  v.description("8 to 1,024 characters, and no common one"),
+);
+
+/** A code as a user types it. */
+export const CodeSchema = v.pipe(
+  v.string(),
+  v.description("The mailed code; whatever is no digit is left out"),
+  v.minLength(1),
+  v.maxLength(codeCharactersMax),
+  wellFormed,
+);
+
+const NicknameSchema = v.pipe(
+  v.string(),
+  v.description("Name that everybody may see, or an empty text"),
+  v.maxLength(nicknameCharactersMax),
+  v.check(name => name === "" || isPublicName(name), "Expected visible text without control characters"),
+);
+const TermsSchema = v.pipe(
+  v.string(),
+  v.description("Consent to a set of terms"),
+  v.maxLength(termsCharactersMax),
+  wellFormed,
+);
+
+/** The members of a profile. */
+export const profileEntries = {
+  nickname: v.exactOptional(NicknameSchema),
+  "custom:terms_optin1": v.exactOptional(TermsSchema),
+  "custom:terms_optin2": v.exactOptional(TermsSchema),
+};
+
+/** The capability of an anonymous user: both ids, and the signature if the project demands one. */
+export const anonymousPairEntries = {
+  externalId: v.exactOptional(ExternalIdSchema),
+  deviceId: v.exactOptional(DeviceIdSchema),
+  ...signatureInBody,
+};
+
+/** Time for which an unconfirmed claim blocks an address. */
+const claimMs = 60_000;
+
+/** Tests if two spellings are one address. */
+export function isSameEmail(left: string, right: string): boolean {
+  return normaliseEmail(left) === normaliseEmail(right);
+}
+
+/** Claims an address for a minute, and returns the ids of its holder: `ids` if it was free. */
+export function claimEmail(
+  { users, clock }: IdentityContext,
+  projectId: string,
+  claim: { readonly email: string; readonly ids: UserIds },
+): Promise<UserIds> {
+  return users.claim(projectId, emailKey(claim.email), claim.ids, { until: clock() + claimMs });
+}
+
+/**
+ * Confirms the address of the user's account as its only e-mail key, after the record was written. `before` is the former
+ * address. Racing changes of one user end with the key of the address that was written last.
+ */
+export async function switchEmailKey(
+  { users }: IdentityContext,
+  projectId: string,
+  { user, before }: { readonly user: User; readonly before: string },
+): Promise<void> {
+  const email = user.account?.email ?? before;
+  const holder = await users.claim(projectId, emailKey(email), user);
+  if (holder.userId === user.userId && !isSameEmail(before, email)) {
+    await users.release(projectId, emailKey(before), user.userId);
+  }
+  const current = await users.findById(projectId, user.userId);
+  if (current?.account !== undefined && !isSameEmail(current.account.email, email)) {
+    await users.release(projectId, emailKey(email), user.userId);
+  }
+}
+
+const codeMinutes = codeAgeMsMax / 60_000;
+const acceptLanguageCharactersMax = 512;
+
+/** The recipient of a mail, and the request that caused it. */
+export interface MailParties {
+  readonly to: string;
+  readonly call: Pick<OperationCall, "project" | "request">;
+}
+
+/** Writes the mail with the code for a new password. */
+export function passwordCodeMail(parties: MailParties, code: string): Mail {
+  return mail(
+    "passwordCode",
+    parties,
+    "Your code for a new password",
+    [
+      `Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`,
+      "If you did not ask for it, ignore this message: your password stays as it is. Never tell the code to anybody.",
+    ],
+    { code },
+  );
+}
+
+/** Writes the mail with the code that verifies the address. */
+export function emailCodeMail(parties: MailParties, code: string): Mail {
+  return mail(
+    "emailCode",
+    parties,
+    "Your code to confirm your e-mail address",
+    [
+      `Your code is ${code}. It is valid for ${codeMinutes} minutes and can be used once.`,
+      "If you did not ask for it, ignore this message. Never tell the code to anybody.",
+    ],
+    { code },
+  );
+}
+
+/** Writes the mail to the holder of an address that somebody tried to register. */
+export function alreadyRegisteredMail(parties: MailParties): Mail {
+  return mail("alreadyRegistered", parties, "You already have an account", [
+    "Somebody, probably you, tried to register with this address, which has an account already.",
+    "Log in with your password, or ask for a new one if you forgot it. If it was not you, there is nothing to do.",
+  ]);
+}
+
+/** Writes the mail after a change of the password. */
+export function passwordChangedMail(parties: MailParties): Mail {
+  return mail("passwordChanged", parties, "Your password was changed", [
+    "The password of your account was changed, and all other devices were logged out.",
+    "If it was not you, ask for a new password now.",
+  ]);
+}
+
+/** Writes the mail to the former address of an account. */
+export function emailChangedMail(parties: MailParties): Mail {
+  return mail("emailChanged", parties, "Your e-mail address was changed", [
+    "Your account has another e-mail address now, and this one leads to it no more.",
+    "If it was not you, contact us at once.",
+  ]);
+}
+
+function mail(
+  kind: Mail["kind"],
+  { to, call: { project, request } }: MailParties,
+  subject: string,
+  lines: readonly string[],
+  more: Pick<Mail, "code"> = {},
+): Mail {
+  const { id, name } = project;
+  const locale = preferredLanguage(request.headers.get("accept-language"));
+  return {
+    to,
+    kind,
+    subject: `${name}: ${subject}`,
+    text: `${[...lines, name].join("\n\n")}\n`,
+    project: { id, name },
+    ...(locale === undefined ? {} : { locale }),
+    ...more,
+  };
+}
+
+/** Returns the language of the greatest weight in an `Accept-Language` header. */
+function preferredLanguage(header: string | null): string | undefined {
+  const ranges = (header ?? "").slice(0, acceptLanguageCharactersMax).split(",");
+  const weighted = ranges.flatMap(range => {
+    const [, tag, weight = "1"] =
+      /^\s*([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,4})\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/.exec(range) ?? [];
+    return tag === undefined || Number(weight) === 0 ? [] : [{ tag, weight: Number(weight) }];
+  });
+  return weighted.toSorted((left, right) => right.weight - left.weight)[0]?.tag;
 }

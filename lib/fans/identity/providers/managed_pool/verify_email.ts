@@ -9,18 +9,22 @@ import { checkPassword, dummyHash } from "../../../../auth/passwords/mod.ts";
 import { AppError } from "../../../../base/errors/mod.ts";
 import { identityEnvelope } from "../../../../http/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
-import { EmptyAnswer } from "../../answers.ts";
 import type { IdentityContext } from "../../context.ts";
 import { networkOf } from "../../limits/limits.ts";
-import { type Operation, type OperationCall, operation } from "../../operations.ts";
+import { emailKey } from "../../lookup_keys.ts";
+import { EmptyAnswer, type Operation, type OperationCall, operation } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
 import { identitySetting } from "../../settings.ts";
 import { type User, unixSeconds } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
-import { emailKey, isSameEmail } from "./email_keys.ts";
-import { CodeSchema, managedPool, NewPasswordSchema } from "./fields.ts";
-import { emailCodeMail } from "./mails.ts";
-import { requireClientToken } from "./pool_user.ts";
+import {
+  CodeSchema,
+  emailCodeMail,
+  isSameEmail,
+  managedPool,
+  NewPasswordSchema,
+  requireClientToken,
+} from "./pool_user.ts";
 
 /**
  * Mails a code to the user of an unverified address. Every other address gets a code too, which is never mailed, so that the

@@ -1,5 +1,5 @@
 import { systemRandom } from "../../../../../lib/auth/mod.ts";
-import type { PasswordVerification } from "../../../../../lib/auth/passwords/hasher.ts";
+import type { PasswordVerification } from "../../../../../lib/auth/passwords/mod.ts";
 import {
   createPasswordHasher,
   dummyHash,

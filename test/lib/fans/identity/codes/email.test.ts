@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MasterSecret } from "../../../../../lib/auth/mod.ts";
-import { emailHashKey, emailTag, normaliseEmail } from "../../../../../lib/fans/identity/email.ts";
+import { emailHashKey, emailTag, normaliseEmail } from "../../../../../lib/fans/identity/lookup_keys.ts";
 import { testSecret } from "../../../../support/platform.ts";
 import { otherProject, project } from "./_setup.ts";
 

@@ -11,7 +11,7 @@ import {
 import { AppError, type ErrorCode } from "../../../../../lib/base/errors/mod.ts";
 import type { Project } from "../../../../../lib/fans/directory/mod.ts";
 import { type Session, type User, Users } from "../../../../../lib/fans/identity/mod.ts";
-import type { SessionTokens } from "../../../../../lib/fans/identity/sessions/identity_tokens.ts";
+import type { SessionTokens } from "../../../../../lib/fans/identity/sessions/session.ts";
 import type { Authenticated } from "../../../../../lib/fans/identity/sessions/sessions.ts";
 import { Sessions } from "../../../../../lib/fans/identity/sessions/sessions.ts";
 import type { Store } from "../../../../../lib/storage/mod.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import { accessTokenTtlSecondsMax } from "../../../../../lib/fans/identity/sessions/identity_tokens.ts";
+import { accessTokenTtlSecondsMax } from "../../../../../lib/fans/identity/sessions/session.ts";
 import {
   SessionGuard,
   sessionStalenessMsMax,

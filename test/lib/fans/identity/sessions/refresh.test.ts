@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { createRandom } from "../../../../../adapters/conformance/random.ts";
-import { confirmRule } from "../../../../../lib/fans/identity/sessions/rules.ts";
 import { sessionAgeMsMax, sessionIdleMsMax } from "../../../../../lib/fans/identity/sessions/session.ts";
+import { confirmRule } from "../../../../../lib/fans/identity/sessions/sessions.ts";
 import { decide } from "../../../../../lib/storage/mod.ts";
 import { describeOnPairs } from "./_stores.ts";
 import {

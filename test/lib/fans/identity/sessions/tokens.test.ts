@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import type { TokenContent } from "../../../../../lib/auth/tokens/tokens.ts";
+import type { TokenContent } from "../../../../../lib/auth/tokens/mod.ts";
 import { Users } from "../../../../../lib/fans/identity/mod.ts";
 import {
   accessTokenTtlSecondsMax,
   projectAudience,
-} from "../../../../../lib/fans/identity/sessions/identity_tokens.ts";
+} from "../../../../../lib/fans/identity/sessions/session.ts";
 import { Sessions } from "../../../../../lib/fans/identity/sessions/sessions.ts";
 import { createSpaceTokens } from "../../../../../lib/fans/space_tokens/mod.ts";
 import { testSecret } from "../../../../support/platform.ts";

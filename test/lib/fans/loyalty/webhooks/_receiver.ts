@@ -1,7 +1,7 @@
 /** Services and users for the tests of webhooks. */
 
 import assert from "node:assert/strict";
-import { WebhookError, type WebhookMessage } from "../../../../../lib/base/outbound/webhook_sender.ts";
+import { WebhookError, type WebhookMessage } from "../../../../../lib/base/outbound/outbound.ts";
 import type { LoyaltyConfig } from "../../../../../lib/fans/loyalty/config/document.ts";
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import type { ChangePayload } from "../../../../../lib/fans/loyalty/user/change_payload.ts";

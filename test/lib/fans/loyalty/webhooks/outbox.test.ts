@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Announcement } from "../../../../../lib/base/outbound/announcer.ts";
+import type { Announcement } from "../../../../../lib/base/outbound/outbound.ts";
 import {
   createDeliveryStore,
   webhookDeadLettersMax,

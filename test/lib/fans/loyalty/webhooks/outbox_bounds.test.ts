@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
-import type { Announcement } from "../../../../../lib/base/outbound/announcer.ts";
+import type { Announcement } from "../../../../../lib/base/outbound/outbound.ts";
 import {
   createDeliveryStore,
   deadLettersPageMax,

@@ -1,7 +1,0 @@
-/** Digests of texts. */
-
-/** Returns `sha256:` and the digest of a text in hexadecimal digits. */
-export async function digestOf(text: string): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-  return `sha256:${Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("")}`;
-}
