@@ -76,7 +76,7 @@ interface ErrorBody extends Fault {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** Creates the error for a refusal. A body without a code becomes `bad_answer` with the status. */
+/** Creates the error for a refusal, whose cause is the body. A body without a code becomes `bad_answer` with the status. */
 export function refusalOf(response: Pick<Response, "status" | "headers">, body: unknown): GrandstandError {
   const { status, headers } = response;
   const read = (typeof body === "object" && body !== null ? body : {}) as ErrorBody;
@@ -87,6 +87,7 @@ export function refusalOf(response: Pick<Response, "status" | "headers">, body: 
     return badAnswer(`The server answered ${status} without an error code`, response);
   const message = read.detail ?? faults[0]?.detail ?? read.message ?? code;
   return new GrandstandError(code as ErrorCode, String(message), {
+    cause: body,
     status,
     fields: Array.isArray(data.fields) ? data.fields : faults.flatMap(fieldOf),
     requestId: headers.get("x-request-id"),

@@ -18,7 +18,7 @@ export interface Outgoing {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: BodyInit;
+  readonly body?: BodyInit | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Longest time for each attempt, in ms. */
   readonly timeoutMs: number;

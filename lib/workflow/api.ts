@@ -6,6 +6,9 @@
 
 import type { Fetch } from "../auth/remote_issuers/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
+import { environmentOf } from "../client/environment.ts";
+import { GrandstandError } from "../client/errors.ts";
+import { readJson, send } from "../client/transport.ts";
 
 /** Time for an answer, in ms. */
 const answerMsMax = 30_000;
@@ -84,15 +87,15 @@ export interface ControlClientOptions {
 }
 
 export function createControlClient(client: ControlClientOptions): ControlClient {
-  const ask = <T>(method: string, path: string, more: Partial<ControlCall> = {}) =>
+  const request = <T>(method: string, path: string, more: Partial<ControlCall> = {}) =>
     call(client, { method, path, type: jsonApiType, ...more }) as Promise<T>;
   return {
-    get: path => ask("GET", path),
-    post: (path, body, options = {}) => ask("POST", path, { body, ...options }),
-    patch: (path, body, options = {}) => ask("PATCH", path, { body, ...options }),
-    delete: (path, options = {}) => ask("DELETE", path, options),
+    get: path => request("GET", path),
+    post: (path, body, options = {}) => request("POST", path, { body, ...options }),
+    patch: (path, body, options = {}) => request("PATCH", path, { body, ...options }),
+    delete: (path, options = {}) => request("DELETE", path, options),
     atomic: (operations, options = {}) =>
-      ask("POST", "/operations", {
+      request("POST", "/operations", {
         type: atomicType,
         body: { "atomic:operations": operations },
         ...options,
@@ -109,41 +112,44 @@ interface ControlCall extends ControlCallOptions {
 
 async function call(client: ControlClientOptions, request: ControlCall): Promise<unknown> {
   const token = client.token();
-  let response = await send(client, request, token);
-  if (response.status === 401) {
-    const renewed = (await client.renew?.(token)) ?? null;
-    if (renewed !== null) response = await send(client, request, renewed);
+  try {
+    return await ask(client, request, token);
+  } catch (error) {
+    const isRefused = error instanceof ControlError && error.status === 401;
+    const renewed = isRefused ? ((await client.renew?.(token)) ?? null) : null;
+    if (renewed === null) throw error;
+    return await ask(client, request, renewed);
   }
-  const text = await response.text().catch((error: unknown) => {
-    throw unavailable(error);
-  });
-  const json = parsed(text);
-  if (response.ok) return json;
-  const { errors } = (json ?? {}) as { readonly errors?: unknown };
-  const name = `${request.method} ${request.path}`;
-  throw new ControlError(name, response.status, Array.isArray(errors) ? errors : []);
 }
 
-async function send(client: ControlClientOptions, request: ControlCall, token: string): Promise<Response> {
-  const { method, type, body, idempotencyKey, ifMatch } = request;
-  const url = addressOf(client.baseURL, request.path);
-  const limit = AbortSignal.timeout(answerMsMax);
+async function ask(
+  { baseURL, fetch, signal }: ControlClientOptions,
+  { method, path, type, body, idempotencyKey, ifMatch }: ControlCall,
+  token: string,
+): Promise<unknown> {
+  const outgoing = {
+    method,
+    url: addressOf(baseURL, path),
+    headers: {
+      accept: type,
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { "content-type": type }),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+      ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+    timeoutMs: answerMsMax,
+    attemptsMax: 1,
+    isRepeatable: false,
+  };
   try {
-    return await client.fetch(url, {
-      method,
-      headers: {
-        accept: type,
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": type }),
-        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-        ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: "manual",
-      signal: client.signal === undefined ? limit : AbortSignal.any([limit, client.signal]),
-    });
+    return (await send(outgoing, readJson, environmentOf({ fetch }))).content ?? null;
   } catch (error) {
-    throw unavailable(error);
+    if (!(error instanceof GrandstandError)) throw error;
+    if (error.status < 300) throw unavailable(error);
+    const { errors } = (error.cause ?? {}) as { readonly errors?: unknown };
+    throw new ControlError(`${method} ${path}`, error.status, Array.isArray(errors) ? errors : []);
   }
 }
 
@@ -154,14 +160,6 @@ function addressOf(baseURL: string, path: string): string {
   if (path.startsWith("/") && url.origin === root.origin && url.pathname.startsWith(root.pathname))
     return url.href;
   throw new TypeError(`Cannot call ${path}: a path of the control API begins with a slash and stays in it`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return text === "" ? null : JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function unavailable(cause: unknown): AppError {
