@@ -10,7 +10,6 @@ export interface BlobsFixture extends Fixture {
   readonly peer?: Blobs;
 }
 
-/** A fixture that always has a second handle. */
 type BlobsCase = Required<BlobsFixture>;
 
 /** Registers the whole suite for {@linkcode Blobs}. */
@@ -341,7 +340,6 @@ function* counted(start: number, end: number, chunkBytes: number): Generator<Uin
   }
 }
 
-/** Returns a byte that differs from its neighbours and from those at distances that are powers of two. */
 function countedByte(place: number): number {
   return (place + (place >>> 8) * 7 + (place >>> 16) * 13) & 255;
 }

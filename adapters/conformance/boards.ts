@@ -16,7 +16,6 @@ import {
   unscore,
 } from "./harness.ts";
 
-/** The cases about reading boards. */
 export const boardCases: Cases<StoreCase> = {
   async "a board that was never scored is empty"({ store }) {
     equal(await store.read(home, [board("b"), standing("b", "x")]), [{ entries: [], size: 0 }, null]);

@@ -305,7 +305,6 @@ const visibilityCases: Cases<StoreCase> = {
   },
 };
 
-/** Starts every racer before any can finish, alternating between the two handles. */
 function race(fixture: StoreCase, run: (store: Store, racer: number) => Promise<Commit>): Promise<Commit[]> {
   return Promise.all(
     Array.from({ length: racers }, (_, racer) => run(racer % 2 === 0 ? fixture.store : fixture.peer, racer)),
@@ -327,7 +326,6 @@ async function oneWinner(store: Store, commits: readonly Commit[], prefix: strin
   ]);
 }
 
-/** Concurrency, subject by subject. */
 export const concurrencyCases: Cases<StoreCase> = {
   ...raceCases,
   ...guardCases,

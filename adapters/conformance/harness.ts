@@ -34,13 +34,11 @@ export interface TestClock {
   advance(ms: number): void;
 }
 
-/** A fresh subject of a test. */
 export interface Fixture {
   /** Releases the resources of the fixture; runs after each test. */
   dispose(): Promise<void> | void;
 }
 
-/** The subject and the runner of a suite. */
 export interface Suite<F extends Fixture> extends Runner {
   /** Creates a subject that no other test sees. */
   factory(): Promise<F> | F;
@@ -54,10 +52,8 @@ export interface StoreFixture extends Fixture {
   readonly peer?: Store;
 }
 
-/** A fixture that always has a second handle. */
 export type StoreCase = Required<StoreFixture>;
 
-/** Test bodies by the sentence that they prove, each for a fixture of its own. */
 export type Cases<T> = Readonly<Record<string, (fixture: T) => Promise<void>>>;
 
 /** Registers the cases with the runner. Each gets a new fixture, which is disposed even if the case fails. */
@@ -121,7 +117,6 @@ export async function rejects(
   throw new ConformanceError(`${about}: expected a ${expected}, but it succeeded`);
 }
 
-/** Returns a value as text for a message, shortened to some hundred characters. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value, replacer) ?? String(value);
   return text.length <= 600 ? text : `${text.slice(0, 600)}… (${text.length} characters)`;
@@ -166,17 +161,14 @@ export function board(key: string, options: Partial<Omit<ReadBoard, "type" | "ke
   return { type: "board", key, limit: 100, ...options };
 }
 
-/** Reads entries around a member of a board. */
 export function around(key: string, member: string, limit: number): ReadAround {
   return { type: "around", key, member, limit };
 }
 
-/** Reads the standing of a member of a board. */
 export function standing(key: string, member: string, options: { position?: boolean } = {}): ReadStanding {
   return { type: "standing", key, member, ...options };
 }
 
-/** Reads the number of entries of a board before a score, or before a tie of it. */
 export function before(
   key: string,
   score: number,
@@ -190,7 +182,6 @@ export function log(key: string, options: Partial<Omit<ReadLog, "type" | "key">>
   return { type: "log", key, limit: 100, ...options };
 }
 
-/** Writes a record. */
 export function put(key: string, value: string, expireAt?: number): Put {
   return expireAt === undefined ? { type: "put", key, value } : { type: "put", key, value, expireAt };
 }
@@ -199,7 +190,6 @@ export function drop(shape: Delete["shape"], key: string): Delete {
   return { type: "delete", shape, key };
 }
 
-/** Adds to a field of a tally, within bounds. */
 export function add(
   key: string,
   field: string,
@@ -219,7 +209,6 @@ export function score(
   return { type: "score", op: "set", key, member, score: value, ...options };
 }
 
-/** Removes a member from a board. */
 export function unscore(key: string, member: string): Unscore {
   return { type: "unscore", key, member };
 }
@@ -229,15 +218,12 @@ export function append(key: string, value: string, at: number, maxLength: number
   return { type: "append", key, value, at, maxLength };
 }
 
-/** A commit that took effect. */
 export type Done = Extract<Commit, { ok: true }>;
 
-/** Commits to {@linkcode home} and expects success. */
 export async function must(store: Store, ...writes: Write[]): Promise<Done> {
   return mustAt(store, home, { writes });
 }
 
-/** Commits and expects success. */
 export async function mustAt(store: Store, partition: string, batch: Batch): Promise<Done> {
   const commit = await store.commit(partition, batch);
   if (commit.ok) return commit;

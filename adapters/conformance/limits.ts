@@ -237,12 +237,10 @@ const misuseCases: Cases<StoreCase> = {
   },
 };
 
-/** Returns one write per shape under the name. */
 function named(name: string): Write[] {
   return [put(name, "1"), add(name, name, 1), score(name, name, 1), append(name, "1", 1)];
 }
 
-/** Returns writes that each have the bad name in one place. */
 function badNames(bad: string): Write[] {
   return [
     put(bad, "1"),
@@ -257,7 +255,6 @@ function badNames(bad: string): Write[] {
   ];
 }
 
-/** Returns queries that each have the bad name in one place. */
 function badQueries(bad: string): Read[] {
   return [
     record(bad),
@@ -284,7 +281,6 @@ async function refused(store: Store, batch: Batch): Promise<void> {
   equal(await store.read(home, [record("effect")]), [null], "effect of a refused commit");
 }
 
-/** Limits, subject by subject. */
 export const limitCases: Cases<StoreCase> = {
   ...sizeCases,
   ...countCases,

@@ -31,7 +31,7 @@ export { type QueueFixture, queueConformance } from "./queue.ts";
 const defaultSeeds: readonly number[] = [1, 2, 3, 4];
 
 /** The subject and the runner of the suite: stores with their clocks. */
-export interface ConformanceOptions extends Suite<StoreFixture> {
+interface ConformanceOptions extends Suite<StoreFixture> {
   /** Seeds of the random runs: one from a failure's message repeats it. @default defaultSeeds */
   readonly seeds?: readonly number[];
 }

@@ -1,4 +1,3 @@
-/** Pseudo-random choices by a seed. The seed in the message of a failed run repeats it. */
 export interface Random {
   /** Returns a float from 0 to 1, exclusive. */
   next(): number;

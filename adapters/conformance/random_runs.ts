@@ -42,10 +42,8 @@ import {
 import { createRandom, type Random } from "./random.ts";
 import { ReferenceModel } from "./reference.ts";
 
-/** Operations of one run. */
 export const stepsPerRun = 2_500;
 
-/** One random run per seed. */
 export function randomCases(seeds: readonly number[]): Cases<StoreCase> {
   return Object.fromEntries(
     seeds.map(seed => [
@@ -69,9 +67,7 @@ class Run {
   readonly #model: ReferenceModel;
   readonly #operations: RandomOperations;
   readonly #clock: TestClock;
-  /** The store's name for each version of the model. */
   readonly #versions = new Map<string, string>();
-  /** The store's name for each log id of the model, per log. */
   readonly #ids = new Map<string, string>();
 
   constructor(clock: TestClock, operations: RandomOperations) {
@@ -175,13 +171,12 @@ const scores = [-2, -0.5, 0, -0, 0.1, 0.2, 1, 2, 1e300, 1.7e308];
 const ops = ["set", "min", "max", "add"] as const;
 const shapes = ["record", "tally", "board", "log"] as const;
 
-/** Creates the operations of one run. */
 export function createOperations(random: Random, clock: TestClock): RandomOperations {
   return new RandomOperations(random, clock);
 }
 
 /** Creates operations, and remembers the versions and ids that the reference model gave to earlier ones. */
-export class RandomOperations {
+class RandomOperations {
   readonly #random: Random;
   readonly #clock: TestClock;
   /** The versions of each record, the newest first. */
@@ -194,7 +189,6 @@ export class RandomOperations {
     this.#clock = clock;
   }
 
-  /** Returns the partition of the next operation. */
   partition(): string {
     return this.#random.pick(partitions);
   }
@@ -208,12 +202,10 @@ export class RandomOperations {
     };
   }
 
-  /** Returns up to six queries. */
   queries(partition: string): Read[] {
     return Array.from({ length: 1 + this.#random.integer(6) }, () => this.#query(partition));
   }
 
-  /** Records the versions and ids of a successful commit of the reference model. */
   learn(partition: string, { writes }: Batch, commit: Commit & { ok: true }): void {
     for (const [index, write] of writes.entries()) {
       const name = JSON.stringify([partition, write.key]);

@@ -44,13 +44,11 @@ export class ReferenceModel {
     this.#now = now;
   }
 
-  /** Answers each query from the current state. */
   read(partition: string, queries: readonly Read[]): unknown[] {
     const state = this.#state(partition);
     return queries.map(query => this.#answer(state, query));
   }
 
-  /** Applies every write or none. */
   commit(partition: string, { checks = [], writes }: Batch): Commit {
     const state = this.#state(partition);
     for (const check of checks) {

@@ -11,7 +11,6 @@ const cachedAddressesMax = 32_768;
 /** Number of decoded parts of records that are cached; a country database has some thousands. */
 const cachedPartsMax = 8_192;
 
-/** Longest text of an address, in characters. */
 const addressCharactersMax = 45;
 
 /** A country database in memory. */
@@ -22,8 +21,7 @@ export interface GeoDatabase extends GeoReader {
   readonly builtAt: number;
 }
 
-/** Options of loading a database. */
-export interface LoadGeoOptions {
+interface LoadGeoOptions {
   /** Lets other work run while a large file is checked. @default a turn of the event loop */
   readonly pause?: () => Promise<void>;
 }

@@ -124,7 +124,6 @@ async function read(path: string, version: string): Promise<GeoDatabase> {
   return await loadGeoDatabase(bytes);
 }
 
-/** Returns a text that changes with every version of the file, after checking its kind and size. */
 async function versionOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true });
   if (!found.isFile()) throw new UnusableDatabaseError("it is not a file");

@@ -19,24 +19,21 @@ export class UnusableDatabaseError extends Error {
 export const nodesPerTurn = 16_384;
 
 /** Bytes between the tree and the data. */
-export const separatorBytes = 16;
+const separatorBytes = 16;
 
-/** The size of a tree. */
-export interface TreeShape {
+interface TreeShape {
   readonly nodeCount: number;
   /** 24, 28 or 32. */
   readonly recordBits: number;
 }
 
-/** A tree to check. */
 export interface Tree extends TreeShape {
   readonly bytes: Buffer;
-  /** Length of the data section. */
   readonly dataBytes: number;
 }
 
 /** Returns the length of a tree in bytes. */
-export function treeBytes({ nodeCount, recordBits }: TreeShape): number {
+function treeBytes({ nodeCount, recordBits }: TreeShape): number {
   return (nodeCount * recordBits) / 4;
 }
 
@@ -45,7 +42,7 @@ export function treeBytes({ nodeCount, recordBits }: TreeShape): number {
  *
  * @throws {UnusableDatabaseError} A record of the tree points outside the data.
  */
-export async function dataOffsets(tree: Tree, pause: () => Promise<void>): Promise<readonly number[]> {
+async function dataOffsets(tree: Tree, pause: () => Promise<void>): Promise<readonly number[]> {
   const { nodeCount, dataBytes } = tree;
   const read = recordReader(tree);
   const offsets: number[] = [];
@@ -90,7 +87,6 @@ function recordReader({ bytes, recordBits }: Tree): Record<"left" | "right", (no
   }
 }
 
-/** Deepest nesting of a value, pointers counted. */
 const valueDepthMax = 16;
 /** Largest value in bytes, including everything that it points to, counted each time. */
 const valueBytesMax = 65_536;
@@ -122,20 +118,17 @@ interface Head {
   readonly type: number;
   /** Payload bytes, members of a map or array, or the target of a pointer. */
   readonly size: number;
-  /** Offset behind the head. */
   readonly next: number;
 }
 
-/** A value that passed the checks. */
-export interface CheckedValue {
-  /** Its size with everything that it points to. */
+interface CheckedValue {
   readonly bytes: number;
   /** The names of its members where it is a map. */
   readonly names: readonly string[];
 }
 
 /** A part of the file whose pointers count from its beginning. */
-export class DataSection {
+class DataSection {
   readonly #bytes: Buffer;
   #spent = 0;
   #names: string[] = [];
@@ -156,7 +149,6 @@ export class DataSection {
     return { bytes: this.#spent, names: this.#names };
   }
 
-  /** Returns the offset behind the value. */
   #value(offset: number, depth: number): number {
     if (depth > valueDepthMax) throw malformed(offset, "is nested too deeply");
     const { type, size, next } = this.#head(offset);
@@ -264,11 +256,9 @@ const checkedBytesMax = 1_024 * 1_024 * 1_024;
 const checkedBytesPerTurn = 131_072;
 
 const metadataMarker = "\xab\xcd\xefMaxMind.com";
-/** Most characters of the database type in a message. */
 const typeCharactersMax = 100;
 const formatVersion = 2;
 const recordSizes = [24, 28, 32];
-/** Members of a record that contain a country. */
 const countryMembers: ReadonlySet<string> = new Set([
   "country",
   "registered_country",
@@ -276,11 +266,9 @@ const countryMembers: ReadonlySet<string> = new Set([
   "country_code",
 ]);
 
-/** The metadata of a file. */
-export type DatabaseMetadata = Reader<Response>["metadata"];
+type DatabaseMetadata = Reader<Response>["metadata"];
 
-/** A file with its metadata. */
-export interface DatabaseFile {
+interface DatabaseFile {
   readonly bytes: Buffer;
   readonly metadata: DatabaseMetadata;
   /** Position at which the data ends and the marker of the metadata begins. */
@@ -331,7 +319,6 @@ export async function checkDatabase(
   }
 }
 
-/** Checks the values and returns the names of their members. */
 async function checkValues(
   data: DataSection,
   { offsets, pause }: { readonly offsets: readonly number[]; readonly pause: () => Promise<void> },

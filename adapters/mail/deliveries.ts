@@ -37,13 +37,11 @@ export class MailError extends Error {
 /** Calls a function after a time in ms. Returns the function that cancels the call. */
 export type DelayTimer = (ms: number, act: () => void) => () => void;
 
-/** Uses the timer of the process. */
 export function processTimer(ms: number, act: () => void): () => void {
   const timer = setTimeout(act, ms);
   return () => clearTimeout(timer);
 }
 
-/** Runs deliveries. */
 export class Deliveries {
   readonly #timer: DelayTimer;
   #pending = 0;

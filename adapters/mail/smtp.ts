@@ -17,7 +17,6 @@ const submissionPort = 587;
 /** Port of mail submission over TLS from the first byte (RFC 8314). */
 const implicitTlsPort = 465;
 
-/** Most open connections to the mail server. */
 const connectionsMax = 5;
 /** Mails after which a connection is replaced. */
 const mailsPerConnectionMax = 100;
@@ -170,8 +169,7 @@ function mailErrorOf(error: unknown): MailError {
   return new MailError("unreachable", `the server cannot be used: ${reason}`);
 }
 
-/** A mail server and the credentials for it. */
-export interface SmtpServer {
+interface SmtpServer {
   readonly host: string;
   readonly port: number;
   /** TLS from the first byte, required STARTTLS, or none. */

@@ -116,7 +116,6 @@ function replayAppend(
   log.drop(log.before({ ms: firstMs, seq: firstSeq }, false));
 }
 
-/** A frame of a snapshot ends after about this many characters. */
 export const frameCharsMax = 65_536;
 const logEntriesMax = 256;
 

@@ -11,7 +11,7 @@ import { validateTake } from "../../lib/storage/validate.ts";
 /** Most subjects per limiter by default, each counted once per rule. */
 export const limiterSubjectsMax = 100_000;
 
-export interface MemoryLimiterOptions {
+interface MemoryLimiterOptions {
   /**
    * The time in ms. @default a monotonic clock, so that a step of the system's clock neither frees a budget nor blocks a subject
    */
@@ -29,7 +29,6 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): Limiter
   return new MemoryLimiter(options);
 }
 
-/** The subjects of one rule. */
 interface Table extends LimitRule {
   readonly slots: Map<string, number>;
 }
@@ -198,7 +197,6 @@ class MemoryLimiter implements Limiter {
 
 const unused = { total: 0, newest: 0 } as const;
 
-/** The uses of one rule by one subject, in the buckets that count. */
 class Window {
   total = 0;
   newest: number = -1;
@@ -289,14 +287,12 @@ class SlotLists {
     return slot === list ? undefined : slot;
   }
 
-  /** Makes a slot the most recently used of a list that it was not in. */
   add(list: number): number {
     const slot = this.#allocate();
     this.#link(slot, list);
     return slot;
   }
 
-  /** Moves a slot to the most recently used end of a list. */
   move(slot: number, list: number): void {
     this.#unlink(slot);
     this.#link(slot, list);

@@ -36,12 +36,10 @@ export function requireRoom(topic: string, { depth, added, depthMax }: Room): vo
   });
 }
 
-/** The unsettled messages of a topic. */
 interface Topic {
   readonly all: Map<string, QueuedMessage>;
   /** Those never handed out, in order of arrival. */
   readonly fresh: Map<string, QueuedMessage>;
-  /** Those handed out. */
   readonly leases: LeaseHeap;
 }
 
@@ -161,7 +159,7 @@ function takeEnded(leases: LeaseHeap, now: number, limit: number): QueuedMessage
 }
 
 /** A message as the queue keeps it. */
-export interface QueuedMessage {
+interface QueuedMessage {
   readonly id: string;
   readonly body: string;
   /** Unix ms at which it arrived, or came back from a file when the process started. */
@@ -179,7 +177,6 @@ export interface QueuedMessage {
 class LeaseHeap {
   readonly #heap: QueuedMessage[] = [];
 
-  /** The number of leases. */
   get size(): number {
     return this.#heap.length;
   }
@@ -195,7 +192,6 @@ class LeaseHeap {
     this.#settle(message);
   }
 
-  /** Takes a lease out. */
   delete(message: QueuedMessage): void {
     const { place } = message;
     message.place = -1;

@@ -17,7 +17,6 @@ export interface LogPosition {
   readonly seq: number;
 }
 
-/** A stored entry. */
 export interface LogItem extends LogPosition {
   readonly value: string;
 }
@@ -28,7 +27,6 @@ const slackMax = 32;
 /** An append-only list of entries in order of their positions, trimmed at its old end. */
 export class Log {
   #items: LogItem[] = [];
-  /** Items before this index are dropped. */
   #head = 0;
 
   get size(): number {
@@ -97,7 +95,6 @@ export class Log {
     return this.#items.slice(this.#head + start, this.#head + start + count);
   }
 
-  /** Answers a range query. */
   range(query: ReadLog): LogEntry[] {
     const { from, to, cursor, limit, reverse = false } = query;
     let start = from === undefined ? 0 : this.before({ ms: from, seq: 0 }, false);
@@ -149,7 +146,6 @@ export class Expiry {
     this.#records.push(record);
   }
 
-  /** Stops watching a record. */
   remove(record: StoredRecord): void {
     if (record.expiryIndex < 0) return;
     const last = this.#records.pop();
@@ -174,7 +170,6 @@ export class Expiry {
 /** A tally: values by field. */
 export type Tally = Map<string, number>;
 
-/** In-memory form of each shape. */
 interface Shapes {
   record: StoredRecord;
   tally: Tally;
@@ -182,7 +177,6 @@ interface Shapes {
   log: Log;
 }
 
-/** The name of a shape. */
 export type Shape = keyof Shapes;
 
 type Keys = { [S in Shape]: Map<string, Shapes[S]> | undefined };
@@ -224,7 +218,6 @@ export class PartitionState implements Keys {
   }
 }
 
-/** All partitions, the expiry of their records and the count of commits. */
 export class State {
   readonly #spaces: Map<string, PartitionState> = new Map();
   readonly #expiry: Expiry = new Expiry();
@@ -257,7 +250,6 @@ export class State {
     return this.#spaces;
   }
 
-  /** Removes a partition that holds nothing. */
   prune(partition: string): void {
     if (this.#spaces.get(partition)?.empty) this.#spaces.delete(partition);
   }
@@ -267,7 +259,6 @@ export class State {
     return new Board(this.#seed);
   }
 
-  /** Sets or deletes the record of a key. */
   setRecord(space: PartitionState, key: string, record: StoredRecord | undefined): void {
     const before = space.get("record", key);
     if (before !== undefined) this.#expiry.remove(before);

@@ -50,7 +50,6 @@ export interface MemoryStoreOptions {
   readonly seed?: number;
 }
 
-/** Commits per millisecond of a store's life before a later life could meet their version numbers. */
 const commitsPerMs = 1_000;
 
 /**
@@ -70,7 +69,6 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store & Par
   return new MemoryStore(options);
 }
 
-/** Number of partitions that are listed in one go. */
 export const listedPartitionsMax = 1_000;
 
 class MemoryStore implements Store, PartitionLister {
@@ -236,11 +234,9 @@ type Answer = number | string | null | typeof refused;
 
 const refused: unique symbol = Symbol("refused");
 
-/** Target of a commit. */
-export interface CommitChangeOptions {
+interface CommitChangeOptions {
   readonly state: State;
   readonly partition: string;
-  /** The version of what it puts. */
   readonly version: string;
   /** True if there is a journal, which needs the effects and may lose the commit after it was applied. */
   readonly isKept: boolean;
@@ -254,7 +250,6 @@ export class CommitChange {
   readonly version: string;
   readonly #state: State;
   readonly #partition: string;
-  /** Of the partition while the writes are applied. */
   readonly #space: PartitionState;
   readonly #isKept: boolean;
   readonly #undos: (() => void)[] = [];

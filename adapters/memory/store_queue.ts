@@ -17,8 +17,7 @@ import type { Queue, QueueLease, QueueMessage } from "../../lib/storage/ports.ts
 import { validatePush } from "../../lib/storage/validate.ts";
 import { createMemoryQueue, type MemoryQueueOptions, queueDepthMax, requireRoom } from "./queue.ts";
 
-/** Options of a queue over a store. */
-export interface StoreQueueOptions extends MemoryQueueOptions {
+interface StoreQueueOptions extends MemoryQueueOptions {
   /** Store of the messages; this process must be the only one that uses its queues. */
   readonly store: Store;
 }
@@ -32,18 +31,14 @@ export function createStoreQueue(options: StoreQueueOptions): Queue {
   return new StoreQueue(options);
 }
 
-/** The messages of one record. */
 interface Chunk {
   readonly key: string;
-  /** Number of messages that are not settled. */
   open: number;
 }
 
-/** Records of a topic and the messages in them. */
 interface Topic {
   readonly name: string;
   readonly partition: Partition;
-  /** By the id of each message that is not settled. */
   readonly chunks: Map<string, Chunk>;
   /** Number of the newest record. */
   sequence: number;
@@ -115,7 +110,6 @@ class StoreQueue implements Queue {
     await this.#inner[Symbol.asyncDispose]();
   }
 
-  /** Returns the topic, with what the store has kept of it from before. */
   #topic(topic: string): Promise<Topic> {
     let found = this.#topics.get(topic);
     if (found === undefined) {
@@ -173,7 +167,6 @@ class StoreQueue implements Queue {
   }
 }
 
-/** Distributes messages over records. One that is too large to share a record has its own. */
 function chunksOf(bodies: readonly string[]): string[][] {
   const chunks: string[][] = [];
   let bytes = storageLimits.valueBytesMax;

@@ -26,7 +26,6 @@ import type { Aes256Gcm, ExportKernels } from "../../lib/fans/exports/file/kerne
 
 /** Threads of libuv's pool unless `UV_THREADPOOL_SIZE` is set. */
 const uvThreadsDefault = 4;
-/** Most threads of libuv's pool. */
 const uvThreadsMax = 1_024;
 
 /** `node:crypto.argon2`, which Node has since 24.7. */

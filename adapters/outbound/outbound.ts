@@ -16,7 +16,6 @@ import {
 import { codeOf, retryAfterMsOf, sendPinned } from "./request.ts";
 import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";
 
-/** Most redirects that are followed, each to an address that is checked. */
 const redirectsMax = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

@@ -8,7 +8,7 @@ import { type ClientRequest, type IncomingMessage, request as requestOverHttp } 
 import { request as requestOverHttps } from "node:https";
 import type { HostAddress } from "./targets.ts";
 
-export interface PinnedRequest {
+interface PinnedRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Sent with POST. @default none: GET */

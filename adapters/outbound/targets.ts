@@ -18,12 +18,10 @@ export interface HostAddress {
 /** Finds the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly HostAddress[]>;
 
-/** Networks that are looked up by address. */
 export interface Networks {
   check(address: string, family: "ipv4" | "ipv6"): boolean;
 }
 
-/** Resolves hosts to allowed addresses. */
 export interface Targets {
   /**
    * Returns the addresses of a URL's host, all of them allowed.

@@ -17,7 +17,6 @@ const blobChunksInFlightMax = 4;
 const blobUploadMsMax = 3_600_000;
 /** For how long those who are reading a blob when it is replaced can go on, in ms. */
 const blobReplacedMsMax = 600_000;
-/** Most attempts to put a blob in place, or to remove it, while others do. */
 const blobAttemptsMax = 64;
 
 /**
@@ -34,7 +33,6 @@ export function createRedisBlobs(options: Omit<RedisAdapterOptions, "clock">): B
   return new RedisBlobs(options);
 }
 
-/** Descriptor of a blob. */
 interface Head {
   readonly text: string;
   readonly upload: string;

@@ -13,10 +13,8 @@ const batchUnits = 1_024;
 const readUnits = 2_048;
 /** Size of a record that is read: no call carries more than 256, which one command answers. */
 const recordUnits = 256;
-/** Size of an entry of a board or log that is read. */
 const entryUnits = 64;
 
-/** Keys and arguments that one batch or read adds to a call. */
 interface Item {
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -57,14 +55,12 @@ export class CallGroups {
     });
   }
 
-  /** Applies a batch by a script that takes several. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const send: Send = async (items, options) =>
       (await this.#connection.run(script, joined(items), options)) as readonly unknown[];
     return this.#ask(`w${script.sha}`, send, { keys, args, units: unitsOf(args, batchUnits) });
   }
 
-  /** Answers a read by a script that takes several. */
   ask(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const send: Send = async (items, options) =>
       (await this.#connection.askScript(script, joined(items), options)) as readonly unknown[];
@@ -145,11 +141,9 @@ function isCrossSlot(error: unknown): boolean {
 /** Calls in flight per lane: with two, client and server work at the same time instead of alternating. */
 const callsMax = 2;
 
-/** Conversion of items into calls. */
-export interface GathererOptions<L, I, A> {
+interface GathererOptions<L, I, A> {
   /** Makes one call for items of a lane, and answers each, in order; `deadline` is that of {@linkcode CallOptions}. */
   call(lane: L, items: readonly I[], options: CallOptions): Promise<readonly (A | Promise<A>)[]>;
-  /** Returns the size that an item adds to a call. */
   sizeOf(item: I): number;
   /** Greatest size of a call of more than one item. */
   readonly sizeMax: number;
@@ -276,8 +270,7 @@ function unavailable(state: string, cause?: unknown): AppError {
 /** Most standings in one call, which holds the server up for less than a millisecond. */
 const membersPerCallMax = 128;
 
-/** Standings that a call asks for. */
-export interface StandingQuery {
+interface StandingQuery {
   /** Key of the board. */
   readonly zset: string;
   /** Key of its stamped rows. */

@@ -24,7 +24,6 @@ import { scriptOf } from "./script_cache.ts";
  */
 export type CommitShape = string;
 
-/** Counts the keys and arguments that a script has named so far. */
 class Names {
   /** The key of the first check. */
   readonly firstKey = "keys[k + 1]";
@@ -45,7 +44,6 @@ class Names {
     return `args[a + ${this.#args}]`;
   }
 
-  /** Numbers of keys and arguments of one batch. */
   get width(): { readonly keys: number; readonly args: number } {
     return { keys: this.#keys, args: this.#args };
   }

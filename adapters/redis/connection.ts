@@ -52,7 +52,6 @@ export class RedisConnection implements AsyncDisposable {
     return isCluster(this.#client);
   }
 
-  /** Returns a connection to each server that holds keys of its own. They live as long as this one does. */
   async primaries(): Promise<readonly RedisConnection[]> {
     await this.ask("ping", []);
     const client = this.#client;
@@ -258,7 +257,7 @@ function unavailable(state: string, cause?: Error): AppError {
   });
 }
 
-export type OwnClient = Redis | Cluster;
+type OwnClient = Redis | Cluster;
 
 const reconnectMsMin = 20;
 
@@ -326,14 +325,14 @@ export function isCluster(client: OwnClient): client is Cluster {
 }
 
 /** Makes a client of the Cluster of which a client's server is a node; null where that server is reached by a socket or Sentinel. */
-export function clusterAround({ options }: Redis): Cluster | null {
+function clusterAround({ options }: Redis): Cluster | null {
   const { host, port, path, sentinels } = options;
   if (host === undefined || port === undefined || path || sentinels) return null;
   return clusterOf([{ host, port }], options);
 }
 
 /** Tries a node (`host:port`) of a Cluster alone: the client of the Cluster does not tell why it cannot reach one. */
-export async function whyUnreachable({ options }: Cluster, node: string): Promise<Error | undefined> {
+async function whyUnreachable({ options }: Cluster, node: string): Promise<Error | undefined> {
   const end = node.lastIndexOf(":");
   const [host, port] = [node.slice(0, end), Number(node.slice(end + 1))];
   const client = new Redis({ ...options.redisOptions, ...settings, host, port, retryStrategy: () => null });
@@ -370,7 +369,6 @@ function clusterOf(
   });
 }
 
-/** Reads one URL, or the path of a socket. */
 function addressOf(text: string): RedisOptions {
   const address = text.startsWith("/") ? `unix://${text}` : text;
   const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -417,7 +415,6 @@ function unusable(reason: string): TypeError {
 
 /** Answers of a server that has ceased to be the primary, or is not ready yet: a new connection may find another one. */
 const displaced = ["READONLY", "LOADING", "MASTERDOWN"];
-/** Answers of a node of a Cluster about keys of other nodes. */
 const elsewhere = ["MOVED", "ASK", "CLUSTERDOWN"];
 /**
  * Answers by which Redis proves that it did not execute a command. Those about memory, replication and persistence
@@ -445,17 +442,17 @@ function isRefusal(error: Error): boolean {
 }
 
 /** Returns true if the server takes no writes, or no commands, that another one at its address may take. */
-export function isDisplaced(error: Error): boolean {
+function isDisplaced(error: Error): boolean {
   return displacement.test(error.message);
 }
 
 /** Returns true if the server is a node of a Cluster and other nodes have the keys. */
-export function isRedirection(error: Error): boolean {
+function isRedirection(error: Error): boolean {
   return redirection.test(error.message);
 }
 
 /** Why a command has no answer that can be used. */
-export class CommandFailure extends Error {
+class CommandFailure extends Error {
   override readonly name = "CommandFailure";
   /** True if it is certain that the command had no effect. */
   readonly hadNoEffect: boolean;
@@ -483,7 +480,6 @@ export class CommandFailure extends Error {
     return this.#unavailable();
   }
 
-  /** The error of something that changes the data. */
   get ofWrite(): AppError {
     if (this.hadNoEffect) return this.#unavailable();
     const message = `Cannot tell if Redis applied the change: ${this.message}`;
@@ -503,7 +499,7 @@ const pingFrame = "*1\r\n$4\r\nPING\r\n";
  * A command that records if it may have reached the server, which ioredis does not report: it rejects what still
  * waits for a connection and what was sent over a lost one alike.
  */
-export class TrackedCommand extends Command {
+class TrackedCommand extends Command {
   #sent = false;
 
   /** @param args All strings, unless the command is `binary`; ioredis would copy them twice on its way to that conclusion. */
@@ -542,7 +538,6 @@ export class TrackedCommand extends Command {
   }
 }
 
-/** Collects the writes of one turn of the event loop into one system call. */
 function corkForThisTick(socket: Duplex): void {
   if (socket.writableCorked > 0) return;
   socket.cork();

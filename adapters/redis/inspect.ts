@@ -20,7 +20,6 @@ export interface RedisFacts {
   readonly clockAheadMs: number;
 }
 
-/** Round trips that are measured. */
 const pings = 20;
 
 /**

@@ -4,7 +4,7 @@
 const defaultPrefix = "gs:";
 
 /** One letter per kind of Redis key, so that equal names of two shapes never meet. */
-export type KeyKind =
+type KeyKind =
   /** STRING of a record. */
   | "r"
   /** HASH of a tally. */
@@ -26,14 +26,12 @@ export type KeyKind =
   /** HASH of the chunks of one upload of a blob. */
   | "d";
 
-/** Characters with a meaning in glob-style patterns. */
 const globCharacter = /[\\*?[\]]/g;
 const escapedCharacter = /%(25|7B|7D)/g;
 
 const tagCharacter = /[%{}]/;
 const escapes: Readonly<Record<string, string>> = { "%": "%25", "{": "%7B", "}": "%7D" };
 
-/** Names the keys of all partitions under one prefix. */
 export class KeySpace {
   readonly #prefix: string;
 

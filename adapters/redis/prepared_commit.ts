@@ -19,13 +19,10 @@ export const preparedWritesMax = 16;
 const scoreSigns = { set: "=", min: "<", max: ">", add: undefined } as const;
 export const kinds = { record: "r", tally: "t", log: "l", board: "b" } as const;
 
-/** Context of the translation of a batch. */
 export interface CommitContext {
-  /** Beginning of all keys of the partition. */
   readonly root: string;
   /** Unix ms. */
   readonly now: number;
-  /** The version of every record that the batch puts. */
   readonly version: string;
 }
 
@@ -56,7 +53,6 @@ export function commitShape(batch: Batch, now: number): CommitShape | undefined 
   return shape;
 }
 
-/** Returns the keys and arguments of a batch for the script of its shape. */
 export function commitArguments(batch: Batch, { root, now, version }: CommitContext): [string[], string[]] {
   const { checks = [], writes } = batch;
   const keys: string[] = [];
@@ -202,11 +198,9 @@ const sizeRefusal = -1_000_000;
 interface ScoreRun {
   readonly key: string;
   readonly members: Set<string>;
-  /** Index of their number among the arguments. */
   readonly countAt: number;
 }
 
-/** A batch translated for {@linkcode commitScript}. */
 export class CommitPlan {
   readonly keys: string[] = [];
   readonly args: string[];

@@ -9,7 +9,6 @@ import { ServerClock } from "./server_clock.ts";
 
 /** Most unsettled messages of one topic by default. */
 const queueDepthMax = 100_000;
-/** Pattern of the id of a Redis stream entry. */
 const idPattern = /^\d{1,16}-\d{1,19}$/;
 
 /** Options of a Redis queue. */
@@ -98,7 +97,6 @@ class RedisQueue implements Queue {
     await this.#connection[Symbol.asyncDispose]();
   }
 
-  /** Returns the stream and the leases. */
   #keysOf(topic: string): [string, string] {
     const root = this.#keys.root(topic);
     return [keyOf(root, "q", ""), keyOf(root, "w", "")];

@@ -18,13 +18,11 @@ import { keyOf } from "./keys.ts";
 import { scriptOf } from "./script_cache.ts";
 import { decodeMember, decodeRecord, encodePoint } from "./stored.ts";
 
-/** Most queries of a read that gets a script made to measure. */
 export const preparedReadsMax = 16;
-/** Most fields of a tally in such a read. */
 export const preparedFieldsMax = 9;
 
 /** The queries in signs: `r` a record, `t` a tally, a digit for that many fields of a tally. */
-export type ReadShape = string;
+type ReadShape = string;
 
 /** Returns the shape of a read, or undefined if it takes {@linkcode readScript}: it is large, or asks for a board or a log. */
 export function readShape(queries: readonly Read[]): ReadShape | undefined {
@@ -41,7 +39,6 @@ export function readShape(queries: readonly Read[]): ReadShape | undefined {
   return shape;
 }
 
-/** Returns the keys and arguments of a read for the script of its shape. */
 export function readArguments(root: string, queries: readonly Read[]): [string[], string[]] {
   const keys: string[] = [];
   const args: string[] = [];
@@ -316,7 +313,6 @@ function pushBoard({ min, max, offset = 0, limit, reverse = false }: ReadBoard, 
   args.push("B", from, to, direction, String(offset), String(limit));
 }
 
-/** Returns a score as Redis takes it for the end of a range. */
 export function bound(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return score > 0 ? "+inf" : "-inf";

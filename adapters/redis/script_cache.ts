@@ -20,7 +20,6 @@ export const shapeUsesMin = 8;
 /** Most shapes without a script that are counted at a time; with one more, counting begins anew. */
 export const shapesCountedMax = 1_024;
 
-/** Bounds of a {@linkcode ScriptCache}. */
 export interface ScriptCacheOptions {
   /** Most shapes that get a script. @default shapesMax */
   readonly shapes?: number;

@@ -18,7 +18,6 @@ const learnIntervalMs = 30_000;
 export class ServerClock {
   readonly #connection: RedisConnection;
   readonly #clock: () => number;
-  /** The server's time minus the monotonic time. */
   #origin = 0;
   /** Monotonic time of the last answer. */
   #learntAt = Number.NEGATIVE_INFINITY;

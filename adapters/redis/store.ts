@@ -47,7 +47,6 @@ export function createRedisStore(options: RedisAdapterOptions): Store & Partitio
   return openRedisStore(options, {});
 }
 
-/** Opens a store with other bounds for its scripts made to measure. */
 export function openRedisStore(
   options: RedisAdapterOptions,
   scripts: ScriptCacheOptions,
@@ -134,7 +133,6 @@ class RedisStore implements Store, PartitionLister {
     await this.#connection[Symbol.asyncDispose]();
   }
 
-  /** Applies the batch by the script of its shape, or by the one that takes every shape. */
   #run(batch: Batch, context: CommitContext): Promise<unknown> {
     const shape = commitShape(batch, context.now);
     const script = shape === undefined ? undefined : this.#commitScripts.of(shape);
@@ -221,7 +219,7 @@ const notPersistent: StoreWarning = {
 };
 
 /** Returns what endangers the data of a server or Cluster. What a server does not tell is not warned of. */
-export async function readWarnings(connection: RedisConnection): Promise<readonly StoreWarning[]> {
+async function readWarnings(connection: RedisConnection): Promise<readonly StoreWarning[]> {
   const found = await Promise.all((await connection.primaries()).map(warningsOf));
   return [...new Set(found.flat())];
 }

@@ -97,7 +97,6 @@ class S3Blobs implements Blobs {
     if (!response.ok) throw refusedRequest(response.status, errorCodeOf(text));
   }
 
-  /** Nothing of a blob, with its size. */
   async #empty(name: string): Promise<OpenBlob | null> {
     const { response } = await this.#requests.send({ method: "HEAD", name });
     if (response.status === 404) return null;
@@ -118,7 +117,6 @@ function sizeOf({ status, headers }: Response): number {
   throw refusedRequest(status, "without the size of the blob");
 }
 
-/** A running upload. */
 export class S3Upload {
   readonly #requests: S3Requests;
   readonly #name: string;

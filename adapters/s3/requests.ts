@@ -3,26 +3,23 @@
 import { AwsV4Signer } from "aws4fetch";
 import { AppError } from "../../lib/base/errors/mod.ts";
 
-export interface S3Request {
+interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
-  /** The name of a blob. */
   readonly name: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer>;
 }
 
-export interface S3Answer {
+interface S3Answer {
   readonly response: Response;
   /** Text of the answer; empty if it is the content of a blob. */
   readonly text: string;
-  /** Lets go of the connection. */
   abort(): void;
   /** Does so after the longest silence, unless it is called off. */
   watch(): () => void;
 }
 
-/** Sends requests to one bucket. */
 export class S3Requests {
   readonly #options: S3BlobsOptions;
   readonly #fetch: (url: string, init: RequestInit) => Promise<Response>;
@@ -154,10 +151,9 @@ export const s3AttemptsMax = 4;
 export const s3FirstPauseMsMax = 200;
 /** Bytes of a part. A smaller blob is sent whole; of a larger one, one part at a time is in memory. */
 export const partBytes = 8_388_608;
-/** Most parts of a blob, by the protocol. */
 export const partsMax = 10_000;
 /** Time in ms after which a client may try again when the service cannot be used. */
-export const s3RetryMs = 1_000;
+const s3RetryMs = 1_000;
 
 /** No answer came, or not all of it. */
 export function lostAnswer(cause: unknown, { isWrite }: { readonly isWrite: boolean }): AppError {
@@ -217,7 +213,7 @@ export interface S3Bucket {
 }
 
 /** Calls a function after a time in ms, and answers how to call that off. */
-export type S3Timer = (ms: number, act: () => void) => () => void;
+type S3Timer = (ms: number, act: () => void) => () => void;
 
 /** A bucket, and what of the runtime is used for it. */
 export interface S3BlobsOptions extends S3Bucket {
@@ -231,7 +227,6 @@ export interface S3BlobsOptions extends S3Bucket {
   readonly random?: () => number;
 }
 
-/** Returns the URL of a key. */
 export function urlOf({ endpoint, bucket, prefix = "", style = "path" }: S3Bucket, name: string): URL {
   const url = new URL(endpoint);
   if (style === "virtual") url.hostname = `${bucket}.${url.hostname}`;

@@ -73,7 +73,7 @@ const noFields: TraceFields = {};
  * Creates a tracer that records spans through the API of OpenTelemetry. Without a registered SDK the API records none, and a span stands
  * for the caller's, which is thereby passed on.
  */
-export function createSpanTracer(api: typeof Api, scope: RequestScope<Api.Context>): Tracer {
+function createSpanTracer(api: typeof Api, scope: RequestScope<Api.Context>): Tracer {
   const { context, SpanKind, SpanStatusCode, trace } = api;
   const tracer = trace.getTracer("grandstand");
   // Where nobody serves a request, a job of the embedding program may have a span.
@@ -179,7 +179,7 @@ export function createPassingTracer(scope: RequestScope<TraceContext>): Tracer {
 }
 
 /** Options of {@linkcode openTracer}. */
-export interface TracerOptions {
+interface TracerOptions {
   /** Milliseconds from any origin. @default performance.now */
   readonly clock?: () => number;
 }

@@ -9,7 +9,6 @@
 
 import type { ClientAddress, Logger } from "../http/mod.ts";
 
-/** Most proxies between a client and this process. A longer chain is ignored. */
 const forwardedHopsMax = 16;
 
 /** The proxies in front of a process. */
@@ -110,7 +109,6 @@ function withoutZone(address: string): string {
 /** An address as eight 16-bit groups. */
 export type IpAddress = readonly number[];
 
-/** A network in CIDR notation, parsed. */
 export interface Network {
   readonly address: IpAddress;
   /** Length of the prefix in bits of the 128. */
@@ -163,8 +161,7 @@ export function isInNetwork(network: Network, address: IpAddress): boolean {
   });
 }
 
-/** The number of leading bits of an address that name its network. */
-export interface NetworkBits {
+interface NetworkBits {
   /** Of an IPv4 address, mapped ones included; 0 to 32. */
   readonly ipv4: number;
   /** Of an IPv6 address; 0 to 128. */

@@ -167,7 +167,6 @@ function createCounter(
   });
 }
 
-/** Counts the decisions of a limiter by policy. */
 function counted(limiter: Limiter, meters: Meters | null): Pick<Limiter, "take"> {
   if (meters === null) return limiter;
   return {
@@ -221,7 +220,7 @@ export interface PlatformRouter {
 }
 
 /** Hands the address of the client on in place of the peer's. It is looked up only where a route asks. */
-export function withClientAddress(handler: Handler, clientAddress: ClientAddress | undefined): Handler {
+function withClientAddress(handler: Handler, clientAddress: ClientAddress | undefined): Handler {
   if (clientAddress === undefined) return handler;
   return (request, peer = {}) =>
     handler(request, {
@@ -232,8 +231,7 @@ export function withClientAddress(handler: Handler, clientAddress: ClientAddress
     });
 }
 
-/** Wraps a dispatcher in a router. Routes that are added are under the base path too. */
-export function routerOver(
+function routerOver(
   dispatcher: Dispatcher,
   {
     basePath: base = "",
@@ -273,7 +271,6 @@ export function routerOver(
   return Object.assign(router, { fetch: withClientAddress(fetch, clientAddress) });
 }
 
-/** Methods of the added routes that match the path of a request. */
 function methodsAt({ routes: [, ...added] }: PlatformRouter, request: Request): readonly string[] {
   const { path } = splitUrl(request.url);
   const methods = added.flatMap(([method, pattern]) =>
@@ -302,7 +299,6 @@ async function answerHead(
   return null;
 }
 
-/** Adds header fields that an answer lacks. */
 function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   const missing = Object.entries(fields).filter(([name]) => !response.headers.has(name));
   if (missing.length === 0) return response;

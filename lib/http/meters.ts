@@ -7,12 +7,9 @@
 import type { Counter, Gauge, Histogram, Metrics } from "../base/metrics/mod.ts";
 import type { Endpoint } from "./dispatch/endpoint.ts";
 
-/** Counts the requests of a handler. */
 export class Meters {
   readonly metrics: Metrics;
-  /** Requests whose answer has not begun. */
   readonly active: Gauge;
-  /** Requests that the shared limiter did not count. */
   readonly fallbacks: Counter;
   /** Null: requests to no route. */
   readonly #durations = new Map<Endpoint | null, Map<number, Histogram>>();
@@ -43,7 +40,6 @@ export class Meters {
     durations.record(ms / 1_000);
   }
 
-  /** Counts the decision of a rate limit. */
   decide(policy: string, isAllowed: boolean): void {
     let counters = this.#decisions.get(policy);
     if (counters === undefined) {

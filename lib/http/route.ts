@@ -123,10 +123,10 @@ export interface GuardInput {
 }
 
 /** An OpenAPI security scheme object. */
-export type SecurityScheme = Readonly<Record<string, unknown>>;
+type SecurityScheme = Readonly<Record<string, unknown>>;
 
 /** Credentials that a guard takes, as the OpenAPI document describes them. */
-export interface SecurityOption {
+interface SecurityOption {
   /** Security schemes by name. A request carries the credentials of each. */
   readonly schemes: Readonly<Record<string, SecurityScheme>>;
   /** Scopes or permissions that the credentials must have. @default [] */
@@ -270,7 +270,7 @@ export interface IdempotencySubject {
 }
 
 /** Everything of a route but its handler. Path parameters are written `:name` and arrive percent-decoded once. */
-export interface RouteHead<
+interface RouteHead<
   A,
   P extends GenericSchema = GenericSchema,
   Q extends GenericSchema = GenericSchema,

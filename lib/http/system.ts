@@ -27,8 +27,7 @@ import { json, jsonText, text } from "./replies/replies.ts";
 import { named } from "./requests/validate.ts";
 import { type AnyRoute, type Area, type JsonText, open, route } from "./route.ts";
 
-/** Sources of the area's answers. */
-export interface SystemOptions {
+interface SystemOptions {
   /** Resolves with warnings when requests can be served, rejects when they cannot. */
   readonly ready: () => Promise<readonly ReadinessWarning[]>;
   /** The OpenAPI document; built on the first request for it. */
@@ -67,7 +66,6 @@ const ProblemCodeSchema = named(
   }),
 );
 
-/** Builds the area. */
 export function systemArea(options: SystemOptions): Area {
   const routes = [healthRoute(), readyRoute(options.ready), documentRoute(options.document), problemRoute()];
   const { metrics } = options;

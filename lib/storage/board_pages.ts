@@ -24,7 +24,6 @@ const overlap = 50;
 /** The direction in which a board is read. */
 export type WalkDirection = "asc" | "desc";
 
-/** Selects the entries that follow a point of a board. */
 export interface BoardPageQuery {
   readonly key: string;
   readonly direction: WalkDirection;
@@ -37,8 +36,7 @@ export interface BoardPageQuery {
   readonly limit: number;
 }
 
-/** A page of a board in the direction of reading. */
-export interface BoardPage {
+interface BoardPage {
   readonly entries: readonly BoardEntry[];
   /** True if no entry was left beyond the page. */
   readonly isEnd: boolean;

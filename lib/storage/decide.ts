@@ -75,7 +75,6 @@ const roundMax = 256;
 /** Most decisions that may wait for one partition; one more is refused as `busy`. */
 const decisionsWaitingMax = 4_096;
 
-/** The queues of a store, by partition. */
 interface PartitionQueues {
   readonly store: Store;
   readonly byPartition: Map<Partition, PartitionQueue>;

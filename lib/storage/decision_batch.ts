@@ -21,15 +21,12 @@ import { absenceCheck, CachedRecord, isOnceMarkRead, keepWritten, plainWrites } 
 
 /** Most commits that a decision may lose to other processes before it gives up. */
 const attemptsMax = 50;
-/** Most times that an idempotent decision is made anew after an unknown outcome. */
 const unknownOutcomesMax = 3;
 /** Time in ms after which a decision that gave up may be worth another try. */
 const conflictRetryMs = 100;
 
-/** A caller's rule, with its types erased. */
 export type AnyRule = Rule<readonly Read[], unknown>;
 
-/** A waiting rule and the outcome of its attempts so far. */
 export class PendingDecision {
   readonly rule: AnyRule;
   /** Set once the caller has its answer. */
@@ -53,7 +50,6 @@ export class PendingDecision {
     this.#reject = reject;
   }
 
-  /** Resolves with the answer of a decision that took effect. */
   accept({ answer }: Decision<unknown>, committed: Committed): void {
     this.done = true;
     try {
@@ -63,7 +59,6 @@ export class PendingDecision {
     }
   }
 
-  /** Resolves with the answer of a decision that a guard of the key refused. */
   refuse({ refused }: Decision<unknown>, key: string): void {
     this.done = true;
     try {
@@ -73,7 +68,6 @@ export class PendingDecision {
     }
   }
 
-  /** Rejects with an error of the rule. */
   throw(error: unknown): void {
     this.done = true;
     this.#reject(error);
@@ -93,7 +87,6 @@ export class PendingDecision {
     this.fail(new AppError("conflict", message, { retryAfterMs: conflictRetryMs }));
   }
 
-  /** Counts a commit of unknown outcome. */
   loseOutcome(error: AppError): void {
     // The cache does not show the effect that the commit may have had.
     this.mustRead = true;
@@ -184,7 +177,6 @@ export class DecisionBatch {
     return store.commit(partition, { checks, writes: plainWrites(this.#needed()) });
   }
 
-  /** Answers every decision of the batch. */
   accept(partition: Partition, { version, results }: Extract<Commit, { ok: true }>): void {
     this.#pendingWrites.committed(version);
     keepWritten(partition, this.#needed(), version);
@@ -202,7 +194,6 @@ export class DecisionBatch {
     return this.#writes.filter(write => write !== null);
   }
 
-  /** Returns the checks of a decision. Records that an earlier decision of the batch wrote need none. */
   #checksOf(pending: PendingDecision, state: readonly unknown[]): Check[] {
     return pending.rule.reads.flatMap((query, index): Check | [] => {
       if (isOnceMarkRead(query)) return absenceCheck(query, state[index]) ?? [];
@@ -266,7 +257,6 @@ export function isChecked({ writes, unchecked }: Decision<unknown>): boolean {
   return writes.length > 0 && unchecked !== true;
 }
 
-/** The effect of a commit for one decision. */
 export interface Committed {
   /** Version of every record that was put, or null if the decision had no writes. */
   readonly version: Version | null;
@@ -316,7 +306,7 @@ export interface Rule<Q extends readonly Read[], A> {
 }
 
 /** Result of a query that is unknown until the writes before it are committed. */
-export const unknowable: unique symbol = Symbol("unknowable");
+const unknowable: unique symbol = Symbol("unknowable");
 
 interface PendingTally {
   /** Set if the tally was deleted first, so that what was read no longer counts. */
@@ -325,7 +315,7 @@ interface PendingTally {
 }
 
 /** Writes that are decided but not committed. */
-export class PendingWrites {
+class PendingWrites {
   readonly #records = new Map<string, Put | null>();
   readonly #tallies = new Map<string, PendingTally>();
   readonly #boards = new Set<string>();
@@ -340,7 +330,6 @@ export class PendingWrites {
     return (type === "log" ? this.#logs : this.#boards).has(key);
   }
 
-  /** Returns the result of the query after the writes, given the result before them, or {@linkcode unknowable}. */
   view(query: Read, base: unknown): unknown {
     switch (query.type) {
       case "record":
@@ -352,7 +341,6 @@ export class PendingWrites {
     }
   }
 
-  /** Adds a decided write. */
   add(write: Write): void {
     switch (write.type) {
       case "put":
@@ -386,7 +374,6 @@ export class PendingWrites {
     return asked;
   }
 
-  /** Sets the version that the records have from now on. */
   committed(version: Version): void {
     this.#version = version;
   }
@@ -436,7 +423,7 @@ export class PendingWrites {
  * The tallies whose guards refused an earlier commit, as read. Foresees which adds the store would refuse, so that sold-out
  * stock does not cost a commit each.
  */
-export class TallyForecast {
+class TallyForecast {
   readonly #tallies = new Map<string, { fields: ReadonlySet<string>; sums: ReadonlyMap<string, number> }>();
 
   /** Adds the fields of a tally as read; a field without a sum is 0. */

@@ -18,7 +18,6 @@ export type Tenant =
   | { readonly space: string; readonly organisation?: never; readonly project?: never }
   | { readonly project: string; readonly organisation?: never; readonly space?: never };
 
-/** Beginning of the names of all partitions of a kind of tenant. */
 const tenantPrefixes = { organisation: "o:", space: "s:", project: "p:" } as const;
 
 const kindPattern = /^[a-z][a-z0-9_]{0,31}$/;

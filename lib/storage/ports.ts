@@ -40,9 +40,7 @@ export interface Limiter extends AsyncDisposable {
   reset(subject: string, rules: readonly LimitRule[]): Promise<void>;
 }
 
-/** Selects partitions. */
 export interface PartitionQuery {
-  /** Beginning of their names. */
   readonly prefix: string;
   /** The key of a record that they hold. */
   readonly record: string;
@@ -60,7 +58,6 @@ export interface PartitionLister {
   partitions(query: PartitionQuery): AsyncIterable<readonly Partition[]>;
 }
 
-/** Facts of a stored blob. */
 export interface BlobInfo {
   /** Size in bytes. */
   readonly size: number;
@@ -97,9 +94,7 @@ export interface Blobs extends AsyncDisposable {
 
 /** Terms under which messages are handed out. */
 export interface QueueLease {
-  /** Name of the consumer. */
   readonly consumer: string;
-  /** Most messages. */
   readonly limit: number;
   readonly leaseMs: number;
 }
@@ -141,8 +136,7 @@ export function bucketAt(at: number, { windowMs }: Pick<LimitRule, "windowMs">):
   return Math.floor((at * windowBuckets) / windowMs);
 }
 
-/** The uses of a rule by a subject. */
-export interface WindowUse {
+interface WindowUse {
   /** Units that count. */
   readonly total: number;
   /** The newest bucket that counts. */

@@ -65,12 +65,10 @@ export class BoundedCache<V, K = string> {
   }
 }
 
-/** Highest hit score. The cache is used while it has at least half of it. */
 const hitScoreMax = 64;
 /** Cost of a stale record in hit score. A hit gains 1, so the cache is used if at least four of five records hit. */
 const staleCost = 4;
 
-/** The records that a cache holds. */
 interface RecordCacheOptions<T> {
   /** Key of the record in every partition. */
   readonly key: string;
@@ -78,7 +76,6 @@ interface RecordCacheOptions<T> {
   readonly parse?: (text: string) => T;
   /** Makes a text of which `parse` makes an equal object. @default JSON.stringify */
   readonly print?: (value: T) => string;
-  /** Most records in the cache. */
   readonly entriesMax: number;
 }
 
@@ -161,7 +158,6 @@ export class RecordCache<T> {
   }
 }
 
-/** The part of a {@linkcode RecordCache} that decisions use, whatever its objects are. */
 type AnyRecordCache = Pick<RecordCache<unknown>, "recall" | "compare" | "recordHit" | "keep" | "print">;
 
 interface CachedRead extends ReadRecord {
@@ -204,7 +200,6 @@ export class CachedRecord implements Put, Stored {
   }
 }
 
-/** Returns the writes as stores take them. */
 export function plainWrites(writes: readonly Write[]): readonly Write[] {
   return writes.map(plainWrite);
 }
@@ -213,7 +208,6 @@ function plainWrite(write: Write): Write {
   return write instanceof CachedRecord ? { type: "put", key: write.key, value: write.value } : write;
 }
 
-/** Caches the objects that a commit has put. */
 export function keepWritten(partition: Partition, writes: readonly Write[], version: Version): void {
   for (const write of writes) {
     if (write instanceof CachedRecord) write.cache.keep(partition, write, version);
@@ -228,7 +222,6 @@ export function recall(partition: Partition, queries: readonly Read[]): readonly
   return recalled.includes(undefined) ? null : recalled;
 }
 
-/** Compares what caches hold with what the store returned. */
 export function compareRead(
   partition: Partition,
   queries: readonly Read[],
@@ -241,7 +234,6 @@ export function compareRead(
   }
 }
 
-/** Counts whether recalled records were current. */
 export function recordHits(partition: Partition, queries: readonly Read[], isCurrent: boolean): void {
   for (const query of queries) if (isCachedRead(query)) query.cache.recordHit(partition, isCurrent);
 }
@@ -254,7 +246,6 @@ function isCachedRead(query: Read): query is CachedRead {
   return query.type === "record" && "cache" in query;
 }
 
-/** A query for one field that a decision expects to be absent. */
 interface OnceMarkRead extends ReadTally {
   readonly field: string;
 }
@@ -274,7 +265,6 @@ export function isOnceMarkRead(query: Read): query is OnceMarkRead {
   return query.type === "tally" && "field" in query;
 }
 
-/** Result of a query for a mark that is absent. */
 const noMarks: ReadonlyMap<string, number> = new Map();
 
 /** Returns the check of a mark in a commit, or null if the mark was there. */

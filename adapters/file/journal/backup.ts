@@ -30,7 +30,6 @@ export interface BackupFacts {
   readonly digest: string;
 }
 
-/** Most times that reading begins anew as a compaction has removed a file. */
 const attemptsMax = 5;
 
 /**

@@ -108,7 +108,6 @@ class FileJournal implements Journal {
 /** Longest time between an acknowledgement and its fsync with `interval`, in ms. */
 const syncDelayMs = 1_000;
 
-/** Syncs a log some time after it was written to. */
 class SyncTimer {
   readonly #appender: Appender;
   #timer: NodeJS.Timeout | undefined;
@@ -127,7 +126,6 @@ class SyncTimer {
     this.#timer.unref();
   }
 
-  /** Cancels the pending sync. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -181,14 +179,12 @@ interface Waiting {
   readonly settle: Settle;
 }
 
-export interface AppenderOptions {
+interface AppenderOptions {
   /** True if groups are synced before they settle. */
   readonly syncs: boolean;
-  /** Called after each group that was kept, before the next one is written. */
   readonly onGroup: (bytes: number) => Promise<void>;
 }
 
-/** Appends frames to a log, in groups. */
 export class Appender {
   #log: LogFile;
   readonly #options: AppenderOptions;
@@ -243,7 +239,6 @@ export class Appender {
     });
   }
 
-  /** Makes everything written durable. A failure is final. */
   async sync(): Promise<void> {
     try {
       await this.#log.sync();
@@ -326,21 +321,18 @@ export class Appender {
   }
 }
 
-/** Characters that a frame takes in a file. */
 function charsOf(frame: string | null): number {
   return frame === null ? 0 : frame.length + lineOverhead;
 }
 
-/** State of the journal when a compaction starts. */
-export interface CompactionOptions extends FileJournalOptions {
+interface CompactionOptions extends FileJournalOptions {
   readonly directory: string;
   readonly generation: number;
   readonly snapshotBytes: number;
   readonly logBytes: number;
 }
 
-/** Compacts the journal when it has grown enough. */
-export class Compaction {
+class Compaction {
   readonly #appender: Appender;
   readonly #client: JournalClient;
   readonly #options: CompactionOptions;
@@ -360,7 +352,6 @@ export class Compaction {
     this.#earlierBytes = options.logBytes - appender.log.bytes;
   }
 
-  /** The generation of the log that frames are appended to. */
   get generation(): number {
     return this.#generation;
   }
@@ -385,7 +376,6 @@ export class Compaction {
     });
   }
 
-  /** Gives up a snapshot that is being written. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#writing;
@@ -477,7 +467,6 @@ class SnapshotFile {
     return this.#file.bytes;
   }
 
-  /** Removes the file. */
   async discard(): Promise<void> {
     await this.#file.remove();
   }

@@ -53,7 +53,6 @@ export class DirectoryLock {
     }
   }
 
-  /** Gives the lock back. */
   async release(): Promise<void> {
     await rm(this.#path, { force: true });
     held.delete(this.#path);

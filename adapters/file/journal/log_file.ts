@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 
-/** The end of a file that exists. */
 export interface LogEnd {
-  /** Length of its intact lines. */
   readonly bytes: number;
   readonly frames: number;
   /** Digest of the last line. */
@@ -46,12 +44,10 @@ export class LogFile {
     return file;
   }
 
-  /** Opens an existing file to append behind its end. */
   static async resume(path: string, end: LogEnd): Promise<LogFile> {
     return new LogFile(path, await open(path, "r+"), end);
   }
 
-  /** The length of what was appended successfully. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -62,7 +58,6 @@ export class LogFile {
     this.#frames += frames.length;
   }
 
-  /** Cuts off whatever stands behind the lines appended successfully. */
   async truncate(): Promise<void> {
     await this.#handle.truncate(this.#bytes);
   }
@@ -77,13 +72,11 @@ export class LogFile {
     await this.#writeLines([endText(this.#frames)]);
   }
 
-  /** Closes and deletes the file. */
   async remove(): Promise<void> {
     await this.close();
     await rm(this.path, { force: true });
   }
 
-  /** Lets go of the file. */
   async close(): Promise<void> {
     await this.#handle.close();
   }
@@ -179,11 +172,9 @@ export async function* cutLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
 const pattern = /^(log|snapshot)-(\d{10})$/;
 const partialSuffix = ".partial";
 
-/** The files that make up a journal. */
 export interface Chain {
   /** The generation of the newest complete snapshot; undefined if there is none and the journal starts empty. */
   readonly snapshot: number | undefined;
-  /** The generations of the logs behind it, ascending. */
   readonly logs: readonly number[];
 }
 
@@ -200,7 +191,6 @@ export function partialPath(directory: string, generation: number): string {
   return snapshotPath(directory, generation) + partialSuffix;
 }
 
-/** Finds the chain of a directory. */
 export async function listChain(directory: string): Promise<Chain> {
   const { logs, snapshots } = await listGenerations(directory);
   const snapshot = snapshots.at(-1);
@@ -245,7 +235,6 @@ function fileName(kind: "log" | "snapshot", generation: number): string {
   return `${kind}-${String(generation).padStart(10, "0")}`;
 }
 
-/** Notes which logs hold frames. */
 export class Manifest {
   readonly #directory: string;
   #used = 0;
@@ -254,7 +243,6 @@ export class Manifest {
     this.#directory = directory;
   }
 
-  /** Notes that the log of this generation holds frames. A failure is made good with the next frames. */
   async noteUsed(generation: number, frames: { sync(): Promise<void> }): Promise<void> {
     if (this.#used === generation) return;
     const draft = `${manifestPath(this.#directory)}.draft`;

@@ -24,16 +24,14 @@ import {
 
 /** A frame that was being written when the process died. It was never acknowledged, and has been cut off. */
 export interface RecoveredTail {
-  /** The file that was cut. */
   readonly path: string;
-  /** Its new length. */
   readonly offset: number;
   /** Number of bytes that were cut off. */
   readonly bytes: number;
 }
 
 /** State from which a recovered journal continues. */
-export interface Recovered {
+interface Recovered {
   /** The log to append to, and its generation. */
   readonly log: LogFile;
   readonly generation: number;
@@ -137,8 +135,7 @@ async function beginNext(
 /** Frames of this many bytes are applied before other work gets its turn. */
 const readBytes = 262_144;
 
-/** Content of one file. */
-export interface Replayed extends LogEnd {
+interface Replayed extends LogEnd {
   /** Bytes behind the intact lines, which are no line; 0 where the file ends as it should. */
   readonly tornBytes: number;
   /** True if the file was closed. */
@@ -148,7 +145,6 @@ export interface Replayed extends LogEnd {
 export interface ReplayOptions {
   /** Bytes of the file to read, more than 0. @default all */
   readonly bytesMax?: number;
-  /** Awaited after each chunk of frames. */
   readonly afterChunk?: () => Promise<void>;
   /** Makes the error for a file that is damaged. @default the refusal to start */
   readonly refusal?: typeof damaged;
@@ -186,7 +182,6 @@ export function damaged(path: string, { bytes: offset, line }: DamagePlace, what
   );
 }
 
-/** Where a file is damaged. */
 export interface DamagePlace {
   readonly bytes: number;
   readonly line: number;

@@ -23,7 +23,6 @@ export const smallMembersMax = 64;
 /** At this many members a large board turns back; far below `smallMembersMax`, so that it does not go to and fro. */
 export const shrinkMembersMax = 16;
 
-/** Ranked members with score, tie and asOf. */
 export class Board {
   readonly #seed: number;
   #set: RankedSet = new SmallSet();
@@ -33,7 +32,6 @@ export class Board {
     this.#seed = seed;
   }
 
-  /** The number of members. */
   get size(): number {
     return this.#set.size;
   }
@@ -43,7 +41,6 @@ export class Board {
     return this.#set.get(member);
   }
 
-  /** Inserts the row, or replaces that of its member. */
   put(row: BoardRow): void {
     this.#set.put(row);
     if (this.#set.size > smallMembersMax && this.#set instanceof SmallSet)
@@ -70,7 +67,6 @@ export class Board {
     return this.#set.before({ score, tie, member });
   }
 
-  /** Answers a range query. */
   range(query: Omit<ReadBoard, "type" | "key">): BoardRange {
     const { limit, offset = 0, min, max, reverse = false } = query;
     const set = this.#set;
@@ -105,26 +101,22 @@ export class Board {
   }
 }
 
-/** Data of one member of a board. */
 export interface BoardRow extends BoardEntry {
   /** The version of the fact behind the score, or `noAsOf`. */
   readonly asOf: number;
 }
 
 /** Members in the order of score, tie and UTF-8 bytes. There is a form for few members and one for many. */
-export interface RankedSet {
+interface RankedSet {
   readonly size: number;
   /** Returns the row of a member, or undefined if it is absent. */
   get(member: string): BoardRow | undefined;
-  /** Inserts the row, or replaces that of its member. */
   put(row: BoardRow): void;
   /** Removes the member. Returns true if it was there. */
   remove(member: string): boolean;
   /** Returns the number of scores that are lower than this one. */
   below(score: number): number;
-  /** Returns the number of scores that are this one or lower. */
   upTo(score: number): number;
-  /** Returns the number of entries that come before this one, whether or not it is there. */
   before(entry: BoardEntry): number;
   /** `count` entries from position `start` upwards, or downwards with `reverse`; all of them must exist. */
   slice(start: number, count: number, reverse: boolean): BoardEntry[];
@@ -133,7 +125,7 @@ export interface RankedSet {
 }
 
 /** A sorted array of rows. */
-export class SmallSet implements RankedSet {
+class SmallSet implements RankedSet {
   readonly #rows: BoardRow[] = [];
 
   get size(): number {
@@ -197,11 +189,9 @@ function compare(a: BoardEntry, b: BoardEntry): number {
   return a.score - b.score || a.tie - b.tie || compareUtf8(a.member, b.member);
 }
 
-/** Most members whose text is kept. */
 const textsMax = 128;
 
-/** Rows by slot, found by member and by rank. */
-export class LargeSet implements RankedSet {
+class LargeSet implements RankedSet {
   readonly #slab: MemberSlab = new MemberSlab();
   readonly #table: MemberTable;
   readonly #order: Order = new Order((a, b) => this.#slab.compare(a, b));

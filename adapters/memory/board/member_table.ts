@@ -61,7 +61,6 @@ class Segment {
   }
 }
 
-/** Finds slots by member. */
 export class MemberTable {
   readonly #slab: MemberSlab;
   readonly #seed: number;
@@ -92,7 +91,6 @@ export class MemberTable {
     return this.#lastSlot;
   }
 
-  /** Takes a slot for a member that is not there yet. */
   insert(member: string): number {
     this.find(member);
     const slot = this.#slab.take(this.#words, this.#lastIsUuid ? undefined : member);
@@ -195,7 +193,6 @@ const chunkRows: number = 1 << chunkBits;
 const firstRows = 128;
 const rowBytes = 32;
 
-/** Rows by slot. A free slot has NaN as its score. */
 export class MemberSlab {
   #ints: Int32Array[] = [];
   #floats: Float64Array[] = [];
@@ -206,7 +203,6 @@ export class MemberSlab {
   readonly #free: number[] = [];
   #textCount = 0;
 
-  /** One above the highest slot that was ever taken. */
   get used(): number {
     return this.#used;
   }
@@ -229,7 +225,6 @@ export class MemberSlab {
     return slot;
   }
 
-  /** Frees a slot. */
   release(slot: number): void {
     this.#rank(slot, Number.NaN, 0);
     const chunk = slot >>> chunkBits;
@@ -260,7 +255,6 @@ export class MemberSlab {
     return this.#text(slot) === text;
   }
 
-  /** Returns the member of a slot as text. */
   member(slot: number): string {
     const text = this.#text(slot);
     if (text !== undefined) return text;
@@ -349,7 +343,6 @@ export class MemberSlab {
   }
 }
 
-/** Length of a canonical UUID, in characters. */
 export const uuidLength = 36;
 
 const hyphen = 45;

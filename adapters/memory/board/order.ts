@@ -12,7 +12,6 @@
  */
 
 const blockBits = 8;
-/** Entries in a full block. */
 export const blockEntries: number = 1 << blockBits;
 const mergeBelow: number = blockEntries / 4;
 /** Entries between the first two steps of a search: a cache line of scores and ties. */
@@ -21,7 +20,6 @@ const firstStep = 4;
 const loopMax = 32;
 const mergedMax: number = (blockEntries / 4) * 3;
 
-/** Slots ordered by score, tie and member. */
 export class Order {
   readonly #row: BlockRow = new BlockRow();
   readonly #slab: BlockSlab = new BlockSlab();
@@ -37,19 +35,16 @@ export class Order {
     this.#row.rebuild();
   }
 
-  /** Adds an entry that is not there. */
   insert(score: number, tie: number, slot: number): void {
     this.#insertAt(this.#position(score, tie, slot), score, tie, slot);
   }
 
-  /** Removes an entry that is there. */
   remove(score: number, tie: number, slot: number): void {
     const position = this.#position(score, tie, slot);
     this.#removeAt(position, this.#offset(position, score, tie, slot));
     if (this.#count(position) < mergeBelow) this.#merge(position);
   }
 
-  /** Moves an entry to another score and tie. */
   move(score: number, tie: number, slot: number, newScore: number, newTie: number): void {
     const position = this.#position(score, tie, slot);
     const target = this.#position(newScore, newTie, slot);
@@ -292,7 +287,6 @@ function partition(low: number, high: number, isBelow: (at: number) => boolean):
   return first;
 }
 
-/** Moves the entries from one offset to another by one place up or down. */
 function shift({ keys, slots, base }: BlockView, from: number, to: number, by: 1 | -1): void {
   const start = base + from;
   const end = base + to;
@@ -328,8 +322,7 @@ export interface BlockView {
   base: number;
 }
 
-/** Blocks by number. */
-export class BlockSlab {
+class BlockSlab {
   readonly #slabs: { readonly keys: Float64Array; readonly slots: Int32Array }[] = [];
   readonly #free: number[] = [];
   #used = 0;
@@ -339,7 +332,6 @@ export class BlockSlab {
     return this.#free.pop() ?? this.#used++;
   }
 
-  /** Frees a block. */
   release(block: number): void {
     this.#free.push(block);
   }
@@ -369,15 +361,14 @@ export class BlockSlab {
   }
 }
 
-/** Returns a view that points nowhere yet. */
-export function blockView(): BlockView {
+function blockView(): BlockView {
   return { keys: new Float64Array(0), slots: new Int32Array(0), base: 0 };
 }
 
 const firstPositions = 4;
 
 /** Blocks by position. After `insert`, `remove` or direct changes of `counts` the sums need a `rebuild`. */
-export class BlockRow {
+class BlockRow {
   size = 0;
   blocks: Int32Array = new Int32Array(firstPositions);
   counts: Int32Array = new Int32Array(firstPositions);
@@ -395,7 +386,6 @@ export class BlockRow {
     this.size++;
   }
 
-  /** Takes a position out and moves the later ones down. */
   remove(position: number): void {
     for (const column of this.#columns()) column.copyWithin(position, position + 1, this.size);
     this.size--;
@@ -408,23 +398,19 @@ export class BlockRow {
     this.slots[position] = slot;
   }
 
-  /** Adds to the count at a position. */
   grow(position: number, by: number): void {
     this.counts[position] = (this.counts[position] as number) + by;
     this.#sums.add(position, by);
   }
 
-  /** Sums the counts anew. */
   rebuild(): void {
     this.#sums.rebuild(this.counts, this.size);
   }
 
-  /** Returns the number of entries in the blocks before a position. */
   before(position: number): number {
     return this.#sums.before(position);
   }
 
-  /** Finds the position and offset of the entry with this ordinal. */
   locate(ordinal: number, place: FenwickPosition): void {
     this.#sums.locate(ordinal, place);
   }
@@ -448,8 +434,7 @@ function widened<A extends Int32Array | Float64Array>(wide: A, narrow: A): A {
   return wide;
 }
 
-/** A block and an offset inside of it. */
-export interface FenwickPosition {
+interface FenwickPosition {
   block: number;
   offset: number;
 }
@@ -475,13 +460,11 @@ export class Fenwick {
     }
   }
 
-  /** Adds to the count of one block. */
   add(block: number, by: number): void {
     const tree = this.#tree;
     for (let i = block + 1; i <= this.#size; i += i & -i) tree[i] = read(tree, i) + by;
   }
 
-  /** Returns the sum of the counts of all blocks before this one. */
   before(block: number): number {
     const tree = this.#tree;
     let sum = 0;

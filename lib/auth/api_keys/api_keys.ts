@@ -33,14 +33,12 @@ import {
 /** Age in ms at which a key in memory is read again: the longest that a revoked key still works elsewhere. */
 const cachedKeyMs = 5_000;
 const cachedKeysMax = 10_000;
-/** Longest name of a key, in characters. */
 export const apiKeyNameCharsMax = 100;
 /** Default time that the old secret works after a rotation: a day. */
 const rotationGraceMs = 86_400_000;
 const changeAttemptsMax = 8;
 
-/** Options of {@linkcode createApiKeys}. */
-export interface ApiKeysOptions {
+interface ApiKeysOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
   readonly clock: Clock;
@@ -49,7 +47,6 @@ export interface ApiKeysOptions {
   readonly hash?: SecretHash;
 }
 
-/** A key to create. */
 export interface NewApiKey {
   readonly organisationId: string;
   readonly permissions: readonly Permission[];
@@ -94,7 +91,7 @@ export interface ApiKeyPrincipal {
 }
 
 /** A key of an organisation. Keys of other organisations count as unknown. */
-export interface ApiKeyReference {
+interface ApiKeyReference {
   readonly organisationId: string;
   readonly keyId: string;
 }
@@ -351,7 +348,6 @@ function invalidApiKey(): AppError {
   return new AppError("invalid_api_key", "The API key or its secret is not valid");
 }
 
-/** Most keys of an organisation. */
 export const apiKeysPerOrganisationMax = 500;
 
 const index = { type: "record", key: "index" } as const;
@@ -378,8 +374,7 @@ export async function addToIndex(store: Store, organisationId: string, keyId: st
   });
 }
 
-/** Removes keys from the index. */
-export async function removeFromIndex(
+async function removeFromIndex(
   store: Store,
   organisationId: string,
   removed: ReadonlySet<string>,

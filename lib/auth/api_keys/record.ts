@@ -52,12 +52,10 @@ export interface ApiKeyRecord {
   readonly secrets: readonly [StoredSecret] | readonly [StoredSecret, StoredSecret];
 }
 
-/** The record of a key, in its partition. */
 export const apiKeyRecord = "api_key";
 /** The record of a key's last use, Unix ms, in its partition. */
 export const apiKeyUse = "api_key_use";
 
-/** Names the partition of a key. */
 export function apiKeyPartition(keyId: string): string {
   return platformPartition("api_key", keyId);
 }
@@ -109,7 +107,6 @@ const keyShape = /^gsk_[a-z2-7]{26}$/;
 const secretShape = /^gss_[a-z2-7]{58}$/;
 const checksumChars = 6;
 
-/** Makes the id of a new key. */
 export function newApiKeyId(random: RandomBytes): string {
   return keyPrefix + base32(random(16));
 }
@@ -120,7 +117,6 @@ export function newApiSecret(random: RandomBytes): string {
   return body + checksum(body);
 }
 
-/** Tests the shape of a key id. */
 export function isApiKeyId(text: string): boolean {
   return keyShape.test(text);
 }

@@ -30,8 +30,7 @@ import { type Permission, permissions } from "./record.ts";
 /** 30 days. */
 const graceSecondsMax = 2_592_000;
 
-/** Services of {@linkcode apiKeyRoutes}. */
-export interface ApiKeyControlContext {
+interface ApiKeyControlContext {
   readonly apiKeys: ApiKeys;
   /** Demands an API key that may manage API keys. */
   readonly keysWriter: Guard<ApiKeyPrincipal>;

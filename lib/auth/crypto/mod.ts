@@ -109,7 +109,6 @@ export function uuid(random: RandomBytes): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** Accepts UUIDs of any version, in either case. */
 export function isUuid(text: string): boolean {
   return text.length === 36 && uuidShape.test(text);
 }
@@ -135,9 +134,7 @@ const sealedTextBytesMax = 65_536;
 const versionPrefix = "v1.";
 const nonceBytes = 12;
 
-/** The place that a sealed text is bound to. */
-export interface SealContext {
-  /** For example the record and field that hold the text. */
+interface SealContext {
   readonly context: readonly string[];
 }
 
@@ -203,7 +200,6 @@ function gcm(nonce: Uint8Array, { context }: SealContext): AesGcmParams {
 
 /** In UTF-8 bytes. */
 const masterSecretBytesMin = 32;
-/** Hexadecimal digits hold half a byte each. */
 const masterSecretHexDigitsMin = 64;
 const masterSecretVarietyMin = 10;
 const derivedKeyBytes = 32;

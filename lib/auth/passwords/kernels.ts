@@ -7,7 +7,6 @@
  * @module
  */
 
-/** The input of a key derivation. */
 export interface KdfInput {
   readonly password: Uint8Array;
   readonly salt: Uint8Array;
@@ -30,7 +29,6 @@ export interface Argon2idCost {
   readonly parallelism: number;
 }
 
-/** The native key derivation functions of a runtime. All are asynchronous and leave the event loop free. */
 export interface PasswordKernels {
   readonly scrypt?: (input: KdfInput, cost: ScryptCost) => Promise<Uint8Array>;
   readonly argon2id?: (input: KdfInput, cost: Argon2idCost) => Promise<Uint8Array>;

@@ -15,9 +15,7 @@ export type HashCost =
   | ({ readonly algorithm: "scrypt" } & ScryptCost)
   | ({ readonly algorithm: "argon2id" } & Argon2idCost);
 
-/** The algorithms of password hashes. */
 export const passwordAlgorithms: readonly ["scrypt", "argon2id"] = ["scrypt", "argon2id"];
-/** An algorithm of password hashes. */
 export type PasswordAlgorithm = (typeof passwordAlgorithms)[number];
 
 /** The cost of new hashes: for each algorithm a row of the OWASP Password Storage Cheat Sheet. */
@@ -34,7 +32,7 @@ const argon2idCostMax: Argon2idCost = { memoryKib: 262_144, passes: 10, parallel
 const laneKibMin = 8;
 
 /** Tests if native and portable functions compute the cost, within the bounds. */
-export function isBoundedCost(cost: HashCost): boolean {
+function isBoundedCost(cost: HashCost): boolean {
   if (cost.algorithm === "scrypt") {
     const { logN, r, p } = scryptCostMax;
     return isIn(cost.logN, 1, logN) && isIn(cost.r, 1, r) && isIn(cost.p, 1, p);
@@ -58,7 +56,7 @@ const keyBytesMin = 16;
 const keyBytesMax = 64;
 
 /** A parsed password hash. */
-export interface ParsedHash {
+interface ParsedHash {
   readonly cost: HashCost;
   readonly salt: Uint8Array;
   readonly key: Uint8Array;
@@ -117,7 +115,6 @@ function fromBase64(text: string | undefined): Uint8Array | undefined {
 const saltBytes = 16;
 const keyBytes = 32;
 
-/** Hashes and verifies passwords. */
 export interface PasswordHasher {
   /** Algorithm and cost of new hashes, as the beginning of a PHC string: `$scrypt$ln=15,r=8,p=3`. */
   readonly id: string;
@@ -134,14 +131,12 @@ export interface PasswordHasher {
   verify(phc: string, password: string): Promise<PasswordVerification>;
 }
 
-/** The outcome of a verification. */
 export interface PasswordVerification {
   readonly ok: boolean;
   /** Set if the password is right and its hash has another algorithm, cost or Unicode form than new ones. */
   readonly needsRehash: boolean;
 }
 
-/** Options of {@linkcode createPasswordHasher}. */
 export interface PasswordHasherOptions {
   readonly random: RandomBytes;
   /** Native functions; portable ones take the place of missing ones. @default {} */
@@ -228,7 +223,6 @@ export const concurrentHashesDefault = 2;
 const hashesWaitingMax = 64;
 const hashWaitMsMax = 2_000;
 
-/** Options of {@linkcode createHashGate}. */
 export interface HashGateOptions {
   /** Hashes that run at once, at least 1. @default 2 */
   readonly concurrentMax?: number;
@@ -240,12 +234,10 @@ export interface HashGateOptions {
   readonly timer?: Timer;
 }
 
-/** Creates a gate. A process needs one for all its hashes. */
 export function createHashGate(options: HashGateOptions = {}): HashGate {
   return new HashGate(options);
 }
 
-/** Puts a hasher behind a gate. */
 export function gatedHasher(hasher: PasswordHasher, gate: HashGate): PasswordHasher {
   return {
     id: hasher.id,
@@ -326,10 +318,8 @@ export class HashGate {
 const passwordUnitsMin = 8;
 /** Longest password, in UTF-16 units. */
 export const passwordUnitsMax = 1_024;
-/** Longest wait for a deployment's own check. */
 const passwordCheckMsMax = 3_000;
 
-/** A deployment's own check of new passwords, such as a look-up among leaked ones. */
 export interface PasswordPolicy {
   /** Returns a short code such as `breached` for a password that must not be used, or null. */
   readonly check?: (password: string) => Promise<string | null>;
@@ -350,8 +340,7 @@ const details: Readonly<Record<string, string>> = {
   same_as_email: "another password than the e-mail address",
 };
 
-/** The surroundings of a new password. */
-export interface PasswordFacts {
+interface PasswordFacts {
   /** The user's address, which is no password. @default unknown */
   readonly email?: string;
   /** The place of the password in the body, for the error. @default "/data/password" */

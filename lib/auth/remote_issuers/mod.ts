@@ -33,7 +33,6 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** Creates a signal that aborts after this many ms, like `AbortSignal.timeout`. */
 export type Deadline = (ms: number) => AbortSignal;
 
-/** Options of {@linkcode createRemoteFetch}. */
 export interface RemoteFetchOptions {
   /** @default fetch */
   readonly fetch?: Fetch;
@@ -49,7 +48,6 @@ export interface RemoteFetchOptions {
  */
 export type RemoteFetch = (url: string, headers?: HeadersInit) => Promise<Response>;
 
-/** Creates a bounded fetch. */
 export function createRemoteFetch(options: RemoteFetchOptions = {}): RemoteFetch {
   const { fetch: send = globalFetch, deadline = timeoutSignal } = options;
   return async (url, given = {}) => {
@@ -81,7 +79,6 @@ export async function jsonBody(response: Response): Promise<unknown> {
   }
 }
 
-/** Creates the error for a provider with an unusable answer. */
 export function providerError(cause: unknown): AppError {
   return new AppError("provider_error", "Cannot use the answer of the identity provider: try again later", {
     cause,
@@ -156,12 +153,9 @@ const keysAgeMs = 600_000;
 const keysStaleMs = 86_400_000;
 /** Most keys that one token is tried with, where it names none or several share the name. */
 const triedKeysMax = 5;
-/** Longest name of a key in the log. */
 const kidCharsMax = 128;
-/** Least time between two fetches for tokens that name an unknown key. */
 const unknownKeyCooldownMs = 30_000;
 
-/** An issuer whose tokens are accepted. */
 export interface RemoteIssuer {
   /** Exactly as tokens and the discovery document spell it: an https address, or a loopback one. */
   readonly issuer: string;
@@ -171,7 +165,6 @@ export interface RemoteIssuer {
   readonly algorithms?: readonly (typeof remoteAlgorithms)[number][] | undefined;
 }
 
-/** The claims of a verified token of another issuer. */
 export interface RemoteClaims {
   readonly iss: string;
   /** 1 to 255 printable ASCII characters. */
@@ -186,7 +179,6 @@ export const idTokenTypes: readonly string[] = ["", "jwt"];
 /** Media types of ID tokens and of access tokens (RFC 9068). */
 export const anyTokenTypes: readonly string[] = [...idTokenTypes, "at+jwt"];
 
-/** Verifies tokens of other issuers. */
 export interface RemoteIssuers {
   /**
    * Verifies that the issuer signed the token for the audience, and returns its claims.
@@ -201,8 +193,7 @@ export interface RemoteIssuers {
   ): Promise<RemoteClaims>;
 }
 
-/** Services of {@linkcode createRemoteIssuers}. */
-export interface RemoteIssuersOptions {
+interface RemoteIssuersOptions {
   readonly fetch: RemoteFetch;
   readonly clock: Clock;
   /** Receives why a token is refused, at `info`. @default silentLogger */
@@ -299,7 +290,6 @@ async function verifySignature(
   }
 }
 
-/** Checks what jose leaves to its caller. */
 function acceptedClaims(
   claims: JWTPayload,
   { typ = "", types, now }: { readonly typ: string | undefined; types: readonly string[]; now: number },
@@ -314,7 +304,7 @@ function acceptedClaims(
 }
 
 /** Says why a token is refused, without anything of the token but names of its members. */
-export function refusalReason(error: unknown, errors: typeof import("jose").errors): string {
+function refusalReason(error: unknown, errors: typeof import("jose").errors): string {
   if (error instanceof errors.JWTExpired) return "the token has expired";
   if (error instanceof errors.JWTClaimValidationFailed) return `${error.claim}: ${error.reason}`;
   if (error instanceof errors.JWKSNoMatchingKey) return "the issuer publishes no key of this kid and alg";
@@ -339,7 +329,6 @@ function refusalOf(error: unknown, errors: typeof import("jose").errors): unknow
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/** Finds the published keys of an issuer. */
 async function loadKeys(issuer: string, { fetch, clock }: RemoteIssuersOptions): Promise<KeySet> {
   const { createRemoteJWKSet, customFetch, errors } = await loadJose();
   const source = await discover(issuer, fetch);
@@ -376,7 +365,6 @@ function keyFetch(fetch: RemoteFetch, clock: Clock, unknownKey: () => Error): Fe
   };
 }
 
-/** Finds the address of an issuer's keys. */
 async function discover(issuer: string, fetch: RemoteFetch): Promise<URL> {
   const home = remoteUrl(issuer);
   if (home === undefined) throw providerError("issuer");

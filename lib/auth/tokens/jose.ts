@@ -25,7 +25,6 @@ export async function loadJose(): Promise<Jose> {
   return jose;
 }
 
-/** The public members of a JSON Web Key. */
 export interface PublicJwk {
   readonly kty: string;
   readonly kid: string;
@@ -34,7 +33,6 @@ export interface PublicJwk {
   readonly [member: string]: unknown;
 }
 
-/** A key pair ready for use. */
 export interface KeyPair {
   /** RFC 7638 thumbprint of the public key. */
   readonly kid: string;
@@ -47,7 +45,6 @@ export interface KeyPair {
 /** The public members of each key type, by name, so that a private one can never slip through. */
 const publicMembers = ["kty", "crv", "x", "y", "n", "e"] as const;
 
-/** Generates a private key as JWK text. */
 export async function generatePrivateJwk(algorithm: SignatureAlgorithm): Promise<string> {
   const { generateKeyPair, exportJWK } = await loadJose();
   const { privateKey } = await generateKeyPair(algorithm, {

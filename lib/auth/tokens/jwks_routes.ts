@@ -54,11 +54,9 @@ const formatKey = "format";
 /** The format of everything that is stored. Raise it with a change that a process of the version before would misread. */
 export const storeFormat = 1;
 
-/** Options of {@linkcode openIssuer}. */
-export interface IssuerOptions {
+interface IssuerOptions {
   readonly store: Store;
   readonly random: RandomBytes;
-  /** The address that the deployment was given. */
   readonly publicUrl: string | undefined;
   /** The issuer of stores with keys from a time when issuers were not stored, so that their tokens stay valid. */
   readonly formerIssuer: string;

@@ -21,15 +21,12 @@ import {
   thumbprint,
 } from "./jose.ts";
 
-/** Least time between two reloads for tokens that name an unknown key. */
 const unknownKeyCooldownMs = 30_000;
-/** Least time between two attempts to read the ring after one failed. */
 const failedReloadCooldownMs = 1_000;
 const changeAttemptsMax = 8;
 
 const ringKey = "ring";
 
-/** Options of {@linkcode createKeyRing}. */
 export interface KeyRingOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
@@ -45,13 +42,12 @@ export interface KeyRingOptions {
 }
 
 /** A key that may verify tokens until `goneAt`, in Unix ms. */
-export interface RingKey {
+interface RingKey {
   readonly pair: KeyPair;
   readonly goneAt: number;
 }
 
-/** The result of a rotation. */
-export interface KeyRotation {
+interface KeyRotation {
   readonly kid: string;
   /** Unix ms from which the key signs. */
   readonly activeFrom: number;
@@ -88,12 +84,10 @@ export async function checkMasterSecret(options: KeyRingOptions): Promise<void> 
   await new KeyRing(options).check();
 }
 
-/** An opened key with its stored form. */
 interface OpenedKey extends RingKey {
   readonly stored: StoredKey;
 }
 
-/** An opened copy of the stored ring. */
 interface Copy {
   readonly version: string;
   readonly lives: readonly KeyLife[];
@@ -357,7 +351,7 @@ export const retentionMs: number = (tokenTtlSecondsMax + clockSkewSecondsMax) * 
 /** Most keys of a ring that are not gone: enough to rotate every month. */
 export const ringKeysMax = 16;
 
-export interface StoredKey {
+interface StoredKey {
   readonly kid: string;
   readonly algorithm: SignatureAlgorithm;
   /** Unix ms from which the key signs. */
@@ -368,12 +362,11 @@ export interface StoredKey {
   readonly endedAt?: number;
 }
 
-export type KeyState = "standby" | "active" | "retired" | "revoked" | "gone";
+type KeyState = "standby" | "active" | "retired" | "revoked" | "gone";
 
 /** A key with the moments of its end, in Unix ms; infinite while no later key exists. */
-export interface KeyLife {
+interface KeyLife {
   readonly key: StoredKey;
-  /** The end of verification. */
   readonly goneAt: number;
   /** The end of the last token that the key may have signed. Until then a revoked key stays in the ring. */
   readonly keptUntil: number;
@@ -393,7 +386,7 @@ export function keyLives(keys: readonly StoredKey[]): readonly KeyLife[] {
  * Finds the key that signs at `now`: the latest that has started and was not revoked. A process whose clock is behind finds
  * none and takes the earliest.
  */
-export function signingLife(lives: readonly KeyLife[], now: number): KeyLife | undefined {
+function signingLife(lives: readonly KeyLife[], now: number): KeyLife | undefined {
   const usable = lives.filter(({ key }) => key.endedAt === undefined);
   return usable.findLast(({ key }) => key.activeFrom <= now) ?? usable[0];
 }
@@ -418,7 +411,7 @@ export interface KeyInfo {
 }
 
 /** Describes a key of the ring at `now`, in Unix ms. */
-export function keyInfo(life: KeyLife, lives: readonly KeyLife[], now: number): KeyInfo {
+function keyInfo(life: KeyLife, lives: readonly KeyLife[], now: number): KeyInfo {
   const { kid, algorithm, activeFrom } = life.key;
   const goneAt = life.goneAt === Number.POSITIVE_INFINITY ? null : life.goneAt;
   return { kid, algorithm, state: keyState(life, lives, now), activeFrom, goneAt };
@@ -428,7 +421,7 @@ export function keyInfo(life: KeyLife, lives: readonly KeyLife[], now: number): 
  * Returns the keys of a ring without those of another algorithm that wait: their setting was taken back before they signed. One
  * that is about to start stays, as the clock of another process may be ahead. So do all if none has started: the clock is wrong.
  */
-export function withoutStrays(
+function withoutStrays(
   lives: readonly KeyLife[],
   algorithm: SignatureAlgorithm,
   now: number,
@@ -447,7 +440,7 @@ export function requireRoom(keys: readonly StoredKey[]): void {
   );
 }
 
-export function encodeRing(keys: readonly StoredKey[]): string {
+function encodeRing(keys: readonly StoredKey[]): string {
   return JSON.stringify({ format: 1, keys });
 }
 

@@ -11,10 +11,8 @@ import { clockSkewSecondsMax, type KeyRing, tokenTtlSecondsMax } from "./key_rin
 
 export { clockSkewSecondsMax, tokenTtlSecondsMax } from "./key_ring.ts";
 
-/** The longest token, in characters. */
 export const tokenCharsMax = 8_192;
 
-/** The claims of a verified token, deeply frozen. */
 export interface Claims {
   readonly iss: string;
   readonly aud: string | readonly string[];
@@ -28,7 +26,6 @@ export interface Claims {
   readonly [claim: string]: unknown;
 }
 
-/** The claims that a token needs for one use. */
 export interface TokenExpectation {
   /** Media type of the token, for example `at+jwt`; compared exactly, so that no kind of token is accepted as another. */
   readonly typ: string;
@@ -39,8 +36,7 @@ export interface TokenExpectation {
   readonly acceptExpired?: boolean;
 }
 
-/** The members of a token's header. */
-export interface TokenHeader {
+interface TokenHeader {
   readonly alg: string;
   readonly kid: string;
   readonly typ: string;
@@ -81,7 +77,7 @@ export function decodeClaims(token: string): Claims | undefined {
  *
  * @throws {AppError} `token_expired` if the expiry is the only fault, else `invalid_token`.
  */
-export function acceptClaims(
+function acceptClaims(
   token: { readonly typ: string; readonly claims: Claims },
   expected: TokenExpectation,
   now: number,
@@ -191,14 +187,12 @@ function freezeDeep<T extends object>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Options of {@linkcode createTokens}. */
 export interface TokensOptions {
   readonly ring: Pick<KeyRing, "signer" | "find" | "lookup">;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }
 
-/** A token to sign. */
 export interface TokenContent {
   /** Media type of the token, for example `at+jwt`. */
   readonly typ: string;
@@ -314,7 +308,6 @@ export class Tokens {
 /** Age from which a signature is verified again. */
 const ageMsMax = 60_000;
 
-/** A token with a verified signature. */
 export interface VerifiedToken {
   readonly typ: string;
   readonly claims: Claims;
@@ -335,7 +328,6 @@ function entryBytes(token: string): number {
   return 512 + 2 * token.length;
 }
 
-/** Bounds of a {@linkcode TokenCache}. */
 interface TokenCacheOptions {
   /** @default 100000 */
   readonly entriesMax?: number;
@@ -383,7 +375,6 @@ export class TokenCache {
     this.#young.set(tail, { token, typ, claims, pair, until });
   }
 
-  /** The number of entries. */
   get size(): number {
     return this.#young.size + this.#elder.size;
   }

@@ -71,7 +71,6 @@ export function parseIsoTime(text: unknown): number | null {
 
 /** Names of time zones. */
 
-/** Longest name of a time zone, in characters. */
 export const timeZoneCharactersMax = 64;
 
 const nameShape = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
@@ -110,12 +109,12 @@ const formatsKeptMax = 600;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns a date; days and months that are too many count on into the next month or year. */
-export function dateOf(year: number, month: number, day: number): number {
+function dateOf(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
 /** Returns the date that holds a wall clock time. */
-export function dateOfWall(wall: number): number {
+function dateOfWall(wall: number): number {
   return Math.floor(wall / dayMs) * dayMs;
 }
 
@@ -124,7 +123,7 @@ export function dateOfWall(wall: number): number {
  *
  * @throws {RangeError} For a time zone that the runtime does not know, or an instant that no date names.
  */
-export function wallClock(at: number, timeZone: string): number {
+function wallClock(at: number, timeZone: string): number {
   return at + offsetAt(at, timeZone);
 }
 
@@ -133,7 +132,7 @@ export function wallClock(at: number, timeZone: string): number {
  *
  * @throws {RangeError} As {@linkcode wallClock} does.
  */
-export function instantOfWall(wall: number, timeZone: string): number {
+function instantOfWall(wall: number, timeZone: string): number {
   const { first, before } = candidates(wall, timeZone);
   return first ?? wall - before;
 }
@@ -143,7 +142,7 @@ export function instantOfWall(wall: number, timeZone: string): number {
  *
  * @throws {RangeError} As {@linkcode wallClock} does.
  */
-export function startOfDate(date: number, timeZone: string): number {
+function startOfDate(date: number, timeZone: string): number {
   const { first, before, after } = candidates(date, timeZone);
   if (first !== undefined) return first;
   let low = date - after;
@@ -241,7 +240,6 @@ export const calendarUnits: readonly CalendarUnit[] = ["day", "week", "month", "
 
 export type PeriodUnit = CalendarUnit | "sundayWeek";
 
-/** A day, week, month or year in a time zone. */
 export interface Period {
   /** `2026-11-21`, `2026-W47`, `2026-11` or `2026`. */
   readonly id: string;
@@ -391,12 +389,11 @@ function named(unit: PeriodUnit, first: number): Pick<Period, "id" | "index"> {
   }
 }
 
-export type BucketUnit = "minute" | "hour" | CalendarUnit;
+type BucketUnit = "minute" | "hour" | CalendarUnit;
 
 /** A step that can be counted: one of a rolling window, or a week from Sunday. */
 export type CountedUnit = BucketUnit | PeriodUnit;
 
-/** Every step of a rolling window. */
 export const bucketUnits: readonly BucketUnit[] = ["minute", "hour", ...calendarUnits];
 
 /**

@@ -10,14 +10,13 @@ import type { Condition, Constant, Operand, Term, Value, ValueType } from "./_te
 type Terms<S> = readonly Term<S>[];
 
 /** Both have a value, of the same type and equal. Lists never are. */
-export function areEqual<S>(terms: Terms<S>): Condition<S> {
+function areEqual<S>(terms: Terms<S>): Condition<S> {
   const { a, b, constant } = two(terms);
   if (constant !== undefined) return scope => a(scope) === constant;
   return scope => isSameValue(a(scope), b(scope));
 }
 
-/** Returns the opposite of {@linkcode areEqual}. */
-export function unequal<S>(terms: Terms<S>): Condition<S> {
+function unequal<S>(terms: Terms<S>): Condition<S> {
   const { a, b, constant } = two(terms);
   if (constant !== undefined) return scope => a(scope) !== constant;
   return scope => !isSameValue(a(scope), b(scope));
@@ -75,7 +74,6 @@ export function between<S>([value, low, high]: Terms<S>): Condition<S> {
   };
 }
 
-/** Returns a text with another inside, or a list with a text among its items. */
 export function contains<S>(terms: Terms<S>): Condition<S> {
   const { a, b } = two(terms);
   return scope => {
@@ -86,7 +84,6 @@ export function contains<S>(terms: Terms<S>): Condition<S> {
   };
 }
 
-/** Returns a text that begins with another. */
 export function startsWith<S>(terms: Terms<S>): Condition<S> {
   const { a, b } = two(terms);
   return scope => {
@@ -170,7 +167,6 @@ const ordered: readonly ValueType[] = ["string", "number"];
 const alike = { accepts: [scalars, scalars], isTyped: true };
 const inOrder = { accepts: [ordered, ordered], isTyped: true };
 
-/** The operators that compare operands, by name. */
 export const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
   ["eq", { ...alike, swapped: "eq", closure: areEqual, expected: ([b]) => `equal to ${b}` }],
   ["ne", { ...alike, swapped: "ne", closure: unequal, expected: ([b]) => `not equal to ${b}` }],

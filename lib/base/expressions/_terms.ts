@@ -14,7 +14,6 @@ interface ArithmeticOperator {
 /** Most operands of one operator; the bound on all parts of an expression is reached before. */
 const unbounded = Number.POSITIVE_INFINITY;
 
-/** The operators of arithmetic by name. */
 export const arithmetic: ReadonlyMap<string, ArithmeticOperator> = new Map([
   ["add", folding(addDecimals, unbounded)],
   ["sub", folding((a, b) => addDecimals(a, -b), 2)],
@@ -70,10 +69,8 @@ function nothing(): number {
   return Number.NaN;
 }
 
-/** A value that an expression says itself. */
 export type Constant = string | number | boolean;
 
-/** An operand after its check. */
 export interface Term<S> {
   readonly pointer: string;
   readonly type: ValueType;
@@ -86,7 +83,6 @@ const aggregateKinds: readonly string[] = ["count", "sum", "streak", "distinct"]
 const operandExpectation =
   'Give a string, a number, a boolean, {"var": path}, arithmetic such as {"add": [a, b]}, or an aggregate';
 
-/** Compiles a condition within an operand. */
 type CompileInner<S> = (source: unknown, place: Place) => Condition<S>;
 
 /** Checks and compiles operands. A faulty one becomes a term of any type, which causes no further faults. */
@@ -101,7 +97,6 @@ export class Terms<S> {
     this.#condition = condition;
   }
 
-  /** Any operand. */
   of(source: unknown, place: Place): Term<S> {
     const { pointer } = place;
     if (!this.#checker.count(pointer)) return broken(pointer);
@@ -122,7 +117,6 @@ export class Terms<S> {
     return broken(pointer);
   }
 
-  /** As many operands as an operator takes. */
   list({ argument, place }: Application, count: number): readonly Term<S>[] | null {
     if (!Array.isArray(argument) || argument.length !== count) {
       this.#checker.report(place.pointer, `Give a list of ${count} operands`);
@@ -197,7 +191,6 @@ function constant<S>(value: Constant, pointer: string): Term<S> {
   return { pointer, type: typeof value as ValueType, read: () => value, constant: value };
 }
 
-/** Most variables that a message lists. */
 const namesMax = 20;
 
 /** Says that there is no variable of a path, which ones there are, and which one may be meant. */
@@ -234,10 +227,8 @@ export type Value = string | number | boolean | readonly string[] | undefined;
 /** Type of a variable's values: `any` if it is unknown in advance. Every variable may also have no value. */
 export type ValueType = "string" | "number" | "boolean" | "list" | "any";
 
-/** Evaluates to a value against a scope. */
 export type Operand<S> = (scope: S) => Value;
 
-/** Decides against a scope. */
 export type Condition<S> = (scope: S) => boolean;
 
 /** A variable or aggregate: the type of its values, and how a scope is asked for one. */
@@ -249,7 +240,6 @@ export interface VariableDeclaration<S> {
 /** Operands that look back over a user's actions, which only areas that keep such counts can resolve. */
 export type AggregateKind = "count" | "sum" | "streak" | "distinct";
 
-/** Variables and functions that expressions of an area can name. */
 export interface Environment<S> {
   /** Returns the variable of a path, or null if there is none. */
   variable(path: string): VariableDeclaration<S> | null;
@@ -266,7 +256,6 @@ export interface Environment<S> {
 
 /** A comparison that makes a condition false. */
 export interface Failure {
-  /** JSON Pointer to the comparison in its document. */
   readonly path: string;
   /** Expected value, for people: `at least 10`. */
   readonly expected: string;
@@ -274,12 +263,10 @@ export interface Failure {
   readonly actual: Exclude<Value, undefined> | null;
 }
 
-/** Deepest nesting of operators in one expression. */
 export const depthMax = 16;
 /** Most operators and operands in one expression, definitions of aggregates included with all their parts. */
 export const nodesMax = 512;
 
-/** Most characters of an operator that a pointer repeats. */
 export const tokenCharactersMax = 64;
 
 /** Location of a part: its JSON Pointer, and the number of operators around it, itself included. */
@@ -288,11 +275,9 @@ export interface Place {
   readonly depth: number;
 }
 
-/** An operator with what it is applied to. */
 export interface Application {
   readonly operator: string;
   readonly argument: unknown;
-  /** Location of the argument. */
   readonly place: Place;
 }
 
@@ -301,7 +286,6 @@ export class Checker {
   readonly #faults: FieldError[] = [];
   #nodes = 0;
 
-  /** Adds an error and the way to fix it. */
   report(pointer: string, detail: string): void {
     this.#faults.push({ pointer, detail });
   }
@@ -354,7 +338,6 @@ export class Checker {
   }
 }
 
-/** Returns the place of an operand or condition in the list that an operator is applied to. */
 export function item({ pointer, depth }: Place, index: number): Place {
   return { pointer: `${pointer}/${index}`, depth: depth + 1 };
 }

@@ -127,16 +127,12 @@ export type Plan<S> =
   | { readonly kind: "not"; readonly holds: Condition<S>; readonly part: Plan<S> }
   | Leaf<S>;
 
-/** A comparison after its check. */
-export interface Leaf<S> {
+interface Leaf<S> {
   readonly kind: "leaf";
   readonly holds: Condition<S>;
   readonly pointer: string;
-  /** The value that is compared. */
   readonly subject: Operand<S>;
-  /** The operand that it is compared with. */
   readonly others: readonly Operand<S>[];
-  /** Expected value, in words about the other operands. */
   readonly expected: (others: readonly string[]) => string;
 }
 
@@ -147,7 +143,6 @@ const conditionExpectation = "Give an object with one operator of the condition 
 
 /** Checks and compiles conditions. A faulty one becomes a condition that never holds. */
 export class Plans<S> {
-  /** The operands of the conditions. */
   readonly terms: Terms<S>;
   readonly #checker: Checker;
 
@@ -156,7 +151,6 @@ export class Plans<S> {
     this.terms = new Terms(checker, environment, (source, place) => this.of(source, place).holds);
   }
 
-  /** Any condition. */
   of(source: unknown, place: Place): Plan<S> {
     if (!this.#checker.count(place.pointer) || !this.#checker.nests(place)) return broken;
     const application = this.#checker.application(source, place, conditionExpectation);
@@ -268,7 +262,6 @@ export class Plans<S> {
   }
 }
 
-/** Formats a value for explanations. */
 export function textOf(value: Value): string {
   return value === undefined ? "(no value)" : JSON.stringify(value);
 }

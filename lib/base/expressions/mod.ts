@@ -21,11 +21,8 @@ export type {
 export { depthMax, unknownVariable } from "./_terms.ts";
 export { compileCondition, compileExplanation, compileNumber } from "./compile.ts";
 
-/** The shapes of an area's expressions. */
-export interface ExpressionShapes {
-  /** An object with one operator. */
+interface ExpressionShapes {
   readonly condition: v.LazySchema<v.GenericSchema>;
-  /** A variable, arithmetic or an aggregate. */
   readonly calculation: v.LazySchema<v.GenericSchema>;
 }
 

@@ -163,10 +163,8 @@ export interface MetricSample {
   readonly value: number;
 }
 
-/** Adds a sample of the instrument. */
 type AddSample = (suffix: string, value: number, bound?: string) => void;
 
-/** Counts up. */
 export class Counter {
   #value = 0;
 
@@ -179,7 +177,6 @@ export class Counter {
   }
 }
 
-/** Shows a value that rises and falls. */
 export class Gauge {
   #value = 0;
 
@@ -196,12 +193,10 @@ export class Gauge {
   }
 }
 
-/** Counts durations by size. */
 export class Histogram {
   readonly #buckets = new Float64Array(bucketBounds.length + 1);
   #sum = 0;
 
-  /** Counts a duration in seconds. */
   record(seconds: number): void {
     let bucket = 0;
     while (seconds > (bucketBounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
@@ -226,7 +221,7 @@ type NameOf<K extends MetricDefinition["kind"]> = {
   [N in MetricName]: Definitions[N]["kind"] extends K ? N : never;
 }[MetricName];
 /** Values of the labels of a metric. An empty value is as good as no label. */
-export type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]["labels"][number], string>>;
+type LabelsOf<N extends MetricName> = Readonly<Record<Definitions[N]["labels"][number], string>>;
 
 /** Media type of the text form. */
 export const metricsMediaType = "text/plain; version=0.0.4; charset=utf-8";
@@ -243,13 +238,11 @@ const readMsMin = 2_000;
 /** Longest time that a scrape waits for readings, in ms. */
 const readMsMax = 3_000;
 
-/** An instrument with the values of its labels. */
 interface Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly instrument: Counter | Gauge | Histogram;
 }
 
-/** The registry of one process. */
 export class Metrics {
   readonly #clock: () => number;
   readonly #timer: NonNullable<MetricsOptions["timer"]>;
@@ -304,7 +297,6 @@ export class Metrics {
     return `${lines.join("\n")}\n`;
   }
 
-  /** Returns every value, for programs. */
   async snapshot(): Promise<readonly MetricSample[]> {
     await this.#read();
     return [...this.#metrics].flatMap(([name, series]) => samplesOf(name, series));

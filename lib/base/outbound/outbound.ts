@@ -177,8 +177,7 @@ function isFailure(error: unknown): boolean {
   );
 }
 
-/** The parts of a webhook that its signature covers. */
-export interface SignedWebhook {
+interface SignedWebhook {
   readonly id: string;
   /** Unix seconds. */
   readonly timestamp: number;
@@ -238,8 +237,7 @@ export interface WebhookSender {
   send(message: WebhookMessage): Promise<void>;
 }
 
-/** Facts about a failed attempt. */
-export interface WebhookErrorFacts {
+interface WebhookErrorFacts {
   /** Status of the answer. @default none: the receiver did not answer */
   readonly status?: number;
   /** Delay that the receiver asked for (`Retry-After`), in ms. @default none */
@@ -263,9 +261,7 @@ export class WebhookError extends Error {
   }
 }
 
-/** One message to one person. */
 export interface Mail {
-  /** The address as the user entered it. */
   readonly to: string;
   /** The reason for the mail, by which an adapter can choose a template. */
   readonly kind:
@@ -279,23 +275,18 @@ export interface Mail {
     | "exportFailed"
     | "authorCode";
   readonly subject: string;
-  /** Plain text. */
   readonly text: string;
-  /** The one-time code of the text, for a template of your own. */
   readonly code?: string;
-  /** The project of the user. */
   readonly project?: { readonly id: string; readonly name: string };
   /** The language that the client of the request prefers, a BCP 47 tag such as `es-ES`. */
   readonly locale?: string;
 }
 
-/** Sends mail. */
 export interface Mailer {
   /** Resolves once the message is accepted for delivery; rejects if it is not. */
   send(mail: Mail): Promise<void>;
 }
 
-/** An event for the webhooks of a space. */
 export interface Announcement {
   readonly organisationId: string;
   readonly spaceId: string;
@@ -310,7 +301,6 @@ export interface Announcement {
   readonly data: unknown;
 }
 
-/** Sends events to webhooks. */
 export interface Announcer {
   /**
    * Resolves once the deliveries are stored. They are retried until the receivers accept them or they become dead letters.

@@ -122,7 +122,6 @@ export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** Most decimal digits of a result. */
 const scaleMax = 1e9;
 /** Numbers from here on keep 15 significant digits, which is what a double carries, and so fewer decimal ones. */
 const fullScaleBelow = 1e6;
@@ -146,7 +145,6 @@ export function roundDecimal(value: number): number {
   return Number.isInteger(value) ? value : rounded(value, Math.abs(value));
 }
 
-/** The scripts of the Redis adapter round in the same steps. */
 function rounded(value: number, magnitude: number): number {
   if (!Number.isFinite(value)) return value;
   let scale = scaleMax;
@@ -178,7 +176,6 @@ const closeBrace = 0x7d;
  */
 export class JsonMembers {
   readonly #text: string;
-  /** Index of the name of the next member. */
   #next = 1;
 
   constructor(text: string) {
@@ -339,7 +336,6 @@ export class RecordSplitter {
     }
   }
 
-  /** Finds the next cell of the line that begins with a quote. */
   #openCell(end: number): boolean {
     for (;;) {
       if (this.#quote < this.#at) {
@@ -382,7 +378,6 @@ export class RecordSplitter {
   }
 }
 
-/** A cell of a row of CSV. */
 export interface Cell {
   readonly text: string;
   /** Tells the empty text from an empty cell, which is null. */

@@ -1,4 +1,3 @@
-/** Most edits of a word that counts as misspelled. */
 const editsMax = 2;
 
 /** Suggests the candidate closest to a misspelled word, as a sentence; empty if none is close. */

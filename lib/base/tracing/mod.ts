@@ -41,7 +41,6 @@ export function readTrace(headers: Pick<Headers, "get">): TraceContext | null {
   };
 }
 
-/** Writes the header fields of a trace. */
 export function fieldsOf({ traceId, spanId, flags, state }: TraceContext): TraceFields {
   const traceparent = `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, "0")}`;
   return state === null ? { traceparent } : { traceparent, tracestate: state };

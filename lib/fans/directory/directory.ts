@@ -36,7 +36,6 @@ import {
 
 /** Age in ms from which a record is read again: below a second, so that changes are seen within one. */
 const ageMsMax = 900;
-/** Number of records of each kind that a process caches. */
 const entriesMax = 20_000;
 /** Number of begun events, newest first, among which one that is past is looked for at first. */
 const begunScanMax = 100;
@@ -86,7 +85,6 @@ export interface DirectoryOptions {
   readonly defaultSpaceId?: string;
 }
 
-/** A cached look-up. */
 type Cached<T> = ((id: string) => T | Promise<T>) & { forget(id: string): void };
 
 /** Creates a directory over the records of a store. */

@@ -12,11 +12,8 @@ export interface EventTimes {
   /** `clock`: it begins at `startAt`; `manual`: when somebody starts it. */
   readonly startMode: "manual" | "clock";
   readonly startAt: number | null;
-  /** When a manual event was started. */
   readonly startedAt: number | null;
-  /** When it was stopped while it ran. */
   readonly stoppedAt: number | null;
-  /** When it was stopped while it was on demand. */
   readonly closedAt: number | null;
   /** Seconds from the begin to the end; 0: until it is stopped. */
   readonly duration: number;

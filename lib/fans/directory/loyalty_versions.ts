@@ -37,8 +37,7 @@ export interface LoyaltyRevision extends LoyaltyVersion {
   readonly document: unknown;
 }
 
-/** A change of a configuration. */
-export interface LoyaltyChange extends Pick<LoyaltyVersion, "by" | "rollbackOf"> {
+interface LoyaltyChange extends Pick<LoyaltyVersion, "by" | "rollbackOf"> {
   readonly document: unknown;
   /**
    * Throws if this version must not be replaced by the document with this digest.
@@ -47,9 +46,7 @@ export interface LoyaltyChange extends Pick<LoyaltyVersion, "by" | "rollbackOf">
   readonly admit?: (current: LoyaltyVersion | null, digest: string) => void;
 }
 
-/** The result of a change. */
-export interface LoyaltyChanged {
-  /** The version that is now the current one. */
+interface LoyaltyChanged {
   readonly version: LoyaltyVersion;
   /** False where the document equals the current one, which creates no version. */
   readonly isNew: boolean;
@@ -130,7 +127,6 @@ export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions):
   };
 }
 
-/** Parses the record of a version. */
 export function parseRevision(text: string): LoyaltyRevision {
   const value: unknown = JSON.parse(text);
   if (isRevision(value)) return value;

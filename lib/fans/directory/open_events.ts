@@ -11,9 +11,7 @@ import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts
 
 /** The record of a project that lists its open events. */
 export const openEventsKey = "open";
-/** Most open events of a project. */
 const openEventsMax = 1_000;
-/** Events that are read together. */
 const readsAtOnce = 500;
 
 /** An event that has not ended. Times are Unix seconds. */

@@ -12,12 +12,9 @@ import { Cache } from "../../storage/background/mod.ts";
 import { type Partition, platformPartition, type Store, tenantPartition } from "../../storage/mod.ts";
 import { type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 
-/** Longest name of an organisation, space, project or event, in characters. */
 export const nameCharactersMax = 200;
-/** Longest domain of a space with its port, in characters. */
 export const domainCharactersMax = 260;
 
-/** Event names that stand for an event found by its state. */
 export const eventAliases = ["current", "latest"] as const;
 
 /** Settings as they were written, by section. The area that owns a section validates it. */
@@ -29,7 +26,6 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(nameCharactersMax));
 const settings = v.optional(v.record(v.string(), v.unknown()), {});
 const unixSeconds = v.pipe(v.number(), v.finite(), v.minValue(0));
 
-/** Validates an organisation. */
 export const OrganisationSchema = v.object({
   id: Uuid,
   name,
@@ -38,7 +34,6 @@ export const OrganisationSchema = v.object({
   settings: v.exactOptional(v.record(v.string(), v.unknown())),
 });
 
-/** Validates a space. */
 export const SpaceSchema = v.object({
   id: Uuid,
   organisationId: Uuid,
@@ -54,7 +49,6 @@ export const SpaceSchema = v.object({
   settings,
 });
 
-/** Validates a project. */
 export const ProjectSchema = v.object({ id: Uuid, spaceId: Uuid, organisationId: Uuid, name, settings });
 
 /** Validates an event of a seed; times are Unix seconds. */
@@ -152,10 +146,8 @@ export function directoryPartition(kind: "organisation" | "space" | "project", i
 /** The record of an organisation that lists the ids of its spaces, the first one first. */
 export const spacesKey = "spaces";
 
-/** The record of a space that lists the ids of its projects. */
 export const projectsKey = "projects";
 
-/** Returns the partition of a space's claim to a domain. */
 export function domainPartition(domain: string): Partition {
   return platformPartition("domain", domain);
 }
@@ -246,7 +238,6 @@ export async function notePlace(store: Store, id: string, home: Home): Promise<v
   await store.commit(partitionOf(id), { writes: [{ type: "put", key, value: JSON.stringify(home) }] });
 }
 
-/** Tells whether ids of a home, or one id of it, lead to a home. */
 export async function hasPlace(store: Store, home: Home, id?: string): Promise<boolean> {
   const [stored] = await store.read(partitionOf(id ?? idPrefix(home.id)), [{ type: "record", key }]);
   return stored !== null;
@@ -257,12 +248,12 @@ function partitionOf(name: string): string {
 }
 
 /** Returns the first 48 bits of an id, as 12 hexadecimal digits. */
-export function idPrefix(id: string): string {
+function idPrefix(id: string): string {
   return id.slice(0, 8) + id.slice(9, 13);
 }
 
 /** Makes an id under an owner from 10 random bytes. */
-export function childId(ownerId: string, random: Uint8Array): string {
+function childId(ownerId: string, random: Uint8Array): string {
   const hex = Array.from(random.subarray(0, 10), byte => byte.toString(16).padStart(2, "0")).join("");
   const variant = ((Number.parseInt(hex.slice(3, 4), 16) & 0x3) | 0x8).toString(16);
   return `${ownerId.slice(0, 13)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;

@@ -115,7 +115,6 @@ async function requireSameOwners(store: Store, { spaces, projects }: CheckedSeed
   throw new AppError("conflict", "Cannot move spaces and projects to another organisation", { fields });
 }
 
-/** Refuses to change what is in an archived project. */
 async function requireUnchangedArchives(store: Store, { projects, events }: CheckedSeed): Promise<void> {
   for (const project of projects) {
     const own = events.filter(({ projectId }) => projectId === project.id);
@@ -209,7 +208,6 @@ async function putEvent(store: Store, event: CheckedSeed["events"][number]): Pro
   return !isAuthored;
 }
 
-/** What a seed says of an event that the control API has changed. */
 function namedOf({ id, name, settings }: CheckedSeed["events"][number]) {
   return { id, name, settings };
 }
@@ -255,14 +253,13 @@ const SeedSchema = v.object({
   spaces: v.array(SpaceSchema),
   projects: v.array(ProjectSchema),
   events: v.array(EventSchema),
-  /** The loyalty configuration of a space by the space's id. */
   loyalty: v.optional(v.record(v.pipe(v.string(), v.uuid(), v.toLowerCase()), v.unknown()), {}),
 });
 
 /** A directory as one document, as it is written. */
 export type Seed = Immutable<v.InferInput<typeof SeedSchema>>;
 /** A seed whose records are valid, with lower-case ids, and belong together. */
-export type CheckedSeed = v.InferOutput<typeof SeedSchema>;
+type CheckedSeed = v.InferOutput<typeof SeedSchema>;
 
 /**
  * Validates a seed document.
@@ -339,13 +336,11 @@ function invalid(fields: readonly FieldError[]): AppError {
   });
 }
 
-/** Events that are read together. */
 const eventsAtOnce = 100;
 const readsAtOnce = 16;
 
 /** A record that the control API does not find. */
 interface Unlisted {
-  /** Names it, for people. */
   readonly name: string;
   repair(): Promise<void>;
 }
@@ -459,13 +454,7 @@ async function hasId(
   return stored !== null && (JSON.parse(stored.value) as readonly string[]).includes(id);
 }
 
-/** Adds ids to a list, behind those that it has. */
-export async function addIds(
-  store: Store,
-  partition: string,
-  key: string,
-  ids: readonly string[],
-): Promise<void> {
+async function addIds(store: Store, partition: string, key: string, ids: readonly string[]): Promise<void> {
   await decide(store, partition, {
     reads: [{ type: "record", key }],
     idempotent: true,

@@ -27,13 +27,11 @@ export interface ClientToken {
   readonly endedAt: number | null;
 }
 
-/** Media types of the headers. */
 const tokenTypes = { client: "ct+jwt", access: "at+jwt" } as const;
 
 const tokensRead = { type: "record", key: "tokens" } as const;
 
-/** Services of {@linkcode ClientTokens}. */
-export interface ClientTokensOptions {
+interface ClientTokensOptions {
   readonly store: Store;
   readonly tokens: Tokens;
   readonly clock: Clock;

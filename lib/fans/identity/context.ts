@@ -50,7 +50,6 @@ export interface IdentityContext {
 /** Most running pieces of work; a further one is dropped and logged. */
 const runningMax = 10_000;
 
-/** The background work of a process. */
 export class BackgroundWork {
   readonly #logger: Logger;
   readonly #running = new Set<Promise<void>>();
@@ -59,7 +58,6 @@ export class BackgroundWork {
     this.#logger = logger;
   }
 
-  /** Starts the work. Errors are logged under its name. */
   run(name: string, info: ClientInfo, work: () => Promise<unknown>): void {
     if (this.#running.size >= runningMax) {
       this.#logger.log("error", "background_work_dropped", { work: name });
@@ -70,7 +68,6 @@ export class BackgroundWork {
     info.waitUntil?.(done);
   }
 
-  /** Resolves when no work is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

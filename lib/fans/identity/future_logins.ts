@@ -14,11 +14,8 @@ import { allUserIds, type StoredUser, userPartition, userRead } from "./users.ts
 /** Users that are examined at a time. */
 const usersAtOnce = 16;
 
-/** A user with times ahead of now. */
-export interface FutureLogin {
-  /** Names the user, for people. */
+interface FutureLogin {
   readonly name: string;
-  /** Dates now what is ahead. */
   repair(): Promise<void>;
 }
 

@@ -14,7 +14,6 @@ import { canonicalEmail } from "../../base/text/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
 import { decide, type Partition, type Store, tenantPartition, type Write } from "../../storage/mod.ts";
 
-/** The identity of a user at another provider. */
 export interface Origin {
   readonly issuer: string;
   readonly subject: string;
@@ -37,7 +36,6 @@ interface KeyClaim extends UserIds {
 
 const claimRead = { type: "record", key: "user" } as const;
 
-/** The lookup keys of all projects. */
 export class LookupKeys {
   readonly #store: Store;
   readonly #externalIds: ExternalIds;
@@ -131,7 +129,6 @@ const openedMax = 10_000;
 
 export interface UserIds {
   readonly userId: string;
-  /** The external id, sealed for this user. */
   readonly sealedId: string;
 }
 

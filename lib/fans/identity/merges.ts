@@ -27,21 +27,18 @@ export interface AccountMerge {
   readonly into: string;
 }
 
-/** Services of {@linkcode AccountMerges}. */
 export interface AccountMergesOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly users: Users;
   readonly sessions: Sessions;
-  /** Names this process among those that work on merges. */
   readonly holder: string;
   /** Brings what the anonymous user has to the account, once. It may be called again after an interruption. */
   readonly mergeUsers: (merge: AccountMerge) => Promise<void>;
   readonly onRemove: OnRemove;
 }
 
-/** The merges of all projects. */
 export class AccountMerges {
   readonly #options: AccountMergesOptions;
   readonly #queue: DueQueue;

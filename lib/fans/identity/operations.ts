@@ -24,8 +24,7 @@ import { type AuditFacts, recordAttempt } from "./audit/audit.ts";
 import type { IdentityContext } from "./context.ts";
 import { isProviderEnabled } from "./settings.ts";
 
-/** The facts of a call that operations need. */
-export type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
+type CallFacts = Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
 
 /** The call of an operation, besides its input. */
 export interface OperationCall extends CallFacts {
@@ -34,13 +33,11 @@ export interface OperationCall extends CallFacts {
   readonly note: (facts: AuditFacts) => void;
 }
 
-/** One operation of one provider, or of several with the same one. */
 interface OperationSpec<S extends string, P extends string, E extends v.ObjectEntries, R extends Responses> {
   readonly strategies: readonly [S, ...S[]];
   readonly providers: readonly [P, ...P[]];
   /** The input besides project, strategy and provider. */
   readonly entries: E;
-  /** The answers by status. */
   readonly responses: R;
   /** Marks a look-up, of which the trail records failures only. @default false */
   readonly isLookup?: boolean;
@@ -50,7 +47,6 @@ interface OperationSpec<S extends string, P extends string, E extends v.ObjectEn
   ) => Promise<ReplyOf<R>>;
 }
 
-/** The members of a request that select its project and provider. */
 interface Selector<S extends string = string, P extends string = string> {
   readonly projectId: string;
   readonly strategy: S;
@@ -134,21 +130,18 @@ export function objectOnly<E extends v.ObjectEntries>(
   return v.lazy(input => (Array.isArray(input) ? (refusal as unknown as typeof schema) : schema));
 }
 
-/** A route that serves the operations of several providers. */
-export interface OperationRoute {
+interface OperationRoute {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: `/${string}`;
   readonly operation: string;
   readonly summary: string;
   readonly description: string;
   readonly auth: Guard<null>;
-  /** The name of attempts in the audit trail. */
   readonly event: string;
   readonly operations: readonly Operation[];
   readonly errors: readonly ErrorCode[];
   /** Names of the body, and of an answer that has alternatives, in the OpenAPI document. */
   readonly schemas?: { readonly body?: string; readonly answer?: string };
-  /** An accepted body. */
   readonly example?: Readonly<Record<string, unknown>>;
   /** Parameters besides the selector. @default {} */
   readonly query?: v.ObjectEntries;
@@ -201,7 +194,6 @@ function sample(example: OperationRoute["example"]): {
   return example === undefined ? {} : { example: example as v.InferInput<typeof SelectorSchema> };
 }
 
-/** Documents the bodies of the providers as one schema. */
 function bodyOf(operations: readonly Operation[], name = "IdentityRequest"): v.GenericSchema {
   const bodies = operations.map(({ schema }) => schema);
   return named(name, oneOf("provider", bodies));
@@ -230,7 +222,6 @@ function oneOf(discriminator: "provider" | "result", schemas: readonly v.Generic
     : v.variant(discriminator, schemas as v.VariantOptions<typeof discriminator>);
 }
 
-/** A table of operations and the place of their input. */
 interface OperationTable {
   readonly byName: ReadonlyMap<string, Operation>;
   readonly event: string;
@@ -282,7 +273,6 @@ function unknownProject(subject: "body" | "parameters"): AppError {
   });
 }
 
-/** Errors of access tokens of users. */
 export const sessionErrors = ["invalid_token", "session_revoked", "account_banned"] as const;
 
 const userToken = {
@@ -306,7 +296,6 @@ export const userTokenGuard: Guard<null> = {
   },
 };
 
-/** Leaves it to the provider to demand a bearer token. */
 export const optionalUserTokenGuard: Guard<null> = { security, optional: true, authenticate: () => null };
 
 const seconds = (description: string) =>
@@ -317,7 +306,6 @@ export const answerOf = <S extends v.GenericSchema>(data: S) =>
   v.strictObject({ result: v.literal(1), message: v.string(), data });
 
 export const signUp = seconds("Time of sign-up");
-/** Times of logins. */
 export const loginHistory = v.pipe(
   v.array(v.pipe(v.number(), v.integer())),
   v.description("Logins, Unix seconds"),
@@ -333,7 +321,6 @@ export const appProfile = v.pipe(
   v.metadata({ type: "object", description: "Members that the client decides" }),
 );
 
-/** The members of a signed session record. */
 export const recordEntries = {
   deviceId: v.string(),
   timeStamp: seconds("Time of issue"),
@@ -346,14 +333,12 @@ export const recordEntries = {
   signUp,
 };
 
-/** The tokens of a session. */
 export const tokenEntries = {
   accessToken: v.pipe(v.string(), v.description("JWT for the APIs, for 10 minutes")),
   profileToken: v.pipe(v.string(), v.description("JWT with the profile")),
   refreshToken: v.pipe(v.string(), v.description("JWT that is exchanged for new tokens, once")),
 };
 
-/** A device in a profile. */
 export const DeviceItemSchema = named(
   "Device",
   v.strictObject({
@@ -367,7 +352,6 @@ export const DeviceItemSchema = named(
 );
 
 export const RecordAnswer = named("SessionRecordAnswer", answerOf(v.strictObject(recordEntries)));
-/** The answer with a session record and tokens. */
 export const SessionAnswer = named(
   "SessionAnswer",
   answerOf(v.strictObject({ ...recordEntries, ...tokenEntries })),

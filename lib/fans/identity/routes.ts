@@ -253,16 +253,13 @@ const mailedCodeErrors = [
   "token_expired",
 ] as const;
 
-/** The selector of the pool in examples. */
 export const pool = {
   projectId: "0c000000-0000-4000-8000-000000000001",
   strategy: "email",
   provider: "managedPool",
 } as const;
-/** The address of examples. */
 export const email = "fan@example.org";
 
-/** Builds the routes of e-mail accounts. */
 export function poolRoutes(context: IdentityContext): readonly AnyRoute[] {
   return [...passwordRoutes(context), ...verificationRoutes(context)];
 }

@@ -138,9 +138,7 @@ function faultsOf(schema: v.GenericSchema, value: unknown, pointer: string): Fie
 
 /** A provider of opaque tokens, which one endpoint explains and another exchanges for a profile. */
 export type TokenDebugSettings = v.InferOutput<typeof TokenDebugSchema>;
-/** A provider of ID tokens. */
 export type IdTokenSettings = v.InferOutput<typeof IdTokenSchema>;
-/** The settings of a social provider. */
 export type SocialSettings = v.InferOutput<typeof SocialSchema>;
 
 export const socialProviders = ["socialOne", "socialTwo", "socialThree"] as const;

@@ -42,15 +42,12 @@ export interface Device {
   readonly lastLogin: number;
 }
 
-/** The e-mail account of a user of the managed pool. */
 export interface Account {
-  /** As the user wrote it. */
   readonly email: string;
   readonly isEmailVerified: boolean;
   /** True if somebody else registered the address too while it was not verified. */
   readonly isContested?: boolean | undefined;
   readonly nickname: string;
-  /** A PHC string. */
   readonly passwordHash: string;
   /** Consent to the first and the second set of terms, as the client wrote it. */
   readonly terms: readonly [string, string];
@@ -92,7 +89,6 @@ export interface User extends UserIds {
   readonly isRetired?: true;
 }
 
-/** The providers of users. */
 export const providerNames = [
   "managedPool",
   "hostedIdp",
@@ -103,13 +99,10 @@ export const providerNames = [
   "socialThree",
 ] as const;
 
-/** A provider of users. */
 export type Provider = (typeof providerNames)[number];
 
-/** Reads a user in its partition. */
 export const userRead = { type: "record", key: "user" } as const;
 
-/** Yields the ids of the users of all projects, in groups. Lookup keys have the same record key and are skipped. */
 export async function* allUserIds(
   store: PartitionLister,
 ): AsyncGenerator<readonly { readonly projectId: string; readonly userId: string }[], void> {
@@ -287,7 +280,6 @@ export function unixSeconds(clock: Clock): number {
   return Math.floor(clock() / 1_000);
 }
 
-/** The record of a user's audit trail, in the user's partition. */
 export const userAuditKey = "audit";
 
 /** Names the partition of a user's records. The name has a record of its own, because boards read only that, often. */
@@ -385,9 +377,7 @@ const names = {
   origin: "identity at its provider",
 } as const;
 
-/** A user with lookup keys that lead nowhere or to another user. */
-export interface LostKeys {
-  /** Names the user and the keys, for people. */
+interface LostKeys {
   readonly name: string;
   /** Claims the keys that nobody has; returns whether the user has all of its keys then. */
   repair(): Promise<boolean>;

@@ -106,7 +106,6 @@ export interface GeoReader {
 /** Most entries in a list of countries. */
 export const policyCountriesMax = 300;
 
-/** The list entry that stands for the members of the European Union. */
 const europeanUnion = "EU";
 
 export interface LocationPolicy {

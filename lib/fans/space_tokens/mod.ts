@@ -22,24 +22,20 @@ import type { Directory, Space } from "../directory/mod.ts";
 /** The life of a space token, in seconds. */
 export const spaceTokenTtlSeconds = 3_600;
 
-/** Media type of a space token's header. */
 const accessTokenType = "at+jwt";
 
 /** The scopes of a user's token, as its claim `scope` spells them. */
 export const userScopes = ["audience:read", "audience:write"] as const;
 
-/** A scope of a user's token. */
 export type UserScope = (typeof userScopes)[number];
 
 export type SpaceCaller = UserCaller | ServiceCaller;
 
-/** A signed-in user. */
 export interface UserCaller {
   readonly kind: "user";
   readonly userId: string;
   readonly organisationId: string;
   readonly spaceId: string;
-  /** The project that the user signed in to. */
   readonly projectId: string;
   /** The session with which the token ends; absent for a user without one. */
   readonly sessionId?: string;
@@ -49,10 +45,8 @@ export interface UserCaller {
   readonly scope?: readonly string[];
 }
 
-/** A trusted back end. */
-export interface ServiceCaller {
+interface ServiceCaller {
   readonly kind: "service";
-  /** The API key that the token was issued for. */
   readonly keyId: string;
   readonly organisationId: string;
   readonly spaceId: string;
@@ -62,14 +56,12 @@ export interface ServiceCaller {
 }
 
 /** An issued token, as `POST /api/auth/token` answers it. */
-export interface IssuedToken {
+interface IssuedToken {
   readonly accessToken: string;
   readonly tokenType: "Bearer";
-  /** Seconds. */
   readonly expiresIn: number;
 }
 
-/** Issues and verifies the tokens of spaces. */
 export interface SpaceTokens {
   issue(space: Space, caller: SpaceCaller): Promise<IssuedToken>;
   /**
@@ -80,11 +72,9 @@ export interface SpaceTokens {
   verify(token: string): SpaceVisit | Promise<SpaceVisit>;
 }
 
-/** Options of {@linkcode createSpaceTokens}. */
-export interface SpaceTokensOptions {
+interface SpaceTokensOptions {
   readonly tokens: Tokens;
   readonly directory: Pick<Directory, "space">;
-  /** Issuer of the deployment. */
   readonly issuer: string;
 }
 
@@ -156,7 +146,6 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(name => typeof name === "string");
 }
 
-/** Services of the guards. */
 export interface SpaceGuardOptions {
   readonly directory: Directory;
   readonly spaceTokens: SpaceTokens;
@@ -170,10 +159,10 @@ export interface SpaceGuardOptions {
  * Accepts users with a live session, and those without one whose token is newer than the last end of all sessions; without a
  * promise if that is cached.
  */
-export type SessionCheck = (caller: UserCaller) => void | Promise<void>;
+type SessionCheck = (caller: UserCaller) => void | Promise<void>;
 
 /** Accepts back ends with a live API key, without a promise if that is cached. */
-export type KeyCheck = (caller: ServiceCaller) => void | Promise<void>;
+type KeyCheck = (caller: ServiceCaller) => void | Promise<void>;
 
 /** A space and its verified caller; null for a call without a token, which {@linkcode optionalSpaceGuard} accepts. */
 export interface SpaceVisit<C extends SpaceCaller | null = SpaceCaller> {
@@ -199,7 +188,6 @@ const spaceParameter: GuardParameter = {
   description: "Id of the space; by default that of the Host, else the organisation's default or first one",
 };
 
-/** The query of routes that are about a space. */
 export const SpaceQuerySchema = v.object({
   space_id: v.exactOptional(v.pipe(v.string(), v.description(spaceParameter.description))),
 });
@@ -207,7 +195,6 @@ export const SpaceQuerySchema = v.object({
 /** A request that may name a space in its query. */
 type SpaceRequest = Pick<GuardInput, "request"> & { readonly query: { readonly space_id?: string } };
 
-/** Demands a token of a space. */
 export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
   return { security, authenticate: input => visit(options, input) };
 }
@@ -226,7 +213,6 @@ export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit
   };
 }
 
-/** A back end that an API key proves, with the space that it means. */
 export type SpaceKey = ApiKeyPrincipal & { readonly space: Space };
 
 /** Demands an API key, and finds the space of its organisation that the request means. */

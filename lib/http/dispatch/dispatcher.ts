@@ -27,7 +27,7 @@ import {
 import { type Endpoint, familyFinder, type PreparedBody } from "./endpoint.ts";
 import { countContent, countRefusal, countRequest, type FailureLimit } from "./rate_limits.ts";
 
-export interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
+interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
   readonly clock: () => number;
   readonly requestId: () => string;
   /** Null: cross-origin answers are left to a proxy. */
@@ -44,13 +44,11 @@ export interface DispatcherOptions extends Omit<PipelineServices, "fail"> {
   readonly inspect: ((reply: Reply, route: AnyRoute) => void) | null;
 }
 
-/** A target that was answered before, with everything that follows from its text. */
 interface HotTarget extends ParsedParameters {
   readonly target: Target;
   readonly endpoint: Endpoint;
 }
 
-/** Most targets of public routes that are remembered. */
 const hotTargetsMax = 1_024;
 /** Longest target that is remembered, in UTF-16 units. */
 const hotTargetCharsMax = 512;
@@ -67,7 +65,6 @@ export class Dispatcher {
   readonly #index: RouteIndex<Endpoint>;
   readonly #hot = new Cache<HotTarget>({ entriesMax: hotTargetsMax });
   readonly #familyOf: (path: string) => ErrorFamily;
-  /** Pages that answer for what is not there below them. */
   readonly #folders: readonly Endpoint[];
 
   /** @throws `TypeError` for malformed or repeated paths. */
@@ -153,7 +150,6 @@ export class Dispatcher {
     return this.#close(this.#fail(error, null, exchange), true, null, exchange);
   }
 
-  /** Returns the header fields that every answer to a request has. */
   commonFields(request: Request, info: ClientInfo): Readonly<Record<string, string>> {
     const { requestId, extra } = this.#open(request, info, null, "/");
     return { ...extra, "x-request-id": requestId };
@@ -271,12 +267,10 @@ export class Dispatcher {
 
 /** A request's target, both parts as sent: percent-encoded, without `?` and fragment. */
 export interface Target {
-  /** Begins with a slash. */
   readonly path: string;
   readonly query: string;
 }
 
-/** Splits an absolute URL, or one that begins with its path, into path and query. */
 export function splitUrl(url: string): Target {
   const start = url.charCodeAt(0) === 47 ? 0 : pathStart(url);
   const hash = url.indexOf("#", start);
@@ -302,8 +296,7 @@ function pathStart(url: string): number {
   return mark !== -1 && mark < slash ? mark : slash;
 }
 
-/** Path parameters and query as the schemas of a route return them. */
-export interface ParsedParameters {
+interface ParsedParameters {
   readonly params: unknown;
   readonly query: unknown;
 }
@@ -321,7 +314,7 @@ export interface Exchange {
 }
 
 /** The part of a request that guards read. The query is parsed when a guard first asks for it. */
-export class GuardRequest implements GuardInput {
+class GuardRequest implements GuardInput {
   readonly request: Request;
   readonly info: ClientInfo;
   readonly params: Parameters;
@@ -343,7 +336,7 @@ export class GuardRequest implements GuardInput {
 const saneShape = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** Returns true for 8 to 64 characters that need no escaping in a header or a log line. */
-export function isSaneRequestId(id: string): boolean {
+function isSaneRequestId(id: string): boolean {
   return saneShape.test(id);
 }
 
@@ -359,8 +352,7 @@ export function requestIds(): () => string {
   };
 }
 
-/** Services that all routes share. */
-export interface PipelineServices {
+interface PipelineServices {
   /** Null: nothing is limited. */
   readonly counter: Failover | null;
   /** Null: wrong credentials are not counted. */
@@ -368,12 +360,10 @@ export interface PipelineServices {
   /** Null: `Idempotency-Key` is ignored. */
   readonly idempotency: Idempotency | null;
   readonly logger: Logger;
-  /** Milliseconds from any origin. */
   readonly clock: () => number;
   readonly timer: Timer;
   /** Longest time that a body may take, in ms. */
   readonly bodyMsMax: number;
-  /** Writes the reply of an error. */
   readonly fail: (error: unknown, endpoint: Endpoint, exchange: Exchange) => Reply;
 }
 
@@ -385,7 +375,7 @@ const checkAgeMsMax = 1_000;
  *
  * @throws whatever guard, checks or handler throw.
  */
-export function runEndpoint(
+function runEndpoint(
   endpoint: Endpoint,
   exchange: Exchange,
   services: PipelineServices,
@@ -483,7 +473,6 @@ function checkParameters({ route, readPath }: Endpoint, { target }: Exchange): P
 interface SentBody {
   /** As it was sent; undefined: the request has no body. */
   readonly json: unknown;
-  /** As its schema returns it. */
   readonly value: unknown;
 }
 
@@ -520,7 +509,6 @@ interface RepeatableCall {
   readonly services: PipelineServices;
   readonly call: MutableCall;
   readonly key: string;
-  /** The body as it was sent, parsed. */
   readonly body: unknown;
 }
 
@@ -547,7 +535,6 @@ async function runOnce({ endpoint, exchange, services, call, key, body }: Repeat
   );
 }
 
-/** Tells a promise from a value. */
-export function isPromise<T>(value: Promise<T> | T): value is Promise<T> {
+function isPromise<T>(value: Promise<T> | T): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }

@@ -12,10 +12,8 @@ import { bodyBytesMaxDefault } from "../requests/body.ts";
 import type { AnyRoute, Area, BodySpec, Guard, RateLimit } from "../route.ts";
 import { type PathReader, pathReader } from "../routing/route_index.ts";
 
-/** A route, prepared for the request path. */
 export interface Endpoint {
   readonly method: string;
-  /** The path of the route behind the base path. */
   readonly path: string;
   readonly area: string;
   readonly route: AnyRoute;
@@ -29,7 +27,6 @@ export interface Endpoint {
   readonly limit: RateLimit<unknown> | null;
 }
 
-/** The body of a route, prepared. */
 export interface PreparedBody {
   readonly schema: GenericSchema;
   /** True where the body may be absent: its schema is an `optional(…)` or `nullish(…)`. */

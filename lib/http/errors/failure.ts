@@ -9,19 +9,16 @@ import type { Logger } from "../logger.ts";
 import { jsonApiMediaType } from "../requests/body.ts";
 import type { Family, Reply } from "../route.ts";
 
-/** Maximum number of causes in a log line. */
 const causesMax = 4;
 /** Maximum length of a path in an error body, in UTF-16 units; a longer path is cut. */
 const instanceCharsMax = 1_024;
 
-/** The request and the route that an error belongs to. */
-export interface FailureContext {
+interface FailureContext {
   readonly family: ErrorFamily;
   /** Undefined: the request has no route. */
   readonly operation: string | undefined;
   /** Authentication scheme of `WWW-Authenticate`. */
   readonly challenge: "Bearer" | "ApiKey";
-  /** Scopes that the route demands. */
   readonly scopes: readonly string[];
   readonly requestId: string;
   readonly path: string;
@@ -120,8 +117,7 @@ function framesOf(error: Error): string {
   return frames === -1 ? "" : stack.slice(frames + 1);
 }
 
-/** The HTTP meaning of an error code. */
-export interface ErrorFacts {
+interface ErrorFacts {
   readonly status: number;
   /** Short constant summary, the `title` of RFC 9457. */
   readonly title: string;
@@ -191,10 +187,10 @@ export const errorFacts: Readonly<Record<ErrorCode, ErrorFacts>> = {
 };
 
 /** `Retry-After` of 429 and 503 if the error names no time, in ms. */
-export const retryAfterMsDefault = 1_000;
+const retryAfterMsDefault = 1_000;
 
 /** An error with everything that its body may contain. */
-export interface ErrorReport {
+interface ErrorReport {
   readonly code: ErrorCode;
   readonly status: number;
   readonly title: string;
@@ -212,21 +208,15 @@ export interface ErrorReport {
   readonly publicUrl: string;
 }
 
-/** The error format of a response family. */
 export interface ErrorFamily {
   readonly mediaType: string;
-  /** Media type of successful JSON replies. */
   readonly successMediaType: string;
-  /** Name of the schema in the OpenAPI document. */
   readonly schemaName: string;
-  /** JSON Schema of the body. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Builds the JSON body. */
   readonly body: (failure: ErrorReport) => unknown;
 }
 
-/** JSON Schema of one located input error. */
-export const fieldErrorSchema: Readonly<Record<string, unknown>> = {
+const fieldErrorSchema: Readonly<Record<string, unknown>> = {
   type: "object",
   required: ["pointer", "detail"],
   properties: {
@@ -297,7 +287,7 @@ const actions: Partial<Readonly<Record<ErrorCode, Action>>> = {
  * Errors of identity and location: `{result: 0, message, data: {code, retryable, action, retryAfter?, fields?}}`; details
  * of the error are further members of `data`.
  */
-export const identityFamily: ErrorFamily = {
+const identityFamily: ErrorFamily = {
   mediaType: "application/json",
   successMediaType: "application/json",
   schemaName: "IdentityError",
@@ -350,7 +340,7 @@ const headerOf: Partial<Readonly<Record<ErrorCode, string>>> = {
  * Errors of the control API as JSON:API 1.1 writes them: one object of `errors` for each fault, all with the same
  * code, status and title. `source` locates the fault. Details of the error are members of `meta`.
  */
-export const jsonApiFamily: ErrorFamily = {
+const jsonApiFamily: ErrorFamily = {
   mediaType: jsonApiMediaType,
   successMediaType: jsonApiMediaType,
   schemaName: "JsonApiErrors",
@@ -413,7 +403,6 @@ function error(
   return source === undefined ? facts : { ...facts, source };
 }
 
-/** Error families by their names in route tables. */
 export const families: Readonly<Record<Family, ErrorFamily>> = {
   identity: identityFamily,
   problem: problemFamily,

@@ -48,27 +48,21 @@ export interface IdempotencyOptions {
 
 type IdempotencyServices = IdempotencyOptions & { readonly timer: Timer; readonly logger: Logger };
 
-/** The parts of a request that identify it. */
-export interface IdempotentRequest {
+interface IdempotentRequest {
   readonly subject: IdempotencySubject;
   readonly method: string;
   readonly host: string;
   readonly path: string;
   readonly query: string;
   readonly key: string;
-  /** The parsed body, before validation. */
   readonly body: unknown;
 }
 
-/** Callbacks that run a request. */
-export interface Execution {
-  /** Gets a digest of query and body. */
+interface Execution {
   readonly execute: (fingerprint: string) => Promise<Reply>;
-  /** Builds the reply to an error. */
   readonly replyTo: (error: unknown) => Reply;
 }
 
-/** The stored state of a request. */
 type RequestState =
   | { readonly state: "running"; readonly fingerprint: string }
   | { readonly state: "done"; readonly fingerprint: string; readonly reply: Reply };
@@ -132,11 +126,9 @@ export class Idempotency {
   }
 }
 
-/** A lease on an idempotency key, renewed while the request runs. */
 class IdempotencyClaim {
   readonly #options: IdempotencyServices;
   readonly #partition: string;
-  /** Contents of the claim's record. */
   readonly #value: string;
   #version: Version | null = null;
   #cancel: () => void = () => {};
@@ -196,7 +188,6 @@ class IdempotencyClaim {
   }
 }
 
-/** Returns the stored reply of a used key. */
 function replay({ value }: Stored, fingerprint: string): Reply {
   const state = JSON.parse(value) as RequestState;
   if (state.fingerprint !== fingerprint) {
@@ -238,7 +229,6 @@ async function sha256Hex(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Maximum length of an idempotency key, in characters. */
 export const idempotencyKeyCharsMax = 255;
 
 /** A string of structured fields (RFC 9651, section 3.3.3). */

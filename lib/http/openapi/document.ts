@@ -12,7 +12,7 @@ import { idempotencyKeyCharsMax } from "../idempotency/idempotency.ts";
 import { type Json, SchemaBook } from "./schema.ts";
 
 /** Facts of the document that no route table knows. */
-export interface DocumentInfo {
+interface DocumentInfo {
   readonly title: string;
   readonly version: string;
   /** Address under which clients reach the handler, base path included; empty where it is not known. */
@@ -65,8 +65,7 @@ const idempotencyCodes = [
 const tokenCodes = ["missing_token", "token_expired", "invalid_token"] as const;
 const keyCodes = ["missing_api_key", "invalid_api_key"] as const;
 
-/** Builds the OpenAPI operation object of an endpoint. */
-export function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
+function describeOperation(endpoint: Endpoint, book: SchemaBook): Json {
   const { route, body } = endpoint;
   const { headers = [], query = [] } = route.auth;
   return {

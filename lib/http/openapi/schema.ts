@@ -12,8 +12,7 @@ import { nameOf } from "../requests/validate.ts";
 /** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Says whether a schema describes what is sent to us or what we answer. */
-export type Direction = "input" | "output";
+type Direction = "input" | "output";
 
 /** Returns a schema as a JSON Schema document of its own, for values as they are sent. */
 export function jsonSchemaOf(schema: GenericSchema): Json {
@@ -63,7 +62,6 @@ class Collection {
   }
 }
 
-/** Members of a schema that hold further schemas. */
 const nestedMembers = ["wrapped", "item", "items", "options", "rest", "key", "value", "pipe"] as const;
 
 function isSchema(part: object): part is GenericSchema {
@@ -88,7 +86,6 @@ export class SchemaBook {
     return reference as unknown as Json;
   }
 
-  /** Converts the object schema of a path or a query to the schemas of its parameters. */
   parametersOf(schema: GenericSchema): Json {
     const { $schema: _dialect, $defs: _none, ...converted } = toJsonSchema(schema, configOf("input"));
     return converted;

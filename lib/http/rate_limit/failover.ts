@@ -21,22 +21,18 @@ const limiterRetryMs = 1_000;
 /** While the shared limiter fails, this process counts alone (`local`) or the request is answered 503 (`reject`). */
 export type OnLimiterFailure = "local" | "reject";
 
-export interface FailoverOptions {
-  /** Counts for all processes. */
+interface FailoverOptions {
   readonly limiter: Pick<Limiter, "take">;
   /**
    * Counts in this process while the limiter does not. Null: requests wait for the limiter as long as it takes, and pass
    * when it fails.
    */
   readonly local: Pick<Limiter, "take"> | null;
-  /** Milliseconds from any origin. */
   readonly clock: () => number;
   readonly timer: Timer;
   /** Called once when an outage begins, with its reason. */
   readonly onOutage: (reason: string) => void;
-  /** Called when it is over. */
   readonly onRecovery: () => void;
-  /** Called for every request that the limiter did not count. */
   readonly onUncounted: () => void;
 }
 
@@ -127,7 +123,6 @@ export class Failover {
 /** Grace for a late answer, in ms: it may have arrived already, behind a turn of a busy process. */
 const lateGraceMs = 1;
 
-/** One pending promise. */
 interface Waiting {
   /** Deadline on the clock. */
   readonly lateAt: number;
@@ -136,7 +131,7 @@ interface Waiting {
 }
 
 /** Rejects promises that do not settle in time. All have the same timeout, so one timer watches the oldest for all. */
-export class Deadlines {
+class Deadlines {
   readonly #ms: number;
   readonly #clock: () => number;
   readonly #timer: Timer;

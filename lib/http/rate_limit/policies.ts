@@ -10,7 +10,6 @@ const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-/** The subject that a policy counts for. */
 export type QuotaName =
   | "user"
   | "key"
@@ -26,7 +25,7 @@ export type QuotaName =
   | "workflow";
 
 /** A policy: a rate, who pays it, and whether it is in force where a deployment says nothing else. */
-export interface RatePolicy extends LimitRule {
+interface RatePolicy extends LimitRule {
   /**
    * `user`: requests of a user to the audience API; `key`: those of an API key; `userKeys`: requests of a user with an
    * `Idempotency-Key`, whose answers are stored; `loyaltyAction`: the actions that a user reports; `loyaltyRead`: a user's reads
@@ -104,7 +103,6 @@ export type RateLimits = "off" | Readonly<Partial<Record<RatePolicyName, "on" | 
 /** The rules of each quota; an empty list limits nothing. */
 export type Quotas = Readonly<Record<QuotaName, readonly LimitRule[]>>;
 
-/** The quotas of a deployment. */
 export function resolveRateLimits(limits: RateLimits = {}): Quotas {
   const rulesOf = (quota: QuotaName): readonly LimitRule[] =>
     limits === "off"

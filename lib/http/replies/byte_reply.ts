@@ -12,7 +12,7 @@ import { empty, stream } from "./replies.ts";
 const rangeCharactersMax = 64;
 
 /** A file that never changes under its entity tag. */
-export interface ByteContent {
+interface ByteContent {
   readonly etag: string;
   readonly size: number;
   /** Fields beside those of ranges, lower-case. */
@@ -114,9 +114,7 @@ export function isNotModified(request: Request, tag: string): boolean {
   return cached !== null && matchesTag(cached, tag, { weak: true });
 }
 
-/** Options of {@linkcode admitChange}. */
-export interface ChangeOptions {
-  /** Name of the resource in error messages. */
+interface ChangeOptions {
   readonly what: string;
   /** True if a change of an existing resource must have `If-Match`. @default true */
   readonly required?: boolean;

@@ -16,7 +16,6 @@ import type {
   StreamReply,
 } from "../route.ts";
 
-/** Options of the envelope helpers. */
 interface EnvelopeOptions<S extends number = number> {
   /** @default 200 */
   readonly status?: S;
@@ -98,16 +97,13 @@ function wrap<const T, S extends number>(
   return headers === undefined ? { status, json: value } : { status, json: value, headers };
 }
 
-/** Facts of the request and the route that shape the Response. */
 interface ResponseContext {
   readonly requestId: string;
   /** True for HEAD requests: the Response has the length of the body, and no body. */
   readonly head: boolean;
   /** True if the reply may have its own `Cache-Control`; otherwise it is `no-store`. */
   readonly cacheable: boolean;
-  /** Media type of JSON replies that name none. */
   readonly jsonType: string;
-  /** Fields of the platform, such as CORS and rate limits. */
   readonly extra: Readonly<Record<string, string>> | null;
 }
 
@@ -283,7 +279,6 @@ const corsResponseHeaders: readonly string[] = [
 
 const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#A-Z]+$/;
 
-/** Prepared header fields. */
 export interface Cors {
   /** Returns the fields of the reply to a request; null if it needs none. */
   readonly answer: (request: Request) => Readonly<Record<string, string>> | null;

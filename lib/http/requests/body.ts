@@ -8,7 +8,7 @@ import { AppError } from "../../base/errors/mod.ts";
 import { createPause } from "../../storage/background/mod.ts";
 
 /** Bytes up to which the values of a text are not counted, as they are few enough. */
-export const uncountedBytesMax = 65_536;
+const uncountedBytesMax = 65_536;
 /** Maximum size of a body by default, in bytes. */
 export const bodyBytesMaxDefault = uncountedBytesMax;
 /** Default deadline for a body to arrive, in ms. */
@@ -23,14 +23,13 @@ export function systemTimer(callback: () => void, delayMs: number): () => void {
   return () => clearTimeout(handle);
 }
 
-export interface BodyLimits {
+interface BodyLimits {
   readonly bytesMax: number;
   /** Media types, lower-case. */
   readonly mediaTypes: readonly string[];
   readonly timer: Timer;
 }
 
-/** Limits for reading a body of JSON. */
 interface JsonLimits extends BodyLimits {
   readonly msMax: number;
   /** True if the runtime guarantees that a body is never longer than its `Content-Length`. */
@@ -84,7 +83,7 @@ function decoded(decoder: TextDecoder, bytes?: ArrayBuffer | Uint8Array, stream 
  * @param type Null: not checked.
  * @throws `unsupported_media_type` or `payload_too_large`.
  */
-export function requireAcceptable(request: Request, type: string | null, limits: BodyLimits): number | null {
+function requireAcceptable(request: Request, type: string | null, limits: BodyLimits): number | null {
   if (request.bodyUsed)
     throw new TypeError(
       "Cannot read the body: it was read before the handler was called; mount the handler in front of body parsers",
@@ -183,8 +182,7 @@ export function abandon(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {});
 }
 
-/** Creates the error for a body that ended early. */
-export function brokenOff(): AppError {
+function brokenOff(): AppError {
   return badJson("it broke off");
 }
 
@@ -192,7 +190,6 @@ function tooLate(msMax: number): AppError {
   return badJson(`it did not arrive within ${msMax / 1000} seconds`);
 }
 
-/** Creates the error for a body that is too long. */
 export function tooLarge(bytesMax: number): AppError {
   return new AppError("payload_too_large", `Cannot read the body: it must not exceed ${bytesMax} bytes`);
 }
@@ -222,11 +219,9 @@ function isAcceptedType(contentType: string, accepted: readonly string[]): boole
   );
 }
 
-/** Maximum nesting of arrays and objects in a body. */
 export const jsonDepthMax = 64;
 /** Maximum number of values in a longer text. Arrays and objects, which cost most memory, count twice. */
 export const jsonValuesMax = 32_768;
-/** Maximum number of escapes in the strings of a JSON text. */
 const jsonEscapesMax = 1_048_576;
 
 const quote = 0x22;
@@ -236,7 +231,7 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 
 /** Counts the values of a JSON text in UTF-8 while it arrives. */
-export class JsonCounter {
+class JsonCounter {
   #bytes = 0;
   #values = 0;
   #escapes = 0;
@@ -293,7 +288,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** Parses a text whose values are counted. The value is to be inspected before it is used. */
-export function parseCounted(text: string): unknown {
+function parseCounted(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -303,7 +298,7 @@ export function parseCounted(text: string): unknown {
 }
 
 /** @throws `bad_json`: the value is one that {@linkcode parseJson} rejects. */
-export function inspectJson(value: unknown, text: string): void {
+function inspectJson(value: unknown, text: string): void {
   // Decoded text is well-formed, so a lone surrogate can only come from an escape.
   if (typeof value === "object" && value !== null) inspect(value, 1, text.includes("\\u"));
   else inspectScalar(value, true);

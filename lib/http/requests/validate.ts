@@ -16,7 +16,6 @@ export const pointerCharsMax = 256;
 
 const objectSchemas: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object"]);
 
-/** The validated part of a request. Faults of the body have JSON Pointers, those of parameters have names. */
 type Subject = "body" | "parameters";
 
 /**
@@ -106,9 +105,7 @@ function withArticle(name: string): string {
 /** Named strings, numbers and booleans that callers choose: data and metadata. */
 export type Properties = Readonly<Record<string, string | number | boolean>>;
 
-/** Name and limits of properties. */
 interface PropertiesBounds {
-  /** Name of the schema in the OpenAPI document. */
   readonly name: string;
   readonly entriesMax: number;
   readonly nameCharactersMax: number;

@@ -15,13 +15,11 @@ import { Router as IttyRouter } from "itty-router";
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
 
-/** The part of an endpoint that the router needs. */
-export interface Located {
+interface Located {
   readonly method: string;
   readonly path: string;
 }
 
-/** The result of a lookup. */
 export type FoundRoute<T> =
   | {
       readonly endpoint: T;
@@ -47,7 +45,6 @@ interface Tier<T> {
 
 const segmentShape = /^(?::[A-Za-z][A-Za-z0-9_]*|[A-Za-z0-9._~-]+)$/;
 
-/** Finds endpoints by method and path. */
 export class RouteIndex<T extends Located> {
   readonly #literal = new Map<string, Site<T>>();
   /** By segment count; the tiers of one count have their longest literal beginnings first. */
@@ -111,7 +108,6 @@ export class RouteIndex<T extends Located> {
   }
 }
 
-/** Reads the parameters of a path that matches the pattern. */
 export type PathReader = (path: string) => Parameters;
 
 /**
@@ -205,7 +201,7 @@ Object.setPrototypeOf(Bag.prototype, null);
 Reflect.deleteProperty(Bag.prototype, "constructor");
 
 /** Creates an empty set of parameters to fill. */
-export function emptyParameters(): Record<string, string> {
+function emptyParameters(): Record<string, string> {
   return new Bag();
 }
 

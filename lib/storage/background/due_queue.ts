@@ -23,8 +23,7 @@ import {
 } from "../mod.ts";
 import { mapConcurrent } from "./mod.ts";
 
-/** Location and leases of a {@linkcode DueQueue}. */
-export interface DueQueueOptions {
+interface DueQueueOptions {
   readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;
@@ -33,13 +32,11 @@ export interface DueQueueOptions {
   readonly board?: string;
   /** Unit that one process claims at a time, with a gate and a lease of its own: the whole queue or a single member. */
   readonly claims: "queue" | "member";
-  /** Names this process among all. */
   readonly holder: string;
   /** Time in ms for which other processes leave a claimed unit alone. */
   readonly leaseMs: number;
 }
 
-/** The work on due members. */
 export interface DueWork {
   /** Does the work of a member. Returns when it is due next, in Unix ms, or null for never. May be repeated. */
   handle(member: string): Promise<number | null>;
@@ -54,8 +51,7 @@ export interface DueWork {
   readonly pagesMax?: number;
 }
 
-/** Numbers of members that were handled. */
-export interface DueResult {
+interface DueResult {
   readonly processed: number;
   readonly failed: number;
 }
@@ -76,7 +72,6 @@ interface Handled {
 
 type Found = readonly [lease: Stored | null, gate: Stored | null, ...standings: (Standing | null)[]];
 
-/** A queue of members by due time. */
 export class DueQueue {
   readonly #options: DueQueueOptions;
   readonly #board: string;
@@ -204,25 +199,20 @@ function isDue(standing: Standing | null, now: number): boolean {
   return standing !== null && standing.score <= now;
 }
 
-/** A lease as it is stored. */
 export interface LeaseState {
-  /** Names the process that holds the lease. */
   readonly holder: string;
   /** Unix ms until which other processes leave the work alone. */
   readonly until: number;
-  /** Grows with every acquisition. */
   readonly token: number;
 }
 
-/** A process that asks for a lease. */
-export interface LeaseClaim {
+interface LeaseClaim {
   readonly holder: string;
   readonly durationMs: number;
   /** Unix ms. */
   readonly now: number;
 }
 
-/** Another process holds the lease. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
@@ -240,8 +230,7 @@ export function claimLease(
   return { holder, until: now + durationMs, token: Math.max(now, (current?.token ?? 0) + 1) };
 }
 
-/** Parses the record of a lease. A text that is not JSON names the holder of a lease that lasts as long as its record. */
-export function parseLease(stored: Stored | null): LeaseState | null {
+function parseLease(stored: Stored | null): LeaseState | null {
   if (stored === null) return null;
   if (!stored.value.startsWith("{")) {
     return { holder: stored.value, until: Number.POSITIVE_INFINITY, token: 0 };
@@ -249,17 +238,14 @@ export function parseLease(stored: Stored | null): LeaseState | null {
   return { token: 0, ...(JSON.parse(stored.value) as Omit<LeaseState, "token"> & Partial<LeaseState>) };
 }
 
-/** Returns the write that stores a lease. */
-export function leaseWrite(key: string, lease: LeaseState): Write {
+function leaseWrite(key: string, lease: LeaseState): Write {
   return { type: "put", key, value: JSON.stringify(lease), expireAt: lease.until };
 }
 
-/** The record of a lease and the process that asks for it. */
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly store: Store;
   readonly partition: Partition;
   readonly key: string;
-  /** Names this process among all. */
   readonly holder: string;
   readonly durationMs: number;
   /** Unix ms. */
@@ -297,7 +283,6 @@ export class Lease {
     });
   }
 
-  /** Fencing token, for work outside of the store. */
   get token(): number {
     return this.#state.token;
   }

@@ -54,8 +54,7 @@ export async function mapConcurrent<T, R>(
   return results;
 }
 
-/** The work of a {@linkcode Batcher}. */
-export interface BatcherOptions<T, R = void> {
+interface BatcherOptions<T, R = void> {
   /** Runs a batch. Returns the results in the order of the items where callers of `add` wait for any. */
   // biome-ignore lint/suspicious/noConfusingVoidType: A batch without results returns nothing.
   run(key: string, items: readonly T[]): Promise<readonly R[] | void>;
@@ -88,7 +87,6 @@ export class Batcher<T, R = void> {
     this.#options = options;
   }
 
-  /** Adds an item and resolves with its result. Rejects when the run of its batch does. */
   add(key: string, item: T): Promise<R> {
     return new Promise((resolve, reject) => this.#accept(key, item, { resolve, reject }));
   }
@@ -98,7 +96,6 @@ export class Batcher<T, R = void> {
     this.#accept(key, item, null);
   }
 
-  /** Resolves when everything that was added before this call has run. */
   async idle(): Promise<void> {
     const lineups = [...this.#lineups.values()];
     await Promise.all(
@@ -149,8 +146,7 @@ function settleIdlers(lineup: Pick<Lineup<unknown, unknown>, "idlers" | "finishe
   lineup.idlers = lineup.idlers.filter(({ accepted }) => accepted > lineup.finished);
 }
 
-/** Bounds of a {@linkcode Cache}. */
-export type CacheOptions = {
+type CacheOptions = {
   /** Most entries, two at least. Of the entries not used for longest, half are dropped at a time. */
   readonly entriesMax: number;
 } & (
@@ -193,7 +189,6 @@ export class Cache<V, K = string> {
     this.#clock = clock;
   }
 
-  /** Number of entries, fresh or not. */
   get size(): number {
     return this.#entries.size;
   }
@@ -279,7 +274,6 @@ export class ParsedRecords<T> {
     this.#entries = new BoundedCache(entriesMax);
   }
 
-  /** Number of records kept. */
   get size(): number {
     return this.#entries.size;
   }
@@ -301,7 +295,7 @@ export function chain<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
 
 const attemptsMax = 3;
 
-export interface DeliveryOptions<T> {
+interface DeliveryOptions<T> {
   /** Writes the items of a batch; repeating it must change nothing. */
   readonly write: (key: string, batch: readonly T[]) => Promise<unknown>;
   /** Called with the error of a batch whose last attempt failed. */
@@ -363,7 +357,6 @@ export class Delivery<T> {
     for (const [key, item] of items) this.#batches.push(key, { item, done: itemDone });
   }
 
-  /** Resolves when nothing waits any more. */
   async idle(): Promise<void> {
     while (this.#waiting > 0) await this.#batches.idle();
   }

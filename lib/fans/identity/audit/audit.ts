@@ -103,7 +103,6 @@ interface TrailEntries {
   readonly entries: AuditEntry[];
 }
 
-/** Writes entries to the trails of projects and users. */
 class AuditWriter {
   readonly #store: Store;
   readonly #onLost: (count: number, reason: string) => void;
@@ -132,7 +131,6 @@ class AuditWriter {
     this.#batcher.push("", { projectId, entry, isProjectOnly });
   }
 
-  /** Resolves when the entries so far are stored or dropped. */
   idle(): Promise<void> {
     return this.#batcher.idle();
   }
@@ -198,7 +196,6 @@ function append(entry: AuditEntry): Write {
   return { type: "append", key: auditLog, at: entry.at, value, maxLength: projectEntriesMax };
 }
 
-/** An attempt before its outcome. */
 interface AuditedAttempt extends Pick<AuditEntry, "event" | "provider" | "actor"> {
   readonly projectId: string;
   readonly call: Pick<Call<unknown, unknown, unknown, unknown>, "request" | "info" | "requestId">;
@@ -208,7 +205,6 @@ interface AuditedAttempt extends Pick<AuditEntry, "event" | "provider" | "actor"
   readonly isProjectOnly?: boolean;
 }
 
-/** Makes an attempt and records its outcome, with the facts that it noted about its subject. */
 export async function recordAttempt<T>(
   { clock, audit }: { readonly clock: Clock; readonly audit: Audit },
   attempt: AuditedAttempt,
@@ -244,14 +240,11 @@ export const projectEntriesMax = 4_096;
 export const userEntriesMax = 50;
 /** Default number of entries of a page. */
 export const auditPageDefault = 50;
-/** Most entries of a page. */
 export const auditPageMax = 100;
 
-/** The log of a project's entries in each of its partitions. */
-export const auditLog = "audit";
+const auditLog = "audit";
 
-/** Names the partition of one of a project's logs. */
-export function auditPartition(projectId: string, log: number): Partition {
+function auditPartition(projectId: string, log: number): Partition {
   return tenantPartition({ project: projectId }, "audit", String(log));
 }
 
@@ -294,25 +287,21 @@ export interface AuditPage {
   readonly cursor: string | null;
 }
 
-/** The position of an entry in a trail. */
-export interface AuditCursor {
+interface AuditCursor {
   /** Unix ms. */
   readonly at: number;
-  /** Number of the entry in its log. */
   readonly sequence: number;
   readonly log: number;
 }
 
 const cursorShape = /^([1-9]\d{0,13})-(\d{1,15})\.(\d{1,2})$/;
 
-/** Checks a cursor. */
 export const AuditCursorSchema = v.pipe(
   v.string(),
   v.description("Cursor of the page before"),
   v.regex(cursorShape, "Expected the cursor of a page"),
 );
 
-/** Writes the cursor of the page after an entry. */
 export function formatCursor({ at, sequence, log }: AuditCursor): string {
   return `${at}-${sequence}.${log}`;
 }
@@ -333,7 +322,7 @@ export function parseCursor(text: string): AuditCursor {
   return { at: Number(at), sequence: Number(sequence), log: Number(log) };
 }
 
-export async function readProjectTrail(
+async function readProjectTrail(
   store: Store,
   projectId: string,
   { limit = auditPageDefault, cursor }: AuditPageOptions = {},
@@ -382,7 +371,7 @@ const read = { type: "record", key: userAuditKey } as const;
  *
  * @throws {AppError} What `decide` throws.
  */
-export async function extendUserTrail(
+async function extendUserTrail(
   store: Store,
   projectId: string,
   userId: string,
@@ -404,7 +393,7 @@ export async function extendUserTrail(
 }
 
 /** Reads a page of the trail of a user, newest first. */
-export async function readUserTrail(
+async function readUserTrail(
   store: Store,
   projectId: string,
   userId: string,

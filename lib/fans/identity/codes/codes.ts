@@ -28,32 +28,27 @@ export const codeCost: HashCost = { algorithm: "scrypt", logN: 14, r: 8, p: 1 };
 /** The purposes of codes of users: a new password, and the verification of the address. A code is valid for one of them. */
 const purposes = ["password", "email"] as const;
 
-export type CodePurpose = (typeof purposes)[number] | "login";
+type CodePurpose = (typeof purposes)[number] | "login";
 
-/** Options of {@linkcode createCodes}. */
-export interface CodesOptions {
+interface CodesOptions {
   readonly store: Store;
   readonly secret: MasterSecret;
-  /** Hashes codes at {@linkcode codeCost}. */
   readonly hasher: PasswordHasher;
   readonly clock: Clock;
   readonly random: RandomBytes;
 }
 
-/** The name of the record of a live code. */
-export const codeName = "code";
+const codeName = "code";
 const reads = [{ type: "record", key: codeName }] as const;
 
 /** The address of a code, and who asks for it or tries it: the login, or the network, that tries belong to. */
-export interface CodeOwner {
+interface CodeOwner {
   readonly email: string;
   readonly holder: string;
 }
 
-/** Issues and redeems codes. */
 export type Codes = ReturnType<typeof createCodes>;
 
-/** Creates the codes of all projects over a store. */
 export function createCodes(options: CodesOptions) {
   const { store, secret, hasher, clock, random } = options;
   const partitionOf = (projectId: string | null, purpose: CodePurpose, email: string): Partition => {
@@ -135,11 +130,9 @@ export const codeAgeMsMax = 600_000;
 /** Tries of one code: those of its holder, and those of all others together. */
 export const codeTriesMax = 5;
 
-/** A stored code. */
 export interface CodeRecord {
   /** PHC string, whose salt distinguishes this code from every other. */
   readonly hash: string;
-  /** Names who asked for the code. */
   readonly holder: string;
   /** Tries of the holder, and of all others. */
   readonly triesLeft: readonly [own: number, others: number];
@@ -147,11 +140,9 @@ export interface CodeRecord {
   readonly expireAt: number;
 }
 
-/** The record of an address. */
-export type CodeState = readonly [code: Stored | null];
+type CodeState = readonly [code: Stored | null];
 
-/** Makes the write that stores a code. */
-export function putCode(code: CodeRecord): Write {
+function putCode(code: CodeRecord): Write {
   return { type: "put", key: codeName, value: JSON.stringify(code), expireAt: code.expireAt };
 }
 
@@ -159,7 +150,7 @@ export function putCode(code: CodeRecord): Write {
  * Spends a try before the comparison, so that racers share the tries. Returns the hash to compare with, or null if there
  * is no code or no try left.
  */
-export function reserveTry([stored]: CodeState, holder: string): Decision<string | null> {
+function reserveTry([stored]: CodeState, holder: string): Decision<string | null> {
   const code = stored === null ? null : (JSON.parse(stored.value) as CodeRecord);
   const index = code?.holder === holder ? 0 : 1;
   const left = code?.triesLeft[index] ?? 0;

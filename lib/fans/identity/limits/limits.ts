@@ -27,7 +27,6 @@ export interface AttemptFacts {
   readonly sessionId?: string;
 }
 
-/** Counts attempts. */
 export interface AttemptLimiter {
   /**
    * Spends one attempt. `silent` tells the caller to do nothing and answer as after success.
@@ -43,18 +42,15 @@ export interface AttemptLimiter {
   clear(facts: AttemptFacts, scope?: "pair" | "account"): Promise<void>;
 }
 
-/** The rates of a deployment. */
-export interface AttemptRates {
+interface AttemptRates {
   /** @default {} */
   readonly limits?: AttemptLimits;
   /** @default those of a platform without settings */
   readonly quotas?: Quotas;
 }
 
-/** Limits nothing. */
 export const noAttemptLimits: AttemptLimiter = { attempt: async () => "go", clear: async () => undefined };
 
-/** The limits of a platform. */
 export class StoredAttemptLimiter implements AttemptLimiter {
   readonly #limiter: Limiter;
   readonly #logger: Logger;
@@ -209,10 +205,9 @@ export type LimitedAction =
  * The payer of an attempt: the account (by e-mail, or else by user), the network of the client, both together, the
  * account on one device, the user, or the session.
  */
-export type AttemptSubject = "pair" | "account" | "address" | "device" | "user" | "session";
+type AttemptSubject = "pair" | "account" | "address" | "device" | "user" | "session";
 
-/** The allowance of one subject. */
-export interface AttemptCount {
+interface AttemptCount {
   readonly by: AttemptSubject;
   readonly rules: readonly LimitRule[];
   /** Makes a refusal look like success, as it would reveal that mail was sent. @default false */
@@ -239,7 +234,7 @@ const hourMs = 60 * minuteMs;
 const quarterMs = 15 * minuteMs;
 
 /** The policies of a deployment, whose rates of networks have names like those of requests. */
-export function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction, AttemptPolicy>> {
+function attemptPoliciesOf(quotas: Quotas): Readonly<Record<LimitedAction, AttemptPolicy>> {
   return {
     ...fixedPolicies,
     login: {

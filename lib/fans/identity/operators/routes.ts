@@ -36,7 +36,6 @@ import {
   UserParams,
 } from "./schema.ts";
 
-/** The path of a project. */
 const operatorBase = "/internal/identity/projects/:projectId";
 const ofUser: `/${string}` = `${operatorBase}/users/:userId`;
 
@@ -291,8 +290,7 @@ function sessionJson(session: Session) {
   };
 }
 
-/** Services of the routes of operators. */
-export interface OperatorContext extends IdentityContext {
+interface OperatorContext extends IdentityContext {
   /** Demands an API key that may read users. */
   readonly usersReader: Guard<ApiKeyPrincipal>;
   /** Demands an API key that may change users. */
@@ -313,7 +311,7 @@ type UserCall = Pick<
 >;
 
 /** Acts on a user and records it on the trail, with the API key of the operator. */
-export async function onUser<R>(
+async function onUser<R>(
   context: OperatorContext,
   call: UserCall,
   event: string,
@@ -324,7 +322,7 @@ export async function onUser<R>(
 }
 
 /** Acts on a user as {@linkcode onUser} does, also on one who never signed up and whom back ends reported. */
-export async function onAnyUser<R>(
+async function onAnyUser<R>(
   context: OperatorContext,
   call: UserCall,
   event: string,
@@ -353,7 +351,7 @@ async function recordOperation<R>(
 }
 
 /** @throws {AppError} `not_found`: the organisation of the key has no such project. */
-export async function assertProject(
+async function assertProject(
   { directory }: OperatorContext,
   { organisationId }: ApiKeyPrincipal,
   projectId: string,
@@ -377,7 +375,6 @@ export async function findUser(
   return user;
 }
 
-/** Creates the error for a user that the project lacks. */
 export function unknownUser(): AppError {
   return new AppError("not_found", "Cannot serve the request as the project has no such user");
 }
@@ -389,8 +386,7 @@ export function seconds(ms: number): number {
 
 const path: `/${string}` = `${operatorBase}/client-tokens`;
 
-/** Builds the routes that issue, list and end client tokens. */
-export function clientTokenRoutes(context: OperatorContext): AnyRoute[] {
+function clientTokenRoutes(context: OperatorContext): AnyRoute[] {
   const { clientTokens, configReader, configWriter } = context;
   return [
     route({

@@ -19,17 +19,12 @@ const seconds = (description: string) =>
 const projectId = v.pipe(UuidSchema, v.description("Id of the project"));
 const userId = id("Id of the user");
 
-/** The path of a project. */
 export const OperatorProjectParams = v.object({ projectId });
-/** The path of a user. */
 export const UserParams = v.object({ projectId, userId });
-/** The path of a session. */
 export const SessionParams = v.object({ projectId, userId, sessionId: id("Id of the session") });
 
-/** The path of a client token. */
 export const ClientTokenParams = v.object({ projectId, tokenId: id("Id of the client token") });
 
-/** A client token to issue. */
 export const ClientTokenBodySchema = named(
   "NewClientToken",
   v.object({
@@ -43,12 +38,10 @@ export const ClientTokenBodySchema = named(
   }),
 );
 
-/** The address of a user to find. */
 export const EmailQuerySchema = v.object({
   email: v.pipe(v.string(), v.description("E-mail address of the user"), EmailSchema),
 });
 
-/** The page of a trail. */
 export const PageQuerySchema = v.object({
   limit: v.optional(
     integerParameter({ description: "Most entries of the page", minimum: 1, maximum: auditPageMax }),
@@ -91,7 +84,6 @@ export const UnlockQuerySchema = v.object({
 /** The answer without content. */
 export const DoneSchema = EmptyAnswer;
 
-/** The answer with a user's ban. */
 export const BanSchema = named(
   "UserBan",
   answerOf(
@@ -99,7 +91,6 @@ export const BanSchema = named(
   ),
 );
 
-/** The answer with the users of an address. */
 export const FoundUsersSchema = named(
   "FoundUsers",
   answerOf(
@@ -120,7 +111,6 @@ export const FoundUsersSchema = named(
   ),
 );
 
-/** The answer with a page of a trail. */
 export const TrailSchema = named(
   "AuditPage",
   answerOf(
@@ -155,7 +145,6 @@ export const TrailSchema = named(
   ),
 );
 
-/** The answer with a user's sessions. */
 export const SessionsSchema = named(
   "UserSessions",
   answerOf(
@@ -175,7 +164,6 @@ export const SessionsSchema = named(
   ),
 );
 
-/** The answer with the number of sessions that ended. */
 export const RevokedSchema = named(
   "RevokedSessions",
   answerOf(v.object({ revoked: v.pipe(v.number(), v.integer()) })),

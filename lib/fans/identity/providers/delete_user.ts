@@ -48,7 +48,6 @@ export function deleteSessionUser(context: IdentityContext): Operation {
   });
 }
 
-/** Deletes the user of the external id. */
 export function deleteNoLoginUser(context: IdentityContext): Operation {
   return operation({
     strategies: ["simplified"],
@@ -62,7 +61,6 @@ export function deleteNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-/** Deletes the user of the external id and device. */
 export function deleteAnonymousUser(context: IdentityContext): Operation {
   return operation({
     strategies: ["simplified"],
@@ -93,7 +91,6 @@ const everyProvider = {
   providers: ["managedPool", "hostedIdp", "socialOne", "socialTwo", "socialThree"],
 } as const;
 
-/** Exchanges a refresh token for new tokens. */
 export function refreshUser({ sessions, records, limiter, clock }: IdentityContext): Operation {
   return operation({
     ...everyProvider,
@@ -125,7 +122,6 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
   });
 }
 
-/** Ends the session of the access token, all others, or all. */
 export function logOutUser({ sessions }: IdentityContext): Operation {
   return operation({
     ...everyProvider,

@@ -15,7 +15,6 @@ import type { SessionRecords } from "../sessions/session_records.ts";
 import { identitySetting } from "../settings.ts";
 import type { User } from "../users.ts";
 
-/** Longest username, in characters. */
 export const usernameCharactersMax = 100;
 /** Largest application profile, in UTF-8 bytes of its JSON text: 16 KiB. */
 export const appProfileBytesMax = 16_384;
@@ -32,7 +31,6 @@ export const ExternalIdSchema = v.pipe(
   v.maxLength(externalIdCharactersMax),
 );
 
-/** A name that everybody may see. */
 export const UsernameSchema = v.pipe(
   v.string(),
   v.minLength(1),
@@ -61,7 +59,6 @@ export const NewEmailSchema = v.pipe(
   ),
 );
 
-/** Checks that a value is an object of bounded depth. {@linkcode assertAppProfileFits} checks its size. */
 export const AppProfileSchema = v.pipe(
   appProfile,
   v.check(
@@ -103,16 +100,13 @@ const SignatureSchema = v.pipe(
 
 const recordTime = "Time of the session record in Unix seconds, if the project demands its signature";
 
-/** The members of a body that present a record. */
 export const signatureInBody = {
   timeStamp: v.exactOptional(v.pipe(v.number(), v.description(recordTime), v.safeInteger(), v.minValue(0))),
   signature: v.exactOptional(SignatureSchema),
 };
 
-/** The members of a session record in a request. */
 export type PresentedSignature = v.InferOutput<v.ObjectSchema<typeof signatureInBody, undefined>>;
 
-/** The parameters of a query that present a record. */
 export const signatureInQuery = {
   timeStamp: v.exactOptional(
     integerParameter({

@@ -103,7 +103,6 @@ export function createNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-/** Fetches a user's profile by the external id. */
 export function fetchNoLoginUser(context: IdentityContext): Operation {
   return operation({
     ...noLogin,
@@ -138,7 +137,6 @@ export function logInNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-/** Replaces a user's application profile. */
 export function updateNoLoginUser(context: IdentityContext): Operation {
   return operation({
     ...noLogin,

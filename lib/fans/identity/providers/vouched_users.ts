@@ -141,7 +141,6 @@ const CheckAnswer = named(
   ),
 );
 
-/** Fetches the profile of the bearer. */
 export function fetchHostedUser(context: IdentityContext): Operation {
   return operation({
     ...provider,

@@ -25,14 +25,12 @@ import { isAnonymous, type User, type Users } from "../users.ts";
 
 /** Time after which a removal counts as interrupted, and scores are no longer on their way, in ms. */
 const againAfterMs = 60_000;
-/** Most removals of each board that one call works on. */
 const resumedMax = 100;
 
 /** The boards: users who are being removed, and those who were, by the time at which that began or ended. */
 const boards = { begun: "users", ended: "ended" } as const;
 type Board = (typeof boards)[keyof typeof boards];
 
-/** Services of {@linkcode Removals}. */
 export interface RemovalsOptions {
   readonly store: Store;
   readonly users: Users;
@@ -41,7 +39,6 @@ export interface RemovalsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onRemove: OnRemove;
-  /** Takes a user off boards. */
   readonly removeScores: OnRemove;
   /** Tests if a user has transactions again, as a back end has reported the id since. */
   readonly hasTransactions: (projectId: string, user: Pick<User, "userId">) => Promise<boolean>;
@@ -50,7 +47,6 @@ export interface RemovalsOptions {
   readonly listAgain: OnRemove;
 }
 
-/** The removals of a platform. */
 export class Removals {
   readonly #options: RemovalsOptions;
   readonly #partition: Partition = platformPartition("removals");
@@ -157,17 +153,14 @@ export async function removeUser(
 
 /** Time between two sweeps of a project, in ms: an hour. */
 const sweepEveryMs = 3_600_000;
-/** Most projects of one round. */
 const projectsMax = 20;
 const listedMax = 10_000;
 const key = "projects";
 
-/** The projects with anonymous users. */
 export class IdleProjects {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #partition: Partition = platformPartition("anonymous");
-  /** Projects that are on the board already. */
   readonly #listed = new Cache<true>({ entriesMax: listedMax });
 
   constructor(store: Store, clock: Clock) {
@@ -175,7 +168,6 @@ export class IdleProjects {
     this.#clock = clock;
   }
 
-  /** Puts a project on the board. */
   async list(projectId: string): Promise<void> {
     if (this.#listed.get(projectId) === true) return;
     await this.#schedule(projectId, "max", this.#clock());
@@ -205,7 +197,6 @@ export class IdleProjects {
 
 /** Time without a registration or login after which an anonymous user is idle, in ms: 30 days. */
 const idleMsDefault: number = 30 * 24 * 3_600_000;
-/** Most users of one sweep. */
 const sweepMax = 500;
 const boardCount = 16;
 const concurrentMax = 16;

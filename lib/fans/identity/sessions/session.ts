@@ -24,9 +24,7 @@ export const sessionAgeMsMax: number = 90 * 24 * 3_600_000;
 /** Time without a refresh after which a session ends, in ms: 30 days. */
 export const sessionIdleMsMax: number = 30 * 24 * 3_600_000;
 
-/** Most characters of a stored User-Agent header. */
 const userAgentCharactersMax = 256;
-/** The stored part of a client's address. */
 const sessionNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 
 /** More than a user may have, so that every read has all of them. */
@@ -54,7 +52,6 @@ export interface Session {
   readonly addressTag: string;
 }
 
-/** The device of a login. */
 export interface SessionDevice {
   readonly deviceId: string;
   /** The User-Agent header. @default "" */
@@ -85,32 +82,27 @@ export function newSession(
   };
 }
 
-/** The stored row of a session. */
 export interface SessionRow extends Session {
   /** The user's epoch in which the session was opened, or survived the end of the others. */
   readonly epoch: number;
 }
 
 /** The last end of all sessions of a user. */
-export interface Cutoff {
-  /** Number of such ends. */
+interface Cutoff {
   readonly epoch: number;
   /** Unix ms; 0 for none. */
   readonly at: number;
 }
 
-/** Makes the read of a session's row. */
 export function sessionRead(sid: string): ReadRecord {
   return { type: "record", key: sessionKey(sid) };
 }
 
-/** Reads the user's cut-off. */
 export const cutoffRead: ReadRecord = { type: "record", key: "cutoff" };
 
 /** Reads the user's sessions, by the time at which they end. */
 export const boardRead: ReadBoard = { type: "board", key: "sessions", limit: boardLimit };
 
-/** Decodes the cut-off. */
 export function cutoffOf(stored: Stored | null): Cutoff {
   return stored === null ? { epoch: 0, at: 0 } : (JSON.parse(stored.value) as Cutoff);
 }
@@ -132,7 +124,6 @@ export function sessionEnd({ expiresAt, lastSeen }: Session): number {
   return Math.min(expiresAt, lastSeen + sessionIdleMsMax);
 }
 
-/** Makes the writes that store a row. */
 export function rowWrites(row: SessionRow): Write[] {
   const { sid, createdAt } = row;
   const end = sessionEnd(row);
@@ -142,7 +133,6 @@ export function rowWrites(row: SessionRow): Write[] {
   ];
 }
 
-/** Makes the writes that remove a row. */
 export function endWrites(sid: string): Write[] {
   return [
     { type: "delete", shape: "record", key: sessionKey(sid) },
@@ -169,7 +159,6 @@ export const accessTokenTtlSecondsMax = 600;
 /** The shortest life: lives differ by 5 %, so that clients that logged in together refresh apart. */
 const accessTokenTtlSecondsMin = 570;
 
-/** The scope of users in the space of their project. */
 const userScope: readonly string[] = ["audience:read", "audience:write"];
 
 /** The tokens of a session: JWTs. */
@@ -179,18 +168,14 @@ export interface SessionTokens {
   readonly refreshToken: string;
 }
 
-/** The session of a token. */
 export interface SessionClaims {
   readonly userId: string;
   readonly sid: string;
-  /** The counter of the session when the token was made. */
   readonly counter: number;
 }
 
-/** Issues and reads the tokens of sessions. */
 export type IdentityTokens = ReturnType<typeof createIdentityTokens>;
 
-/** Creates the tokens of all projects. */
 export function createIdentityTokens(tokens: Tokens, random: RandomBytes, issuer: string) {
   return {
     /** Issues the tokens of a session. The refresh token expires at `endsAt`, in Unix ms. */
@@ -242,7 +227,6 @@ export function createIdentityTokens(tokens: Tokens, random: RandomBytes, issuer
   }
 }
 
-/** Names the audience of a project's tokens. */
 export function projectAudience(projectId: string): string {
   return `urn:grandstand:project:${projectId}`;
 }

@@ -14,13 +14,12 @@ import {
 import { Cache } from "../../../storage/background/mod.ts";
 import type { User, Users } from "../users.ts";
 
-export type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
+type IssuedRecord = Omit<SignedSessionRecord, "projectId">;
 type SignedDevice = Pick<IssuedRecord, "deviceId" | "timeStamp" | "signature">;
 
 /** Deriving a key costs some 20 microseconds. */
 const recordKeysMax = 1_000;
 
-/** Signs and verifies the session records of projects. */
 export class SessionRecords {
   readonly #secret: MasterSecret;
   readonly #users: Pick<Users, "externalIdOf">;
@@ -31,7 +30,6 @@ export class SessionRecords {
     this.#users = users;
   }
 
-  /** Signs a record of a user. */
   issue(projectId: string, user: User, facts: Pick<IssuedRecord, "deviceId" | "timeStamp">): IssuedRecord {
     const { deviceId, timeStamp } = facts;
     const { userId, signUp } = user;
@@ -41,12 +39,10 @@ export class SessionRecords {
     return { deviceId, timeStamp, signature, externalId, userId, signUp };
   }
 
-  /** Verifies the signature of a record. */
   verify(projectId: string, record: IssuedRecord): boolean {
     return verifyRecord(this.#keyOf(projectId), { ...record, projectId });
   }
 
-  /** Verifies the signature of a record of this user. */
   isOf(projectId: string, user: User, presented: SignedDevice): boolean {
     const { userId, signUp } = user;
     return this.verify(projectId, {

@@ -47,14 +47,12 @@ import {
 /** Most users, and sessions, that a process keeps in parsed form. */
 const authenticatedMax = 10_000;
 
-/** The user of an authenticated request. */
 export interface Authenticated {
   readonly user: User;
   readonly session: Session;
   readonly project: Project;
 }
 
-/** Describes the device of a login by its request. */
 export function deviceOf(
   deviceId: string,
   { request, info }: { readonly request: Request; readonly info: ClientInfo },
@@ -63,7 +61,6 @@ export function deviceOf(
   return { deviceId, userAgent, ...(info.address === undefined ? {} : { address: info.address }) };
 }
 
-/** A session with new tokens. */
 export interface OpenedSession {
   readonly session: Session;
   readonly tokens: SessionTokens;
@@ -72,20 +69,17 @@ export interface OpenedSession {
 /** Authorizes the holder of a verified token before anything is read or changed; an error refuses the request. */
 export type Authorize = (holder: ReturnType<typeof holderOf>) => Promise<void> | void;
 
-/** Options of {@linkcode Sessions.authenticate}. */
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   /** @default false */
   readonly acceptExpired?: boolean;
   /** @default all are authorized */
   readonly authorize?: Authorize;
 }
 
-/** A request for new tokens. */
-export interface RefreshInput {
+interface RefreshInput {
   /** Must be the device of the session. */
   readonly deviceId: string;
   readonly refreshToken: string;
-  /** Carries an access token of the same session, expired or not. */
   readonly request: Request;
   /** Refuses users of other providers. @default any provider */
   readonly provider?: Provider;
@@ -93,16 +87,14 @@ export interface RefreshInput {
   readonly authorize?: Authorize;
 }
 
-/** The sessions of the user that a logout ends. */
-export type LogoutScope = "local" | "others" | "global";
+type LogoutScope = "local" | "others" | "global";
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly store: Store;
   readonly users: Pick<Users, "parse">;
   readonly tokens: Tokens;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Issuer of the tokens. */
   readonly issuer: string;
   /** Called for every session that ended as a superseded refresh token was presented. @default nothing */
   readonly onReuse?: (projectId: string, session: Session) => void;
@@ -313,7 +305,6 @@ function bearerOf(request: Request): string {
   return bearerToken(request.headers.get("authorization"));
 }
 
-/** Creates the error for a session that is over. */
 export function sessionRevoked(): AppError {
   return new AppError("session_revoked", "Cannot serve the request as the session is over: log in again");
 }
@@ -330,7 +321,7 @@ function deviceMismatch(): AppError {
 }
 
 /** Opens the session at its `createdAt`. The first to end make room for it; expired ones are removed. */
-export function openRule(session: Session): Rule<readonly [ReadRecord, ReadBoard], SessionRow> {
+function openRule(session: Session): Rule<readonly [ReadRecord, ReadBoard], SessionRow> {
   const now = session.createdAt;
   return {
     reads: [cutoffRead, boardRead],
@@ -351,17 +342,14 @@ export function openRule(session: Session): Rule<readonly [ReadRecord, ReadBoard
   };
 }
 
-/** The outcome of a refresh. */
-export type Refreshed =
+type Refreshed =
   | { readonly type: "refreshed" | "reused"; readonly row: SessionRow; readonly user: User }
   | { readonly type: "banned"; readonly user: User }
   | { readonly type: "revoked" | "mismatch" | "otherProvider" };
 
 /** A presented refresh token. Times in Unix ms. */
-export interface RefreshAttempt {
-  /** Counter of the refresh token. */
+interface RefreshAttempt {
   readonly counter: number;
-  /** Counter of the access token. */
   readonly accessCounter: number;
   readonly sid: string;
   readonly deviceId: string;
@@ -371,7 +359,7 @@ export interface RefreshAttempt {
 }
 
 /** Advances the session, or ends it if the token was used before. */
-export function refreshRule(
+function refreshRule(
   attempt: RefreshAttempt,
   users: Pick<Users, "parse">,
 ): Rule<readonly [ReadRecord, ReadRecord, ReadRecord], Refreshed> {
@@ -430,7 +418,7 @@ export function revokeRule(sid: string, now: number): Rule<readonly [ReadRecord,
 }
 
 /** The sessions that end at `now`, in Unix ms. */
-export interface RevokeAll {
+interface RevokeAll {
   readonly now: number;
   /** A session that survives, if it is alive. */
   readonly except?: string;
@@ -441,7 +429,7 @@ export interface RevokeAll {
 }
 
 /** Ends all sessions and starts a new epoch; returns the number that ended. */
-export function revokeAllRule({
+function revokeAllRule({
   now,
   except,
   by,
@@ -475,7 +463,7 @@ const refreshGraceMs = 30_000;
 const refreshRetryMs = 24 * 3_600_000;
 
 /** The outcome of a rotation: the session continues with `row`, the token is unknown, or the session must end. */
-export type SessionRotation =
+type SessionRotation =
   | { readonly type: "advanced" | "repeated"; readonly row: SessionRow }
   | { readonly type: "unknown" | "reused" };
 

@@ -43,7 +43,6 @@ export class SocialVerifiers {
   }
 }
 
-/** Creates the verifier of ID tokens. A client with a single token parameter sends the ID token as its access token. */
 function createIdTokenVerifier(settings: IdTokenSettings, issuers: RemoteIssuers): SocialVerifier {
   async function claimsOf(token: string): Promise<RemoteClaims> {
     try {
@@ -73,7 +72,6 @@ function createIdTokenVerifier(settings: IdTokenSettings, issuers: RemoteIssuers
   };
 }
 
-/** The tokens that a client presents of a social provider. */
 export interface SocialProof {
   /** The id that the user claims to have there; must be the token's. */
   readonly userId?: string | undefined;
@@ -81,10 +79,8 @@ export interface SocialProof {
   readonly idToken?: string | undefined;
 }
 
-/** A user that a social provider vouches for. */
 export interface SocialIdentity {
   readonly issuer: string;
-  /** The user's id there. */
   readonly subject: string;
   /** The application that the token was issued to: always the configured one. */
   readonly appId: string;
@@ -93,7 +89,6 @@ export interface SocialIdentity {
   readonly nickname?: string;
 }
 
-/** Verifies proofs of one social provider. */
 export interface SocialVerifier {
   /**
    * Verifies a proof and returns its user. A doubtful proof is refused.
@@ -109,11 +104,10 @@ export function socialTokenRejected(cause: unknown): AppError {
   return new AppError("social_token_rejected", "Cannot accept the token of the social provider", { cause });
 }
 
-/** Longest id of a user at a social provider, in characters. */
 export const socialSubjectCharactersMax = 255;
 
 /** Creates the verifier of one provider, which is not asked for some seconds after repeated failures. */
-export function createTokenDebugVerifier(
+function createTokenDebugVerifier(
   settings: TokenDebugSettings,
   fetch: RemoteFetch,
   clock: Clock,

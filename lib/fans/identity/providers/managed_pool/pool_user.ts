@@ -15,7 +15,6 @@ import { identitySetting } from "../../settings.ts";
 import { type Account, type User, unixSeconds } from "../../users.ts";
 import { ExternalIdSchema, signatureInBody } from "../fields.ts";
 
-/** A user of the pool with the session of the request. */
 export interface PoolUser {
   readonly user: User;
   readonly account: Account;
@@ -57,7 +56,6 @@ export async function requireClientToken(
   if (identitySetting(project, "recoveryAuth") === "bearer") await clientTokens.check(request, project.id);
 }
 
-/** Answers the session record and tokens of a new session. */
 export function sessionReply(
   { records, clock }: IdentityContext,
   projectId: string,
@@ -74,7 +72,6 @@ const nicknameCharactersMax = 100;
 const termsCharactersMax = 256;
 const codeCharactersMax = 32;
 
-/** The provider of these operations. */
 export const managedPool = { strategies: ["email"], providers: ["managedPool"] } as const;
 
 const wellFormed = v.check((text: string) => text.isWellFormed(), "Expected well-formed Unicode");
@@ -88,7 +85,6 @@ export const NewPasswordSchema = v.pipe(
   v.description("8 to 1,024 characters, and no common one"),
 );
 
-/** A code as a user types it. */
 export const CodeSchema = v.pipe(
   v.string(),
   v.description("The mailed code; whatever is no digit is left out"),
@@ -110,7 +106,6 @@ const TermsSchema = v.pipe(
   wellFormed,
 );
 
-/** The members of a profile. */
 export const profileEntries = {
   nickname: v.exactOptional(NicknameSchema),
   "custom:terms_optin1": v.exactOptional(TermsSchema),
@@ -165,12 +160,11 @@ const codeMinutes = codeAgeMsMax / 60_000;
 const acceptLanguageCharactersMax = 512;
 
 /** The recipient of a mail, and the request that caused it. */
-export interface MailParties {
+interface MailParties {
   readonly to: string;
   readonly call: Pick<OperationCall, "project" | "request">;
 }
 
-/** Writes the mail with the code for a new password. */
 export function passwordCodeMail(parties: MailParties, code: string): Mail {
   return mail(
     "passwordCode",
@@ -184,7 +178,6 @@ export function passwordCodeMail(parties: MailParties, code: string): Mail {
   );
 }
 
-/** Writes the mail with the code that verifies the address. */
 export function emailCodeMail(parties: MailParties, code: string): Mail {
   return mail(
     "emailCode",
@@ -198,7 +191,6 @@ export function emailCodeMail(parties: MailParties, code: string): Mail {
   );
 }
 
-/** Writes the mail to the holder of an address that somebody tried to register. */
 export function alreadyRegisteredMail(parties: MailParties): Mail {
   return mail("alreadyRegistered", parties, "You already have an account", [
     "Somebody, probably you, tried to register with this address, which has an account already.",
@@ -206,7 +198,6 @@ export function alreadyRegisteredMail(parties: MailParties): Mail {
   ]);
 }
 
-/** Writes the mail after a change of the password. */
 export function passwordChangedMail(parties: MailParties): Mail {
   return mail("passwordChanged", parties, "Your password was changed", [
     "The password of your account was changed, and all other devices were logged out.",
@@ -214,7 +205,6 @@ export function passwordChangedMail(parties: MailParties): Mail {
   ]);
 }
 
-/** Writes the mail to the former address of an account. */
 export function emailChangedMail(parties: MailParties): Mail {
   return mail("emailChanged", parties, "Your e-mail address was changed", [
     "Your account has another e-mail address now, and this one leads to it no more.",

@@ -91,7 +91,6 @@ export function registerPoolUser(context: IdentityContext): Operation {
   });
 }
 
-/** Creates the user of the address, or returns the one that has it. */
 async function create(context: IdentityContext, projectId: string, account: Account): Promise<User> {
   const { users, clock, random } = context;
   const offered = users.sealIds(uuid(random), capabilityId(random));
@@ -153,7 +152,7 @@ function registrationDisabled(): AppError {
 }
 
 /** The proof of an anonymous user: both ids, and the signature of a session record if the project demands it. */
-export type AnonymousPair = v.InferOutput<v.ObjectSchema<typeof anonymousPairEntries, undefined>>;
+type AnonymousPair = v.InferOutput<v.ObjectSchema<typeof anonymousPairEntries, undefined>>;
 
 /**
  * Finds the anonymous user of a pair; null if the request has none or the user is registered by now.
@@ -161,7 +160,7 @@ export type AnonymousPair = v.InferOutput<v.ObjectSchema<typeof anonymousPairEnt
  * @throws {AppError} `invalid_credentials`: the pair does not belong together, or its signature is not ours;
  * `validation_failed`: the project demands a signature, which is missing.
  */
-export async function findProvenAnonymous(
+async function findProvenAnonymous(
   context: IdentityContext,
   project: Project,
   pair: AnonymousPair,
@@ -177,7 +176,7 @@ export async function findProvenAnonymous(
  * Makes the anonymous user a registered one with the same id. Returns the holder of the address, or null if another
  * registration of the same anonymous user was faster.
  */
-export async function promoteAnonymous(
+async function promoteAnonymous(
   context: IdentityContext,
   projectId: string,
   { anonymous, account }: { readonly anonymous: User; readonly account: Account },
@@ -202,7 +201,7 @@ export async function promoteAnonymous(
  * Merges an anonymous user into the account that it logged in to: once, however often it logs in. What the user has is there
  * when the promise resolves; the boards follow.
  */
-export async function mergeAnonymous(
+async function mergeAnonymous(
   context: IdentityContext,
   { project, info }: OperationCall,
   { pair, into }: { readonly pair: AnonymousPair; readonly into: string },
@@ -263,7 +262,6 @@ interface VerifiedUser {
   readonly needsRehash: boolean;
 }
 
-/** Logs a user in, on the device of the request or a new one. */
 export function logInPoolUser(context: IdentityContext): Operation {
   const { limiter, random, hasher, users } = context;
   const dummy = dummyHash(hasher);

@@ -180,7 +180,6 @@ const lookup = {
   isLookup: true,
 } as const;
 
-/** Fetches the profile of the bearer. */
 export function fetchPoolUser(context: IdentityContext): Operation {
   return operation({
     ...lookup,
