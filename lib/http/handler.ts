@@ -29,12 +29,12 @@ export interface HandlerOptions {
   /** @default silentLogger */
   readonly logger?: Logger;
   /** Counts the rate limits of routes. Omitted: nothing is limited. */
-  readonly limiter?: Limiter;
+  readonly limiter?: Limiter | undefined;
   /**
    * Counts in this process while `limiter` fails or takes longer than `limiterMsMax`: a memory limiter. Omitted: requests
    * wait for `limiter` as long as it takes and pass uncounted when it fails, but for those of routes that refuse.
    */
-  readonly localLimiter?: Limiter;
+  readonly localLimiter?: Limiter | undefined;
   /** The limit of wrong credentials on routes that have a limit. @default none */
   readonly failureLimit?: FailureLimit;
   /** Storage of the answers to requests with an `Idempotency-Key`. Omitted: the field is ignored. */
@@ -54,11 +54,11 @@ export interface HandlerOptions {
   /** Prefix of all paths, `/api/grandstand` for example. @default "" */
   readonly basePath?: string;
   /** Receives the metrics of requests. @default nothing is measured */
-  readonly metrics?: Metrics;
+  readonly metrics?: Metrics | undefined;
   /** Serves `metrics` at `GET /metrics`. @default false */
   readonly servesMetrics?: boolean;
   /** Records spans of requests. @default nothing is traced */
-  readonly tracer?: Tracer;
+  readonly tracer?: Tracer | undefined;
   /** Longest time that a body may take to arrive, in ms. @default 10_000 */
   readonly bodyMsMax?: number;
   /** @default systemTimer */

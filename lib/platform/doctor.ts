@@ -20,7 +20,7 @@ export interface DoctorOptions {
   /** Unix ms. */
   readonly clock: Clock;
   /** The master secret of the servers. @default lookup keys are not examined */
-  readonly secret?: MasterSecret;
+  readonly secret?: MasterSecret | undefined;
   /** True to repair what is found. */
   readonly repairs: boolean;
 }
@@ -141,7 +141,7 @@ async function checkIdentityTimes({ store, clock, repairs }: DoctorOptions, repo
   }
 }
 
-/** Finds records of the directory that the control API does not find, as former versions left them. */
+/** Finds records of the directory that the control API does not find, as after lost writes or a seed that was interrupted. */
 async function checkDirectory({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
   for await (const group of findUnlisted(store, clock() / 1_000)) {
     for (const found of group) {

@@ -57,85 +57,85 @@ export interface PlatformOptions {
    *
    * @default `localUrl`; the issuer is a urn of its own then
    */
-  readonly publicUrl?: string;
+  readonly publicUrl?: string | undefined;
   /** Address in links where there is no `publicUrl`: the one that the server listens on. @default "http://127.0.0.1:8787" */
-  readonly localUrl?: string;
+  readonly localUrl?: string | undefined;
   /** Prefix of every path, `/api/grandstand` for example. @default "" */
-  readonly basePath?: string;
+  readonly basePath?: string | undefined;
   /**
    * How the address of a client is found, by which limits and locations go: the proxies in front of you, or a function of request and
    * `info`.
    *
    * @default `info.address`, the peer
    */
-  readonly clientAddress?: TrustedProxies | ClientAddress;
+  readonly clientAddress?: TrustedProxies | ClientAddress | undefined;
   /** The space of requests whose Host belongs to no space. @default such requests find no space */
-  readonly defaultSpaceId?: string;
+  readonly defaultSpaceId?: string | undefined;
 
   // Limits.
 
   /** Counts requests and attempts; one for all processes, or `off`. @default a memory limiter */
-  readonly limiter?: Limiter | "off";
+  readonly limiter?: Limiter | "off" | undefined;
   /** Counts in this process while `limiter` fails or is slow. @default requests wait for the limiter */
-  readonly localLimiter?: Limiter;
+  readonly localLimiter?: Limiter | undefined;
   /** Policies of requests by name; `off` for none. @default the policies of `ratePolicies` that are on */
-  readonly rateLimits?: RateLimits;
+  readonly rateLimits?: RateLimits | undefined;
 
   // Areas.
 
   /** Serves authors: `createControl` of `grandstand/control`. @default fans and back ends alone are served */
-  readonly control?: typeof createControl;
+  readonly control?: typeof createControl | undefined;
   /** The page for producers, who need `control`: `createStudio()` of `grandstand/studio`. @default there is none */
-  readonly studio?: CreateStudio;
+  readonly studio?: CreateStudio | undefined;
   /** The documentation at `/docs`: `createDocs()` of `grandstand/docs`. @default there is none */
-  readonly docs?: CreateDocs;
+  readonly docs?: CreateDocs | undefined;
   /** Sign-up, login and passwords. @default {} */
-  readonly identity?: IdentityOptions;
+  readonly identity?: IdentityOptions | undefined;
   /** Schedule and lifetime of exports. @default {} */
-  readonly exports?: ExportOptions;
+  readonly exports?: ExportOptions | undefined;
   /** Further areas that `fetch` serves. @default [] */
-  readonly areas?: readonly Area[];
+  readonly areas?: readonly Area[] | undefined;
   /** CORS, metrics and other behaviour of the handlers. @default {} */
-  readonly http?: PlatformHttpOptions;
+  readonly http?: PlatformHttpOptions | undefined;
 
   // Services.
 
   /** Receives log lines. @default warnings and errors to `console` */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** Measures the process: `createMetrics()` of `grandstand/metrics`. @default nothing is measured */
-  readonly metrics?: PlatformMetrics;
+  readonly metrics?: PlatformMetrics | undefined;
   /** Records spans and passes traces on: `await openTracer()` of `grandstand/tracing`. @default nothing is traced */
-  readonly tracer?: Tracer;
+  readonly tracer?: Tracer | undefined;
   /** Holds actions that back ends report until a worker applies them. @default they are applied before the answer */
-  readonly queue?: Queue;
+  readonly queue?: Queue | undefined;
   /** Keeps exported files and assets; the same place for every process of a deployment. @default exports and uploads are refused */
-  readonly blobs?: Blobs;
+  readonly blobs?: Blobs | undefined;
   /** Sends mail to users. @default mail is dropped with a warning */
-  readonly mailer?: Mailer;
+  readonly mailer?: Mailer | undefined;
   /** Sends the webhooks of loyalty configurations: `createWebhookSender()` of `grandstand/webhook`. @default none */
-  readonly webhooks?: WebhookSender;
+  readonly webhooks?: WebhookSender | undefined;
   /**
    * Calls addresses that authors and operators name, such as specifications of apps and backends of workflows: `createOutbound()` of
    * `grandstand/outbound`.
    *
    * @default they are refused
    */
-  readonly outbound?: Outbound;
+  readonly outbound?: Outbound | undefined;
   /** Finds the countries of clients. @default every location is unknown */
-  readonly geo?: GeoReader;
+  readonly geo?: GeoReader | undefined;
   /** Hashes passwords natively: `nativeKernels()` of `grandstand/native`. @default slower portable code */
-  readonly passwordKernels?: PasswordKernels;
+  readonly passwordKernels?: PasswordKernels | undefined;
   /** Signs new tokens. @default "EdDSA" */
-  readonly signatureAlgorithm?: SignatureAlgorithm;
+  readonly signatureAlgorithm?: SignatureAlgorithm | undefined;
 
   // Time and randomness, for tests.
 
   /** Unix ms. @default Date.now */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** @default crypto.getRandomValues */
-  readonly random?: RandomBytes;
+  readonly random?: RandomBytes | undefined;
   /** @default setTimeout */
-  readonly timer?: Timer;
+  readonly timer?: Timer | undefined;
 }
 
 /** Behaviour of a platform's handlers. */
@@ -201,7 +201,7 @@ function anObjectOf<O>(...names: readonly (keyof O & string)[]): Expectation {
 const aFunction: Expectation = { text: "a function", isMet: value => typeof value === "function" };
 const aText: Expectation = { text: "a string", isMet: value => typeof value === "string" };
 
-function withMethods(text: string, ...methods: readonly string[]): Expectation {
+function withMethods<O>(text: string, ...methods: readonly (keyof O & string)[]): Expectation {
   return {
     text,
     isMet: value => isObject(value) && methods.every(method => typeof value[method] === "function"),
@@ -220,10 +220,13 @@ const aUrl: Expectation = {
     typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value) && !value.endsWith("/"),
 };
 const trustedProxies = anObjectOf<TrustedProxies>("trustedProxies");
-const aLimiter = withMethods('a limiter, such as createMemoryLimiter() of "grandstand/memory"', "take");
+const aLimiter = withMethods<Limiter>(
+  'a limiter, such as createMemoryLimiter() of "grandstand/memory"',
+  "take",
+);
 
 const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
-  store: withMethods('a store, such as createMemoryStore() of "grandstand/memory"', "read", "commit"),
+  store: withMethods<Store>('a store, such as createMemoryStore() of "grandstand/memory"', "read", "commit"),
   secret: {
     text: 'a MasterSecret: new MasterSecret("a long text that only this deployment knows")',
     isMet: value => value instanceof MasterSecret,
@@ -253,24 +256,28 @@ const expectations: Readonly<Record<keyof PlatformOptions, Expectation>> = {
   http: anObjectOf<PlatformHttpOptions>(
     ...(["bodyMsMax", "clock", "cors", "inspect", "requestId", "servesMetrics", "title"] as const),
   ),
-  logger: withMethods("a logger with enabled() and log()", "enabled", "log"),
-  metrics: withMethods('metrics, such as createMetrics() of "grandstand/metrics"', "ports", "feed"),
-  tracer: withMethods(
+  logger: withMethods<Logger>("a logger with enabled() and log()", "enabled", "log"),
+  metrics: withMethods<PlatformMetrics>(
+    'metrics, such as createMetrics() of "grandstand/metrics"',
+    "ports",
+    "boardDelay",
+  ),
+  tracer: withMethods<Tracer>(
     'a tracer, such as await openTracer() of "grandstand/tracing"',
     "serve",
     "call",
     "traceId",
   ),
-  queue: withMethods('a queue, such as createMemoryQueue() of "grandstand/memory"', "push"),
-  blobs: withMethods('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
-  mailer: withMethods("a mailer with send()", "send"),
-  webhooks: withMethods("a sender with send()", "send"),
-  outbound: withMethods(
+  queue: withMethods<Queue>('a queue, such as createMemoryQueue() of "grandstand/memory"', "push"),
+  blobs: withMethods<Blobs>('blobs, such as createMemoryBlobs() of "grandstand/memory"', "put", "get"),
+  mailer: withMethods<Mailer>("a mailer with send()", "send"),
+  webhooks: withMethods<WebhookSender>("a sender with send()", "send"),
+  outbound: withMethods<Outbound>(
     'a reader of addresses, such as createOutbound() of "grandstand/outbound"',
     "get",
     "post",
   ),
-  geo: withMethods("a reader of countries with lookup()", "lookup"),
+  geo: withMethods<GeoReader>("a reader of countries with lookup()", "lookup"),
   passwordKernels: anObject,
   signatureAlgorithm: aText,
   clock: aFunction,

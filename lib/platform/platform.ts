@@ -257,14 +257,11 @@ function handlerOptions(
   readiness: Readiness,
 ): HandlerOptions {
   const { store, secret, clock, timer, logger, limiter, localLimiter, publicUrl, basePath } = options;
-  const { clientAddress } = options;
+  const { clientAddress, metrics, tracer } = options;
   return {
     ...options.http,
-    ...{ timer, logger, publicUrl, basePath, version, clientAddress },
-    ...(limiter === "off" ? {} : { limiter }),
-    ...(localLimiter === undefined ? {} : { localLimiter }),
-    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
-    ...(options.tracer === undefined ? {} : { tracer: options.tracer }),
+    ...{ timer, logger, publicUrl, basePath, version, clientAddress, localLimiter, metrics, tracer },
+    limiter: limiter === "off" ? undefined : limiter,
     ready: () => readiness.check(),
     failureLimit: createFailureLimit(quotas, secret),
     idempotency: { store, clock },

@@ -88,8 +88,7 @@ interface TokenAuthority {
 
 export function createServices(options: ResolvedOptions, { keyRing, issuer }: TokenAuthority): Services {
   const { store, secret, clock, random, timer, logger, publicUrl, defaultSpaceId, geo } = options;
-  const ofHosts = defaultSpaceId === undefined ? {} : { defaultSpaceId };
-  const directory = createDirectory({ store, clock, ...ofHosts });
+  const directory = createDirectory({ store, clock, defaultSpaceId });
   const leaderboards = createLeaderboards({
     ...{ store, directory, clock, logger, timer, readRecordedScore },
     startTiming: options.metrics?.boardDelay(),
@@ -132,7 +131,7 @@ export function createServices(options: ResolvedOptions, { keyRing, issuer }: To
     apiKeys: createApiKeys({ store, secret, clock, random }),
     spaceTokens: createSpaceTokens({ tokens, directory, issuer }),
     leaderboards,
-    location: createLocation({ directory, ...(geo === undefined ? {} : { geo }) }),
+    location: createLocation({ directory, geo }),
     loyalty,
     loyaltyVersions,
     userIndex,

@@ -16,9 +16,9 @@ export function tracedPorts<P extends Ports>(ports: P, tracer: Tracer): P {
     ...ports,
     store: tracedStore(store, tracer),
     logger: tracedLogger(logger, tracer),
-    ...(webhooks === undefined ? {} : { webhooks: tracedWebhooks(webhooks, tracer) }),
-    ...(mailer === undefined ? {} : { mailer: tracedMailer(mailer, tracer) }),
-    ...(outbound === undefined ? {} : { outbound: tracedOutbound(outbound, tracer) }),
+    webhooks: webhooks && tracedWebhooks(webhooks, tracer),
+    mailer: mailer && tracedMailer(mailer, tracer),
+    outbound: outbound && tracedOutbound(outbound, tracer),
   };
 }
 

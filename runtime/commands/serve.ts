@@ -7,7 +7,6 @@ import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { openTracer } from "../../adapters/tracing/mod.ts";
 import { MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
-import type { ExportOptions } from "../../lib/fans/exports/mod.ts";
 import type { GeoReader } from "../../lib/fans/location/mod.ts";
 import type { Handler, Logger } from "../../lib/http/mod.ts";
 import {
@@ -16,7 +15,6 @@ import {
   type DemoIds,
   demoWalk,
   describeDemo,
-  type IdentityOptions,
   type Platform,
   type PlatformHttpOptions,
   type PlatformOptions,
@@ -162,7 +160,6 @@ async function platformOptions(
     rateLimits,
     metrics = false,
   } = config;
-  const defaultSpaceId = config.defaultSpaceId ?? ids?.spaceId;
   const http: PlatformHttpOptions = {
     servesMetrics: metrics,
     cors: corsOrigins.length > 0 && { origins: corsOrigins, requestHeaders: corsHeaders },
@@ -172,12 +169,17 @@ async function platformOptions(
     queue,
     blobs,
     limiter,
-    ...(localLimiter === null ? {} : { localLimiter }),
-    exports: exportOptions(config),
+    localLimiter: localLimiter ?? undefined,
+    exports: {
+      kernels: nativeExportKernels(),
+      workers: config.exports,
+      intervalMs: msOf(config.exportInterval),
+      ttlMs: msOf(config.exportTtl),
+    },
     logger,
     http,
     tracer: await openTracer(),
-    ...(registry === null ? {} : { metrics: registry }),
+    metrics: registry ?? undefined,
     ...(config.publicUrl === undefined ? { localUrl: baseUrl } : { publicUrl: baseUrl }),
     passwordKernels: nativeKernels(),
     control: createControl,
@@ -191,31 +193,22 @@ async function platformOptions(
     }),
     clientAddress: { trustedProxies: config.trustedProxies ?? [] },
     secret: new MasterSecret(config.secret ?? (await demoSecret(store))),
-    ...(basePath === undefined ? {} : { basePath }),
-    ...(geo === null ? {} : { geo }),
-    ...(mail.mailer === null ? {} : { mailer: mail.mailer }),
-    ...(mail.outbox === null ? {} : { areas: [outboxArea(mail.outbox)] }),
-    ...(defaultSpaceId === undefined ? {} : { defaultSpaceId }),
-    ...(signatureAlgorithm === undefined ? {} : { signatureAlgorithm }),
-    ...(rateLimits === undefined ? {} : { rateLimits }),
-    identity: identityOptions(config),
+    basePath,
+    geo: geo ?? undefined,
+    mailer: mail.mailer ?? undefined,
+    areas: mail.outbox === null ? [] : [outboxArea(mail.outbox)],
+    defaultSpaceId: config.defaultSpaceId ?? ids?.spaceId,
+    signatureAlgorithm,
+    rateLimits,
+    identity: {
+      limits: config.identityLimits === "off" ? "off" : undefined,
+      passwordHash: config.passwordHash,
+    },
   };
 }
 
-function exportOptions({ exports: workers, exportInterval, exportTtl }: Config): ExportOptions {
-  return {
-    kernels: nativeExportKernels(),
-    ...(workers === undefined ? {} : { workers }),
-    ...(exportInterval === undefined ? {} : { intervalMs: exportInterval * 1_000 }),
-    ...(exportTtl === undefined ? {} : { ttlMs: exportTtl * 1_000 }),
-  };
-}
-
-function identityOptions({ identityLimits, passwordHash }: Config): IdentityOptions {
-  return {
-    ...(identityLimits === "off" ? { limits: "off" } : {}),
-    ...(passwordHash === undefined ? {} : { passwordHash }),
-  };
+function msOf(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
 }
 
 interface RunningParts {

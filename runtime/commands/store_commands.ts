@@ -248,9 +248,9 @@ export const runDoctorInStore: CliContext["doctor"] = async (flags, repairs) => 
   const { examine } = await import("../doctor/mod.ts");
   const { findings, storage } = await examine(config);
   if (storage === null) return { findings, verdicts: [] };
-  const sealing = config.secret === undefined ? {} : { secret: new MasterSecret(config.secret) };
+  const secret = config.secret === undefined ? undefined : new MasterSecret(config.secret);
   try {
-    const verdicts = await runDoctor({ store: storage.store, clock: systemClock, repairs, ...sealing });
+    const verdicts = await runDoctor({ store: storage.store, clock: systemClock, repairs, secret });
     return { findings, verdicts };
   } catch (error) {
     throw asCliError(error);

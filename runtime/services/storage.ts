@@ -91,7 +91,7 @@ async function openFiles(folder: string, { fsync }: Config, logger: Logger): Pro
   const { openFileStore } = await import("../../adapters/file/mod.ts");
   try {
     return await openFileStore(folder, {
-      ...(fsync === undefined ? {} : { fsync }),
+      fsync,
       onRecover: tail => logger.log("warn", "journal_tail_cut", { bytes: tail.bytes }),
       onCompactionFailed: error => logger.log("error", "journal_compaction_failed", { error: String(error) }),
     });

@@ -288,7 +288,7 @@ export async function openPlatform(
   }: Omit<Partial<PlatformOptions>, "outbound"> & {
     readonly seed?: Seed;
     /** Null: the platform calls no other servers. */
-    readonly outbound?: Outbound | null;
+    readonly outbound?: Outbound | null | undefined;
     /** Unix ms. */
     readonly startAt?: number;
   } = {},

@@ -157,7 +157,7 @@ export type FsyncPolicy = "always" | "interval" | "never";
 /** Options of the file journal. */
 export interface FileJournalOptions {
   /** @default "always" */
-  readonly fsync?: FsyncPolicy;
+  readonly fsync?: FsyncPolicy | undefined;
   /** The logs are compacted once they are this many times the size of the last snapshot. @default 2 */
   readonly compactRatio?: number;
   /** The logs are never compacted below this size, in bytes. @default 16777216 */

@@ -82,7 +82,7 @@ export interface DirectoryOptions {
   /** Unix ms. */
   readonly clock: () => number;
   /** The space of a Host that no space claims. @default such a Host has no space */
-  readonly defaultSpaceId?: string;
+  readonly defaultSpaceId?: string | undefined;
 }
 
 type Cached<T> = ((id: string) => T | Promise<T>) & { forget(id: string): void };

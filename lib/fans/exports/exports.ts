@@ -35,17 +35,17 @@ const fileMs = 2 * 24 * 3_600_000;
 /** Options of an operator. */
 export interface ExportOptions {
   /** Exports start at multiples of this, in ms since 1970; 0: at once. @default 300_000 */
-  readonly intervalMs?: number;
+  readonly intervalMs?: number | undefined;
   /** Lifetime of link and password after the request, in ms. @default 86_400_000 */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /** Most users of an export. @default 1_000_000 */
-  readonly usersMax?: number;
+  readonly usersMax?: number | undefined;
   /** Where exports are built: in this process, or in others that share store and files only. @default "inline" */
-  readonly workers?: "inline" | "off";
+  readonly workers?: "inline" | "off" | undefined;
   /** Most unfinished exports of an organisation. @default 5 */
-  readonly openMax?: number;
+  readonly openMax?: number | undefined;
   /** Native functions: `nativeExportKernels()` of `grandstand/native`. @default portable code, which is slower */
-  readonly kernels?: ExportKernels;
+  readonly kernels?: ExportKernels | undefined;
 }
 
 /** Dependencies of {@linkcode Exports}. */

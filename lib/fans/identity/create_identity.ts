@@ -42,13 +42,13 @@ export interface IdentityOptions {
    * Algorithm of new password hashes. Hashes of the other one are verified as well, and replaced at the next login.
    * Argon2id needs a native function. @default "scrypt"
    */
-  readonly passwordHash?: PasswordAlgorithm;
+  readonly passwordHash?: PasswordAlgorithm | undefined;
   /** Policy for new passwords. @default length and commonness alone */
-  readonly passwordPolicy?: PasswordPolicy;
+  readonly passwordPolicy?: PasswordPolicy | undefined;
   /** Policies that replace the default limits of actions, or `off` for none at all. @default {} */
-  readonly limits?: AttemptLimits | "off";
+  readonly limits?: AttemptLimits | "off" | undefined;
   /** Requests to other identity providers. @default the `fetch` and `AbortSignal.timeout` of the runtime */
-  readonly remote?: RemoteFetchOptions;
+  readonly remote?: RemoteFetchOptions | undefined;
   /**
    * Called for every anonymous user who was merged into an account, with points, items and scores; once, and not at all if the
    * process stops just before. @default nothing

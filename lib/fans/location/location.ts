@@ -53,7 +53,7 @@ export interface Location {
 export interface LocationOptions {
   readonly directory: Directory;
   /** @default every location is unknown */
-  readonly geo?: GeoReader;
+  readonly geo?: GeoReader | undefined;
 }
 
 /** Creates the location check. */

@@ -17,10 +17,10 @@ export type Elapsed = () => number;
 export interface Ports {
   readonly store: Store;
   readonly logger: Logger;
-  readonly queue?: Queue;
-  readonly webhooks?: WebhookSender;
-  readonly mailer?: Mailer;
-  readonly outbound?: Outbound;
+  readonly queue?: Queue | undefined;
+  readonly webhooks?: WebhookSender | undefined;
+  readonly mailer?: Mailer | undefined;
+  readonly outbound?: Outbound | undefined;
 }
 
 export function measuredPorts(ports: Ports, metrics: Metrics, elapsed: Elapsed): Ports {
@@ -28,10 +28,10 @@ export function measuredPorts(ports: Ports, metrics: Metrics, elapsed: Elapsed):
   return {
     store: measuredStore(store, metrics, elapsed),
     logger: countingLogger(logger, metrics),
-    ...(queue === undefined ? {} : { queue: measuredQueue(queue, metrics) }),
-    ...(webhooks === undefined ? {} : { webhooks: measuredWebhooks(webhooks, metrics, elapsed) }),
-    ...(mailer === undefined ? {} : { mailer: measuredMailer(mailer, metrics, elapsed) }),
-    ...(outbound === undefined ? {} : { outbound: measuredOutbound(outbound, metrics, elapsed) }),
+    queue: queue && measuredQueue(queue, metrics),
+    webhooks: webhooks && measuredWebhooks(webhooks, metrics, elapsed),
+    mailer: mailer && measuredMailer(mailer, metrics, elapsed),
+    outbound: outbound && measuredOutbound(outbound, metrics, elapsed),
   };
 }
 

@@ -16,7 +16,7 @@ import { exportKey } from "./secret.ts";
 export interface DecryptOptions {
   readonly password: string;
   /** Native functions: `nativeExportKernels()` of `grandstand/native`. @default portable code, which is slower */
-  readonly kernels?: ExportKernels;
+  readonly kernels?: ExportKernels | undefined;
 }
 
 /**

@@ -31,7 +31,7 @@ export interface BuildOptions {
   readonly search: UserSearch;
   readonly kernels?: ExportKernels | undefined;
   /** @default exportUsersMax */
-  readonly usersMax?: number;
+  readonly usersMax?: number | undefined;
   /** Aborted when the process is about to end. */
   readonly stopping: AbortSignal;
 }

@@ -48,7 +48,7 @@ export interface ExportJobsOptions {
   readonly clock: Clock;
   readonly seal: SecretSeal;
   /** Most unfinished exports of an organisation. @default 5 */
-  readonly openMax?: number;
+  readonly openMax?: number | undefined;
 }
 
 /** Stores exports. */
