@@ -111,22 +111,26 @@ export function stagedTask(store: Store): WorkTask {
 /** Deletes what the note about an event names, and the note. */
 export async function deleteStaged(store: Store, partition: string, eventId: string): Promise<void> {
   const key = stagedKey(eventId);
-  const [stored] = await store.read(partition, [{ type: "record", key }]);
-  const ids = stored === null ? [] : (JSON.parse(stored.value) as readonly string[]);
-  let version = stored?.version ?? null;
-  for (let start = 0; start < ids.length; start += deletesMax) {
-    const part = ids.slice(start, start + deletesMax);
-    const writes = part.flatMap((each): readonly Write[] => [
-      { type: "delete", shape: "record", key: elementKey(each) },
-      { type: "delete", shape: "tally", key: statsKey(each) },
-    ]);
-    // The check fails if the event was completed meanwhile. A new version of the note makes a later completion fail.
-    if (stored !== null) writes.push({ type: "put", key, value: stored.value });
-    const commit = await store.commit(partition, { checks: [{ key, version }], writes });
-    if (!commit.ok) return;
-    version = commit.version;
+  let isDone: boolean | undefined = false;
+  while (isDone === false) {
+    [isDone] = await runTransaction(store, partition, {
+      keys: [key],
+      steps: [tx => deletePart(tx, eventId)],
+    });
   }
-  await store.commit(partition, { checks: [{ key, version }], writes: unstagedWrites(eventId) });
+}
+
+/** Deletes some elements of a note, and notes the others. Returns true if none are left, or the event was completed meanwhile. */
+function deletePart(tx: Transaction, eventId: string): boolean {
+  const ids = tx.get<readonly string[]>(stagedKey(eventId));
+  for (const id of ids?.slice(0, deletesMax) ?? []) {
+    tx.put(elementKey(id), null);
+    tx.effect({ type: "delete", shape: "tally", key: statsKey(id) });
+  }
+  const left = ids?.slice(deletesMax) ?? [];
+  if (left.length > 0) tx.put(stagedKey(eventId), left);
+  else for (const write of unstagedWrites(eventId)) tx.effect(write);
+  return left.length === 0;
 }
 
 /** Projects that are asked at a time, and noted events of one that are looked into at a time. */

@@ -154,7 +154,8 @@ export function finishCopy(
   now: number,
 ): void {
   if (isStaged) {
-    if (tx.get(stagedKey(ownerId)) === null)
+    // The work may have begun to delete them.
+    if ((tx.get<readonly string[]>(stagedKey(ownerId)) ?? []).length < entries.length)
       throw new AppError("conflict", "Cannot finish the copy as it took too long: make it again");
     for (const write of unstagedWrites(ownerId)) tx.effect(write);
   }

@@ -156,6 +156,13 @@ export function sharedRecord(
   };
 }
 
+/** The kind of a resource that has nothing beyond its table, of which a home has few: they share one record. */
+export function sharedKind(resource: Resource, entriesMax: number) {
+  const records = sharedRecord(resource.type, entriesMax);
+  const list: Kind["list"] = tx => records.list(tx).map(({ id }) => id);
+  return { resource, records, list };
+}
+
 /** Some of the records under a parent, in the order that was asked for. */
 export interface Narrowed {
   readonly ids: readonly string[];

@@ -48,7 +48,11 @@ export interface ControlServices {
   ) => readonly FieldError[];
 }
 
-export type Kinds = Readonly<Partial<Record<ResourceType, Kind>>>;
+/** Types that have routes of their own, or none. */
+type SpecialType = "users" | "content_types" | "access_tokens" | "sessions" | "audit_entries" | "spec_checks";
+
+export type Kinds = Readonly<Record<Exclude<ResourceType, SpecialType>, Kind>> &
+  Readonly<Partial<Record<SpecialType, Kind>>>;
 
 /** Returns the home of a record, or null if the id can be none of ours. */
 export async function homeOf(services: ControlServices, kind: Kind, id: string): Promise<Home | null> {

@@ -11,7 +11,7 @@ import {
   type Input,
   type Kind,
   ownRecords,
-  sharedRecord,
+  sharedKind,
   unknownRelated,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
@@ -21,7 +21,6 @@ import type { Transaction } from "../transaction.ts";
 const tagsMax = 1_000;
 /** Most tags of an asset. It is on six boards for each, and on six without any. */
 const tagsPerAssetMax = 20;
-const tagRecords = sharedRecord("tags", tagsMax);
 
 /** The tallies of a space that count its assets. */
 export const assetTallies = { mime: "mime", uploader: "uploaders", usage: "usage" } as const;
@@ -84,13 +83,12 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
 
 /** Builds the kind of tags. */
 export function tagKind(): Kind {
+  const tags = sharedKind(resources.tags, tagsMax);
   return {
-    resource: resources.tags,
-    records: tagRecords,
-    list: tx => tagRecords.list(tx).map(({ id }) => id),
+    ...tags,
     prepare(entity, tx) {
       const nameOf = ({ attributes }: Entity): string => String(attributes.name).toLowerCase();
-      const same = tagRecords.list(tx).find(each => nameOf(each) === nameOf(entity));
+      const same = tags.records.list(tx).find(each => nameOf(each) === nameOf(entity));
       if (same === undefined) return entity;
       throw new AppError("conflict", "Cannot create the tag: the space has one of this name", {
         details: { id: same.id },

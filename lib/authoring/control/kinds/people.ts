@@ -11,7 +11,7 @@ import {
   type Kind,
   platformHome,
   type Records,
-  sharedRecord,
+  sharedKind,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
@@ -24,7 +24,6 @@ const homeKinds: Readonly<Record<string, Home["kind"]>> = {
 
 /** Most workflows of a deployment. */
 const workflowsMax = 1_000;
-const workflows = sharedRecord("workflows", workflowsMax);
 
 /** Returns the home that an identifier of an organisation, space or project names. */
 export function homeNamed({ type, id }: Identifier): Home {
@@ -53,10 +52,8 @@ const records: Records = {
 
 /** The kind of workflows, which belong to the platform. */
 export const workflowKind: Kind = {
-  resource: resources.workflows,
-  records: workflows,
+  ...sharedKind(resources.workflows, workflowsMax),
   homeOf: () => platformHome,
-  list: tx => workflows.list(tx).map(({ id }) => id),
 };
 
 /** Builds the kind of grants. */

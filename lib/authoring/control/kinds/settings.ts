@@ -15,10 +15,12 @@ import {
   type Entity,
   homePartition,
   type Presented,
+  projectCodec,
+  projectKey,
   type Started,
 } from "../kind.ts";
 import type { ControlServices } from "../services.ts";
-import type { Transaction } from "../transaction.ts";
+import { runTransaction, type Transaction } from "../transaction.ts";
 import type { WorkTask } from "../work.ts";
 
 const bytesMax = 4 * 1_048_576;
@@ -69,7 +71,7 @@ export async function stageSettings(
   const partition = homePartition(home);
   await services.work.expect(home);
   await writeParts(services, partition, note, text);
-  return { ...noted(note), after: async () => void (await removeStaged(services.store, partition, note)) };
+  return { ...noted(note), after: () => removeStaged(services.store, partition, note) };
 }
 
 /** Moves the note of new settings to the state of the project, and removes the parts that it replaces. */
@@ -148,22 +150,23 @@ export function settingsTask(store: Store): WorkTask {
       const due = (score + stagedSecondsMax) * 1_000;
       if (due > now) return due;
       const [noteId = "", parts = "0"] = member.split(":");
-      const isDone = await removeStaged(store, partition, { ...none, id: noteId, parts: Number(parts) });
-      if (!isDone) return now;
+      await removeStaged(store, partition, { ...none, id: noteId, parts: Number(parts) });
     }
     return entries.length < cleanedMax ? null : now;
   };
 }
 
-/** Removes settings unless they are in force. Returns false if the project changed meanwhile, so that they may be. */
-async function removeStaged(store: Store, partition: string, note: SettingsNote): Promise<boolean> {
-  const key = "project";
-  const [project] = await store.read(partition, [{ type: "record", key }]);
-  if (project?.value.includes(`"${note.id}"`) === true) return true;
-  const deletes = keysOf(note).map((part): Write => ({ type: "delete", shape: "record", key: part }));
-  const { ok } = await store.commit(partition, {
-    checks: [{ key, version: project?.version ?? null }],
-    writes: [...deletes, { type: "unscore", key: stagedKey, member: memberOf(note) }],
+/** Removes settings unless they are in force. */
+async function removeStaged(store: Store, partition: string, note: SettingsNote): Promise<void> {
+  await runTransaction(store, partition, {
+    keys: [projectKey],
+    steps: [
+      tx => {
+        const project = tx.get(projectKey);
+        if (project !== null && noteOf(projectCodec.decode(project)).id === note.id) return;
+        for (const key of keysOf(note)) tx.put(key, null);
+        tx.effect({ type: "unscore", key: stagedKey, member: memberOf(note) });
+      },
+    ],
   });
-  return ok;
 }
