@@ -8,7 +8,7 @@ import type { Mailer, Outbound, OutboundReply, WebhookSender } from "../base/out
 import type { SpanAttributes, Tracer } from "../base/tracing/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
-import type { Ports } from "./metrics/measured_ports.ts";
+import type { Ports } from "./metrics/platform_metrics.ts";
 
 export function tracedPorts<P extends Ports>(ports: P, tracer: Tracer): P {
   const { store, logger, webhooks, mailer, outbound } = ports;

@@ -1,4 +1,6 @@
 import { writeFile } from "node:fs/promises";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import process from "node:process";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { GeoFile } from "../../adapters/geo/mod.ts";
 import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts";
@@ -8,7 +10,7 @@ import { openTracer } from "../../adapters/tracing/mod.ts";
 import { MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import type { GeoReader } from "../../lib/fans/location/mod.ts";
-import type { Handler, Logger } from "../../lib/http/mod.ts";
+import { createHandler, type Handler, type Logger } from "../../lib/http/mod.ts";
 import {
   createPlatform,
   type Demo,
@@ -22,13 +24,12 @@ import {
   seedDemo,
   version,
 } from "../../lib/mod.ts";
-import type { PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
+import { createMetrics, type PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
 import { platformPartition, type Store } from "../../lib/storage/mod.ts";
 import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
-import { type Server, senderOf, starting } from "../server/gate.ts";
+import { hostDefault, type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";
 import { type MailService, openMail, outboxArea, outboxPath } from "../services/mail.ts";
-import { openMetrics, serveMetrics } from "../services/metrics.ts";
 import { openDocs, openStudio } from "../services/pages.ts";
 import { readSeedFiles } from "../services/seed_files.ts";
 import { closeStorage, openStorage, type Storage, tryFolderOfFiles } from "../services/storage.ts";
@@ -400,4 +401,80 @@ function credentials(demo: Demo): string {
   lines.push(`studio       ${baseUrl}/studio?event=${eventId} (sign in with the operator's token)`);
   if (clientToken !== null) lines.push(`client token ${clientToken}`);
   return lines.join("\n");
+}
+
+/** Time over which delays of the event loop are collected, in ms: longer than the pause between two scrapes. */
+const delayWindowMs = 30_000;
+
+/** Creates the registry of this process if the settings ask for metrics. */
+function openMetrics({ metrics, metricsPort }: Config): PlatformMetrics | null {
+  if (metrics !== true && metricsPort === undefined) return null;
+  const registry = createMetrics();
+  measureProcess(registry);
+  return registry;
+}
+
+/** Serves `/metrics`, `/healthz` and `/readyz` on a port of their own; null: the settings name none. */
+async function serveMetrics(
+  { metricsPort: port, host = hostDefault }: Config,
+  registry: PlatformMetrics | null,
+  { platform, logger }: { readonly platform: Platform; readonly logger: Logger },
+): Promise<Server | null> {
+  if (port === undefined || registry === null) return null;
+  const handler = createHandler([], {
+    metrics: registry,
+    servesMetrics: true,
+    ready: () => platform.ready(),
+  });
+  const onError = (error: unknown): void =>
+    logger.log("error", "background_work_failed", { error: String(error) });
+  const server = await serveHere(handler, { host, port, onError });
+  logger.log("info", "metrics_served", { url: `${server.url}/metrics` });
+  return server;
+}
+
+/** Reads processor time, memory and the delay of the event loop before each scrape. */
+function measureProcess(metrics: PlatformMetrics): void {
+  const processor = metrics.counter("process_cpu_seconds_total", {});
+  const memory = metrics.gauge("process_resident_memory_bytes", {});
+  const heap = metrics.gauge("v8js_memory_heap_used_bytes", {});
+  metrics.gauge("process_start_time_seconds", {}).set(Math.round(Date.now() / 1_000 - process.uptime()));
+  let spent = 0;
+  metrics.beforeScrape(() => {
+    const { user, system } = process.cpuUsage();
+    const seconds = (user + system) / 1e6;
+    processor.add(seconds - spent);
+    spent = seconds;
+    const { rss, heapUsed } = process.memoryUsage();
+    memory.set(rss);
+    heap.set(heapUsed);
+  });
+  const delays = watchEventLoop();
+  if (delays === null) return;
+  const p99 = metrics.gauge("nodejs_eventloop_delay_p99_seconds", {});
+  const longest = metrics.gauge("nodejs_eventloop_delay_max_seconds", {});
+  const read = () =>
+    delays.count === 0 ? { p99: 0, max: 0 } : { p99: delays.percentile(99) / 1e9, max: delays.max / 1e9 };
+  let before = { p99: 0, max: 0 };
+  // By time, as several readers must not take peaks away from each other.
+  setInterval(() => {
+    before = read();
+    delays.reset();
+  }, delayWindowMs).unref();
+  metrics.beforeScrape(() => {
+    const now = read();
+    p99.set(Math.max(before.p99, now.p99));
+    longest.set(Math.max(before.max, now.max));
+  });
+}
+
+/** Null: the runtime cannot measure it. */
+function watchEventLoop(): IntervalHistogram | null {
+  try {
+    const delays = monitorEventLoopDelay({ resolution: 10 });
+    delays.enable();
+    return delays;
+  } catch {
+    return null;
+  }
 }

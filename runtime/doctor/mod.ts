@@ -19,9 +19,6 @@ import { mapConcurrent } from "../../lib/storage/background/mod.ts";
 import type { Queue, Store } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";
 import { openStorage, type Storage } from "../services/storage.ts";
-import { type Check, checkMsMax, type Finding, failed, ok, runCheck, skipped, warning } from "./check.ts";
-
-export type { Finding } from "./check.ts";
 
 /** The findings, and the storage if it can be used; the caller closes it. */
 interface Examination {
@@ -383,4 +380,78 @@ async function inspectWork({
     deadLetters: dead.reduce((sum, { count }) => sum + count, 0),
     overdueMs: Math.max(0, ...dues.map(dueAt => (dueAt === null ? 0 : since(dueAt)))),
   };
+}
+
+export interface Finding {
+  readonly check: string;
+  /** `warning`: it works, and should be put right. `skipped`: the settings do not use it. */
+  readonly status: "ok" | "warning" | "failed" | "skipped";
+  /** What was seen, without secrets. */
+  readonly seen: string;
+  /** What to do; null where nothing is wrong. */
+  readonly advice: string | null;
+}
+
+const checkMsMax = 10_000;
+
+interface Check {
+  readonly name: string;
+  /** What to do where it throws, for a reason. */
+  readonly advice: string | ((reason: string) => string);
+  readonly run: () => Promise<Omit<Finding, "check"> | readonly Finding[]>;
+}
+
+export const ok = (seen: string): Omit<Finding, "check"> => ({ status: "ok", seen, advice: null });
+/** The settings do not use it. */
+const skipped = (seen: string): Omit<Finding, "check"> => ({ status: "skipped", seen, advice: null });
+const warning = (seen: string, advice: string): Omit<Finding, "check"> => ({
+  status: "warning",
+  seen,
+  advice,
+});
+/** It does not work. */
+export const failed = (seen: string, advice: string): Omit<Finding, "check"> => ({
+  status: "failed",
+  seen,
+  advice,
+});
+
+/** Runs a check. One that throws or hangs is a failed one. */
+export async function runCheck(
+  { name, advice, run }: Check,
+  timer: Timer = systemTimer,
+): Promise<readonly Finding[]> {
+  let cancel = (): void => {};
+  const late = new Promise<never>((_, reject) => {
+    const message = `There is no answer within ${checkMsMax / 1_000} s`;
+    cancel = timer(() => reject(new Error(message)), checkMsMax);
+  });
+  try {
+    const found = await Promise.race([run(), late]);
+    return Array.isArray(found) ? found : [{ check: name, ...(found as Omit<Finding, "check">) }];
+  } catch (error) {
+    const seen = reasonOf(error);
+    const missing = /Cannot find (?:package|module) ['"]([@\w][\w./-]*)['"]/.exec(seen)?.[1];
+    if (missing !== undefined) {
+      return [
+        { check: name, status: "failed", seen, advice: `Install it beside grandstand: npm i ${missing}` },
+      ];
+    }
+    return [
+      { check: name, status: "failed", seen, advice: typeof advice === "string" ? advice : advice(seen) },
+    ];
+  } finally {
+    cancel();
+  }
+}
+
+/** Returns the message of the innermost cause, in one line and without credentials of addresses. */
+function reasonOf(error: unknown): string {
+  let inner = error;
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
+  const text = inner instanceof Error ? inner.message : String(inner);
+  return text
+    .replace(/\s+/g, " ")
+    .replace(/\/\/[^/@\s]*@/g, "//…@")
+    .slice(0, 300);
 }

@@ -12,7 +12,7 @@ import { AppError } from "../../lib/base/errors/mod.ts";
 import { createDirectory } from "../../lib/fans/directory/mod.ts";
 import { issuersOf } from "../../lib/fans/identity/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
-import { type Finding, failed, ok } from "./check.ts";
+import { type Finding, failed, ok } from "./mod.ts";
 
 /** A token, and what may accept it. */
 interface TokenQuestion {

@@ -2,13 +2,12 @@
 
 import { isTimed } from "../elements/apply.ts";
 import { type Change, listElements, sendChanges } from "../elements/batches.ts";
-import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
+import { instant, isoTime, oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { CliError, conflict, exits, invalid } from "../frame/errors.ts";
 import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { isoTime } from "../frame/times.ts";
 import {
   countsOf,
   dryRunFlag,

@@ -4,10 +4,10 @@
  * @module
  */
 
+import { isoTime, relativeTime } from "./checks.ts";
 import { cleanJson } from "./clean.ts";
 import type { Listing } from "./control_api.ts";
 import type { ResourceObject } from "./resources.ts";
-import { isoTime, relativeTime } from "./times.ts";
 
 /** The type of a field; a `?` behind it allows null. `time` is ISO 8601 in UTC, `json` anything. */
 type FieldType = BaseType | `${BaseType}?`;

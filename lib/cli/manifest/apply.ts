@@ -13,8 +13,8 @@ import { CliError } from "../frame/errors.ts";
 import { documentOf, pathOf, type ResourceObject, type Target } from "../frame/resources.ts";
 import type { Plan, Step } from "./plan.ts";
 import type { Wanted } from "./read.ts";
+import { types } from "./read.ts";
 import { appliedAnnotation } from "./remote.ts";
-import { types } from "./schema.ts";
 
 /** Returns what a plan changes, for the allow-list: projects and events, and the space where they are new. */
 export function targetsOf({ space, steps, remote }: Plan): readonly Target[] {

@@ -11,8 +11,8 @@ import { namesOf } from "../elements/items.ts";
 import { mapTexts, written } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { types } from "./read.ts";
 import { annotationOf, keyAnnotation } from "./remote.ts";
-import { types } from "./schema.ts";
 
 type Plain = Record<string, unknown>;
 

@@ -12,8 +12,8 @@ import { canonicalJson } from "../../http/mod.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";
+import { types } from "./read.ts";
 import { annotationOf, appliedAnnotation, keyAnnotation, type Remote } from "./remote.ts";
-import { types } from "./schema.ts";
 
 export interface Step {
   readonly wanted: Wanted;

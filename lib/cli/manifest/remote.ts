@@ -7,7 +7,7 @@ import type { ControlApi } from "../frame/control_api.ts";
 import { conflict } from "../frame/errors.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";
-import { types } from "./schema.ts";
+import { types } from "./read.ts";
 
 export const keyAnnotation = "manifest/key";
 /** The annotation with digests of what was last applied. */

@@ -7,13 +7,12 @@ import type {
 } from "../../fans/identity/mod.ts";
 import { createApiClient, organisationFlags } from "../api_client.ts";
 import { registerApp } from "../apps.ts";
-import { id, someOf } from "../frame/checks.ts";
+import { id, isoTime, someOf } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid, wrongUsage } from "../frame/errors.ts";
 import { type Fields, json, listed, record, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { isoTime } from "../frame/times.ts";
 import { spaceFlag } from "../orgs.ts";
 import { exitCodeFlag, projectArgument, settingsCommands } from "./settings.ts";
 import type { Difference, Setting } from "./settings_document.ts";
