@@ -17,7 +17,6 @@ import {
   named,
   route,
 } from "../../http/mod.ts";
-import { chain } from "../../storage/background/mod.ts";
 import {
   type ApiKeyInfo,
   type ApiKeyPrincipal,
@@ -281,7 +280,7 @@ export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal>
   const { apiKeys, permission } = options;
   return {
     security: [{ schemes, requires: permission === undefined ? [] : [permission] }],
-    authenticate({ request }) {
+    async authenticate({ request }) {
       const key = request.headers.get("x-api-key") ?? "";
       const secret = request.headers.get("x-api-secret") ?? "";
       if (key === "" || secret === "") {
@@ -290,15 +289,11 @@ export function apiKeyGuard(options: ApiKeyGuardOptions): Guard<ApiKeyPrincipal>
           "This request needs the header fields X-API-Key and X-API-Secret of a back end",
         );
       }
-      const principal = apiKeys.verify(key, secret);
-      return chain(principal, caller => requirePermission(caller, permission));
+      const principal = await apiKeys.verify(key, secret);
+      if (permission !== undefined && !principal.permissions.includes(permission)) {
+        throw new AppError("insufficient_scope", `The API key lacks the permission ${permission}`);
+      }
+      return principal;
     },
   };
-}
-
-function requirePermission(principal: ApiKeyPrincipal, permission: Permission | undefined): ApiKeyPrincipal {
-  if (permission !== undefined && !principal.permissions.includes(permission)) {
-    throw new AppError("insufficient_scope", `The API key lacks the permission ${permission}`);
-  }
-  return principal;
 }

@@ -7,7 +7,6 @@
 
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { chain } from "../../http/mod.ts";
 import { Cache, type Loaded } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
@@ -48,12 +47,12 @@ export interface Directory {
   organisation(id: string): Organisation | null | Promise<Organisation | null>;
   space(id: string): Space | null | Promise<Space | null>;
   /** Finds the space whose `domain` is this Host (case ignored), or else the default space. */
-  spaceOfHost(host: string): Space | null | Promise<Space | null>;
+  spaceOfHost(host: string): Promise<Space | null>;
   /**
    * Finds the space that an API key of the organisation means at a Host: the one whose `domain` it is, the organisation's own
    * default, the default space of the deployment, or its first one, whichever belongs to the organisation.
    */
-  spaceOfOrganisation(organisationId: string, host: string): Space | null | Promise<Space | null>;
+  spaceOfOrganisation(organisationId: string, host: string): Promise<Space | null>;
   project(id: string): Project | null | Promise<Project | null>;
   /**
    * Finds an event of the project by its id, by `current` (the running event that started last) or by `latest` (the finished
@@ -117,12 +116,15 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
       : await readEvent(store, projectId, id, clock());
   });
 
-  const spaceAt = (host: string): Space | null | Promise<Space | null> =>
-    host.length > domainCharactersMax
-      ? null
-      : chain(domains(host.toLowerCase()), id => chain(spaceOrNull(id), space => ifReachedAt(space, host)));
-  const spaceOrNull = (id: string | null | undefined): Space | null | Promise<Space | null> =>
-    typeof id === "string" ? spaces(id) : null;
+  /** A claim to a domain counts once its space has the domain. */
+  async function spaceAt(host: string): Promise<Space | null> {
+    if (host.length > domainCharactersMax) return null;
+    const domain = host.toLowerCase();
+    const space = await spaceOrNull(await domains(domain));
+    return space?.domain === domain ? space : null;
+  }
+  const spaceOrNull = async (id: string | null | undefined): Promise<Space | null> =>
+    typeof id === "string" ? await spaces(id) : null;
 
   return {
     organisation: organisations,
@@ -141,20 +143,15 @@ export function createDirectory({ store, clock, defaultSpaceId }: DirectoryOptio
         events.forget(`${id}/${event}`);
     },
     loyalty,
-    spaceOfHost: host => chain(spaceAt(host), space => space ?? spaceOrNull(defaultSpaceId)),
-    spaceOfOrganisation(organisationId, host) {
+    spaceOfHost: async host => (await spaceAt(host)) ?? (await spaceOrNull(defaultSpaceId)),
+    async spaceOfOrganisation(organisationId, host) {
       const isOwn = (space: Space | null): boolean => space?.organisationId === organisationId;
-      return chain(spaceAt(host), named => {
-        if (isOwn(named)) return named;
-        return chain(organisations(organisationId), organisation =>
-          chain(spaceOrNull(organisation?.defaultSpaceId), own => {
-            if (isOwn(own)) return own;
-            return chain(spaceOrNull(defaultSpaceId), common =>
-              isOwn(common) ? common : chain(firstSpaces(organisationId), spaceOrNull),
-            );
-          }),
-        );
-      });
+      const named = await spaceAt(host);
+      if (isOwn(named)) return named;
+      const own = await spaceOrNull((await organisations(organisationId))?.defaultSpaceId);
+      if (isOwn(own)) return own;
+      const common = await spaceOrNull(defaultSpaceId);
+      return isOwn(common) ? common : await spaceOrNull(await firstSpaces(organisationId));
     },
   };
 }
@@ -185,11 +182,6 @@ export async function* projectEvents(
     }
     if (entries.length < eventsPageMax) return;
   }
-}
-
-/** A claim to a domain counts once its space has the domain. */
-function ifReachedAt(space: Space | null, host: string): Space | null {
-  return space?.domain === host.toLowerCase() ? space : null;
 }
 
 async function readRecord<T>(store: Store, partition: string, key: string): Promise<Loaded<T | null>> {

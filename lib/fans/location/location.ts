@@ -3,7 +3,6 @@ import { formatAddress, parseAddress } from "../../auth/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import {
   type AnyRoute,
-  chain,
   type Immutable,
   identityEnvelope,
   issueDetail,
@@ -42,11 +41,11 @@ export interface LocationDecision {
 /** Checks locations without HTTP. */
 export interface Location {
   /**
-   * Checks whether a client is where the project or event is served; without a promise while both are cached.
+   * Checks whether a client is where the project or event is served.
    *
    * @throws {AppError} `not_found` for an unknown project or event.
    */
-  check(query: LocationQuery): LocationDecision | Promise<LocationDecision>;
+  check(query: LocationQuery): Promise<LocationDecision>;
 }
 
 /** Dependencies of location checks. */
@@ -59,16 +58,13 @@ export interface LocationOptions {
 /** Creates the location check. */
 export function createLocation({ directory, geo }: LocationOptions): Location {
   return {
-    check({ projectId, eventId, address }) {
-      return chain(directory.project(projectId), project => {
-        if (project === null) throw unknown("project");
-        const found = eventId === undefined ? null : directory.event(projectId, eventId);
-        return chain(found, event => {
-          if (event === null && eventId !== undefined) throw unknown("event");
-          const country = countryOf(address, geo);
-          return { country, isServed: isServed(locationPolicy(project, event), country) };
-        });
-      });
+    async check({ projectId, eventId, address }) {
+      const project = await directory.project(projectId);
+      if (project === null) throw unknown("project");
+      const event = eventId === undefined ? null : await directory.event(projectId, eventId);
+      if (event === null && eventId !== undefined) throw unknown("event");
+      const country = countryOf(address, geo);
+      return { country, isServed: isServed(locationPolicy(project, event), country) };
     },
   };
 }
@@ -247,7 +243,7 @@ export function locationRoutes({ location }: LocationContext): readonly AnyRoute
       operation: "checkProjectLocation",
       summary: "Check the client's location for a project",
       params: ProjectCheckParams,
-      handle: ({ params, info: { address } }) => chain(location.check({ ...params, address }), answer),
+      handle: async ({ params, info: { address } }) => answer(await location.check({ ...params, address })),
     }),
     route({
       ...common,
@@ -255,7 +251,7 @@ export function locationRoutes({ location }: LocationContext): readonly AnyRoute
       operation: "checkEventLocation",
       summary: "Check the client's location for an event",
       params: EventCheckParams,
-      handle: ({ params, info: { address } }) => chain(location.check({ ...params, address }), answer),
+      handle: async ({ params, info: { address } }) => answer(await location.check({ ...params, address })),
     }),
   ];
 }

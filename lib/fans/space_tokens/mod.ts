@@ -16,7 +16,7 @@ import {
 } from "../../auth/mod.ts";
 import type { Claims } from "../../auth/tokens/mod.ts";
 import { AppError, invalidField } from "../../base/errors/mod.ts";
-import { chain, type Guard, type GuardInput, type GuardParameter, hostOf } from "../../http/mod.ts";
+import { type Guard, type GuardInput, type GuardParameter, hostOf } from "../../http/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 
 /** The life of a space token, in seconds. */
@@ -65,11 +65,11 @@ interface IssuedToken {
 export interface SpaceTokens {
   issue(space: Space, caller: SpaceCaller): Promise<IssuedToken>;
   /**
-   * Verifies a token and returns its caller and space, without a promise if the token was verified before.
+   * Verifies a token and returns its caller and space.
    *
    * @throws {AppError} `invalid_token` or `token_expired`.
    */
-  verify(token: string): SpaceVisit | Promise<SpaceVisit>;
+  verify(token: string): Promise<SpaceVisit>;
 }
 
 interface SpaceTokensOptions {
@@ -90,16 +90,6 @@ export function createSpaceTokens({
   issuer: ofDeployment,
 }: SpaceTokensOptions): SpaceTokens {
   const callers = new WeakMap<Claims, SpaceCaller>();
-  function visitOf(claims: Claims): SpaceVisit | Promise<SpaceVisit> {
-    const caller = callers.get(claims) ?? decodeCaller(claims);
-    callers.set(claims, caller);
-    return chain(directory.space(caller.spaceId), space => {
-      const isValid =
-        space?.organisationId === caller.organisationId && spaceIssuer(space, ofDeployment) === claims.iss;
-      if (!isValid) throw invalidToken("space");
-      return { space, caller };
-    });
-  }
   return {
     async issue(space, caller) {
       const issuer = spaceIssuer(space, ofDeployment);
@@ -113,10 +103,17 @@ export function createSpaceTokens({
       });
       return { accessToken, tokenType: "Bearer", expiresIn: spaceTokenTtlSeconds };
     },
-    verify(token) {
+    async verify(token) {
       const issuer = tokens.issuerOf(token);
       if (issuer === undefined) throw invalidToken("iss");
-      return chain(tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer }), visitOf);
+      const claims = await tokens.verify(token, { typ: accessTokenType, issuer, audience: issuer });
+      const caller = callers.get(claims) ?? decodeCaller(claims);
+      callers.set(claims, caller);
+      const space = await directory.space(caller.spaceId);
+      const isValid =
+        space?.organisationId === caller.organisationId && spaceIssuer(space, ofDeployment) === claims.iss;
+      if (!isValid) throw invalidToken("space");
+      return { space, caller };
     },
   };
 }
@@ -206,10 +203,10 @@ export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit
     optional: true,
     query: [spaceParameter],
     errors: ["validation_failed", "not_found"],
-    authenticate: (input): SpaceVisit<SpaceCaller | null> | Promise<SpaceVisit<SpaceCaller | null>> =>
+    authenticate: async input =>
       input.request.headers.get("authorization") === null
-        ? chain(spaceOfHost(options.directory, input), space => ({ space, caller: null }))
-        : visit(options, input),
+        ? { space: await spaceOfHost(options.directory, input), caller: null }
+        : await visit(options, input),
   };
 }
 
@@ -225,10 +222,10 @@ export function spaceKeyGuard({
     ...key,
     query: [spaceParameter],
     errors: ["validation_failed", "not_found"],
-    authenticate: input =>
-      chain(key.authenticate(input), principal =>
-        chain(spaceOfKey(directory, principal.organisationId, input), space => ({ ...principal, space })),
-      ),
+    async authenticate(input) {
+      const principal = await key.authenticate(input);
+      return { ...principal, space: await spaceOfKey(directory, principal.organisationId, input) };
+    },
   };
 }
 
@@ -237,15 +234,13 @@ export function spaceKeyGuard({
  *
  * @throws {AppError} `not_found`: there is no such space; `validation_failed`: the query names none.
  */
-export function spaceOfHost(directory: Directory, { request, query }: SpaceRequest): Space | Promise<Space> {
+export async function spaceOfHost(directory: Directory, { request, query }: SpaceRequest): Promise<Space> {
   const named = namedSpace(query);
-  const found = named === undefined ? directory.spaceOfHost(hostOf(request)) : directory.space(named);
-  return chain(found, space => {
-    if (space !== null) return space;
-    const which =
-      named === undefined ? "no space has this host name: name one with space_id" : "there is no such space";
-    throw new AppError("not_found", `Cannot serve the request as ${which}`);
-  });
+  const space = await (named === undefined ? directory.spaceOfHost(hostOf(request)) : directory.space(named));
+  if (space !== null) return space;
+  const which =
+    named === undefined ? "no space has this host name: name one with space_id" : "there is no such space";
+  throw new AppError("not_found", `Cannot serve the request as ${which}`);
 }
 
 /**
@@ -253,21 +248,18 @@ export function spaceOfHost(directory: Directory, { request, query }: SpaceReque
  *
  * @throws {AppError} `not_found`: the organisation has no such space; `validation_failed`: the query names none.
  */
-export function spaceOfKey(
+export async function spaceOfKey(
   directory: Directory,
   organisationId: string,
   { request, query }: SpaceRequest,
-): Space | Promise<Space> {
+): Promise<Space> {
   const named = namedSpace(query);
-  const found =
-    named === undefined
-      ? directory.spaceOfOrganisation(organisationId, hostOf(request))
-      : directory.space(named);
-  return chain(found, space => {
-    if (space?.organisationId === organisationId) return space;
-    const which = named === undefined ? "no space" : "no such space";
-    throw new AppError("not_found", `Cannot serve the request as the organisation has ${which}`);
-  });
+  const space = await (named === undefined
+    ? directory.spaceOfOrganisation(organisationId, hostOf(request))
+    : directory.space(named));
+  if (space?.organisationId === organisationId) return space;
+  const which = named === undefined ? "no space" : "no such space";
+  throw new AppError("not_found", `Cannot serve the request as the organisation has ${which}`);
 }
 
 function namedSpace({ space_id: id }: SpaceRequest["query"]): string | undefined {
@@ -275,14 +267,13 @@ function namedSpace({ space_id: id }: SpaceRequest["query"]): string | undefined
   throw invalidField("Cannot find the space", spaceParameter.name, "Expected a UUID");
 }
 
-function visit(
+async function visit(
   { spaceTokens, checkSession, checkKey }: SpaceGuardOptions,
   { request }: GuardInput,
-): SpaceVisit | Promise<SpaceVisit> {
-  const token = bearerToken(request.headers.get("authorization"));
-  return chain(spaceTokens.verify(token), visited => {
-    const { caller } = visited;
-    if (caller.kind === "service") return chain(checkKey(caller), () => visited);
-    return chain(checkSession(caller), () => visited);
-  });
+): Promise<SpaceVisit> {
+  const visited = await spaceTokens.verify(bearerToken(request.headers.get("authorization")));
+  const { caller } = visited;
+  if (caller.kind === "service") await checkKey(caller);
+  else await checkSession(caller);
+  return visited;
 }

@@ -202,13 +202,8 @@ export function createIdentityTokens(tokens: Tokens, random: RandomBytes, issuer
      *
      * @throws {AppError} `invalid_token`, `token_expired`.
      */
-    readAccess(
-      token: string,
-      project: Project,
-      acceptExpired: boolean,
-    ): SessionClaims | Promise<SessionClaims> {
-      const claims = tokens.verify(token, { ...expectation("at+jwt", project), acceptExpired });
-      return claims instanceof Promise ? claims.then(accessClaims) : accessClaims(claims);
+    async readAccess(token: string, project: Project, acceptExpired: boolean): Promise<SessionClaims> {
+      return accessClaims(await tokens.verify(token, { ...expectation("at+jwt", project), acceptExpired }));
     },
     /**
      * Reads a refresh token of the project. Its age is checked with the session.

@@ -48,16 +48,13 @@ export class SessionGuard {
   }
 
   /**
-   * Accepts a token of a live session, or of a user who has not ended all sessions since; without a promise if cached.
+   * Accepts a token of a live session, or of a user who has not ended all sessions since.
    *
    * @throws {AppError} `session_revoked`; `storage_unavailable` if it is neither cached nor readable.
    */
-  check(claim: SessionClaim): void | Promise<void> {
+  async check(claim: SessionClaim): Promise<void> {
     const name = JSON.stringify([claim.projectId, claim.userId, claim.sessionId]);
-    const notBefore = this.#notBefore.getOrLoad(name, () => this.#read(claim));
-    return typeof notBefore === "number"
-      ? requireSince(claim, notBefore)
-      : notBefore.then(loaded => requireSince(claim, loaded));
+    requireSince(claim, await this.#notBefore.getOrLoad(name, () => this.#read(claim)));
   }
 
   async #read({ projectId, userId, sessionId }: SessionClaim): Promise<Loaded<number>> {

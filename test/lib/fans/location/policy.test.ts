@@ -145,21 +145,21 @@ describe("a location check", () => {
     assert.deepEqual(found, { country: null, isServed: false });
   });
 
-  it("returns no promise while the directory is cached", () => {
-    const found = createLocation({ directory, geo }).check({
+  it("serves a client in an allowed country", async () => {
+    const found = await createLocation({ directory, geo }).check({
       projectId: projectInGermany.id,
       address: "192.0.2.1",
     });
     assert.deepEqual(found, { country: countries.DE, isServed: true });
   });
 
-  it("refuses unknown projects and events", () => {
+  it("refuses unknown projects and events", async () => {
     const location = createLocation({ directory, geo });
     const expected = { name: "AppError", code: "not_found" };
     const address = "192.0.2.1";
-    assert.throws(() => location.check({ projectId: ids.otherProject, address }), expected);
-    assert.throws(
-      () => location.check({ projectId: projectInGermany.id, eventId: ids.event, address }),
+    await assert.rejects(location.check({ projectId: ids.otherProject, address }), expected);
+    await assert.rejects(
+      location.check({ projectId: projectInGermany.id, eventId: ids.event, address }),
       expected,
     );
   });
