@@ -46,8 +46,8 @@ const budgets: Readonly<Record<string, number>> = {
   "./workflow/testing": 400_000,
   "./testing": 405_000,
   "./node": 9_100,
-  "./bun": 3_000,
-  "./deno": 2_700,
+  "./bun": 3_100,
+  "./deno": 2_800,
 };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
