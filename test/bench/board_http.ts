@@ -16,7 +16,7 @@ import { Redis } from "ioredis";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { encodeRecord } from "../../adapters/redis/stored.ts";
 import { userPartition } from "../../lib/fans/identity/users.ts";
-import { boardPartition } from "../../lib/fans/leaderboards/scores/board_location.ts";
+import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { newKey } from "../http/_operations.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";

@@ -13,7 +13,7 @@
 import { Redis } from "ioredis";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { readRanking, readUserEntry } from "../../lib/fans/leaderboards/ranking/ranking.ts";
-import type { BoardLocation } from "../../lib/fans/leaderboards/scores/board_location.ts";
+import type { BoardLocation } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { startRedis } from "../support/redis.ts";
 import { figure } from "./figure.ts";
 import { median } from "./harness.ts";

@@ -4,7 +4,7 @@ import { createRandom } from "../../adapters/conformance/random.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import type { BoardPath } from "../../lib/fans/leaderboards/mod.ts";
-import type { BoardLocation } from "../../lib/fans/leaderboards/scores/board_location.ts";
+import type { BoardLocation } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { resolveBoard } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import type { Write } from "../../lib/storage/mod.ts";
 import { type Answer, type Fan, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";

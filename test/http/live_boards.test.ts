@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { liveIntervalMs } from "../../lib/fans/leaderboards/live/watcher.ts";
-import { liveHeartbeatMs, liveListenersMax } from "../../lib/fans/leaderboards/mod.ts";
+import { liveHeartbeatMs, liveIntervalMs, liveListenersMax } from "../../lib/http/live_streams.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";

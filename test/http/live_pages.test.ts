@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { liveIntervalMs } from "../../lib/fans/leaderboards/live/watcher.ts";
+import { liveIntervalMs } from "../../lib/http/live_streams.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { version } from "../../lib/platform/version.ts";
 import type { Store } from "../../lib/storage/mod.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { boardPartition } from "../../lib/fans/leaderboards/scores/board_location.ts";
+import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";

@@ -60,7 +60,7 @@ export const fans: readonly Mutant[] = [
   },
   {
     name: "the part around a user has one entry too few behind",
-    file: "lib/fans/leaderboards/ranking/around.ts",
+    file: "lib/fans/leaderboards/ranking/ranking.ts",
     text: "const shown = visible.slice(first, first + limit);",
     replacement: "const shown = visible.slice(first, first + limit - 1);",
     tests: boards,

@@ -8,7 +8,7 @@ import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { MasterSecret } from "../../lib/auth/mod.ts";
-import { boardPartition } from "../../lib/fans/leaderboards/scores/board_location.ts";
+import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";

@@ -5,7 +5,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { liveHeartbeatMs, liveListenersMax } from "../../lib/fans/leaderboards/mod.ts";
+import { liveHeartbeatMs, liveListenersMax } from "../../lib/http/live_streams.ts";
 import type { Handler } from "../../lib/http/mod.ts";
 import { nodeResponse, serve, toNodeListener } from "../../runtime/node.ts";
 

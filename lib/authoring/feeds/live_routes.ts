@@ -6,15 +6,8 @@
  */
 
 import * as v from "valibot";
-import {
-  BoardIdSchema,
-  type LivePart,
-  type LiveStreams,
-  type LiveView,
-  limitParameter,
-  type PublicBoards,
-  type Rendered,
-} from "../../fans/leaderboards/mod.ts";
+import { BoardIdSchema, limitParameter, type PublicBoards } from "../../fans/leaderboards/mod.ts";
+import type { LivePart, LiveStreams, LiveView, Rendered } from "../../http/live_streams.ts";
 import {
   type AnyRoute,
   acceptsEvents,

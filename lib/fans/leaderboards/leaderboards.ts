@@ -4,17 +4,21 @@
  * @module
  */
 
+import { LiveStreams } from "../../http/live_streams.ts";
 import { type Logger, systemTimer, type Timer } from "../../http/mod.ts";
-import { LiveStreams } from "./live/live_streams.ts";
-import { repairDistinctScores } from "./scores/distinct_scores.ts";
+import { repairDistinctScores } from "./scores/change_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
-import { createEntryRemoval } from "./scores/remove_entries.ts";
+import type { LeaderboardServices } from "./scores/resolve_board.ts";
 import { type BoardPath, resolveBoard } from "./scores/resolve_board.ts";
-import { createRetention } from "./scores/retention.ts";
-import { ScoreDelivery, type ScoreDeliveryOptions } from "./scores/score_delivery.ts";
-import type { ReadRecordedScore } from "./scores/score_feed.ts";
-import { createRecordReader, createTargetResolver, scoreTargets } from "./scores/score_targets.ts";
-import type { LeaderboardServices } from "./services.ts";
+import { createEntryRemoval, createRetention } from "./scores/retention.ts";
+import type { ReadRecordedScore } from "./scores/score_delivery.ts";
+import {
+  createRecordReader,
+  createTargetResolver,
+  ScoreDelivery,
+  type ScoreDeliveryOptions,
+  scoreTargets,
+} from "./scores/score_delivery.ts";
 
 /** Writes to boards outside of requests, and streams them. */
 export type Leaderboards = ReturnType<typeof createLeaderboards>;

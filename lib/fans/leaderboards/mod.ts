@@ -4,22 +4,25 @@
  * @module
  */
 
-export type { LeaderboardContext } from "./http/answers.ts";
-export { createPublicBoards, type PublicBoards } from "./http/live_parts.ts";
+export type { LeaderboardContext } from "./http/read_routes.ts";
+export { createPublicBoards, type PublicBoards } from "./http/read_routes.ts";
 export { leaderboardRoutes } from "./http/routes.ts";
 export { includeMax, type LeaderboardEntry, ListSchema, limitMax, limitParameter } from "./http/schema.ts";
 export { createLeaderboards, type FedBoards, type Leaderboards } from "./leaderboards.ts";
-export { LiveStreams, liveHeartbeatMs, liveListenersMax } from "./live/live_streams.ts";
-export type { LivePart, LiveSource, LiveView, Rendered } from "./live/watcher.ts";
 export {
   createHiddenUsers,
   type HiddenUser,
   type HiddenUsers,
   hiddenUsersMax,
 } from "./ranking/hidden_users.ts";
-export { type ComparedBoard, comparedBoards, type Difference } from "./scores/compare.ts";
-export { type BoardPreview, createBoardPreview } from "./scores/preview.ts";
 export type { Rebuilt } from "./scores/rebuild.ts";
+export {
+  type BoardPreview,
+  type ComparedBoard,
+  comparedBoards,
+  createBoardPreview,
+  type Difference,
+} from "./scores/rebuild.ts";
 export type { BoardPath } from "./scores/resolve_board.ts";
 export type {
   Earning,
@@ -32,13 +35,13 @@ export type {
   ScoreUpdate,
   TargetQuery,
   UserEarnings,
-} from "./scores/score_feed.ts";
+} from "./scores/score_delivery.ts";
+export type { Season, SeasonSchedule } from "./settings/board_settings.ts";
 export {
   type BoardDeclaration,
   BoardIdSchema,
   boardFaults,
   parseBoards,
+  roundMax,
   scoreMax,
 } from "./settings/board_settings.ts";
-export { roundMax } from "./settings/declared_boards.ts";
-export type { Season, SeasonSchedule } from "./settings/season_settings.ts";

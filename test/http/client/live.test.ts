@@ -14,8 +14,7 @@ import {
   type LiveEvent,
   leaderboards,
 } from "../../../lib/client/mod.ts";
-import { liveIntervalMs } from "../../../lib/fans/leaderboards/live/watcher.ts";
-import { liveHeartbeatMs } from "../../../lib/fans/leaderboards/mod.ts";
+import { liveHeartbeatMs, liveIntervalMs } from "../../../lib/http/live_streams.ts";
 import { serve } from "../../../runtime/node.ts";
 import { ids } from "../../support/platform.ts";
 import { createManualTimer, type ManualTimer, settle } from "../../support/timer.ts";

@@ -1,10 +1,17 @@
 /**
  * The routes that read boards, as JSON and as event streams.
  *
+ * Lists of leaders are the hottest answer of the platform: joining the text of ten entries from cached parts takes 4 of 20 µs
+ * less than `JSON.stringify`.
+ *
  * @module
  */
 
-import { type AppError, invalidField } from "../../../base/errors/mod.ts";
+import type * as v from "valibot";
+import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
+import { isoTime } from "../../../base/calendar/mod.ts";
+import { AppError, invalidField } from "../../../base/errors/mod.ts";
+import type { LivePart, LiveSource, LiveStreams } from "../../../http/live_streams.ts";
 import {
   type AnyRoute,
   acceptsEvents,
@@ -12,28 +19,55 @@ import {
   chain,
   eventStreamHeaders,
   eventStreamType,
+  type Guard,
+  type Immutable,
+  type JsonText,
+  json,
   jsonText,
   open,
   route,
   stream,
 } from "../../../http/mod.ts";
+import { Batcher, memoize } from "../../../storage/background/mod.ts";
+import type { HiddenUsers } from "../ranking/hidden_users.ts";
+import { type Ranking, readAround, readRanking, readUserEntry } from "../ranking/ranking.ts";
+import { type LeaderboardServices, type ResolvedBoard, resolveBoard } from "../scores/resolve_board.ts";
+import type { Retention } from "../scores/retention.ts";
 import {
-  createLeaderReader,
-  type LeaderboardContext,
-  readableBoard,
-  readListText,
-  readOneText,
-} from "./answers.ts";
-import { boardSource } from "./live_parts.ts";
-import {
+  type BoardMeta,
   type BoardParams,
   type BoardScope,
   EntryQuerySchema,
+  type LeaderboardEntry,
   type ListQuery,
   ListQuerySchema,
   ListSchema,
+  limitMax,
   OneSchema,
 } from "./schema.ts";
+
+type PublicProfile = LeaderboardEntry["publicProfile"];
+type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
+
+/** Services of the routes of leaderboards. */
+export interface LeaderboardContext extends LeaderboardServices {
+  readonly live: LiveStreams;
+  readonly hiddenUsers: HiddenUsers;
+  readonly retention: Pick<Retention, "track">;
+  /** Finds the public profiles of users, in order. A cached profile is the same object. */
+  readonly publicProfiles: (
+    projectId: string,
+    userIds: readonly string[],
+  ) => readonly PublicProfile[] | Promise<readonly PublicProfile[]>;
+  /** Requires an API key. Keys of the project's organisation may read its hidden boards. */
+  readonly keyHolder: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may write rewards. */
+  readonly rewardsWriter: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may read users. */
+  readonly usersReader: Guard<ApiKeyPrincipal>;
+  /** Requires an API key that may change users. */
+  readonly usersWriter: Guard<ApiKeyPrincipal>;
+}
 
 const shared = { "cache-control": "public, max-age=1" };
 const unshared = { "cache-control": "no-store" };
@@ -89,10 +123,205 @@ export function readRoutes(
         const found = readableBoard(context, params, { request, season: query.season });
         const board = found instanceof Promise ? await found : found;
         const headers = board.declaration.visibility === "public" ? shared : unshared;
-        return jsonText(await readOneText(context, board, params.userId), headers);
+        return json(200, await readOne(context, board, params.userId), headers);
       },
     }),
   ];
+}
+
+/**
+ * Resolves the board of a request and checks that its sender may read it.
+ *
+ * @throws {AppError} the errors of `resolveBoard`; `not_found` for a hidden board without an API key of its organisation;
+ *   `missing_api_key` for a key without its secret, `invalid_api_key` for an invalid key.
+ */
+function readableBoard(
+  context: LeaderboardContext,
+  { projectId, eventId, leaderboardId }: BoardParams,
+  { season, request }: { readonly season?: string | undefined; readonly request: Request },
+): ResolvedBoard | Promise<ResolvedBoard> {
+  const path = { projectId, eventId: eventId ?? null, leaderboardId };
+  return chain(resolveBoard(context.directory, path, { now: context.clock(), season }), board =>
+    board.declaration.visibility === "public" ? board : authorizeHidden(context, board, request),
+  );
+}
+
+async function authorizeHidden(
+  { keyHolder }: LeaderboardContext,
+  board: ResolvedBoard,
+  request: Request,
+): Promise<ResolvedBoard> {
+  if (request.headers.get("x-api-key") !== null) {
+    const { organisationId } = await keyHolder.authenticate({ request, info: {}, params: {}, query: {} });
+    if (organisationId === board.project.organisationId) return board;
+  }
+  throw new AppError("not_found", "Cannot find the leaderboard");
+}
+
+/** The entries of a list, with their users' public profiles. */
+interface Listing extends Ranking {
+  readonly profiles: readonly PublicProfile[];
+  /** Whether it is shown to many, so that the texts of its users are cached. */
+  readonly isShared: boolean;
+}
+
+/**
+ * Reads the entries that a query selects. Callbacks in place of `await`: each turn of the microtask queue shows in the most
+ * frequent answer.
+ *
+ * @throws {AppError} `not_found`: the user of `around` has no entry.
+ */
+function readListing(
+  context: LeaderboardContext,
+  { project, location }: ResolvedBoard,
+  { limit, include, around }: Pick<ListQuery, "limit" | "include" | "around">,
+): Promise<Listing> {
+  const { store, hiddenUsers, publicProfiles } = context;
+  const ranking = chain(hiddenUsers.of(project.id), hidden =>
+    around === undefined
+      ? readRanking(store, location, { limit, include, hidden })
+      : readAround(store, location, { userId: around, limit, hidden }),
+  );
+  return Promise.resolve(ranking).then(found => {
+    if (found === null) throw noEntry();
+    const { entries, totalCount } = found;
+    const userIds = entries.map(({ userId }) => userId);
+    const isShared = around === undefined;
+    return chain(publicProfiles(project.id, userIds), profiles => ({
+      entries,
+      totalCount,
+      profiles,
+      isShared,
+    }));
+  });
+}
+
+/** Reads the entries that a query selects, and renders the answer. */
+function readListText(
+  context: LeaderboardContext,
+  board: ResolvedBoard,
+  query: Pick<ListQuery, "limit" | "include" | "around">,
+): Promise<ListText> {
+  return readListing(context, board, query).then(listing =>
+    listText(board, entriesText(listing), listing.totalCount),
+  );
+}
+
+/**
+ * Creates the reader of leaders, which renders the answer. Requests that come while a list is read share the next read, which
+ * begins after all of them: a client that has written a score sees it in its next list.
+ */
+function createLeaderReader(
+  context: LeaderboardContext,
+): (board: ResolvedBoard, limit: number) => Promise<ListText> {
+  /** Lists that are read by a request of their own, without the batcher: in memory none waits for another. */
+  const reading = new Set<string>();
+  const read = (board: ResolvedBoard, limit: number): Promise<ListText> =>
+    readListText(context, board, { limit, include: [] });
+  const shared = new Batcher<{ readonly board: ResolvedBoard; readonly limit: number }, ListText>({
+    async run(_, requests) {
+      // The newest request has the newest settings.
+      const last = requests.at(-1);
+      const text = last === undefined ? null : await read(last.board, last.limit);
+      return requests.flatMap(() => text ?? []);
+    },
+  });
+  return (board, limit) => {
+    const key = `${limit} ${board.location.shards[0]}`;
+    if (reading.has(key)) return shared.add(key, { board, limit });
+    const text = read(board, limit);
+    reading.add(key);
+    const end = (): void => void reading.delete(key);
+    text.then(end, end);
+    return text;
+  };
+}
+
+/**
+ * All members of an answer, the optional ones too: a member that a schema gains is missing here, and the compiler says so.
+ */
+type Members<T> = { readonly [K in keyof Required<T>]: T[K] };
+
+/** Renders the first `count` entries of a listing, separated by commas. */
+function entriesText({ entries, profiles, isShared }: Listing, count: number = entries.length): string {
+  const textOf = isShared ? cachedUserText : userText;
+  let text = "";
+  for (let index = 0; index < count; index++) {
+    const entry = entries[index];
+    const profile = profiles[index];
+    if (entry === undefined || profile === undefined) break;
+    const { rank, score, userId } = entry;
+    text += `${index === 0 ? "" : ","}{"rank":${rank},"score":${score},${textOf(userId, profile)}`;
+  }
+  return text;
+}
+
+/** Keyed by the profile, which is the same object while it is cached. */
+const userTexts = new WeakMap<PublicProfile, { readonly userId: string; readonly text: string }>();
+
+function cachedUserText(userId: string, profile: PublicProfile): string {
+  const cached = userTexts.get(profile);
+  if (cached?.userId === userId) return cached.text;
+  const text = userText(userId, profile);
+  userTexts.set(profile, { userId, text });
+  return text;
+}
+
+/** Renders what follows rank and score in an entry. */
+function userText(userId: string, profile: PublicProfile): string {
+  return JSON.stringify(userMembers(userId, profile)).slice(1);
+}
+
+/** Returns the members of an entry that depend on its user alone. */
+function userMembers(
+  userId: string,
+  { username }: PublicProfile,
+): Members<Omit<LeaderboardEntry, "rank" | "score">> {
+  const publicProfile: Members<PublicProfile> = { username };
+  return { userId, publicProfile };
+}
+
+/** Renders the answer with a list. */
+function listText(board: ResolvedBoard, entries: string, totalCount: number): ListText {
+  const texts: Members<Record<keyof v.InferOutput<typeof ListSchema>, unknown>> = {
+    data: `[${entries}]`,
+    totalCount,
+    meta: metaText(board),
+  };
+  return `{"data":${texts.data},"totalCount":${texts.totalCount},"meta":${texts.meta}}` as ListText;
+}
+
+const metaText = memoize((board: ResolvedBoard): string => JSON.stringify(metaOf(board)));
+
+function metaOf({ declaration: { rankStyle }, season }: ResolvedBoard): BoardMeta {
+  if (season === null) return { rankStyle };
+  const { id, startsAt, endsAt } = season;
+  return { rankStyle, season: { id, startsAt: isoTime(startsAt), endsAt: isoTime(endsAt) } };
+}
+
+/**
+ * Reads one user's entry.
+ *
+ * @throws {AppError} `not_found`: the user has no entry.
+ */
+export async function readOne(
+  { store, publicProfiles }: LeaderboardContext,
+  board: ResolvedBoard,
+  userId: string,
+): Promise<Immutable<v.InferOutput<typeof OneSchema>>> {
+  const profiles = publicProfiles(board.project.id, [userId]);
+  // Both are asked for at once; a failure of the profile is reported after that of the entry.
+  if (profiles instanceof Promise) profiles.catch(() => {});
+  const found = await readUserEntry(store, board.location, userId);
+  if (found === null) throw noEntry();
+  const { entry, totalCount, percentile } = found;
+  const [profile = { username: "" }] = await profiles;
+  const data: Members<LeaderboardEntry> = { ...entry, ...userMembers(userId, profile) };
+  return { data, meta: { totalCount, percentile, ...metaOf(board) } };
+}
+
+function noEntry(): AppError {
+  return new AppError("not_found", "Cannot find an entry of this user on the leaderboard");
 }
 
 /**
@@ -146,4 +375,53 @@ function credentialsOf({ headers: sent }: Request): Request {
 
 function notStreamable(pointer: string): AppError {
   return invalidField("Cannot stream events of single users", pointer, "Expected none with an event stream");
+}
+
+/** Returns the source of a board and its season. */
+function boardSource(context: LeaderboardContext, board: ResolvedBoard): LiveSource {
+  return {
+    key: board.location.shards[0],
+    async read() {
+      // Read once for the longest list of all listeners.
+      const listing = await readListing(context, board, { limit: limitMax, include: [] });
+      return {
+        render(count) {
+          const entries = entriesText(listing, count);
+          return {
+            shown: metaText(board) + entries,
+            data: listText(board, entries, listing.totalCount),
+          };
+        },
+      };
+    },
+  };
+}
+
+/** Names a board as a part of the stream of another area; `wrap` puts its list into the data of a message. */
+export type PublicBoards = (board: BoardParams, wrap: LivePart["wrap"]) => LivePart;
+
+/** Creates the parts of public boards. A hidden board and one that is not declared are the same to their readers: there is none. */
+export function createPublicBoards(context: LeaderboardContext): PublicBoards {
+  return (board, wrap) => {
+    const { projectId, eventId = "", leaderboardId } = board;
+    return {
+      name: ["page", projectId, eventId, leaderboardId].join("/"),
+      event: "leaderboard",
+      wrap,
+      async locate() {
+        const nobody = new Request("http://localhost/");
+        try {
+          return boardSource(context, await readableBoard(context, board, { request: nobody }));
+        } catch (error) {
+          const isMissing =
+            error instanceof AppError && (error.code === "not_found" || error.code === "validation_failed");
+          throw isMissing ? unknownBoard(leaderboardId) : error;
+        }
+      },
+    };
+  };
+}
+
+function unknownBoard(id: string): AppError {
+  return new AppError("not_found", `Cannot find a public leaderboard with the id ${id}: leave it out`);
 }

@@ -4,8 +4,13 @@ import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
 import { type Immutable, integerParameter, named, UserIdSchema } from "../../../http/mod.ts";
 import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
-import { BoardIdSchema, BoardOperatorSchema, RankStyleSchema, scoreMax } from "../settings/board_settings.ts";
-import { SeasonIdSchema } from "../settings/season_settings.ts";
+import {
+  BoardIdSchema,
+  BoardOperatorSchema,
+  RankStyleSchema,
+  SeasonIdSchema,
+  scoreMax,
+} from "../settings/board_settings.ts";
 
 /** Most leading entries in a list. */
 export const limitMax = 100;

@@ -10,7 +10,7 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { type Immutable, named } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import { decide, type Partition, tenantPartition } from "../../../storage/mod.ts";
-import type { LeaderboardServices } from "../services.ts";
+import type { LeaderboardServices } from "../scores/resolve_board.ts";
 
 /** Most hidden users of a project, so that one range of a board always fills the longest page. */
 export const hiddenUsersMax = 900;

@@ -10,14 +10,37 @@
  */
 
 import { addBounded } from "../../../base/text/mod.ts";
-import type { Store } from "../../../storage/mod.ts";
-import type { BoardChange } from "./board_change.ts";
-import { boardKey, entryPartition, isWithinBounds } from "./board_location.ts";
-import { changeScores } from "./change_scores.ts";
-import { repairDistinctScores, walkBoard } from "./distinct_scores.ts";
-import type { ResolvedBoard } from "./resolve_board.ts";
-import type { RecordedScore, RecountedSum, UserEarnings } from "./score_feed.ts";
-import { compileAmount, sourceOf } from "./score_targets.ts";
+import { mapConcurrent } from "../../../storage/background/mod.ts";
+import type { ReadBoard, Store } from "../../../storage/mod.ts";
+import { type Project, projectEvents, type Settings } from "../../directory/mod.ts";
+import {
+  type BoardDeclaration,
+  declaredEventBoards,
+  parseBoards,
+  projectBoards,
+} from "../settings/board_settings.ts";
+import { seasonAt } from "../settings/seasons.ts";
+import { type BoardChange, changeScores, repairDistinctScores, walkBoard } from "./change_scores.ts";
+import {
+  type BoardAddress,
+  type BoardLocation,
+  boardKey,
+  entryPartition,
+  fromStoredScore,
+  isWithinBounds,
+  type LeaderboardServices,
+  locateBoard,
+  type ResolvedBoard,
+} from "./resolve_board.ts";
+import {
+  compileAmount,
+  createRecordReader,
+  type ReadRecordedScore,
+  type RecordedScore,
+  type RecountedSum,
+  sourceOf,
+  type UserEarnings,
+} from "./score_delivery.ts";
 
 /** Number of users whose records are read at the same time. */
 const concurrency = 50;
@@ -201,4 +224,137 @@ export function createReplay(board: ReplayedBoard): BoardReplay {
 
   const target = targets?.targetAt(season?.startsAt ?? 0);
   return { scoreOf, sum: target?.kind === "sum" ? { id: target.id, sumOf } : null };
+}
+
+/** A board of the previewed project, or of one of its events. */
+export interface PreviewedBoard {
+  readonly eventId: string | null;
+  readonly leaderboardId: string;
+}
+
+/** The boards that the settings of a project declare and that users' earnings change. */
+export interface BoardPreview {
+  /**
+   * Returns the score of a user at an instant (Unix ms), in the season of that time; null: the user is not on the board. Undefined
+   * where no such board is declared, or back ends write its scores.
+   */
+  scoreOf(
+    board: PreviewedBoard,
+    user: Omit<UserEarnings, "projectId">,
+    at: number,
+  ): number | null | undefined;
+}
+
+const projectId = "";
+
+/**
+ * Creates the preview of the boards in the sections `leaderboards` and `eventLeaderboards` of a project's settings.
+ *
+ * @param pointer JSON Pointer to the settings, for errors.
+ * @throws {AppError} `validation_failed` where they are not valid.
+ */
+export function createBoardPreview(settings: Settings, pointer: string): BoardPreview {
+  const sections = {
+    ofProject: parseBoards(settings.leaderboards, `${pointer}/leaderboards`),
+    ofEvents: parseBoards(settings.eventLeaderboards, `${pointer}/eventLeaderboards`),
+  };
+  return {
+    scoreOf({ eventId, leaderboardId }, user, at) {
+      const boards = eventId === null ? sections.ofProject : sections.ofEvents;
+      const declaration = boards.find(({ id }) => id === leaderboardId);
+      if (declaration === undefined || declaration.source.type === "direct") return undefined;
+      return scoreAt(declaration, { eventId, user, at });
+    },
+  };
+}
+
+function scoreAt(
+  declaration: BoardDeclaration,
+  {
+    eventId,
+    user,
+    at,
+  }: {
+    readonly eventId: string | null;
+    readonly user: Omit<UserEarnings, "projectId">;
+    readonly at: number;
+  },
+): number | null {
+  const season = seasonAt(declaration, at);
+  if (season === null && declaration.seasons.type !== "none") return null;
+  const { scoreOf } = createReplay({
+    declaration,
+    project: { id: projectId },
+    event: eventId === null ? null : { id: eventId.toLowerCase() },
+    season,
+    location: declaration,
+  });
+  return scoreOf({ ...user, projectId })?.score ?? null;
+}
+
+/** Most entries of a shard that are compared, the leading ones. */
+const entriesMax = 100;
+/** Users whose records are read at a time. */
+const comparedUsers = 16;
+
+/** An entry with another score than its user's record has. */
+export interface Difference {
+  readonly userId: string;
+  readonly shown: number;
+  readonly recorded: number;
+}
+
+/** A board whose leading entries can be compared. */
+export interface ComparedBoard {
+  readonly address: BoardAddress;
+  readonly differences: () => Promise<readonly Difference[]>;
+}
+
+/** Lists the boards that users' actions feed, of a project and its events, with their running season. */
+export async function* comparedBoards(
+  services: LeaderboardServices & { readonly readRecordedScore: ReadRecordedScore },
+  project: Project,
+): AsyncGenerator<ComparedBoard, void, void> {
+  const { store, clock } = services;
+  for (const board of projectBoards(project).values()) yield* comparedBoard(services, project, null, board);
+  for await (const event of projectEvents(store, project.id, clock())) {
+    for (const board of declaredEventBoards(project, event).values()) {
+      yield* comparedBoard(services, project, event.id, board);
+    }
+  }
+}
+
+function comparedBoard(
+  { store, directory, clock, readRecordedScore }: Parameters<typeof comparedBoards>[0],
+  project: Project,
+  eventId: string | null,
+  board: BoardDeclaration,
+): readonly ComparedBoard[] {
+  const now = clock();
+  const target = sourceOf(board, project.id, eventId)[0]?.targetAt(now);
+  if (target === undefined || target === null) return [];
+  const season = seasonAt(board, now)?.id ?? "";
+  const address: BoardAddress = { projectId: project.id, eventId, leaderboardId: board.id, season };
+  const location = locateBoard(board, address);
+  const read = createRecordReader({ store, directory }, readRecordedScore);
+  async function differences(): Promise<readonly Difference[]> {
+    const entries = await leadingEntries(store, location);
+    const compared = await mapConcurrent(entries, comparedUsers, async ({ userId, shown }) => {
+      const recorded = (await read(target?.id ?? "", userId))?.score ?? shown;
+      return recorded === shown || !isWithinBounds(location, recorded) ? [] : [{ userId, shown, recorded }];
+    });
+    return compared.flat();
+  }
+  return [{ address, differences }];
+}
+
+async function leadingEntries(
+  store: LeaderboardServices["store"],
+  location: BoardLocation,
+): Promise<readonly Omit<Difference, "recorded">[]> {
+  const query: ReadBoard = { type: "board", key: boardKey, limit: entriesMax };
+  const pages = await Promise.all(location.shards.map(partition => store.read(partition, [query])));
+  return pages.flatMap(([{ entries }]) =>
+    entries.map(({ member, score }) => ({ userId: member, shown: fromStoredScore(location, score) })),
+  );
 }

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { Cache } from "../../../storage/background/mod.ts";
+import { Batcher, Cache } from "../../../storage/background/mod.ts";
 import {
   type Partition,
   platformPartition,
@@ -16,23 +16,35 @@ import {
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
-import type { Directory } from "../../directory/mod.ts";
-import type { LeaderboardServices } from "../services.ts";
-import { defaultBoard, type RankStyle } from "../settings/board_settings.ts";
-import { eventBoard, projectBoards } from "../settings/declared_boards.ts";
-import { keptUntil, seasonById } from "../settings/seasons.ts";
-import { additionIdsDelete, hasAdditionsKey } from "./addition_ids.ts";
+import { type Directory, projectEvents } from "../../directory/mod.ts";
+import {
+  type BoardDeclaration,
+  declaredEventBoards,
+  defaultBoard,
+  eventBoard,
+  projectBoards,
+  type RankStyle,
+} from "../settings/board_settings.ts";
+import { keptUntil, listSeasons, seasonById } from "../settings/seasons.ts";
+import {
+  additionIdsDelete,
+  type BoardChange,
+  changeScores,
+  guardKey,
+  hasAdditionsKey,
+  scoreVersionsKey,
+  walkBoard,
+} from "./change_scores.ts";
 import {
   type BoardAddress,
   type BoardLocation,
   boardKey,
   boardPartition,
   distinctKey,
+  type LeaderboardServices,
   locateBoard,
-} from "./board_location.ts";
-import { walkBoard } from "./distinct_scores.ts";
-import { guardKey, scoreVersionsKey } from "./guarded_scores.ts";
-import type { ResolvedBoard } from "./resolve_board.ts";
+  type ResolvedBoard,
+} from "./resolve_board.ts";
 
 /** Longest time between two checks whether a season can be removed, in ms: settings may change. */
 const checkEveryMs = 7 * 24 * 60 * 60 * 1_000;
@@ -182,4 +194,57 @@ function parseSeasonNote(member: string): { readonly address: BoardAddress; read
 
 function boardsPartition(projectId: string): Partition {
   return tenantPartition({ project: projectId }, "leaderboards");
+}
+
+/** Number of boards that are changed at the same time. */
+const boardsAtOnce = 16;
+
+/**
+ * Creates the removal from every board of a project and of its events, in all seasons that are kept. It may be repeated after
+ * an interruption. Users who are removed while a walk over the project's boards runs share the next walk.
+ */
+export function createEntryRemoval(services: LeaderboardServices) {
+  const walks = new Batcher<string>({
+    run: (projectId, userIds) => removeUsers(services, projectId, userIds),
+  });
+  return (projectId: string, userId: string): Promise<void> => walks.add(projectId, userId);
+}
+
+async function removeUsers(
+  services: LeaderboardServices,
+  projectId: string,
+  userIds: readonly string[],
+): Promise<void> {
+  const removals = userIds.map((userId): BoardChange => ({ userId, operator: "remove" }));
+  let locations: BoardLocation[] = [];
+  async function removeFromAll(): Promise<void> {
+    await Promise.all(locations.map(location => changeScores(services.store, location, removals)));
+    locations = [];
+  }
+  for await (const location of locationsOf(services, projectId)) {
+    locations.push(location);
+    if (locations.length >= boardsAtOnce) await removeFromAll();
+  }
+  await removeFromAll();
+}
+
+/** Lists the locations of all boards of a project and its events that may have scores. */
+async function* locationsOf(
+  { store, directory, clock }: LeaderboardServices,
+  projectId: string,
+): AsyncGenerator<BoardLocation, void, void> {
+  const project = await directory.project(projectId);
+  if (project === null) return;
+  function seasonLocations(declaration: BoardDeclaration, eventId: string | null): BoardLocation[] {
+    const path = { projectId, eventId, leaderboardId: declaration.id };
+    return listSeasons(declaration, clock()).map(({ id }) =>
+      locateBoard(declaration, { ...path, season: id }),
+    );
+  }
+  for (const board of projectBoards(project).values()) yield* seasonLocations(board, null);
+  for await (const event of projectEvents(store, projectId, clock())) {
+    for (const board of declaredEventBoards(project, event).values()) yield* seasonLocations(board, event.id);
+  }
+  // Boards without seasons are noted with their first score, also those that are no longer declared or were moved.
+  yield* trackedLocations(store, projectId);
 }

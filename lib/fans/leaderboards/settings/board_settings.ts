@@ -5,10 +5,17 @@
  */
 
 import * as v from "valibot";
+import {
+  instantExpectation,
+  isTimeZone,
+  parseInstant,
+  timeZoneCharactersMax,
+} from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
+import { type Condition, compileCondition, type Environment } from "../../../base/expressions/mod.ts";
 import { issueDetail } from "../../../http/mod.ts";
-import { compileScoreCondition } from "./score_condition.ts";
-import { SeasonScheduleSchema } from "./season_settings.ts";
+import { memoize } from "../../../storage/background/mod.ts";
+import type { Event, Project, Settings } from "../../directory/mod.ts";
 
 /** Most boards that a project or event may declare. */
 export const declarationsMax = 200;
@@ -54,6 +61,88 @@ export const BoardIdSchema = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a leaderboard"),
 );
+
+/** Most seasons that a board may list. */
+export const seasonsMax = 200;
+
+/** Names that stand for a season found by its time, and that no season may have. */
+const seasonAliases = ["current", "previous"] as const;
+
+/** Validates the id of a season. */
+export const SeasonIdSchema = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a season"),
+);
+
+const TimeSchema = v.pipe(
+  v.union([v.string(), v.number()], instantExpectation),
+  v.transform((value): unknown => parseInstant(value)),
+  v.number(instantExpectation),
+);
+
+const SeasonSchema = v.pipe(
+  v.strictObject({
+    /** As listed, or `2026-11-21`, `2026-W47` or `2026-11`. */
+    id: v.pipe(
+      SeasonIdSchema,
+      v.check(
+        id => !seasonAliases.some(alias => alias === id),
+        `Expected an id other than ${seasonAliases.join(" and ")}`,
+      ),
+    ),
+    /** Unix ms. */
+    startsAt: TimeSchema,
+    /** Unix ms, exclusive. */
+    endsAt: TimeSchema,
+  }),
+  v.forward(
+    v.check(({ startsAt, endsAt }) => startsAt < endsAt, "Expected a time after startsAt"),
+    ["endsAt"],
+  ),
+);
+
+const ListSchema = v.pipe(
+  v.array(SeasonSchema),
+  v.minLength(1, "Expected at least one season"),
+  v.maxLength(seasonsMax, `Expected at most ${seasonsMax} seasons`),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const { value: list } = dataset;
+    list.forEach((season, index) => {
+      const at = { type: "array", origin: "value", input: list, key: index, value: season } as const;
+      const member = { type: "object", origin: "value", input: { ...season } } as const;
+      if (list.slice(0, index).some(({ id }) => id === season.id)) {
+        const path = [at, { ...member, key: "id", value: season.id }] as const;
+        addIssue({ message: "Expected an id that no earlier season has", path: [...path] });
+      }
+      if ((list[index - 1]?.endsAt ?? Number.NEGATIVE_INFINITY) > season.startsAt) {
+        const path = [at, { ...member, key: "startsAt", value: season.startsAt }] as const;
+        addIssue({ message: "Expected a time at which the season before has ended", path: [...path] });
+      }
+    });
+  }),
+);
+
+const TimeZoneSchema = v.pipe(
+  v.string(),
+  v.maxLength(timeZoneCharactersMax),
+  v.check(isTimeZone, "Expected a time zone of the IANA database, such as Europe/Berlin"),
+);
+
+/** Validates a schedule: no seasons, a list in ascending order, or every day, ISO week or month of a time zone. */
+export const SeasonScheduleSchema = v.variant("type", [
+  v.strictObject({ type: v.literal("none") }),
+  v.strictObject({ type: v.literal("explicit"), list: ListSchema }),
+  v.strictObject({
+    type: v.picklist(["daily", "weekly", "monthly"]),
+    timeZone: v.optional(TimeZoneSchema, "UTC"),
+  }),
+]);
+
+/** A period in which a board counts separately. */
+export type Season = Readonly<v.InferOutput<typeof SeasonSchema>>;
+/** The seasons of a board. */
+export type SeasonSchedule = Readonly<v.InferOutput<typeof SeasonScheduleSchema>>;
 
 const DeclarationSchema = v.pipe(
   v.strictObject({
@@ -189,4 +278,82 @@ function invalid(fields: readonly FieldError[]): AppError {
 function integer(min: number, max: number) {
   const expected = `Expected an integer from ${min} to ${max}`;
   return v.pipe(v.number(), v.integer(expected), v.minValue(min, expected), v.maxValue(max, expected));
+}
+
+/** The variables of an action that a condition can read. */
+export interface ScoredAction {
+  readonly data: Readonly<Record<string, string | number | boolean>>;
+}
+
+/**
+ * Compiles the `when` of a board; without one every action counts.
+ *
+ * @param pointer JSON Pointer to the condition in its document, for errors.
+ * @throws {AppError} `validation_failed`, with the pointer of the part at fault.
+ */
+export function compileScoreCondition(when: unknown, pointer = ""): Condition<ScoredAction> {
+  return when === undefined ? () => true : compileCondition(when, environment, pointer);
+}
+
+/** `data.<name>`, own properties only. */
+const environment: Environment<ScoredAction> = {
+  names: () => ["data.<name>"],
+  variable(path) {
+    if (!path.startsWith("data.")) return null;
+    const name = path.slice("data.".length);
+    return {
+      type: "any",
+      read: ({ data }) => (Object.hasOwn(data, name) ? data[name] : undefined),
+    };
+  },
+};
+
+/** Highest number in `round_N`. */
+export const roundMax = 9_999;
+
+const roundPattern = /^round_([1-9]\d{0,8})$/;
+
+type Boards = ReadonlyMap<string, BoardDeclaration>;
+
+const overallOnly: Boards = new Map([["overall", defaultBoard("overall")]]);
+
+/** Returns the boards of a project: those it declares, or `overall` if it declares none. */
+export function projectBoards(project: Project): Boards {
+  const declared = sections.leaderboards(project.settings);
+  return declared.size > 0 ? declared : overallOnly;
+}
+
+export function declaredEventBoards(project: Project, event: Event): Boards {
+  const ofProject = sections.eventLeaderboards(project.settings);
+  const ofEvent = sections.leaderboards(event.settings);
+  return ofProject.size === 0 ? ofEvent : new Map([...ofProject, ...ofEvent]);
+}
+
+/** Returns a board of an event. `overall` and every `round_N` exist without a declaration. */
+export function eventBoard(project: Project, event: Event, id: string): BoardDeclaration | undefined {
+  const declared =
+    sections.leaderboards(event.settings).get(id) ?? sections.eventLeaderboards(project.settings).get(id);
+  if (declared !== undefined) return declared;
+  return id === "overall" || isRound(id) ? defaultBoard(id) : undefined;
+}
+
+function isRound(id: string): boolean {
+  const number = roundPattern.exec(id)?.[1];
+  return number !== undefined && Number(number) <= roundMax;
+}
+
+/** Keyed by the settings object, which the directory keeps while the settings are unchanged. */
+const sections = {
+  leaderboards: memoize((settings: Settings) => parseSection(settings, "leaderboards")),
+  eventLeaderboards: memoize((settings: Settings) => parseSection(settings, "eventLeaderboards")),
+};
+
+function parseSection(settings: Settings, name: "leaderboards" | "eventLeaderboards"): Boards {
+  try {
+    return new Map(parseBoards(settings[name], `/${name}`).map(board => [board.id, board]));
+  } catch (cause) {
+    throw new AppError("internal_error", `Cannot use the settings section ${name} as it is not valid`, {
+      cause,
+    });
+  }
 }

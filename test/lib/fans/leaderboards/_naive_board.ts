@@ -1,8 +1,8 @@
 /** The board that cannot be wrong: every user's score in one map, sorted anew for every question. */
 
 import type { RankedEntry } from "../../../../lib/fans/leaderboards/ranking/ranking.ts";
-import type { BoardChange } from "../../../../lib/fans/leaderboards/scores/board_change.ts";
-import type { BoardLocation } from "../../../../lib/fans/leaderboards/scores/board_location.ts";
+import type { BoardChange } from "../../../../lib/fans/leaderboards/scores/change_scores.ts";
+import type { BoardLocation } from "../../../../lib/fans/leaderboards/scores/resolve_board.ts";
 
 interface Row {
   readonly userId: string;

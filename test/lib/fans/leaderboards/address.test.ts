@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { shardOf } from "../../../../lib/base/text/mod.ts";
-import { boardPartition } from "../../../../lib/fans/leaderboards/scores/board_location.ts";
+import { boardPartition } from "../../../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { shardsMax } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
 
 const address = { projectId: "p", eventId: null, leaderboardId: "overall", season: "" };

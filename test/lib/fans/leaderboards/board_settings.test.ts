@@ -9,9 +9,9 @@ import {
   keepSeasonsMax,
   parseBoards,
   scoreMax,
+  seasonsMax,
   shardsMax,
 } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
-import { seasonsMax } from "../../../../lib/fans/leaderboards/settings/season_settings.ts";
 
 function faults(section: unknown): readonly FieldError[] {
   try {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
-import { readAround } from "../../../../lib/fans/leaderboards/ranking/around.ts";
-import { readRanking, readUserEntry } from "../../../../lib/fans/leaderboards/ranking/ranking.ts";
-import type { BoardChange } from "../../../../lib/fans/leaderboards/scores/board_change.ts";
-import type { BoardLocation } from "../../../../lib/fans/leaderboards/scores/board_location.ts";
+import { readAround, readRanking, readUserEntry } from "../../../../lib/fans/leaderboards/ranking/ranking.ts";
+import type { BoardChange } from "../../../../lib/fans/leaderboards/scores/change_scores.ts";
 import { changeScores } from "../../../../lib/fans/leaderboards/scores/change_scores.ts";
+import type { BoardLocation } from "../../../../lib/fans/leaderboards/scores/resolve_board.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { sampleSize } from "../../../support/full.ts";

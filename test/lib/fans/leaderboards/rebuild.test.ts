@@ -2,16 +2,19 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
 import { readRanking, readUserEntry } from "../../../../lib/fans/leaderboards/ranking/ranking.ts";
-import type { BoardChange } from "../../../../lib/fans/leaderboards/scores/board_change.ts";
+import type { BoardChange } from "../../../../lib/fans/leaderboards/scores/change_scores.ts";
+import {
+  changeScores,
+  repairDistinctScores,
+  walkBoard,
+} from "../../../../lib/fans/leaderboards/scores/change_scores.ts";
+import { type Rebuilt, rebuildBoard } from "../../../../lib/fans/leaderboards/scores/rebuild.ts";
 import {
   type BoardLocation,
   boardKey,
   distinctKey,
-} from "../../../../lib/fans/leaderboards/scores/board_location.ts";
-import { changeScores } from "../../../../lib/fans/leaderboards/scores/change_scores.ts";
-import { repairDistinctScores, walkBoard } from "../../../../lib/fans/leaderboards/scores/distinct_scores.ts";
-import { type Rebuilt, rebuildBoard } from "../../../../lib/fans/leaderboards/scores/rebuild.ts";
-import type { RecordedScore } from "../../../../lib/fans/leaderboards/scores/score_feed.ts";
+} from "../../../../lib/fans/leaderboards/scores/resolve_board.ts";
+import type { RecordedScore } from "../../../../lib/fans/leaderboards/scores/score_delivery.ts";
 import { defaultBoard } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
 import type { Store, Write } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";

@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../../../adapters/conformance/random.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
-import { type BoardLocation, locateBoard } from "../../../../lib/fans/leaderboards/scores/board_location.ts";
+import { type BoardLocation, locateBoard } from "../../../../lib/fans/leaderboards/scores/resolve_board.ts";
+import type {
+  RecordedScore,
+  ResolveTarget,
+  ScoreUpdate,
+  TargetRefusal,
+} from "../../../../lib/fans/leaderboards/scores/score_delivery.ts";
 import { ScoreDelivery } from "../../../../lib/fans/leaderboards/scores/score_delivery.ts";
-import type { RecordedScore, ScoreUpdate } from "../../../../lib/fans/leaderboards/scores/score_feed.ts";
-import type { ResolveTarget, TargetRefusal } from "../../../../lib/fans/leaderboards/scores/score_targets.ts";
 import { defaultBoard } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
 import type { Batch, Commit, Partition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";

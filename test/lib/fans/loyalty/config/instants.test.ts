@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
-import { SeasonScheduleSchema } from "../../../../../lib/fans/leaderboards/settings/season_settings.ts";
+import { SeasonScheduleSchema } from "../../../../../lib/fans/leaderboards/settings/board_settings.ts";
 import { ChallengeSchema } from "../../../../../lib/fans/loyalty/config/challenges.ts";
 import { MultiplierSchema } from "../../../../../lib/fans/loyalty/config/multipliers.ts";
 import { ProductSchema } from "../../../../../lib/fans/loyalty/config/products.ts";

@@ -1,19 +1,17 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { AppError } from "../../../../lib/base/errors/mod.ts";
-import {
-  type LiveRequest,
-  LiveStreams,
-  liveHeartbeatMs,
-  liveListenersMax,
-} from "../../../../lib/fans/leaderboards/live/live_streams.ts";
+import { AppError } from "../../../lib/base/errors/mod.ts";
 import {
   type LivePart,
+  type LiveRequest,
   type LiveSource,
+  LiveStreams,
+  liveHeartbeatMs,
   liveIntervalMs,
-} from "../../../../lib/fans/leaderboards/live/watcher.ts";
-import { EventReader } from "../../../support/event_stream.ts";
-import { createManualTimer, type ManualTimer, settle } from "../../../support/timer.ts";
+  liveListenersMax,
+} from "../../../lib/http/live_streams.ts";
+import { EventReader } from "../../support/event_stream.ts";
+import { createManualTimer, type ManualTimer, settle } from "../../support/timer.ts";
 
 /** A board of names, the first of whom lead. */
 class FakeBoard implements LiveSource {
