@@ -12,7 +12,7 @@ import { promisify } from "node:util";
  */
 const filesMax = {
   "report an action": 56,
-  "read a leaderboard": 18,
+  "read a leaderboard": 16,
   "register a user": 34,
   "change an event": 44,
 };
