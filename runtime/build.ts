@@ -8,9 +8,11 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
+import { areaDeclarations } from "./declarations/mod.ts";
 import { buildDocs, buildPage } from "./services/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -67,7 +69,7 @@ export async function bundle(folder: string): Promise<void> {
 }
 
 /** Writes the declarations of everything into a folder. @throws {Error} The types have errors. */
-export function declare(folder: string): void {
+export async function declare(folder: string): Promise<void> {
   const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
   const { status } = spawnSync(
     process.execPath,
@@ -78,10 +80,14 @@ export function declare(folder: string): void {
     },
   );
   if (status !== 0) throw new Error("Cannot build: the declarations have errors");
+  const client = `${resolve(root, folder)}/lib/client`;
+  rmSync(`${client}/operations.d.ts`);
+  for (const [name, text] of await areaDeclarations()) writeFileSync(`${client}/${name}`, text);
+  appendFileSync(`${client}/mod.d.ts`, 'export type * from "./shared.ts";\n');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   rmSync(`${root}dist`, { recursive: true, force: true });
   await bundle("dist");
-  declare("dist");
+  await declare("dist");
 }

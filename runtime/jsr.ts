@@ -62,7 +62,7 @@ if (given === undefined) throw new Error("Name an empty folder: npm run jsr -- <
 const folder = resolve(given);
 mkdirSync(folder, { recursive: true });
 await bundle(folder);
-declare(folder);
+await declare(folder);
 for (const [, script] of entries) typeEntry(join(folder, script));
 for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
   if (path.endsWith(".d.ts")) linkDeclarations(join(folder, path));

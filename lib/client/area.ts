@@ -1,7 +1,7 @@
 /**
- * The forms that generated areas are written in.
+ * The forms that areas are written in.
  *
- * A row is `METHOD /path/{parameter} flags`. Flags are the credentials that the operation takes (`u` the fan's user token, `s` the
+ * A row is `METHOD /path/:parameter flags`. Flags are the credentials that the operation takes (`u` the fan's user token, `s` the
  * fan's space token, `k` an API key, `a` an author's access token) and: `i` takes an idempotency key, `d` takes an action id, `o`
  * names the organisation in a header, `r` may be repeated although its method may not, `1` must not although its method may, `n`
  * pages by offset, `e` answers an event stream, `m` one whose events have what changed, `l` lines of JSON, `w` a file, `b` takes a
@@ -53,3 +53,10 @@ export interface Answer<T, D = T> extends Promise<T> {
 
 /** A call for a list: resolves to the first page. As an async iterable it has the entries of all pages, read as they are asked for. */
 export interface List<T, D> extends Answer<readonly T[], D>, AsyncIterable<T> {}
+
+/** The body that a method of a client takes. */
+export type BodyOf<F extends Callable> =
+  NonNullable<Parameters<F>[0]> extends { readonly body?: infer B } ? NonNullable<B> : never;
+/** The document that a method of a client answers: all of the answer, where the method resolves to its `data`. */
+export type DocumentOf<F extends Callable> = ReturnType<F> extends Answer<unknown, infer D> ? D : never;
+type Callable = (input: never, options?: CallOptions) => unknown;

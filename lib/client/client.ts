@@ -183,7 +183,7 @@ class Caller {
     const { body: given, ...rest } = input;
     const parameters: Record<string, unknown> = rest;
     const { organisationId, timeoutMs = timeoutMsDefault, attemptsMax = attemptsMaxDefault } = this.#options;
-    const address = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const address = path.replace(/:(\w+)/g, (_, name: string) => {
       const value = String(parameters[name] ?? "");
       delete parameters[name];
       // The URL standard removes segments of dots, also encoded ones.

@@ -4,8 +4,20 @@
  * @module
  */
 
-export type { Answer, Area, CallOptions, List, NoInput, RawBody, WholeAnswer } from "./area.ts";
+export type {
+  Answer,
+  Area,
+  BodyOf,
+  CallOptions,
+  DocumentOf,
+  List,
+  NoInput,
+  RawBody,
+  WholeAnswer,
+} from "./area.ts";
+export * from "./audience.ts";
 export { type Areas, type Client, type ClientOptions, createClient } from "./client.ts";
+export * from "./control.ts";
 export { accessToken, apiKey, type CredentialKinds, type Credentials, spaceToken } from "./credentials.ts";
 export type { ClientEnvironment } from "./environment.ts";
 export {
@@ -16,15 +28,12 @@ export {
   type GrandstandErrorOptions,
 } from "./errors.ts";
 export { createFanClient, type FanClient, type FanClientOptions } from "./fan_client.ts";
-export * from "./generated/audience.ts";
-export * from "./generated/control.ts";
-export * from "./generated/feeds.ts";
-export * from "./generated/identity.ts";
-export * from "./generated/leaderboards.ts";
-export * from "./generated/location.ts";
-export * from "./generated/loyalty.ts";
-export type * from "./generated/shared.ts";
-export * from "./generated/workflow.ts";
+export * from "./feeds.ts";
+export * from "./identity.ts";
+export * from "./leaderboards.ts";
+export * from "./location.ts";
+export * from "./loyalty.ts";
 export { type FanLogin, FanSession, type NewFan, type SessionOptions } from "./session.ts";
 export type { FanUser, SignInAnswer } from "./session_state.ts";
 export { memoryStorage, type SessionStorage } from "./storage.ts";
+export * from "./workflow.ts";

@@ -8,17 +8,12 @@
  * @module
  */
 
+import type { BodyOf } from "./area.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
 import type { CredentialKinds, Credentials } from "./credentials.ts";
 import { type ClientEnvironment, environmentOf } from "./environment.ts";
 import { GrandstandError } from "./errors.ts";
-import {
-  identity,
-  type Login,
-  type Logout,
-  type Registration,
-  type SessionRefresh,
-} from "./generated/identity.ts";
+import { type IdentityOperations, identity, type Login, type Registration } from "./identity.ts";
 import {
   type DeviceState,
   type FanUser,
@@ -134,7 +129,7 @@ export class FanSession implements Credentials {
     const session = await this.#session();
     if (scope !== "others") await this.#keep(null);
     if (session?.user === undefined) return;
-    const body = { ...this.#selector(session.provider), scope } as Logout;
+    const body = { ...this.#selector(session.provider), scope } as BodyOf<IdentityOperations["logOutUser"]>;
     await this.#identity.logOutUser({ body }, { headers: bearer(session.user) });
   }
 
@@ -199,7 +194,7 @@ export class FanSession implements Credentials {
       ...this.#selector(provider),
       deviceId: this.#state.deviceId,
       refreshToken,
-    } as SessionRefresh;
+    } as BodyOf<IdentityOperations["refreshUser"]>;
     const headers = user === undefined ? {} : bearer(user);
     const now = this.#environment.clock();
     const answer = await this.#identity.refreshUser({ body }, { headers });

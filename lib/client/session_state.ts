@@ -1,7 +1,7 @@
 /** What a device keeps of a fan's session. */
 
 import { GrandstandError } from "./errors.ts";
-import type { IdentityProof } from "./generated/identity.ts";
+import type { IdentityProof } from "./identity.ts";
 
 /** Part of a token's lifetime after which it is renewed. */
 const renewalPart = 0.8;

@@ -134,13 +134,13 @@ interface SecurityOption {
 }
 
 /** A header field that a guard demands, or a query parameter that it reads. */
-export interface GuardParameter {
-  readonly name: string;
+export interface GuardParameter<N extends string = string> {
+  readonly name: N;
   readonly description: string;
 }
 
-/** Turns credentials into a principal `A`, or throws the `AppError` that says why not. */
-export interface Guard<A> {
+/** Turns credentials into a principal `A`, or throws the `AppError` that says why not. `N` names the query parameters that it reads. */
+export interface Guard<A, N extends string = never> {
   /** Credentials that it takes, each option alone; empty for open routes. */
   readonly security: readonly SecurityOption[];
   /** Serves calls without credentials too. @default false */
@@ -148,7 +148,7 @@ export interface Guard<A> {
   /** Header fields that every request must carry beside its credentials. */
   readonly headers?: readonly GuardParameter[];
   /** Query parameters that it reads. None is required. */
-  readonly query?: readonly GuardParameter[];
+  readonly query?: readonly GuardParameter<N>[];
   /** Codes that it throws beside those of its schemes. */
   readonly errors?: readonly ErrorCode[];
   readonly authenticate: (input: GuardInput) => Promise<A> | A;
@@ -158,7 +158,7 @@ export interface Guard<A> {
 export const open: Guard<null> = { security: [], authenticate: () => null };
 
 /** Options for reading a body: JSON, unless {@linkcode streamedBody} made it. */
-export interface BodySpec<B extends GenericSchema> {
+export interface BodySpec<B extends GenericSchema, D extends GenericSchema = GenericSchema> {
   /** The body may be absent where this is an `optional(…)` or `nullish(…)`. */
   readonly schema: B;
   /** Largest accepted body in bytes, counted while it streams in. @default 65536 */
@@ -168,7 +168,7 @@ export interface BodySpec<B extends GenericSchema> {
   /** Accepted media types beside `application/json`. @default [] */
   readonly mediaTypes?: readonly string[];
   /** Schema for the OpenAPI document, where the handler checks the body beyond `schema`. @default schema */
-  readonly described?: GenericSchema;
+  readonly described?: D;
   /** A body that the operation accepts, for the OpenAPI document. */
   readonly example?: InferInput<B>;
   /** True for a body that the handler reads as a stream. @default false */
@@ -269,6 +269,9 @@ export interface IdempotencySubject {
   readonly caller: string;
 }
 
+/** The methods of routes. */
+export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
 /** Everything of a route but its handler. Path parameters are written `:name` and arrive percent-decoded once. */
 interface RouteHead<
   A,
@@ -277,15 +280,15 @@ interface RouteHead<
   B extends GenericSchema = GenericSchema,
   R extends Responses = Responses,
 > {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  readonly path: `/${string}`;
+  readonly method: RouteMethod;
+  readonly path: string;
   /** OpenAPI operationId: lowerCamelCase, unique on the platform. */
   readonly operation: string;
   /** A few words, as a list of operations shows them. */
   readonly summary: string;
   /** One or more sentences for the reader of the OpenAPI document. */
   readonly description?: string;
-  readonly auth: Guard<A>;
+  readonly auth: Guard<A, string>;
   /** Object schema of the path parameters; each is a string. Omitted: the path has none. */
   readonly params?: P;
   /** Object schema of the query; values arrive as strings. Unknown names are ignored. Omitted: the query is ignored. */
@@ -327,15 +330,95 @@ export interface AnyRoute extends RouteHead<unknown> {
   readonly handle: (call: Call<unknown, unknown, unknown, unknown>) => Promise<Reply> | Reply;
 }
 
+/** A route as its callers see it: the typed client infers from it. */
+export interface TypedRoute<O extends string, M extends RouteMethod, U extends string, T> extends AnyRoute {
+  readonly operation: O;
+  readonly method: M;
+  readonly path: U;
+  /** There is no such value. */
+  readonly types?: T;
+}
+
+/** The types of what callers of a route send and get. */
+export interface RouteTypes {
+  /** Path parameters by name. */
+  readonly params: unknown;
+  /** The query as it is sent, and as it is read. */
+  readonly query: { readonly sent: unknown; readonly read: unknown };
+  readonly body: unknown;
+  /** Names of query parameters that the guard reads. */
+  readonly guard: string;
+  /** Contents of successful answers by status; undefined: none. */
+  readonly answers: unknown;
+  /** True if an answer is an event stream where that is asked for. */
+  readonly isStreamable: boolean;
+}
+
+type TypesOf<
+  P extends GenericSchema,
+  Q extends GenericSchema,
+  B extends GenericSchema,
+  D extends GenericSchema,
+  N extends string,
+  R extends Responses,
+> = {
+  readonly params: InferOutput<P>;
+  readonly query: { readonly sent: InferInput<Q>; readonly read: InferOutput<Q> };
+  readonly body: B extends StreamSchema ? InferOutput<B> : InferInput<D> | AbsentIn<B>;
+  readonly guard: N;
+  readonly answers: AnswersOf<R>;
+  readonly isStreamable: R[keyof R] extends { readonly isStreamable: true } ? true : false;
+};
+
+/** Where the body may be absent. */
+type AbsentIn<B extends GenericSchema> = B extends { readonly type: "optional" | "nullish" }
+  ? undefined
+  : never;
+
+/** The contents of successful answers by status; undefined: none. */
+export type AnswersOf<R extends Responses> = {
+  readonly [S in keyof R as `${S & number}` extends `2${string}` ? S : never]: ContentOf<R[S]>;
+};
+
+type ContentOf<R> = R extends { readonly schema: infer B extends GenericSchema }
+  ? InferOutput<B> | (R extends { readonly mayBeEmpty: true } ? undefined : never)
+  : R extends { readonly lines: infer L extends GenericSchema }
+    ? AsyncIterable<InferOutput<L>>
+    : undefined;
+
+/** The parts of a route that {@linkcode TypedRoute} names beside its schemas. */
+interface Called<
+  A,
+  O extends string,
+  M extends RouteMethod,
+  U extends `/${string}`,
+  B extends GenericSchema,
+  D extends GenericSchema,
+  N extends string,
+> {
+  readonly operation: O;
+  readonly method: M;
+  readonly path: U;
+  readonly body?: BodySpec<B, D>;
+  readonly auth: Guard<A, N>;
+}
+
 /** Checks the types of a route against each other: above all, the reply of its handler against the schemas of its responses. */
 export function route<
   A,
   const R extends Responses,
-  P extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
-  Q extends GenericSchema = GenericSchema<unknown, Record<string, never>>,
-  B extends GenericSchema = GenericSchema<unknown, undefined>,
->(definition: Route<A, P, Q, B, R>): AnyRoute {
-  return definition as unknown as AnyRoute;
+  const O extends string,
+  const M extends RouteMethod,
+  const U extends `/${string}`,
+  N extends string = never,
+  P extends GenericSchema = GenericSchema<unknown, Record<never, never>>,
+  Q extends GenericSchema = GenericSchema<unknown, Record<never, never>>,
+  B extends GenericSchema = GenericSchema<undefined, undefined>,
+  D extends GenericSchema = B,
+>(
+  definition: Route<A, P, Q, B, R> & Called<A, O, M, U, B, D, N>,
+): TypedRoute<O, M, U, TypesOf<P, Q, B, D, N, R>> {
+  return definition as unknown as TypedRoute<O, M, U, TypesOf<P, Q, B, D, N, R>>;
 }
 
 /** Renders the errors of an area; one for each response family. */

@@ -64,7 +64,10 @@ export class BackEndGuards {
    * Demands an API key with the permission, and finds the space that the request means. A token has to be that of an admin of the
    * space, or of the whole organisation for what all of its spaces share: users, exports, queued actions.
    */
-  spaceKey(permission: Permission, level: "space" | "organisation" = "organisation"): Guard<SpaceKey> {
+  spaceKey(
+    permission: Permission,
+    level: "space" | "organisation" = "organisation",
+  ): Guard<SpaceKey, "space_id"> {
     const { apiKeys, directory } = this.#options;
     const guard = spaceKeyGuard({ apiKeys, directory, permission });
     return this.#withAdmins(guard, level, async (input, author) => {
@@ -73,11 +76,11 @@ export class BackEndGuards {
     });
   }
 
-  #withAdmins<A>(
-    guard: Guard<A>,
+  #withAdmins<A, N extends string>(
+    guard: Guard<A, N>,
     level: "space" | "organisation" | undefined,
     admit: (input: GuardInput, author: Author) => Promise<A>,
-  ): Guard<A> {
+  ): Guard<A, N> {
     const requires = [level === undefined ? "admin" : `${level}:admin`];
     return {
       ...guard,

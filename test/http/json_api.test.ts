@@ -221,7 +221,9 @@ describeOnStores("JSON:API", open => {
       spaces: ids.space,
       projects: paramsOf("changeProjectApp"),
     };
-    const changeable = Object.values(resources).filter(({ operations }) => operations.includes("change"));
+    const changeable = Object.values(resources).filter(({ operations }) =>
+      (operations as readonly string[]).includes("change"),
+    );
     for (const { type, noun, attributes: known, relationships, operations } of changeable) {
       // The operation has the name of the type: `changeEventTemplate` of `event_templates`.
       const name = type.replace(/s$/, "").replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase());

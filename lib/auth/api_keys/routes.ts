@@ -7,16 +7,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
-import {
-  type AnyRoute,
-  empty,
-  type Guard,
-  type Immutable,
-  json,
-  jsonApiMediaType,
-  named,
-  route,
-} from "../../http/mod.ts";
+import { empty, type Guard, type Immutable, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
 import {
   type ApiKeyInfo,
   type ApiKeyPrincipal,
@@ -117,11 +108,11 @@ export const IssuedApiKeyAnswer = named(
 type KeyResource = Immutable<v.InferOutput<typeof KeySchema>>;
 
 /** Builds the routes of API keys. */
-export function apiKeyRoutes(context: ApiKeyControlContext): readonly AnyRoute[] {
+export function apiKeyRoutes(context: ApiKeyControlContext) {
   return [listRoute(context), createRoute(context), rotateRoute(context), revokeRoute(context)];
 }
 
-function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext) {
   return route({
     method: "GET",
     path: collection,
@@ -140,7 +131,7 @@ function listRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
   });
 }
 
-function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext) {
   return route({
     method: "POST",
     path: collection,
@@ -167,7 +158,7 @@ function createRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
   });
 }
 
-function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext) {
   return route({
     method: "POST",
     path: `${collection}/:keyId/rotate`,
@@ -191,7 +182,7 @@ function rotateRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
   });
 }
 
-function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext): AnyRoute {
+function revokeRoute({ apiKeys, keysWriter }: ApiKeyControlContext) {
   return route({
     method: "DELETE",
     path: `${collection}/:keyId`,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type AnyRoute, type Guard, route } from "../../http/mod.ts";
+import { type Guard, route } from "../../http/mod.ts";
 import { type ResourceType, resources } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
 import type { ResourceObject } from "./jsonapi/documents.ts";
@@ -92,13 +92,19 @@ export function appendAudit(
 }
 
 /** Builds the routes that list the audit trail of organisations, spaces and projects. */
-export function auditRoutes(services: ControlServices, author: Guard<Author>): readonly AnyRoute[] {
-  return resources.audit_entries.lists.flatMap(({ under }) =>
-    under === null ? [] : [auditRoute(under, services, author)],
-  );
+export function auditRoutes(services: ControlServices, author: Guard<Author>) {
+  return [
+    auditRoute("organisations", services, author),
+    auditRoute("spaces", services, author),
+    auditRoute("projects", services, author),
+  ];
 }
 
-function auditRoute(under: ResourceType, services: ControlServices, author: Guard<Author>): AnyRoute {
+function auditRoute<const T extends ResourceType>(
+  under: T,
+  services: ControlServices,
+  author: Guard<Author>,
+) {
   const resource = resources.audit_entries;
   const parameter = parameterOf(under);
   return route({

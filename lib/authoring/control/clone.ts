@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
-import { type AnyRoute, jsonApiMediaType, matchesTag, named, type Reply, route } from "../../http/mod.ts";
+import { jsonApiMediaType, matchesTag, named, type Reply, route } from "../../http/mod.ts";
 import { plainObject, resources } from "../table/mod.ts";
 import { eventKey } from "./contents.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
@@ -49,7 +49,7 @@ const unplanned = {
 };
 
 /** Builds the route that clones an event. */
-export function cloneRoute(kind: Kind, context: ResourceRoutesContext): AnyRoute {
+export function cloneRoute(kind: Kind, context: ResourceRoutesContext) {
   return route({
     method: "POST",
     path: "/api/v2/events/:eventId/clone",

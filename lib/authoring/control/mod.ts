@@ -23,6 +23,7 @@ import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
 import { cloneRoute } from "./clone.ts";
 import { stagedTask } from "./contents.ts";
+import type { Kind } from "./kind.ts";
 import { appKind } from "./kinds/apps.ts";
 import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
@@ -40,10 +41,11 @@ import { resourceRoutes } from "./routes.ts";
 import type { ControlServices, Kinds } from "./services.ts";
 import { ControlWork } from "./work.ts";
 import { dispatchRoute } from "./workflows/dispatch_route.ts";
-import { Writer } from "./write.ts";
+import { type ResourceRoutesContext, Writer } from "./write.ts";
 
 export type { Author, Authors, AuthorUser, TokenInfo } from "./access/authors.ts";
 export type { LoginServices } from "./access/sessions.ts";
+export type { IncludedResource, Shown, ShownDocument, ShownList, Type } from "./jsonapi/types.ts";
 
 /** Options of {@linkcode createControl}, which a platform gives. */
 export interface ControlOptions
@@ -132,20 +134,35 @@ export function createControl(options: ControlOptions): Control {
   const context = { services, kinds, reader, writer, author, random };
   return {
     work: () => work.run(),
-    routes: [
-      ...accessRoutes({ services, author }),
-      ...sessionRoutes({ services, login: options.login, random }),
-      ...auditRoutes(services, author),
-      ...processRoutes({ ...options, services, author }),
-      ...resourceRoutes(context),
-      ...appRoutes(context),
-      ...assetRoutes({ ...context, files, kind: assets }),
-      operationsRoute(context),
-      dispatchRoute(context),
-      cloneRoute(events, context),
-    ].map(withStrictQuery),
+    routes: controlRoutes({ ...context, options, files, kind: assets, events }).map(withStrictQuery),
   };
 }
+
+interface ControlRoutesContext extends ResourceRoutesContext {
+  readonly options: ControlOptions;
+  readonly files: AssetFiles;
+  readonly kind: Kind;
+  readonly events: Kind;
+}
+
+function controlRoutes(context: ControlRoutesContext) {
+  const { options, services, author, random } = context;
+  return [
+    ...accessRoutes({ services, author }),
+    ...sessionRoutes({ services, login: options.login, random }),
+    ...auditRoutes(services, author),
+    ...processRoutes({ ...options, services, author }),
+    ...resourceRoutes(context),
+    ...appRoutes(context),
+    ...assetRoutes(context),
+    operationsRoute(context),
+    dispatchRoute(context),
+    cloneRoute(context.events, context),
+  ];
+}
+
+/** A route of the control API with its types, for clients. */
+export type ControlRoute = ReturnType<typeof controlRoutes>[number];
 
 /** Lets a route that says nothing of query parameters refuse all of them. Public files ignore them. */
 function withStrictQuery(route: AnyRoute): AnyRoute {

@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
-import { type AnyRoute, jsonApiMediaType, named, route } from "../../http/mod.ts";
+import { jsonApiMediaType, named, route } from "../../http/mod.ts";
 import { type Operation, type ResourceType, replaceIds } from "../table/mod.ts";
 import { type AuthorCall, answer, isDryRun, writeErrors } from "./jsonapi/documents.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";
@@ -87,7 +87,7 @@ const neededOperation: Readonly<Record<SentOperation["op"], Operation>> = {
 };
 
 /** Builds the route of Atomic Operations. */
-export function operationsRoute(context: ResourceRoutesContext): AnyRoute {
+export function operationsRoute(context: ResourceRoutesContext) {
   const { author, writer, services } = context;
   return route({
     method: "POST",

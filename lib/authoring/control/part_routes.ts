@@ -20,6 +20,7 @@ import {
   writeErrors,
 } from "./jsonapi/documents.ts";
 import { bodyBytesMax, dryRun, exampleId, pascal, type Query, type ResourceBody } from "./jsonapi/schemas.ts";
+import type { At, NameOf, RouteOf } from "./jsonapi/types.ts";
 import { type Kind, unprocessable } from "./kind.ts";
 import { type ResourceRoutesContext, write } from "./write.ts";
 
@@ -64,6 +65,14 @@ export function annotationRoutes({ resource }: Kind, read: AnyRoute, change: Any
     },
   ] as readonly AnyRoute[];
 }
+
+/** The route that {@linkcode roleRoute} builds for a type. */
+export type RoleRoute<T extends "events" | "elements"> = RouteOf<
+  `readMyRoleIn${NameOf<T>}`,
+  "GET",
+  `${At<T>}/my_role`,
+  { answers: { 200: v.InferOutput<typeof RoleSchema> } }
+>;
 
 /** Builds the route that answers the caller's role for a record. */
 export function roleRoute({ resource }: Kind, { reader, author }: ResourceRoutesContext): AnyRoute {

@@ -14,7 +14,7 @@ import {
   metricDefinitions,
 } from "../../base/metrics/mod.ts";
 import type { ActionService } from "../../fans/audience/mod.ts";
-import { type AnyRoute, type Guard, named, route } from "../../http/mod.ts";
+import { type Guard, named, route } from "../../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { answer, selfOf } from "./jsonapi/documents.ts";
 import type { ControlServices } from "./services.ts";
@@ -83,11 +83,11 @@ const DeadLetterCountsSchema = named(
 );
 
 /** Builds the routes. */
-export function processRoutes(context: ProcessRoutesContext): readonly AnyRoute[] {
+export function processRoutes(context: ProcessRoutesContext) {
   return [processRoute(context), deadLetterCountsRoute(context)];
 }
 
-function processRoute({ services, author, metrics, holder }: ProcessRoutesContext): AnyRoute {
+function processRoute({ services, author, metrics, holder }: ProcessRoutesContext) {
   return route({
     method: "GET",
     path: "/api/v2/process",
@@ -111,7 +111,7 @@ function processRoute({ services, author, metrics, holder }: ProcessRoutesContex
   });
 }
 
-function deadLetterCountsRoute({ services, author, deadLetters }: ProcessRoutesContext): AnyRoute {
+function deadLetterCountsRoute({ services, author, deadLetters }: ProcessRoutesContext) {
   const { directory } = services;
   return route({
     method: "GET",

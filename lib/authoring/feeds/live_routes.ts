@@ -9,7 +9,6 @@ import * as v from "valibot";
 import { BoardIdSchema, limitParameter, type PublicBoards } from "../../fans/leaderboards/mod.ts";
 import type { LivePart, LiveStreams, LiveView, Rendered } from "../../http/live_streams.ts";
 import {
-  type AnyRoute,
   acceptsEvents,
   eventStreamHeaders,
   type JsonText,
@@ -52,7 +51,7 @@ interface PagePart extends LivePart {
 }
 
 /** Builds the routes of pages. */
-export function liveRoutes(services: LiveServices): readonly AnyRoute[] {
+export function liveRoutes(services: LiveServices) {
   const pages = new Pages(services);
   const common = { method: "GET", auth: open, cache: "public", errors: ["not_found", "busy"] } as const;
   const description = (feeds: string): string =>

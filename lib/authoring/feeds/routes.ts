@@ -6,16 +6,7 @@
 
 import type * as v from "valibot";
 import { digestOf } from "../../base/text/mod.ts";
-import {
-  type AnyRoute,
-  chain,
-  empty,
-  isNotModified,
-  type JsonText,
-  jsonText,
-  open,
-  route,
-} from "../../http/mod.ts";
+import { chain, empty, isNotModified, type JsonText, jsonText, open, route } from "../../http/mod.ts";
 import { historyOf, latestResultsOf, listingsOf, liveStatsOf, type Timed } from "./event_feeds.ts";
 import { type LiveOptions, liveRoutes } from "./live_routes.ts";
 import { HistorySchema, LatestResultsSchema, ListingsSchema, LiveStatsSchema } from "./schemas.ts";
@@ -23,9 +14,7 @@ import type { ProjectSource, Sources } from "./sources.ts";
 import { type FeedOwner, FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./sources.ts";
 
 /** Builds the routes of the feeds, alone and in live streams. */
-export function feedRoutes(
-  options: LiveOptions & { readonly sources: Sources; readonly publicUrl: string },
-): readonly AnyRoute[] {
+export function feedRoutes(options: LiveOptions & { readonly sources: Sources; readonly publicUrl: string }) {
   const { sources, clock, publicUrl } = options;
   const listings = keeper(clock, (source: ProjectSource, now) => listingsOf(source, now, publicUrl));
   const history = keeper(clock, historyOf);
@@ -35,28 +24,28 @@ export function feedRoutes(
   const readHistory = (id: string) => chain(sources.event(id), source => source && history(source));
   const readLiveStats = (id: string) => chain(sources.counted(id), source => source && live(source));
   return [
-    feedRoute("projects", "listings", {
+    feedRoute("projects", `${feedPaths.projects}/listings.json`, {
       operation: "getListings",
       summary: "Get the listing of a project",
       description: `Lists the events of the project. ${pollText}`,
       schema: ListingsSchema,
       read: readListings,
     }),
-    feedRoute("events", "history", {
+    feedRoute("events", `${feedPaths.events}/history.json`, {
       operation: "getHistory",
       summary: "Get the history of an event",
       description: `Shows the elements that were published, oldest first. ${pollText}`,
       schema: HistorySchema,
       read: readHistory,
     }),
-    feedRoute("events", "latest_results", {
+    feedRoute("events", `${feedPaths.events}/latest_results.json`, {
       operation: "getLatestResults",
       summary: "Get the latest results of an event",
       description: "Shows the elements whose results are public, latest first.",
       schema: LatestResultsSchema,
       read: id => chain(sources.counted(id), source => source && latest(source)),
     }),
-    feedRoute("events", "livestats", {
+    feedRoute("events", `${feedPaths.events}/livestats.json`, {
       operation: "getLiveStats",
       summary: "Get the live statistics of an event",
       description:
@@ -78,20 +67,24 @@ const pollText = "Poll it every 5 s while an event runs, and every 30 s otherwis
 /** A feed as it is sent. */
 type Feed = Awaited<ReturnType<typeof rendered>>;
 
-interface FeedDefinition {
-  readonly operation: string;
+interface FeedDefinition<O extends string, S extends v.GenericSchema> {
+  readonly operation: O;
   readonly summary: string;
   readonly description: string;
-  readonly schema: v.GenericSchema;
+  readonly schema: S;
   /** Returns the feed of a project or event, or null if there is none. */
   readonly read: (id: string) => object | null | Promise<object | null>;
 }
 
-function feedRoute(owner: FeedOwner, name: string, { schema, read, ...texts }: FeedDefinition): AnyRoute {
+function feedRoute<const U extends `/${string}`, const O extends string, S extends v.GenericSchema>(
+  owner: FeedOwner,
+  path: U,
+  { schema, read, ...texts }: FeedDefinition<O, S>,
+) {
   return route({
     ...texts,
     method: "GET",
-    path: `${feedPaths[owner]}/${name}.json`,
+    path,
     auth: open,
     cache: "public",
     params: FeedParams[owner],

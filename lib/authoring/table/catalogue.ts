@@ -147,8 +147,10 @@ const types: readonly ContentType[] = [
 
 const version = "1.0.0";
 
-/** Returns the path of the catalogue's specification below the address of the platform. */
-export const catalogueSpecPath = `/apps/catalogue/${version}/spec.json`;
+/** The path of the catalogue's files below the address of the platform. */
+export const cataloguePath = `/apps/catalogue/${version}` as const;
+/** The path of the catalogue's specification. */
+export const catalogueSpecPath = `${cataloguePath}/spec.json` as const;
 
 /** The catalogue at an address of the platform. */
 export function catalogueApp(publicUrl: string): AppSpec {

@@ -12,7 +12,7 @@ export {
   type SpecFault,
   specBytesMax,
 } from "./app_spec.ts";
-export { catalogueApp, catalogueSpecPath } from "./catalogue.ts";
+export { catalogueApp, cataloguePath, catalogueSpecPath } from "./catalogue.ts";
 export {
   answerField,
   answerOf,
@@ -56,4 +56,4 @@ export {
   roles,
 } from "./resource.ts";
 export { authorEmail, type Field, fileName, jsonObject, plainObject, uuidText } from "./schemas.ts";
-export { definitionOf, resources } from "./table.ts";
+export { definitionOf, elementAttributes, resources } from "./table.ts";

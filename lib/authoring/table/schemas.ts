@@ -45,10 +45,13 @@ export const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue
 export const uuidText = v.pipe(v.string(), v.uuid(), v.toLowerCase());
 
 /** An object of the schema; object schemas alone accept arrays. */
-export function plainObject<S extends v.GenericSchema>(schema: S) {
+export function plainObject<S extends v.GenericSchema>(
+  schema: S,
+): v.GenericSchema<v.InferInput<S>, v.InferOutput<S>> {
   const isObject = (value: unknown): boolean =>
     typeof value === "object" && value !== null && !Array.isArray(value);
-  return v.pipe(v.unknown(), v.check(isObject, "Expected an object"), schema);
+  const checked: v.GenericSchema = v.pipe(v.unknown(), v.check(isObject, "Expected an object"), schema);
+  return checked as v.GenericSchema<v.InferInput<S>, v.InferOutput<S>>;
 }
 
 /** A JSON object that an area or an app interprets. */

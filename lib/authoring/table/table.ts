@@ -5,7 +5,7 @@ import { apps, assets, contentTypes, specChecks, tags } from "./resources/librar
 import { accessTokens, auditEntries, scopeRoles, users, workflows } from "./resources/people.ts";
 import { organisations, projects, spaces } from "./resources/tenants.ts";
 
-export const resources: Readonly<Record<Exclude<ResourceType, "sessions">, Resource>> = {
+export const resources = {
   users,
   organisations,
   spaces,
@@ -23,7 +23,10 @@ export const resources: Readonly<Record<Exclude<ResourceType, "sessions">, Resou
   access_tokens: accessTokens,
   workflows,
   audit_entries: auditEntries,
-};
+} as const satisfies Readonly<Record<Exclude<ResourceType, "sessions">, Resource>>;
+
+/** Attributes of elements by name. */
+export const elementAttributes: Resource["attributes"] = elements.attributes;
 
 /** Returns the definition of a type, if the table has one. */
 export function definitionOf(type: string): Resource | undefined {

@@ -7,7 +7,7 @@
  */
 
 import * as v from "valibot";
-import { resources } from "../../authoring/table/mod.ts";
+import { elementAttributes } from "../../authoring/table/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 import { suggestion } from "../../base/text/suggest.ts";
 import { issueDetail } from "../../http/mod.ts";
@@ -24,7 +24,7 @@ export interface FileElement {
   readonly parent: string | undefined;
 }
 
-const definitions = resources.elements.attributes;
+const definitions = elementAttributes;
 const own = ["type", "name", "question", "options", "fields", "parent", "children"];
 /** Attributes that files write by their names. `offset` is another name of `start_offset`. */
 const plainNames = Object.keys(definitions).filter(

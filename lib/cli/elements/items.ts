@@ -1,6 +1,6 @@
 /** Elements of the API as items of a file, as copies, and beside those of a file. */
 
-import { resources, withoutMarks } from "../../authoring/table/mod.ts";
+import { elementAttributes, withoutMarks } from "../../authoring/table/mod.ts";
 import { canonicalJson } from "../../http/mod.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
@@ -8,7 +8,7 @@ import type { Attributes } from "./batches.ts";
 import type { FileElement } from "./file.ts";
 import { eventName, mapTexts, replaceTokens, written } from "./references.ts";
 
-const definitions = resources.elements.attributes;
+const definitions = elementAttributes;
 
 /** Returns the attributes of an element that a copy of it takes, without those that are at their default. */
 export function copiedAttributes({ attributes }: ResourceObject): Attributes {

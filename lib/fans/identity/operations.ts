@@ -9,6 +9,7 @@ import { isUuid } from "../../auth/crypto/mod.ts";
 import { bearerToken } from "../../auth/mod.ts";
 import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import {
+  type AnswersOf,
   type AnyRoute,
   type Call,
   type Guard,
@@ -16,7 +17,9 @@ import {
   type Reply,
   type ReplyOf,
   type Responses,
+  type RouteMethod,
   route,
+  type TypedRoute,
   validate,
 } from "../../http/mod.ts";
 import type { Project } from "../directory/mod.ts";
@@ -47,18 +50,18 @@ interface OperationSpec<S extends string, P extends string, E extends v.ObjectEn
   ) => Promise<ReplyOf<R>>;
 }
 
-interface Selector<S extends string = string, P extends string = string> {
+export interface Selector<S extends string = string, P extends string = string> {
   readonly projectId: string;
   readonly strategy: S;
   readonly provider: P;
 }
 
-/** An operation whose types were checked by {@linkcode operation}. */
-export interface Operation {
+/** An operation whose types were checked by {@linkcode operation}: callers know its input and its answers. */
+export interface Operation<I = unknown, R extends Responses = Responses> {
   readonly strategies: readonly string[];
   readonly providers: readonly string[];
-  readonly schema: v.GenericSchema<unknown, Selector>;
-  readonly responses: Responses;
+  readonly schema: v.GenericSchema<I, Selector>;
+  readonly responses: R;
   readonly isLookup: boolean;
   readonly run: (input: Selector, call: OperationCall) => Promise<Reply>;
 }
@@ -103,7 +106,9 @@ export function operation<
   P extends string,
   E extends v.ObjectEntries,
   const R extends Responses,
->(spec: OperationSpec<S, P, E, R>): Operation {
+>(
+  spec: OperationSpec<S, P, E, R>,
+): Operation<Selector<S, P> & v.InferInput<v.ObjectSchema<E, undefined>>, R> {
   const { strategies, providers, entries, isLookup = false } = spec;
   const schema = v.object({
     projectId,
@@ -117,7 +122,7 @@ export function operation<
     ),
     ...entries,
   });
-  return { ...spec, schema, isLookup } as unknown as Operation;
+  return { ...spec, schema, isLookup } as never;
 }
 
 /** Accepts an object, and no array, which `v.object` takes for an object without members. */
@@ -130,25 +135,62 @@ export function objectOnly<E extends v.ObjectEntries>(
   return v.lazy(input => (Array.isArray(input) ? (refusal as unknown as typeof schema) : schema));
 }
 
-interface OperationRoute {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  readonly path: `/${string}`;
-  readonly operation: string;
+interface OperationRoute<
+  O extends string = string,
+  M extends RouteMethod = RouteMethod,
+  U extends `/${string}` = `/${string}`,
+  T extends Operation = Operation,
+  E extends v.ObjectEntries = v.ObjectEntries,
+> {
+  readonly method: M;
+  readonly path: U;
+  readonly operation: O;
   readonly summary: string;
   readonly description: string;
   readonly auth: Guard<null>;
   readonly event: string;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly T[];
   readonly errors: readonly ErrorCode[];
   /** Names of the body, and of an answer that has alternatives, in the OpenAPI document. */
   readonly schemas?: { readonly body?: string; readonly answer?: string };
   readonly example?: Readonly<Record<string, unknown>>;
   /** Parameters besides the selector. @default {} */
-  readonly query?: v.ObjectEntries;
+  readonly query?: E;
 }
 
+type ContentsOf<R> = R extends Responses ? AnswersOf<R>[keyof AnswersOf<R>] : never;
+
+/** The types of a route of operations, of which each has an input and answers of its own. */
+export interface OperationTypes<T extends Operation, Q, B> {
+  readonly params: unknown;
+  readonly query: { readonly sent: Q; readonly read: Q };
+  readonly body: B;
+  readonly guard: never;
+  readonly answers: { readonly 200: ContentsOf<T["responses"]> };
+  readonly isStreamable: false;
+}
+
+type InputOf<T> = T extends Operation<infer I> ? I : never;
+type QueryOf<E extends v.ObjectEntries> = Selector & v.InferOutput<v.ObjectSchema<E, undefined>>;
+
 /** Builds a route from its operations. Their input is the query of a GET or DELETE, and else the body. */
-export function operationRoute(context: IdentityContext, definition: OperationRoute): AnyRoute {
+export function operationRoute<
+  const O extends string,
+  const M extends RouteMethod,
+  const U extends `/${string}`,
+  T extends Operation,
+  E extends v.ObjectEntries = Record<never, never>,
+>(
+  context: IdentityContext,
+  definition: OperationRoute<O, M, U, T, E>,
+): TypedRoute<
+  O,
+  M,
+  U,
+  M extends "GET" | "DELETE"
+    ? OperationTypes<T, QueryOf<E>, undefined>
+    : OperationTypes<T, unknown, InputOf<T>>
+> {
   const { method, path, summary, description, auth, event, operations, errors, example } = definition;
   const { schemas = {} } = definition;
   const byName = new Map(
@@ -171,7 +213,8 @@ export function operationRoute(context: IdentityContext, definition: OperationRo
     responses: mergeResponses(operations, schemas.answer),
   } as const;
   // The types of each operation were checked where it was written, and the merged responses are theirs.
-  return method === "GET" || method === "DELETE"
+  const takesQuery = definition.method === "GET" || definition.method === "DELETE";
+  const made: AnyRoute = takesQuery
     ? route({
         ...common,
         query: v.looseObject({ ...selectorEntries, ...definition.query }),
@@ -186,6 +229,7 @@ export function operationRoute(context: IdentityContext, definition: OperationRo
         },
         handle: async call => (await run("body", call.body as Selector, call)) as never,
       });
+  return made as never;
 }
 
 function sample(example: OperationRoute["example"]): {

@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, open } from "../../http/mod.ts";
+import { open } from "../../http/mod.ts";
 import type { IdentityContext } from "./context.ts";
 import {
   DeviceIdSchema,
@@ -53,11 +53,20 @@ const profileErrors = [
 const deviceId = "5f0c2e5a-7a31-4b0e-9c1d-2f3a4b5c6d7e";
 
 /** Documents a parameter; the operation checks its value. */
-const parameter = (description: string, type: "string" | "integer" = "string") =>
-  v.exactOptional(v.pipe(v.string(), v.metadata({ type, description })));
+const parameter = (description: string) => v.exactOptional(v.pipe(v.string(), v.description(description)));
+
+const timeStamp = v.exactOptional(
+  v.pipe(
+    v.string(),
+    v.metadata({
+      type: "integer",
+      description: "Time of the session record, if the project demands its signature",
+    }),
+  ) as v.GenericSchema as v.GenericSchema<string, number>,
+);
 
 /** Builds the identity routes. */
-export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
+export function identityRoutes(context: IdentityContext) {
   return [
     ...accountRoutes(context),
     deletionRoute(context),
@@ -67,7 +76,7 @@ export function identityRoutes(context: IdentityContext): readonly AnyRoute[] {
   ];
 }
 
-function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
+function accountRoutes(context: IdentityContext) {
   return [
     operationRoute(context, {
       method: "POST",
@@ -100,7 +109,7 @@ function accountRoutes(context: IdentityContext): readonly AnyRoute[] {
   ];
 }
 
-function deletionRoute(context: IdentityContext): AnyRoute {
+function deletionRoute(context: IdentityContext) {
   return operationRoute(context, {
     method: "DELETE",
     path: "/v1/user",
@@ -123,13 +132,13 @@ function deletionRoute(context: IdentityContext): AnyRoute {
     query: {
       externalId: parameter("External id of a `noLogin` or `anonymous` user"),
       deviceId: parameter("Device of an `anonymous` user"),
-      timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
+      timeStamp,
       signature: parameter("Signature of the session record, if the project demands it"),
     },
   });
 }
 
-function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
+function profileRoutes(context: IdentityContext) {
   return [
     operationRoute(context, {
       method: "GET",
@@ -145,7 +154,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
       errors: profileErrors,
       query: {
         externalId: parameter("External id of a `noLogin` user"),
-        timeStamp: parameter("Time of the session record, if the project demands its signature", "integer"),
+        timeStamp,
         signature: parameter("Signature of the session record, if the project demands it"),
       },
     }),
@@ -191,7 +200,7 @@ function profileRoutes(context: IdentityContext): readonly AnyRoute[] {
   ];
 }
 
-function sessionRoutes(context: IdentityContext): readonly AnyRoute[] {
+function sessionRoutes(context: IdentityContext) {
   return [
     operationRoute(context, {
       method: "PUT",
@@ -260,11 +269,11 @@ export const pool = {
 } as const;
 export const email = "fan@example.org";
 
-export function poolRoutes(context: IdentityContext): readonly AnyRoute[] {
+export function poolRoutes(context: IdentityContext) {
   return [...passwordRoutes(context), ...verificationRoutes(context)];
 }
 
-function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
+function passwordRoutes(context: IdentityContext) {
   return [
     operationRoute(context, {
       method: "PUT",
@@ -324,7 +333,7 @@ function passwordRoutes(context: IdentityContext): readonly AnyRoute[] {
   ];
 }
 
-function verificationRoutes(context: IdentityContext): readonly AnyRoute[] {
+function verificationRoutes(context: IdentityContext) {
   return [
     operationRoute(context, {
       method: "PUT",

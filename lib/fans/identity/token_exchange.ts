@@ -10,7 +10,7 @@ import type { ApiKeys } from "../../auth/mod.ts";
 import { idTokenTypes } from "../../auth/remote_issuers/mod.ts";
 import { tokenCharsMax, unverifiedClaim } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { type AnyRoute, type Call, envelope, named, open, route } from "../../http/mod.ts";
+import { type Call, envelope, named, open, route } from "../../http/mod.ts";
 import type { Space } from "../directory/mod.ts";
 import {
   type SpaceCaller,
@@ -88,7 +88,7 @@ const IssuedSchema = named(
 );
 
 /** Builds the route of the exchange. */
-export function tokenExchangeRoute(context: ExchangeContext): AnyRoute {
+export function tokenExchangeRoute(context: ExchangeContext) {
   return route({
     method: "POST",
     path: "/api/auth/token",

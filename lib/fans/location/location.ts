@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { formatAddress, parseAddress } from "../../auth/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
 import {
-  type AnyRoute,
   type Immutable,
   identityEnvelope,
   issueDetail,
@@ -223,7 +222,7 @@ export interface LocationContext {
 }
 
 /** Builds the routes of location checks. The client is at `info.address`. */
-export function locationRoutes({ location }: LocationContext): readonly AnyRoute[] {
+export function locationRoutes({ location }: LocationContext) {
   const path = "/v1/locations/projects/:projectId";
   const common = {
     method: "GET",

@@ -180,7 +180,7 @@ const security: Guard<unknown>["security"] = [
   },
 ];
 
-const spaceParameter: GuardParameter = {
+const spaceParameter: GuardParameter<"space_id"> = {
   name: "space_id",
   description: "Id of the space; by default that of the Host, else the organisation's default or first one",
 };
@@ -197,7 +197,9 @@ export function spaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit> {
 }
 
 /** Accepts calls without an Authorization header, about the space of query or Host; a bad token is refused. */
-export function optionalSpaceGuard(options: SpaceGuardOptions): Guard<SpaceVisit<SpaceCaller | null>> {
+export function optionalSpaceGuard(
+  options: SpaceGuardOptions,
+): Guard<SpaceVisit<SpaceCaller | null>, "space_id"> {
   return {
     security,
     optional: true,
@@ -216,7 +218,7 @@ export type SpaceKey = ApiKeyPrincipal & { readonly space: Space };
 export function spaceKeyGuard({
   directory,
   ...options
-}: ApiKeyGuardOptions & { readonly directory: Directory }): Guard<SpaceKey> {
+}: ApiKeyGuardOptions & { readonly directory: Directory }): Guard<SpaceKey, "space_id"> {
   const key = apiKeyGuard(options);
   return {
     ...key,

@@ -100,7 +100,7 @@ function prepare(area: Area, route: AnyRoute, basePath: string): Endpoint {
   };
 }
 
-function takesKeysFirst({ security: [first] }: Guard<unknown>): boolean {
+function takesKeysFirst({ security: [first] }: Guard<unknown, string>): boolean {
   return Object.values(first?.schemes ?? {}).some(({ type }) => type === "apiKey");
 }
 

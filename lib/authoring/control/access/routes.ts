@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, empty, type Guard, json, jsonApiMediaType, named, route } from "../../../http/mod.ts";
+import { empty, type Guard, json, jsonApiMediaType, named, route } from "../../../http/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/documents.ts";
 import { newObjectOf, readInput } from "../jsonapi/input.ts";
@@ -25,12 +25,17 @@ interface AccessRoutesContext {
 }
 
 /** Builds the routes. */
-export function accessRoutes(context: AccessRoutesContext): readonly AnyRoute[] {
-  const scopes = ["organisations", "spaces", "projects"] as const;
-  return [meRoute(context), ...scopes.map(scope => myRoleRoute(scope, context)), ...tokenRoutes(context)];
+export function accessRoutes(context: AccessRoutesContext) {
+  return [
+    meRoute(context),
+    myRoleRoute("organisations", context),
+    myRoleRoute("spaces", context),
+    myRoleRoute("projects", context),
+    ...tokenRoutes(context),
+  ];
 }
 
-function meRoute({ author }: AccessRoutesContext): AnyRoute {
+function meRoute({ author }: AccessRoutesContext) {
   return route({
     method: "GET",
     path: "/api/v2/me",
@@ -77,10 +82,10 @@ export const RoleSchema = named(
   }),
 );
 
-function myRoleRoute(
-  scope: "organisations" | "spaces" | "projects",
+function myRoleRoute<const T extends "organisations" | "spaces" | "projects">(
+  scope: T,
   { services, author }: AccessRoutesContext,
-): AnyRoute {
+) {
   const { noun } = resources[scope];
   return route({
     method: "GET",
@@ -100,13 +105,13 @@ function myRoleRoute(
   });
 }
 
-function tokenRoutes(context: AccessRoutesContext): readonly AnyRoute[] {
+function tokenRoutes(context: AccessRoutesContext) {
   return [listTokensRoute(context), createTokenRoute(context), revokeTokenRoute(context)];
 }
 
 const tokens = resources.access_tokens;
 
-function listTokensRoute({ services, author }: AccessRoutesContext): AnyRoute {
+function listTokensRoute({ services, author }: AccessRoutesContext) {
   return route({
     method: "GET",
     path: "/api/v2/access_tokens",
@@ -129,7 +134,7 @@ function listTokensRoute({ services, author }: AccessRoutesContext): AnyRoute {
   });
 }
 
-function createTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
+function createTokenRoute({ services, author }: AccessRoutesContext) {
   return route({
     method: "POST",
     path: "/api/v2/access_tokens",
@@ -213,7 +218,7 @@ function oneScopeOf(scopes: readonly Identifier[] | null, expires: number | null
   return scope;
 }
 
-function revokeTokenRoute({ services, author }: AccessRoutesContext): AnyRoute {
+function revokeTokenRoute({ services, author }: AccessRoutesContext) {
   return route({
     method: "DELETE",
     path: "/api/v2/access_tokens/:accessTokenId",

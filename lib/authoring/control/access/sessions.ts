@@ -12,7 +12,7 @@ import { uuid } from "../../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { codeAgeMsMax, type IdentityContext } from "../../../fans/identity/mod.ts";
-import { type AnyRoute, json, jsonApiMediaType, named, open, route } from "../../../http/mod.ts";
+import { json, jsonApiMediaType, named, open, route } from "../../../http/mod.ts";
 import { platformPartition } from "../../../storage/mod.ts";
 import { authorEmail, resources } from "../../table/mod.ts";
 import { mismatch } from "../jsonapi/input.ts";
@@ -51,11 +51,11 @@ const SessionSchema = named(
 );
 
 /** Builds the routes. */
-export function sessionRoutes(context: SessionRoutesContext): readonly AnyRoute[] {
+export function sessionRoutes(context: SessionRoutesContext) {
   return [createRoute(context), verifyRoute(context)];
 }
 
-function createRoute({ services, login, random }: SessionRoutesContext): AnyRoute {
+function createRoute({ services, login, random }: SessionRoutesContext) {
   const { limiter, codes, background, mailer } = login;
   return route({
     method: "POST",
@@ -98,7 +98,7 @@ function createRoute({ services, login, random }: SessionRoutesContext): AnyRout
   });
 }
 
-function verifyRoute({ services, login }: SessionRoutesContext): AnyRoute {
+function verifyRoute({ services, login }: SessionRoutesContext) {
   const { limiter, codes } = login;
   return route({
     method: "POST",

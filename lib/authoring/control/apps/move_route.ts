@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import { directoryPartition } from "../../../fans/directory/mod.ts";
-import { type AnyRoute, jsonApiMediaType, named, type Reply, route } from "../../../http/mod.ts";
+import { jsonApiMediaType, named, type Reply, route } from "../../../http/mod.ts";
 import { type BoardEntry, readMany, readPageAfter, type Store } from "../../../storage/mod.ts";
 import { type AppSpec, type Contents, contentsKey, elementKey } from "../../table/mod.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
@@ -43,7 +43,7 @@ const MoveDocument = named(
 );
 
 /** Builds the route. */
-export function moveRoute(context: ResourceRoutesContext): AnyRoute {
+export function moveRoute(context: ResourceRoutesContext) {
   return route({
     method: "PATCH",
     path: "/api/v2/projects/:projectId/relationships/app",

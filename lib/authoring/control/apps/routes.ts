@@ -7,8 +7,8 @@
 
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
-import { type AnyRoute, named, open, route } from "../../../http/mod.ts";
-import { catalogueApp, catalogueSpecPath, resources } from "../../table/mod.ts";
+import { named, open, route } from "../../../http/mod.ts";
+import { catalogueApp, cataloguePath, catalogueSpecPath, resources } from "../../table/mod.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { type AuthorCall, answer, idOf, idParams, pageLinks, selfOf } from "../jsonapi/documents.ts";
 import { newObjectOf, readInput } from "../jsonapi/input.ts";
@@ -20,7 +20,7 @@ import { moveRoute } from "./move_route.ts";
 import { readApp } from "./read_app.ts";
 
 /** Builds the routes. */
-export function appRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
+export function appRoutes(context: ResourceRoutesContext) {
   return [
     checkRoute(context),
     ...typeRoutes(context),
@@ -31,7 +31,7 @@ export function appRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
 
 const { content_types: types, spec_checks: specChecks } = resources;
 
-function checkRoute({ services, author, random }: ResourceRoutesContext): AnyRoute {
+function checkRoute({ services, author, random }: ResourceRoutesContext) {
   return route({
     method: "POST",
     path: "/api/v2/apps/validate_spec_url",
@@ -60,7 +60,7 @@ function checkRoute({ services, author, random }: ResourceRoutesContext): AnyRou
   });
 }
 
-function typeRoutes(context: ResourceRoutesContext): readonly AnyRoute[] {
+function typeRoutes(context: ResourceRoutesContext) {
   const path = "/api/v2/projects/:projectId/content_types";
   const common = {
     method: "GET",
@@ -132,26 +132,40 @@ async function typesOf(
 const FileSchema = named("CatalogueSpec", v.record(v.string(), v.unknown()));
 const ItemsSchema = named("CatalogueElements", v.array(v.record(v.string(), v.unknown())));
 
-function catalogueRoutes({ publicUrl }: ControlServices): readonly AnyRoute[] {
+function catalogueRoutes({ publicUrl }: ControlServices) {
   const { spec, elements } = catalogueApp(publicUrl);
-  const files = [
-    ["spec.json", "Spec", FileSchema, spec],
-    ["elements.json", "Elements", ItemsSchema, elements],
-  ] as const;
-  return files.map(([file, name, schema, json]) =>
-    route({
-      method: "GET",
-      path: catalogueSpecPath.replace("spec.json", file) as `/${string}`,
-      operation: `readCatalogue${name}`,
-      summary: `Read ${file} of the catalogue`,
-      description: "A file of the app that the platform has itself. Its content types suit most shows.",
-      auth: open,
-      responses: { 200: { description: "The file", schema } },
-      cache: "public",
-      handle: async () => {
-        const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
-        return { status: 200, json, headers } as never;
-      },
+  return [
+    fileRoute(catalogueSpecPath, { operation: "readCatalogueSpec", schema: FileSchema, json: spec }),
+    fileRoute(`${cataloguePath}/elements.json`, {
+      operation: "readCatalogueElements",
+      schema: ItemsSchema,
+      json: elements,
     }),
-  );
+  ];
+}
+
+interface CatalogueFile<O extends string, S extends v.GenericSchema> {
+  readonly operation: O;
+  readonly schema: S;
+  readonly json: unknown;
+}
+
+function fileRoute<const U extends `/${string}`, const O extends string, S extends v.GenericSchema>(
+  path: U,
+  { operation, schema, json }: CatalogueFile<O, S>,
+) {
+  return route({
+    method: "GET",
+    path,
+    operation,
+    summary: `Read ${path.split("/").at(-1)} of the catalogue`,
+    description: "A file of the app that the platform has itself. Its content types suit most shows.",
+    auth: open,
+    responses: { 200: { description: "The file", schema } },
+    cache: "public",
+    handle: async () => {
+      const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
+      return { status: 200, json, headers } as never;
+    },
+  });
 }

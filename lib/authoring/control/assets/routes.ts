@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, byteReply, json, named, open, route } from "../../../http/mod.ts";
+import { byteReply, json, named, open, route } from "../../../http/mod.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
 import { fileName, uuidText } from "../../table/mod.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/documents.ts";
@@ -20,7 +20,7 @@ const usesMax = 1_000;
 const namesAtOnce = 16;
 
 /** Builds the routes. */
-export function assetRoutes(context: AssetRoutesContext): readonly AnyRoute[] {
+export function assetRoutes(context: AssetRoutesContext) {
   return [uploadRoute(context), mediaTypesRoute(context), uploadersRoute(context), fileRoute(context)];
 }
 
@@ -42,7 +42,7 @@ const UploadersSchema = usesSchema("Uploaders", "users", {
   name: v.pipe(v.string(), v.description("Name of the person")),
 });
 
-function mediaTypesRoute(context: AssetRoutesContext): AnyRoute {
+function mediaTypesRoute(context: AssetRoutesContext) {
   return route({
     method: "GET",
     path: "/api/v2/spaces/:spaceId/media_types",
@@ -65,7 +65,7 @@ function mediaTypesRoute(context: AssetRoutesContext): AnyRoute {
   });
 }
 
-function uploadersRoute(context: AssetRoutesContext): AnyRoute {
+function uploadersRoute(context: AssetRoutesContext) {
   const { services, author } = context;
   return route({
     method: "GET",
@@ -105,7 +105,7 @@ const shownTypes = /^(image|audio|video|font|text)\/|^application\/(pdf|json)$/;
 /** Types that run nothing; a policy would stop browsers' own viewers of them. */
 const playedTypes = /^(audio|video)\/|^application\/pdf$/;
 
-function fileRoute({ files }: AssetRoutesContext): AnyRoute {
+function fileRoute({ files }: AssetRoutesContext) {
   return route({
     method: "GET",
     path: "/assets/:spaceId/:sha256/:name",

@@ -3,8 +3,8 @@
 import * as v from "valibot";
 import { AppError, type ErrorCode, invalidField } from "../../../base/errors/mod.ts";
 import { OutboundError } from "../../../base/outbound/outbound.ts";
-import { type AnyRoute, route, streamedBody } from "../../../http/mod.ts";
-import { fileName } from "../../table/mod.ts";
+import { route, streamedBody } from "../../../http/mod.ts";
+import { fileName, resources } from "../../table/mod.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
@@ -34,9 +34,9 @@ const tagIds = v.pipe(
 );
 
 /** Builds the route of uploads. */
-export function uploadRoute(context: AssetRoutesContext): AnyRoute {
-  const { services, author, kind, files } = context;
-  const schema = documentSchema(kind.resource);
+export function uploadRoute(context: AssetRoutesContext) {
+  const { services, author, files } = context;
+  const schema = documentSchema(resources.assets);
   return route({
     method: "POST",
     path: "/api/v2/spaces/:spaceId/assets",

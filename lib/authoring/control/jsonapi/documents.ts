@@ -24,6 +24,7 @@ import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 import type { ListView, Query } from "./schemas.ts";
 import { pascal } from "./schemas.ts";
+import type { NameOf, ParameterOf } from "./types.ts";
 
 /** The relationships of a resource object that are no part of the JSON text. */
 const unshown = Symbol("unshown");
@@ -275,14 +276,14 @@ export function idParams(type: ResourceType) {
 }
 
 /** `event_templates` becomes `eventTemplateId`. */
-export function parameterOf(type: ResourceType): string {
-  const name = nameOf(type);
-  return `${name.charAt(0).toLowerCase()}${name.slice(1)}Id`;
+export function parameterOf<const T extends ResourceType>(type: T): ParameterOf<T> {
+  const name: string = nameOf(type);
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}Id` as ParameterOf<T>;
 }
 
 /** `event_templates` becomes `EventTemplate`. */
-export function nameOf(type: ResourceType): string {
-  return pascal(type).replace(/ies$/, "y").replace(/s$/, "");
+export function nameOf<const T extends ResourceType>(type: T): NameOf<T> {
+  return pascal<string>(type).replace(/ies$/, "y").replace(/s$/, "") as NameOf<T>;
 }
 
 /** Returns the path of a list, under a parent or at the top. */

@@ -13,7 +13,9 @@ import {
   plainObject,
   type Relationship,
   type Resource,
+  type ResourceType,
 } from "../../table/mod.ts";
+import type { ChangedBody, ListQuery, NewBody, Pascal, ShownDocument, ShownList, Type } from "./types.ts";
 
 const text = v.string();
 const identifier = (type: string) => v.object({ type: v.literal(type), id: text });
@@ -38,7 +40,10 @@ export const ResourceBody = v.strictObject({
 });
 
 /** Returns the schema of a body that creates or changes a resource, for the OpenAPI document. */
-export function bodySchema(resource: Resource, isNew: boolean): v.GenericSchema {
+export function bodySchema<const T extends ResourceType, const N extends boolean>(
+  resource: Resource & { readonly type: T },
+  isNew: N,
+): v.GenericSchema<N extends true ? NewBody<Extract<T, Type>> : ChangedBody<Extract<T, Type>>> {
   const { type, attributes, relationships, actions = [], createActions = [] } = resource;
   const isWritten = ({ write = "always" }: Attribute | Relationship): boolean =>
     write === "always" || write === "draft" || (isNew && write === "create");
@@ -66,7 +71,7 @@ export function bodySchema(resource: Resource, isNew: boolean): v.GenericSchema 
   const description = isNew
     ? `Resource object to create, of the type \`${type}\``
     : `Resource object to change, of the type \`${type}\`; absent members stay`;
-  return once(name, () => v.object({ data: v.pipe(v.object(data), v.description(description)) }));
+  return once(name, () => v.object({ data: v.pipe(v.object(data), v.description(description)) })) as never;
 }
 
 /** Members of an object schema. */
@@ -123,13 +128,17 @@ function resourceSchema({ type, attributes, relationships }: Resource): v.Generi
 }
 
 /** Returns the schema of an answer with one resource. */
-export function documentSchema(resource: Resource): v.GenericSchema {
-  return answerSchema(resource, "Document", schema => schema, v.exactOptional(Links));
+export function documentSchema<const T extends ResourceType>(
+  resource: Resource & { readonly type: T },
+): v.GenericSchema<ShownDocument<Extract<T, Type>>> {
+  return answerSchema(resource, "Document", schema => schema, v.exactOptional(Links)) as never;
 }
 
 /** Returns the schema of an answer with a list. */
-export function listSchema(resource: Resource): v.GenericSchema {
-  return answerSchema(resource, "List", schema => v.array(schema), Links);
+export function listSchema<const T extends ResourceType>(
+  resource: Resource & { readonly type: T },
+): v.GenericSchema<ShownList<Extract<T, Type>>> {
+  return answerSchema(resource, "List", schema => v.array(schema), Links) as never;
 }
 
 function answerSchema(
@@ -145,8 +154,8 @@ function answerSchema(
 }
 
 /** `event_templates` becomes `EventTemplates`. */
-export function pascal(type: string): string {
-  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+export function pascal<const T extends string>(type: T): Pascal<T> {
+  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) as Pascal<T>;
 }
 
 /** Entries of a page where nothing else is asked for. */
@@ -181,7 +190,9 @@ export function readQuery(resource: Resource): v.GenericSchema {
   return v.strictObject(viewEntries(resource));
 }
 
-export function listQuery(resource: Resource): v.GenericSchema {
+export function listQuery<const T extends ResourceType>(
+  resource: Resource & { readonly type: T },
+): v.GenericSchema<ListQuery<Extract<T, Type>>> {
   const { sorts, filters = {} } = resource;
   const entries = viewEntries(resource);
   if (sorts.length > 0)
@@ -198,7 +209,7 @@ export function listQuery(resource: Resource): v.GenericSchema {
     const number = { description: "Number of the page, in place of a cursor", minimum: 1, maximum: 10_000 };
     entries["page[number]"] = v.optional(integerParameter(number));
   }
-  return v.strictObject(entries);
+  return v.strictObject(entries) as never;
 }
 
 export function writeQuery(resource: Resource): v.GenericSchema {
@@ -302,7 +313,10 @@ function split(value: unknown): readonly string[] {
 export const bodyBytesMax = 6 * 1_048_576;
 
 /** Returns the body of a creation or change. */
-export function bodyOf(resource: Resource, isNew: boolean) {
+export function bodyOf<const T extends ResourceType, const N extends boolean>(
+  resource: Resource & { readonly type: T },
+  isNew: N,
+) {
   const { type, example = {}, changeExample = example, relationships } = resource;
   const needed = Object.entries(relationships).filter(([, { required }]) => isNew && required === true);
   const linked = needed.map(([name, { type: to }]) => [name, { data: { type: to, id: exampleId } }]);

@@ -8,6 +8,7 @@ import {
   type ContentsEntry,
   chronological,
   contentsKey,
+  elementAttributes,
   elementKey,
   elementPhase,
   elementsMax,
@@ -161,13 +162,13 @@ function prepared(entity: Entity, tx: Transaction, change: Change, apps: Apps): 
 function requireUnfrozen(previous: Entity, next: Entity, { input }: Change): void {
   const textOf = ({ attributes }: Entity, name: string): string => {
     const kept = name === "offset" ? "start_offset" : name;
-    const value = attributes[kept] ?? resources.elements.attributes[kept]?.default;
+    const value = attributes[kept] ?? elementAttributes[kept]?.default;
     const fields = name === "custom_fields" ? (value as readonly Field[]) : null;
     return JSON.stringify(fields?.filter(({ key }) => key !== answerField) ?? value);
   };
   const frozen = Object.keys(input.attributes).filter(
     sent =>
-      resources.elements.attributes[sent]?.write === "draft" &&
+      elementAttributes[sent]?.write === "draft" &&
       [sent === "offset" ? "start_offset" : sent].some(name => textOf(previous, name) !== textOf(next, name)),
   );
   if (frozen.length === 0) return;

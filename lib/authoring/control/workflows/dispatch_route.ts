@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
 import { requireUnarchived } from "../../../fans/directory/mod.ts";
-import { type AnyRoute, idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../../http/mod.ts";
+import { idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import {
   type DialogueContext,
@@ -73,7 +73,7 @@ interface WorkflowAttributes {
 }
 
 /** Builds the route that sends a request to the backend of a workflow. */
-export function dispatchRoute(context: ResourceRoutesContext): AnyRoute {
+export function dispatchRoute(context: ResourceRoutesContext) {
   const { services, author } = context;
   const { outbound, userAgent } = services;
   const relay = outbound === null ? null : new Relay(outbound, userAgent);

@@ -24,7 +24,7 @@ const QuestionSchema = v.strictObject({
 const correctOption = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100));
 
 /** Returns an attribute that is frozen from the first publication on. */
-const draft = (schema: v.GenericSchema, description: string, value: unknown) =>
+const draft = <S extends v.GenericSchema>(schema: S, description: string, value: unknown) =>
   attribute(schema, description, { write: "draft", default: value });
 
 /** Polls, quizzes, messages and whatever else an app has types for. */

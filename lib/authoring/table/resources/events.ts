@@ -22,7 +22,7 @@ const above = [
   "project.space.my_role",
   "project.space.organisation",
   "project.space.organisation.my_role",
-];
+] as const;
 const flag = v.picklist(["true", "false"], "Expected true or false");
 const statesFilter = v.pipe(
   v.string(),

@@ -55,7 +55,7 @@ export const scopeRoles = resource({
       description: "Where the role counts: an organisation, space or project",
     },
   },
-  lists: scopes.map(under => ({ under, path: "roles" })),
+  lists: scopes.map(under => ({ under, path: "roles" }) as const),
   isCreatedUnderParent: true,
   sorts: ["created_at"],
   example: { email: "sam@example.com", role: "creator" },
@@ -141,7 +141,7 @@ export const auditEntries = resource({
     ),
   },
   relationships: {},
-  lists: scopes.map(under => ({ under, path: "audit" })),
+  lists: scopes.map(under => ({ under, path: "audit" }) as const),
   sorts: [],
   columns: ["at", "user_id", "changes"],
 });

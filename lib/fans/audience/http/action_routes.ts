@@ -8,15 +8,7 @@ import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import {
-  type AnyRoute,
-  envelope,
-  type JsonReply,
-  json,
-  named,
-  type Properties,
-  route,
-} from "../../../http/mod.ts";
+import { envelope, type JsonReply, json, named, type Properties, route } from "../../../http/mod.ts";
 import { createPause } from "../../../storage/background/mod.ts";
 import { batchPrefix, generatedActionId } from "../actions/accepted_batches.ts";
 import { checkAction, checkActions, type ReportedAction } from "../actions/check_actions.ts";
@@ -81,7 +73,7 @@ const accepted = {
 };
 
 /** Creates the routes of actions. */
-export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
+export function actionRoutes(context: AudienceContext) {
   const { guards } = context;
   const auth = guards.privateAudience("actions:write");
   const errors = ["validation_failed", "busy", "storage_unavailable", "outcome_unknown"] as const;
@@ -136,7 +128,7 @@ export function actionRoutes(context: AudienceContext): readonly AnyRoute[] {
   ];
 }
 
-function batchRoute({ guards, batches }: AudienceContext): AnyRoute {
+function batchRoute({ guards, batches }: AudienceContext) {
   return route({
     method: "GET",
     path: "/v1/api/audience/internal/actions/:batchId",

@@ -98,15 +98,15 @@ const unknownUserMembers = JSON.stringify({
 });
 
 /** Replies for several users. `read` returns the JSON of an object with the members of a user, or null for an unknown one. */
-export async function replyPerUser<T>(
+export async function replyPerUser(
   users: readonly SpaceUser[],
   read: (user: SpaceUser) => Promise<string | null>,
-): Promise<JsonTextReply<200, T>> {
+): Promise<JsonTextReply<200, never>> {
   const texts = await mapConcurrent(users, batchUsersMax, async user => {
     const json = (await read(user)) ?? unknownUserMembers;
     return `{"user_id":${JSON.stringify(user.userId)},${json.slice(1)}`;
   });
-  return jsonText(`{"message":"OK","users":[${texts.join()}]}` as JsonText<T>);
+  return jsonText(`{"message":"OK","users":[${texts.join()}]}` as JsonText<never>);
 }
 
 /** Returns the error for a user of whom nothing is stored. */

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";
-import { type AnyRoute, envelope, integerParameter, json, named, route } from "../../../http/mod.ts";
+import { envelope, integerParameter, json, named, route } from "../../../http/mod.ts";
 import { PropertiesSchema } from "../../loyalty/mod.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import { type DeadAction, deadLetterPageMax, deadLettersMax } from "../worker/dead_letter_queue.ts";
@@ -76,7 +76,7 @@ const ReplaySchema = named(
 );
 
 /** Creates the routes of dead letters. */
-export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContext): readonly AnyRoute[] {
+export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContext) {
   const auth = guards.privateAudience("actions:write");
   return [
     route({

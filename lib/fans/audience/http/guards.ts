@@ -37,15 +37,15 @@ export interface AudienceGuards {
   /** Admits users whose token has the scope. Refuses service tokens. */
   publicAudience(scope: UserScope): Guard<AudienceUser>;
   /** Admits back ends whose API key has the permission, for a space of their organisation. */
-  privateAudience(permission: Permission): Guard<BackEnd>;
+  privateAudience(permission: Permission): Guard<BackEnd, "space_id">;
   /** Admits back ends with the permission, by service token or API key, and users whose token has the scope. */
-  batchAudience(permission: Permission, scope: UserScope): Guard<AudienceUser | BackEnd>;
+  batchAudience(permission: Permission, scope: UserScope): Guard<AudienceUser | BackEnd, "space_id">;
 }
 
 /** The dependencies of the guards. */
 export type AudienceGuardOptions = SpaceGuardOptions & {
   /** Demands an API key with the permission, or an admin of the organisation. */
-  readonly spaceKey: (permission: Permission) => Guard<SpaceKey>;
+  readonly spaceKey: (permission: Permission) => Guard<SpaceKey, "space_id">;
 };
 
 const headers: readonly GuardParameter[] = [
@@ -57,7 +57,7 @@ const forUsers = { ...common, errors: [...common.errors, "session_revoked", "for
 /** Creates the guards of the audience API. */
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   const bearer = spaceGuard(options);
-  function keyGuard(permission: Permission): Guard<BackEnd> {
+  function keyGuard(permission: Permission): Guard<BackEnd, "space_id"> {
     const key = options.spaceKey(permission);
     return {
       ...key,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type AnyRoute, route, stream, streamedBody } from "../../../http/mod.ts";
+import { route, stream, streamedBody } from "../../../http/mod.ts";
 import { createFactsSource } from "../../loyalty/mod.ts";
 import { ImportLineSchema, importUsers } from "../imports/import_users.ts";
 import { columnsOf } from "../search/columns.ts";
@@ -13,7 +13,7 @@ const fileBytesMax = 1_073_741_824;
 const csv = "text/csv";
 
 /** Creates the route of imports. */
-export function importRoutes(context: AudienceContext): readonly AnyRoute[] {
+export function importRoutes(context: AudienceContext) {
   const { guards, loyalty, clock } = context;
   const facts = createFactsSource({ clock, configOf: loyalty.config });
   return [

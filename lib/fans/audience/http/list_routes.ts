@@ -8,7 +8,6 @@ import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import { invalidField } from "../../../base/errors/mod.ts";
 import {
-  type AnyRoute,
   envelope,
   type Immutable,
   integerParameter,
@@ -49,8 +48,8 @@ type PageOf<E extends v.ObjectEntries> = Immutable<OutputOf<E>> & {
   readonly lastEvaluatedKey: string | null;
 };
 
-interface UserList<Q extends v.ObjectEntries, E extends v.ObjectEntries> {
-  readonly resource: "Transactions" | "Challenges" | "Notifications";
+interface UserList<N extends string, Q extends v.ObjectEntries, E extends v.ObjectEntries> {
+  readonly resource: N;
   readonly description: string;
   readonly query: Q;
   /** The members of a page. */
@@ -64,7 +63,7 @@ interface UserList<Q extends v.ObjectEntries, E extends v.ObjectEntries> {
 }
 
 /** Creates the routes of users' lists. */
-export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
+export function listRoutes(context: AudienceContext) {
   return [
     ...routesOf(context, {
       resource: "Transactions",
@@ -127,12 +126,12 @@ export function listRoutes(context: AudienceContext): readonly AnyRoute[] {
   ];
 }
 
-function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntries>(
+function routesOf<const N extends string, const Q extends v.ObjectEntries, const E extends v.ObjectEntries>(
   context: AudienceContext,
-  { resource, description, query, page, read }: UserList<Q, E>,
-): readonly AnyRoute[] {
+  { resource, description, query, page, read }: UserList<N, Q, E>,
+) {
   const { guards, profiles } = context;
-  const path = resource.toLowerCase();
+  const path = resource.toLowerCase() as Lowercase<N>;
   const reply = replySchema(`${resource}Page`, page);
 
   /** A page without entries may be of an unknown user, which only then is looked up. */
@@ -151,7 +150,7 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
       description,
       auth: guards.publicAudience("audience:read"),
       query: v.object(query),
-      responses: { 200: { description: `A page of the ${path}`, schema: reply as v.GenericSchema } },
+      responses: { 200: { description: `A page of the ${path}`, schema: reply } },
       handle: async ({ principal, query: asked }) =>
         pageReply((await read(context, principal.user, asked as OutputOf<Q>)).page),
     }),
@@ -166,10 +165,7 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
       responses: {
         200: {
           description: "A page of the user, or one of each user",
-          schema: named(
-            `Space${resource}`,
-            v.union([reply, usersReplySchema(`User${resource}`, page)]),
-          ) as v.GenericSchema,
+          schema: named(`Space${resource}`, v.union([reply, usersReplySchema(`User${resource}`, page)])),
         },
       },
       errors: ["forbidden"],
@@ -195,11 +191,11 @@ function routesOf<const Q extends v.ObjectEntries, const E extends v.ObjectEntri
   ];
 }
 
-function pageReply(page: object): JsonTextReply<200, unknown> {
-  return jsonText(JSON.stringify({ message: "OK", ...page }) as JsonText<unknown>);
+function pageReply(page: object): JsonTextReply<200, never> {
+  return jsonText(JSON.stringify({ message: "OK", ...page }) as JsonText<never>);
 }
 
-function readNotificationRoute({ guards, loyalty }: AudienceContext): AnyRoute {
+function readNotificationRoute({ guards, loyalty }: AudienceContext) {
   const data = v.object({
     notificationId: v.string(),
     isRead: v.literal(true),

@@ -8,7 +8,6 @@ import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import {
-  type AnyRoute,
   envelope,
   type Immutable,
   idempotencyKeyOf,
@@ -101,7 +100,7 @@ const RedeemBody = v.optional(
 );
 
 /** Creates the routes of products. */
-export function productRoutes({ guards, loyalty, random }: AudienceContext): readonly AnyRoute[] {
+export function productRoutes({ guards, loyalty, random }: AudienceContext) {
   return [
     route({
       method: "GET",

@@ -8,7 +8,6 @@ import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError, invalidField, jsonPointer } from "../../../base/errors/mod.ts";
 import {
-  type AnyRoute,
   chain,
   empty,
   envelope,
@@ -107,11 +106,11 @@ const UpdatesSchema = named(
 );
 
 /** Creates the routes of profiles. */
-export function profileRoutes(context: AudienceContext): readonly AnyRoute[] {
+export function profileRoutes(context: AudienceContext) {
   return [...ownRoutes(context), ...backEndRoutes(context), ...batchRoutes(context)];
 }
 
-function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly AnyRoute[] {
+function ownRoutes({ guards, profiles, directory }: AudienceContext) {
   return [
     route({
       method: "GET",
@@ -157,7 +156,7 @@ function ownRoutes({ guards, profiles, directory }: AudienceContext): readonly A
   ];
 }
 
-function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
+function backEndRoutes(context: AudienceContext) {
   const { guards, random } = context;
   return [
     route({
@@ -204,7 +203,7 @@ function backEndRoutes(context: AudienceContext): readonly AnyRoute[] {
   ];
 }
 
-function batchRoutes(context: AudienceContext): readonly AnyRoute[] {
+function batchRoutes(context: AudienceContext) {
   const { guards, profiles, random } = context;
   return [
     route({
@@ -329,7 +328,7 @@ function ifMatchOf(request: Request): ((version: number) => boolean) | undefined
 function replyProfiles(
   { profiles }: AudienceContext,
   users: Parameters<typeof replyPerUser>[0],
-): Promise<JsonTextReply<200, unknown>> {
+): Promise<JsonTextReply<200, never>> {
   return replyPerUser(users, async user => {
     const profile = await profiles.get(user);
     return profile === null ? null : `{"data":${profileJson(user.userId, profile)}}`;

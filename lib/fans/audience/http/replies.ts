@@ -31,7 +31,7 @@ export function replySchema<E extends v.ObjectEntries>(
 }
 
 /** Describes a reply for several users: the members of each in the order of the request, or an error. */
-export function usersReplySchema<E extends v.ObjectEntries>(name: string, entries: E): v.GenericSchema {
+export function usersReplySchema<E extends v.ObjectEntries>(name: string, entries: E) {
   const user = named(name, v.object({ user_id: v.string(), ...entries }));
   return named(`${name}List`, v.object({ message, users: v.array(v.union([user, UnknownUserSchema])) }));
 }

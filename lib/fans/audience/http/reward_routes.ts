@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, envelope, type JsonReply, named, route } from "../../../http/mod.ts";
+import { envelope, type JsonReply, named, route } from "../../../http/mod.ts";
 import { BulkRewardSchema, checkRewards, grantRewards } from "../actions/rewards.ts";
 import { NamedProjects } from "../batch/named_projects.ts";
 import { type BulkResult, bulkResult } from "../batch/results.ts";
@@ -49,7 +49,7 @@ const common = {
 } as const;
 
 /** Creates the routes of rewards. */
-export function rewardRoutes(context: AudienceContext): readonly AnyRoute[] {
+export function rewardRoutes(context: AudienceContext) {
   const { guards } = context;
   return [
     route({

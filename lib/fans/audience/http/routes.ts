@@ -1,5 +1,4 @@
 import type { Cursors } from "../../../auth/mod.ts";
-import type { AnyRoute } from "../../../http/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { AcceptedBatches } from "../actions/accepted_batches.ts";
 import type { ActionService } from "../actions/service.ts";
@@ -27,7 +26,7 @@ export interface AudienceOptions
 }
 
 /** Creates the routes of the audience API. */
-export function audienceRoutes(options: AudienceOptions): readonly AnyRoute[] {
+export function audienceRoutes(options: AudienceOptions) {
   const { store, clock, loyalty, actions } = options;
   const context: AudienceContext = {
     ...options,

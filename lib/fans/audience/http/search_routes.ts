@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import type { CursorScope } from "../../../auth/mod.ts";
-import { type AnyRoute, canonicalJson, json, named, route } from "../../../http/mod.ts";
+import { canonicalJson, json, named, route } from "../../../http/mod.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import { CustomValueSchema } from "../profile/custom_fields.ts";
 import type { Column } from "../search/columns.ts";
@@ -116,7 +116,7 @@ const FoundSchema = replySchema("FoundUsersReply", {
 });
 
 /** Creates the route. */
-export function searchRoutes({ guards, cursors, users }: AudienceContext): readonly AnyRoute[] {
+export function searchRoutes({ guards, cursors, users }: AudienceContext) {
   return [
     route({
       method: "POST",

@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import { networkTag } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, type BareReply, byteReply, type Guard, route } from "../../../http/mod.ts";
+import { type BareReply, byteReply, type Guard, route } from "../../../http/mod.ts";
 import type { Blobs, LimitRule } from "../../../storage/mod.ts";
 import type { Exports } from "../exports.ts";
 import { downloadPath } from "../jobs/download_link.ts";
@@ -24,7 +24,7 @@ const trailNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 const mediaTypes = { csv: "text/csv; charset=utf-8; header=present", json: "application/json" } as const;
 
 /** Creates the route of downloads. */
-export function downloadRoutes({ exports }: { readonly exports: Exports }): readonly AnyRoute[] {
+export function downloadRoutes({ exports }: { readonly exports: Exports }) {
   return [
     route({
       method: "GET",

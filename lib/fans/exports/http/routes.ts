@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { webhookSecretText } from "../../../base/outbound/outbound.ts";
-import { type AnyRoute, envelope, type Guard, integerParameter, json, route } from "../../../http/mod.ts";
+import { envelope, type Guard, integerParameter, json, route } from "../../../http/mod.ts";
 import type { Exports } from "../exports.ts";
 import type { PageRequest } from "../jobs/trail.ts";
 import {
@@ -44,17 +44,17 @@ export interface ExportCaller {
 export interface ExportRoutesContext {
   readonly exports: Exports;
   /** Requires the permission `users:export`. */
-  readonly exporter: Guard<ExportCaller>;
+  readonly exporter: Guard<ExportCaller, "space_id">;
   /** Requires the permission `users:read`. */
-  readonly reader: Guard<ExportCaller>;
+  readonly reader: Guard<ExportCaller, "space_id">;
 }
 
 /** Creates the routes of exports. */
-export function exportRoutes(context: ExportRoutesContext): readonly AnyRoute[] {
+export function exportRoutes(context: ExportRoutesContext) {
   return [requestRoute(context), exportRoute(context), ...listRoutes(context), webhookRoute(context)];
 }
 
-function requestRoute({ exports, exporter }: ExportRoutesContext): AnyRoute {
+function requestRoute({ exports, exporter }: ExportRoutesContext) {
   return route({
     method: "POST",
     path: "/v1/api/audience/internal/users/export",
@@ -85,7 +85,7 @@ function requestRoute({ exports, exporter }: ExportRoutesContext): AnyRoute {
   });
 }
 
-function exportRoute({ exports, reader }: ExportRoutesContext): AnyRoute {
+function exportRoute({ exports, reader }: ExportRoutesContext) {
   return route({
     method: "GET",
     path: "/v1/api/audience/internal/exports/:exportId",
@@ -108,7 +108,7 @@ function exportRoute({ exports, reader }: ExportRoutesContext): AnyRoute {
   });
 }
 
-function listRoutes({ exports, exporter, reader }: ExportRoutesContext): readonly AnyRoute[] {
+function listRoutes({ exports, exporter, reader }: ExportRoutesContext) {
   return [
     route({
       method: "GET",
@@ -145,7 +145,7 @@ function listRoutes({ exports, exporter, reader }: ExportRoutesContext): readonl
   ];
 }
 
-function webhookRoute({ exports, exporter }: ExportRoutesContext): AnyRoute {
+function webhookRoute({ exports, exporter }: ExportRoutesContext) {
   return route({
     method: "GET",
     path: "/v1/api/audience/internal/export-webhook",

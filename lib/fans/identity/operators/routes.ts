@@ -8,7 +8,7 @@
 import type * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, type Call, type Guard, identityEnvelope, route } from "../../../http/mod.ts";
+import { type Call, type Guard, identityEnvelope, route } from "../../../http/mod.ts";
 import { type AuditEntry, type AuditPage, recordAttempt } from "../audit/audit.ts";
 import type { ClientToken } from "../client_tokens.ts";
 import type { IdentityContext } from "../context.ts";
@@ -37,10 +37,10 @@ import {
 } from "./schema.ts";
 
 const operatorBase = "/internal/identity/projects/:projectId";
-const ofUser: `/${string}` = `${operatorBase}/users/:userId`;
+const ofUser = `${operatorBase}/users/:userId` as const;
 
 /** Builds the routes of operators. */
-export function operatorRoutes(context: OperatorContext): readonly AnyRoute[] {
+export function operatorRoutes(context: OperatorContext) {
   return [
     ...trailRoutes(context),
     ...sessionRoutes(context),
@@ -50,7 +50,7 @@ export function operatorRoutes(context: OperatorContext): readonly AnyRoute[] {
   ];
 }
 
-function trailRoutes(context: OperatorContext): AnyRoute[] {
+function trailRoutes(context: OperatorContext) {
   const { audit, usersReader } = context;
   const common = {
     method: "GET",
@@ -88,7 +88,7 @@ function trailRoutes(context: OperatorContext): AnyRoute[] {
   ];
 }
 
-function sessionRoutes(context: OperatorContext): AnyRoute[] {
+function sessionRoutes(context: OperatorContext) {
   const { sessions, usersReader, usersWriter } = context;
   return [
     route({
@@ -148,7 +148,7 @@ function sessionRoutes(context: OperatorContext): AnyRoute[] {
   ];
 }
 
-function banRoutes(context: OperatorContext): AnyRoute[] {
+function banRoutes(context: OperatorContext) {
   const { users, sessions, usersWriter } = context;
   const common = {
     path: `${ofUser}/ban`,
@@ -195,7 +195,7 @@ function banRoutes(context: OperatorContext): AnyRoute[] {
   ];
 }
 
-function userRoutes(context: OperatorContext): AnyRoute[] {
+function userRoutes(context: OperatorContext) {
   const { limiter, users, removals, usersReader, usersRemover, usersWriter } = context;
   return [
     route({
@@ -384,9 +384,9 @@ export function seconds(ms: number): number {
   return Math.floor(ms / 1_000);
 }
 
-const path: `/${string}` = `${operatorBase}/client-tokens`;
+const path = `${operatorBase}/client-tokens` as const;
 
-function clientTokenRoutes(context: OperatorContext): AnyRoute[] {
+function clientTokenRoutes(context: OperatorContext) {
   const { clientTokens, configReader, configWriter } = context;
   return [
     route({

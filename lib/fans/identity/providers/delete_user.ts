@@ -12,7 +12,6 @@ import type { IdentityContext } from "../context.ts";
 import {
   DeviceIdSchema,
   EmptyAnswer,
-  type Operation,
   type OperationCall,
   operation,
   SessionAnswer,
@@ -31,7 +30,7 @@ const responses = {
 } as const;
 
 /** Deletes the user of the access token, who logged in within the last 15 minutes. */
-export function deleteSessionUser(context: IdentityContext): Operation {
+export function deleteSessionUser(context: IdentityContext) {
   return operation({
     strategies: ["email", "simplified"],
     providers: ["managedPool", "hostedIdp", "socialOne", "socialTwo", "socialThree"],
@@ -48,7 +47,7 @@ export function deleteSessionUser(context: IdentityContext): Operation {
   });
 }
 
-export function deleteNoLoginUser(context: IdentityContext): Operation {
+export function deleteNoLoginUser(context: IdentityContext) {
   return operation({
     strategies: ["simplified"],
     providers: ["noLogin"],
@@ -61,7 +60,7 @@ export function deleteNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-export function deleteAnonymousUser(context: IdentityContext): Operation {
+export function deleteAnonymousUser(context: IdentityContext) {
   return operation({
     strategies: ["simplified"],
     providers: ["anonymous"],
@@ -91,7 +90,7 @@ const everyProvider = {
   providers: ["managedPool", "hostedIdp", "socialOne", "socialTwo", "socialThree"],
 } as const;
 
-export function refreshUser({ sessions, records, limiter, clock }: IdentityContext): Operation {
+export function refreshUser({ sessions, records, limiter, clock }: IdentityContext) {
   return operation({
     ...everyProvider,
     entries: {
@@ -122,7 +121,7 @@ export function refreshUser({ sessions, records, limiter, clock }: IdentityConte
   });
 }
 
-export function logOutUser({ sessions }: IdentityContext): Operation {
+export function logOutUser({ sessions }: IdentityContext) {
   return operation({
     ...everyProvider,
     entries: {

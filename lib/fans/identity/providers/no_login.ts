@@ -14,7 +14,6 @@ import {
   appProfile,
   DeviceIdSchema,
   loginHistory,
-  type Operation,
   type OperationCall,
   operation,
   RecordAnswer,
@@ -74,7 +73,7 @@ const ProfileAnswer = named(
 type ProfileAnswer = v.InferOutput<typeof ProfileAnswer>;
 
 /** Creates a user. Only this answer carries the external id. */
-export function createNoLoginUser(context: IdentityContext): Operation {
+export function createNoLoginUser(context: IdentityContext) {
   const { users, records, limiter, clock, random } = context;
   return operation({
     ...noLogin,
@@ -103,7 +102,7 @@ export function createNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-export function fetchNoLoginUser(context: IdentityContext): Operation {
+export function fetchNoLoginUser(context: IdentityContext) {
   return operation({
     ...noLogin,
     entries: { externalId: ExternalIdSchema, ...signatureInQuery },
@@ -114,7 +113,7 @@ export function fetchNoLoginUser(context: IdentityContext): Operation {
 }
 
 /** Answers a new session record, as records prove their user for 90 days only. */
-export function logInNoLoginUser(context: IdentityContext): Operation {
+export function logInNoLoginUser(context: IdentityContext) {
   const { users, records, clock } = context;
   return operation({
     ...noLogin,
@@ -137,7 +136,7 @@ export function logInNoLoginUser(context: IdentityContext): Operation {
   });
 }
 
-export function updateNoLoginUser(context: IdentityContext): Operation {
+export function updateNoLoginUser(context: IdentityContext) {
   return operation({
     ...noLogin,
     entries: {
@@ -215,7 +214,7 @@ const RegisterAnswer = named(
  * Registers a device. Repeated and racing registrations with the same `deviceId` and `additionalId` answer the same user
  * with `isNew: false`. In a project that demands signatures they must present the record, as the ids alone are no proof.
  */
-export function registerAnonymous(context: IdentityContext): Operation {
+export function registerAnonymous(context: IdentityContext) {
   const { records, limiter, clock } = context;
   return operation({
     ...anonymous,
@@ -288,7 +287,7 @@ async function userOfDevice(
 }
 
 /** Logs a registered device in. A pair that does not belong together answers exactly like an unknown one. */
-export function loginAnonymous(context: IdentityContext): Operation {
+export function loginAnonymous(context: IdentityContext) {
   const { users, records, clock } = context;
   return operation({
     ...anonymous,

@@ -22,7 +22,6 @@ import {
   answerOf,
   DeviceIdSchema,
   DeviceItemSchema,
-  type Operation,
   type OperationCall,
   operation,
   tokenEntries,
@@ -77,7 +76,7 @@ const CheckAnswer = named(
 type CheckInput = v.InferOutput<v.ObjectSchema<typeof socialCheckQuery, undefined>>;
 
 /** Builds the checks of the social providers. The interface names no strategy for them, so both are served. */
-export function socialChecks(context: IdentityContext): readonly Operation[] {
+export function socialChecks(context: IdentityContext) {
   return socialProviders.map(provider =>
     operation({
       strategies: ["email", "simplified"],

@@ -18,7 +18,6 @@ import {
   appProfile,
   DeviceIdSchema,
   loginHistory,
-  type Operation,
   type OperationCall,
   objectOnly,
   operation,
@@ -141,7 +140,7 @@ const CheckAnswer = named(
   ),
 );
 
-export function fetchHostedUser(context: IdentityContext): Operation {
+export function fetchHostedUser(context: IdentityContext) {
   return operation({
     ...provider,
     entries: {},
@@ -155,7 +154,7 @@ export function fetchHostedUser(context: IdentityContext): Operation {
  * Changes the name and replaces the application profile of the bearer, and answers an access token of the platform: that of
  * the request, or for a token of the provider one of a session that all such updates of the user share.
  */
-export function updateHostedUser(context: IdentityContext): Operation {
+export function updateHostedUser(context: IdentityContext) {
   return operation({
     ...provider,
     entries: {
@@ -193,7 +192,7 @@ export function updateHostedUser(context: IdentityContext): Operation {
  * Checks a token of the provider: its user, created at the first login, logs in on the device, and the answer carries the
  * tokens of a new session. An access token of the platform is accepted too, and answered with itself.
  */
-export function checkHostedUser(context: IdentityContext): Operation {
+export function checkHostedUser(context: IdentityContext) {
   return operation({
     ...provider,
     entries: { deviceId: DeviceIdSchema },

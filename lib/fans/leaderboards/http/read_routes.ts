@@ -13,7 +13,6 @@ import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import type { LivePart, LiveSource, LiveStreams } from "../../../http/live_streams.ts";
 import {
-  type AnyRoute,
   acceptsEvents,
   type Call,
   chain,
@@ -75,10 +74,10 @@ const unshared = { "cache-control": "no-store" };
 const sharedList = { ...shared, vary: "accept" };
 
 /** Builds the routes that read the boards of a scope. */
-export function readRoutes(
+export function readRoutes<const U extends string, N extends BoardScope["name"]>(
   context: LeaderboardContext,
-  { path, name, board, entry }: BoardScope,
-): AnyRoute[] {
+  { path, name, board, entry }: BoardScope<U, N>,
+) {
   const readLeaders = createLeaderReader(context);
   const common = {
     method: "GET",
@@ -89,7 +88,7 @@ export function readRoutes(
   return [
     route({
       ...common,
-      path,
+      path: `/${path}`,
       operation: `list${name}Leaderboard`,
       summary: `List the leaders of a leaderboard of the ${name.toLowerCase()}`,
       description:
@@ -112,7 +111,7 @@ export function readRoutes(
     }),
     route({
       ...common,
-      path: `${path}/users/:userId`,
+      path: `/${path}/users/:userId`,
       operation: `get${name}LeaderboardEntry`,
       summary: `Get one user's entry on a leaderboard of the ${name.toLowerCase()}`,
       description: "Returns the user's score, rank and percentile, also of a user whom lists leave out.",

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
-import { type AnyRoute, type Call, empty, json, named, route } from "../../../http/mod.ts";
+import { type Call, empty, json, named, route } from "../../../http/mod.ts";
 import { storageLimits } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { HiddenUserSchema } from "../ranking/hidden_users.ts";
@@ -18,23 +18,26 @@ import { type LeaderboardContext, readOne, readRoutes } from "./read_routes.ts";
 import {
   AdditionBodySchema,
   type BoardScope,
-  boardScopes,
   type EntryParams,
   EntryQuerySchema,
+  eventBoards,
   HiddenUserParams,
   HiddenUsersParams,
   OneSchema,
+  projectBoards,
   type ScoreBody,
   ScoreBodySchema,
 } from "./schema.ts";
 
 /** Builds the leaderboard routes. */
-export function leaderboardRoutes(context: LeaderboardContext): readonly AnyRoute[] {
-  const boards = boardScopes.flatMap(scope => [
-    ...readRoutes(context, scope),
-    ...writeRoutes(context, scope),
-  ]);
-  return [...boards, ...hiddenUserRoutes(context)];
+export function leaderboardRoutes(context: LeaderboardContext) {
+  return [
+    ...readRoutes(context, projectBoards),
+    ...writeRoutes(context, projectBoards),
+    ...readRoutes(context, eventBoards),
+    ...writeRoutes(context, eventBoards),
+    ...hiddenUserRoutes(context),
+  ];
 }
 
 /** Largest distance of a score's date in the future, in ms: the clocks of back ends differ. */
@@ -44,10 +47,12 @@ const sumNeedsId =
   "Expected an id, as a repeated PUT must not add twice; POST {id, by} to …/users/{userId}/scores adds once for an id";
 
 /** Builds the routes that write to the boards of a scope. */
-export function writeRoutes(context: LeaderboardContext, { path, name, entry }: BoardScope): AnyRoute[] {
+export function writeRoutes<const U extends string, N extends BoardScope["name"]>(
+  context: LeaderboardContext,
+  { path, name, entry }: BoardScope<U, N>,
+) {
   const scope = name.toLowerCase();
   const common = {
-    path: `${path}/users/:userId`,
     auth: context.rewardsWriter,
     params: entry,
     errors: ["not_found", "validation_failed", "conflict", "busy"],
@@ -56,6 +61,7 @@ export function writeRoutes(context: LeaderboardContext, { path, name, entry }: 
     route({
       ...common,
       method: "PUT",
+      path: `/${path}/users/:userId`,
       operation: `put${name}LeaderboardEntry`,
       summary: `Write a user's score on a leaderboard of the ${scope}`,
       description:
@@ -70,7 +76,7 @@ export function writeRoutes(context: LeaderboardContext, { path, name, entry }: 
     }),
     route({
       ...common,
-      path: `${common.path}/scores`,
+      path: `/${path}/users/:userId/scores`,
       method: "POST",
       operation: `add${name}LeaderboardScore`,
       summary: `Add to a user's score on a leaderboard of the ${scope}`,
@@ -89,6 +95,7 @@ export function writeRoutes(context: LeaderboardContext, { path, name, entry }: 
     route({
       ...common,
       method: "DELETE",
+      path: `/${path}/users/:userId`,
       operation: `delete${name}LeaderboardEntry`,
       summary: `Remove a user's entry from a leaderboard of the ${scope}`,
       description: "Removes the entry from a leaderboard that is declared for direct scores.",
@@ -179,7 +186,7 @@ const HiddenUsersReply = named("HiddenUsersReply", v.object({ data: v.array(Hidd
 const HiddenUserReply = named("HiddenUserReply", v.object({ data: HiddenUserSchema }));
 
 /** Builds the routes of hidden users. */
-export function hiddenUserRoutes(context: LeaderboardContext): readonly AnyRoute[] {
+export function hiddenUserRoutes(context: LeaderboardContext) {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
   return [
     route({

@@ -36,29 +36,27 @@ export type BoardParams = v.InferOutput<typeof ProjectBoardParams> & { readonly 
 export type EntryParams = BoardParams & { readonly userId: string };
 
 /** A path under which boards are served, with its parameters. */
-export interface BoardScope {
-  readonly path: `/${string}`;
+export interface BoardScope<U extends string = string, N extends "Project" | "Event" = "Project" | "Event"> {
+  /** The path without its first slash. */
+  readonly path: U;
   /** As operation ids and summaries name it. */
-  readonly name: "Project" | "Event";
+  readonly name: N;
   readonly board: v.GenericSchema<unknown, BoardParams>;
   readonly entry: v.GenericSchema<unknown, EntryParams>;
 }
 
-/** Boards of projects, and boards of events. */
-export const boardScopes: readonly BoardScope[] = [
-  {
-    path: "/projects/:projectId/leaderboards/:leaderboardId",
-    name: "Project",
-    board: ProjectBoardParams,
-    entry: v.object({ ...ProjectBoardParams.entries, userId: UserIdSchema }),
-  },
-  {
-    path: "/projects/:projectId/events/:eventId/leaderboards/:leaderboardId",
-    name: "Event",
-    board: EventBoardParams,
-    entry: v.object({ ...EventBoardParams.entries, userId: UserIdSchema }),
-  },
-];
+export const projectBoards = {
+  path: "projects/:projectId/leaderboards/:leaderboardId",
+  name: "Project",
+  board: ProjectBoardParams,
+  entry: v.object({ ...ProjectBoardParams.entries, userId: UserIdSchema }),
+} as const;
+export const eventBoards = {
+  path: "projects/:projectId/events/:eventId/leaderboards/:leaderboardId",
+  name: "Event",
+  board: EventBoardParams,
+  entry: v.object({ ...EventBoardParams.entries, userId: UserIdSchema }),
+} as const;
 
 /** Validates the path of a project's hidden users. */
 export const HiddenUsersParams = v.object({ projectId: ProjectParameter });

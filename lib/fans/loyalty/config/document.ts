@@ -116,4 +116,4 @@ const document = v.strictObject({
 export type LoyaltyConfig = Immutable<v.InferOutput<typeof document>>;
 
 /** Checks the shape of a configuration and fills in defaults. `compileConfig` checks the references between its parts. */
-export const LoyaltyConfigSchema: v.GenericSchema<unknown, LoyaltyConfig> = document;
+export const LoyaltyConfigSchema: v.GenericSchema<v.InferInput<typeof document>, LoyaltyConfig> = document;

@@ -8,7 +8,6 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import {
-  type AnyRoute,
   admitChange,
   type BareReply,
   empty,
@@ -55,7 +54,7 @@ const notModified: ResponseSpec = { description: "It has the entity tag that If-
 const replaced = { description: "The configuration that is now in force", schema: ConfigurationSchema };
 
 /** Creates the routes of configurations. */
-export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly AnyRoute[] {
+export function loyaltyControlRoutes(context: LoyaltyControlContext) {
   return [
     getRoute(context),
     putRoute(context),
@@ -66,7 +65,7 @@ export function loyaltyControlRoutes(context: LoyaltyControlContext): readonly A
   ];
 }
 
-function getRoute(context: LoyaltyControlContext): AnyRoute {
+function getRoute(context: LoyaltyControlContext) {
   return route({
     method: "GET",
     path: "/api/v2/spaces/:spaceId/loyalty",
@@ -91,7 +90,7 @@ function getRoute(context: LoyaltyControlContext): AnyRoute {
   });
 }
 
-function putRoute(context: LoyaltyControlContext): AnyRoute {
+function putRoute(context: LoyaltyControlContext) {
   return route({
     method: "PUT",
     path: "/api/v2/spaces/:spaceId/loyalty",
@@ -127,7 +126,7 @@ function putRoute(context: LoyaltyControlContext): AnyRoute {
   });
 }
 
-function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
+function versionRoutes(context: LoyaltyControlContext) {
   const common = { method: "GET", auth: context.configReader, errors: ["not_found"] } as const;
   return [
     route({
@@ -165,7 +164,7 @@ function versionRoutes(context: LoyaltyControlContext): AnyRoute[] {
   ];
 }
 
-function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
+function rollbackRoute(context: LoyaltyControlContext) {
   return route({
     method: "POST",
     path: "/api/v2/spaces/:spaceId/loyalty/rollback",
@@ -195,7 +194,7 @@ function rollbackRoute(context: LoyaltyControlContext): AnyRoute {
 const JsonSchema = named("JsonSchema", v.looseObject({}));
 
 /** Creates an open route, because editors have no credentials. */
-function schemaRoute(): AnyRoute {
+function schemaRoute() {
   let schema: Json | undefined;
   return route({
     method: "GET",

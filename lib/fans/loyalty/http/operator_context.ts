@@ -7,11 +7,11 @@ import type { SpaceUser } from "../user/space_user.ts";
 export interface LoyaltyOperatorContext {
   readonly loyalty: Loyalty;
   /** Requires an API key that may read users. */
-  readonly usersReader: Guard<SpaceKey>;
+  readonly usersReader: Guard<SpaceKey, "space_id">;
   /** Requires an API key that may give and take rewards. */
-  readonly rewardsWriter: Guard<SpaceKey>;
+  readonly rewardsWriter: Guard<SpaceKey, "space_id">;
   /** Requires an API key that may do so, or an admin of the space: its code pools are no other space's. */
-  readonly poolKeeper: Guard<SpaceKey>;
+  readonly poolKeeper: Guard<SpaceKey, "space_id">;
 }
 
 /** Returns a user of the space that the caller means. */

@@ -6,7 +6,7 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, envelope, type Immutable, named, route, UserIdSchema } from "../../../http/mod.ts";
+import { envelope, type Immutable, named, route, UserIdSchema } from "../../../http/mod.ts";
 import type { DryRun } from "../engine/mod.ts";
 import { rewardsProfile } from "../views/profile.ts";
 import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
@@ -51,7 +51,7 @@ function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string
 }
 
 /** Creates the routes for operators. */
-export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
+export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext) {
   return [
     dryRunRoute(context),
     reversalRoute(context),
@@ -61,7 +61,7 @@ export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext): readonly
   ];
 }
 
-function dryRunRoute({ loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute {
+function dryRunRoute({ loyalty, usersReader }: LoyaltyOperatorContext) {
   return route({
     method: "POST",
     path: "/internal/loyalty/dry-run",
@@ -83,7 +83,7 @@ function dryRunRoute({ loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute
   });
 }
 
-function reversalRoute({ loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyRoute {
+function reversalRoute({ loyalty, rewardsWriter }: LoyaltyOperatorContext) {
   return route({
     method: "POST",
     path: `${usersPath}/reversals`,
@@ -103,7 +103,7 @@ function reversalRoute({ loyalty, rewardsWriter }: LoyaltyOperatorContext): AnyR
   });
 }
 
-function verificationRoutes({ loyalty, usersReader }: LoyaltyOperatorContext): AnyRoute[] {
+function verificationRoutes({ loyalty, usersReader }: LoyaltyOperatorContext) {
   return [
     route({
       method: "GET",

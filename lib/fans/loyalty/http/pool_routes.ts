@@ -9,7 +9,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type AnyRoute, type Call, envelope, named, route } from "../../../http/mod.ts";
+import { type Call, envelope, named, route } from "../../../http/mod.ts";
 import type { SpaceKey } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/mod.ts";
 import type { LoyaltyOperatorContext } from "./operator_context.ts";
@@ -43,7 +43,7 @@ const CodeBody = named(
 );
 
 /** Creates the routes of code pools. */
-export function poolRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
+export function poolRoutes(context: LoyaltyOperatorContext) {
   const { poolKeeper: auth } = context;
   const { codePools } = context.loyalty;
   const common = { auth, params: PoolParams } as const;

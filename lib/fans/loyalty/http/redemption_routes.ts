@@ -5,15 +5,7 @@
  */
 
 import * as v from "valibot";
-import {
-  type AnyRoute,
-  envelope,
-  type Immutable,
-  type JsonReply,
-  named,
-  route,
-  UserIdSchema,
-} from "../../../http/mod.ts";
+import { envelope, type Immutable, type JsonReply, named, route, UserIdSchema } from "../../../http/mod.ts";
 import type { RedemptionView } from "../products/mod.ts";
 import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
 import { RedemptionResponse } from "./responses.ts";
@@ -48,7 +40,7 @@ const RefundBody = v.optional(
 const responses = { 200: { description: "The redemption", schema: RedemptionResponse } } as const;
 
 /** Creates the routes of redemptions. */
-export function redemptionRoutes(context: LoyaltyOperatorContext): readonly AnyRoute[] {
+export function redemptionRoutes(context: LoyaltyOperatorContext) {
   const { usersReader, rewardsWriter } = context;
   const { products } = context.loyalty;
   return [

@@ -8,7 +8,6 @@ import * as v from "valibot";
 import type { Cursors, Permission } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import {
-  type AnyRoute,
   chain,
   empty,
   envelope,
@@ -45,7 +44,7 @@ export interface LoyaltyContext {
   /** Requires a token of the space. */
   readonly tokenHolder: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
-  readonly visitor: Guard<SpaceVisit<SpaceCaller | null>>;
+  readonly visitor: Guard<SpaceVisit<SpaceCaller | null>, "space_id">;
 }
 
 const aboutUser = {
@@ -54,7 +53,7 @@ const aboutUser = {
 } as const;
 
 /** Creates the loyalty routes. */
-export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
+export function loyaltyRoutes(context: LoyaltyContext) {
   const { directory, loyalty, cursors, tokenHolder: auth } = context;
   return [
     configRoute(context),
@@ -114,7 +113,7 @@ export function loyaltyRoutes(context: LoyaltyContext): readonly AnyRoute[] {
   ];
 }
 
-function configRoute({ loyalty, visitor }: LoyaltyContext): AnyRoute {
+function configRoute({ loyalty, visitor }: LoyaltyContext) {
   return route({
     method: "GET",
     path: "/api/loyalty/config",
@@ -129,7 +128,7 @@ function configRoute({ loyalty, visitor }: LoyaltyContext): AnyRoute {
   });
 }
 
-function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
   return route({
     method: "POST",
     path: "/api/loyalty/action",
@@ -172,7 +171,7 @@ function reportRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext):
   });
 }
 
-function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
   return route({
     ...aboutUser,
     path: "/api/loyalty/votes",
@@ -189,7 +188,7 @@ function votesRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): 
   });
 }
 
-function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext): AnyRoute {
+function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) {
   return route({
     ...aboutUser,
     path: "/api/loyalty/coupons/:couponId",

@@ -9,7 +9,6 @@ import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { webhookSecretText } from "../../../base/outbound/outbound.ts";
 import {
-  type AnyRoute,
   type Guard,
   type Immutable,
   integerParameter,
@@ -77,11 +76,11 @@ const ReplayBody = named(
 const path = "/api/v2/spaces/:spaceId/loyalty/webhooks";
 
 /** Creates the routes of webhooks. */
-export function webhookRoutes(context: WebhookControlContext): readonly AnyRoute[] {
+export function webhookRoutes(context: WebhookControlContext) {
   return [listRoute(context), getRoute(context), enableRoute(context), ...deadLetterRoutes(context)];
 }
 
-function listRoute(context: WebhookControlContext): AnyRoute {
+function listRoute(context: WebhookControlContext) {
   return route({
     method: "GET",
     path,
@@ -107,7 +106,7 @@ function listRoute(context: WebhookControlContext): AnyRoute {
   });
 }
 
-function getRoute(context: WebhookControlContext): AnyRoute {
+function getRoute(context: WebhookControlContext) {
   return route({
     method: "GET",
     path: `${path}/:webhookId`,
@@ -123,7 +122,7 @@ function getRoute(context: WebhookControlContext): AnyRoute {
   });
 }
 
-function enableRoute(context: WebhookControlContext): AnyRoute {
+function enableRoute(context: WebhookControlContext) {
   return route({
     method: "POST",
     path: `${path}/:webhookId/enable`,
@@ -142,7 +141,7 @@ function enableRoute(context: WebhookControlContext): AnyRoute {
   });
 }
 
-function deadLetterRoutes(context: WebhookControlContext): readonly AnyRoute[] {
+function deadLetterRoutes(context: WebhookControlContext) {
   return [
     route({
       method: "GET",

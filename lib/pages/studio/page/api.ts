@@ -85,10 +85,10 @@ export class Api {
   async scopesBelow(type: ScopeType, id: string, query: PageQuery, signal: AbortSignal): Promise<ScopePage> {
     const { control: api } = this;
     const list = {
-      organisations: () => api.listOrganisations(query, { signal }),
-      spaces: () => api.listOrganisationSpaces({ organisationId: id, ...query }, { signal }),
-      projects: () => api.listSpaceProjects({ spaceId: id, ...query }, { signal }),
-      events: () => api.listProjectEvents({ projectId: id, ...query }, { signal }),
+      organisations: () => api.listOrganisations({ sort: "name", ...query }, { signal }),
+      spaces: () => api.listOrganisationSpaces({ organisationId: id, sort: "name", ...query }, { signal }),
+      projects: () => api.listSpaceProjects({ spaceId: id, sort: "name", ...query }, { signal }),
+      events: () => api.listProjectEvents({ projectId: id, sort: "-start_time", ...query }, { signal }),
     }[type];
     const { data, links } = (await list().whole()).document;
     return { data: data as readonly Resource[], next: cursorOf(links) };
@@ -110,7 +110,6 @@ interface ScopeQuery {
 }
 
 export interface PageQuery {
-  readonly sort: string;
   readonly "page[count]": number;
   readonly "page[cursor]"?: string;
 }

@@ -44,7 +44,7 @@ export async function showScope(context: ViewContext): Promise<void> {
 async function listOf({ api, signal }: ViewContext, type: ScopeType, parent: string): Promise<HTMLElement> {
   const list = el("ul", { class: "cards" });
   const more = el("button", { type: "button", on: { click: () => read() } }, "Show more");
-  let query: PageQuery = { sort: type === "events" ? "-start_time" : "name", "page[count]": 48 };
+  let query: PageQuery = { "page[count]": 48 };
   async function read(): Promise<void> {
     more.disabled = true;
     const { data, next } = await api.scopesBelow(type, parent, query, signal);

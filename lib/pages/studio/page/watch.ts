@@ -19,7 +19,7 @@ const firstPage = {
   sort: "position",
   "page[count]": 100,
   "fields[elements]": "name,content_type,state,question,position,stats",
-};
+} as const;
 const decimals = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 /** Shows an event until the user leaves. `showState` gets its state whenever it is read. */

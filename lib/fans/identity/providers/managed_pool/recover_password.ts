@@ -11,13 +11,7 @@ import { identityEnvelope } from "../../../../http/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import { networkOf } from "../../limits/limits.ts";
 import { emailKey } from "../../lookup_keys.ts";
-import {
-  EmptyAnswer,
-  type Operation,
-  type OperationCall,
-  operation,
-  SessionAnswer,
-} from "../../operations.ts";
+import { EmptyAnswer, type OperationCall, operation, SessionAnswer } from "../../operations.ts";
 import { deviceOf } from "../../sessions/sessions.ts";
 import { type User, unixSeconds } from "../../users.ts";
 import { EmailSchema } from "../fields.ts";
@@ -39,7 +33,7 @@ import {
  * Mails a code to the user of the address. An address without a user gets a code too, which is never mailed, so that the
  * answer and its cost are the same.
  */
-export function forgotPoolPassword(context: IdentityContext): Operation {
+export function forgotPoolPassword(context: IdentityContext) {
   const { limiter, codes, users, background, mailer } = context;
   return operation({
     ...managedPool,
@@ -73,7 +67,7 @@ export function forgotPoolPassword(context: IdentityContext): Operation {
  * Sets the password of the user of the address. All sessions end, failed logins are forgotten, and the user gets a mail.
  * A wrong, spent or expired code and an address without a user are answered alike.
  */
-export function confirmPoolPassword(context: IdentityContext): Operation {
+export function confirmPoolPassword(context: IdentityContext) {
   const { limiter, codes, hasher, passwordPolicy, sessions, background, mailer } = context;
   return operation({
     ...managedPool,
@@ -134,7 +128,7 @@ function invalidCode(): AppError {
  * Sets a new password and opens a new session; all others end. Wrong previous
  * passwords count against the session, so that failed logins of strangers do not prevent a change.
  */
-export function changePoolPassword(context: IdentityContext): Operation {
+export function changePoolPassword(context: IdentityContext) {
   const { hasher, passwordPolicy, limiter, sessions, codes, background, mailer } = context;
   return operation({
     ...managedPool,

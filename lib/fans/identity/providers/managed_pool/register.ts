@@ -15,7 +15,7 @@ import { identityEnvelope, named } from "../../../../http/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import { emailKey } from "../../lookup_keys.ts";
-import { answerOf, type Operation, type OperationCall, operation, SessionAnswer } from "../../operations.ts";
+import { answerOf, type OperationCall, operation, SessionAnswer } from "../../operations.ts";
 import type { SessionDevice } from "../../sessions/session.ts";
 import { deviceOf, type OpenedSession } from "../../sessions/sessions.ts";
 import { identitySetting } from "../../settings.ts";
@@ -60,7 +60,7 @@ const RegisterAnswer = named(
 const message = "User is Correctly Created";
 
 /** Registers a user, or turns an anonymous one into a registered one if the request has its ids. */
-export function registerPoolUser(context: IdentityContext): Operation {
+export function registerPoolUser(context: IdentityContext) {
   const { limiter, hasher, passwordPolicy } = context;
   return operation({
     ...managedPool,
@@ -262,7 +262,7 @@ interface VerifiedUser {
   readonly needsRehash: boolean;
 }
 
-export function logInPoolUser(context: IdentityContext): Operation {
+export function logInPoolUser(context: IdentityContext) {
   const { limiter, random, hasher, users } = context;
   const dummy = dummyHash(hasher);
   return operation({

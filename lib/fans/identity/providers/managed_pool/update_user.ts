@@ -20,7 +20,6 @@ import {
   DeviceIdSchema,
   DeviceItemSchema,
   loginHistory,
-  type Operation,
   type OperationCall,
   objectOnly,
   operation,
@@ -58,7 +57,7 @@ const UpdateAnswer = named(
 );
 
 /** Changes the given members. A new address takes effect at once, unverified, and the old one gets a mail. */
-export function updatePoolUser(context: IdentityContext): Operation {
+export function updatePoolUser(context: IdentityContext) {
   return operation({
     ...managedPool,
     entries: { data: v.pipe(DataSchema, v.description("What to change; absent members stay")) },
@@ -180,7 +179,7 @@ const lookup = {
   isLookup: true,
 } as const;
 
-export function fetchPoolUser(context: IdentityContext): Operation {
+export function fetchPoolUser(context: IdentityContext) {
   return operation({
     ...lookup,
     entries: {},
@@ -189,7 +188,7 @@ export function fetchPoolUser(context: IdentityContext): Operation {
 }
 
 /** Checks the bearer, on any device or, by a setting of the project, on that of the session only. */
-export function checkPoolUser(context: IdentityContext): Operation {
+export function checkPoolUser(context: IdentityContext) {
   return operation({
     ...lookup,
     entries: { deviceId: DeviceIdSchema },

@@ -12,7 +12,7 @@ import type { Project } from "../../../directory/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import { networkOf } from "../../limits/limits.ts";
 import { emailKey } from "../../lookup_keys.ts";
-import { EmptyAnswer, type Operation, type OperationCall, operation } from "../../operations.ts";
+import { EmptyAnswer, type OperationCall, operation } from "../../operations.ts";
 import type { Session } from "../../sessions/session.ts";
 import { identitySetting } from "../../settings.ts";
 import { type User, unixSeconds } from "../../users.ts";
@@ -30,7 +30,7 @@ import {
  * Mails a code to the user of an unverified address. Every other address gets a code too, which is never mailed, so that the
  * answer and its cost are the same.
  */
-export function sendEmailCode(context: IdentityContext): Operation {
+export function sendEmailCode(context: IdentityContext) {
   const { limiter, codes, users, background, mailer } = context;
   return operation({
     ...managedPool,
@@ -78,7 +78,7 @@ const ConfirmSchema = v.object({
  * Gives the account to the one who proves control of the address, and forgets failed logins. A wrong, spent or expired code and
  * an address without a user are answered alike.
  */
-export function confirmEmail(context: IdentityContext): Operation {
+export function confirmEmail(context: IdentityContext) {
   const { limiter, codes, hasher, passwordPolicy, sessions } = context;
   return operation({
     ...managedPool,

@@ -1,4 +1,4 @@
-/** Prints the operations of an area: what they take, what they answer, and how a client sends them. */
+/** Prints the operations of an area: what they take and what they answer. */
 
 import { comment, member, nameIn, partsOf, resolved, type Schema, type Schemas, typeOf } from "./schemas.ts";
 
@@ -35,26 +35,6 @@ export interface Endpoint extends Operation {
   readonly path: string;
 }
 
-/** Letters of the credentials that operations take, in the rows of `lib/client/area.ts`. */
-const credentialLetters: Readonly<Record<string, string>> = {
-  userToken: "u",
-  spaceToken: "s",
-  apiKey: "k",
-  accessToken: "a",
-};
-
-/** Operations that neither the method nor a key makes repeatable, and that have the same effect if they are sent twice. */
-const repeatable: ReadonlySet<string> = new Set([
-  "issueSpaceToken",
-  "refreshUser",
-  "logOutUser",
-  "unlockUser",
-  "addProjectLeaderboardScore",
-  "addEventLeaderboardScore",
-]);
-/** Operations with a repeatable method that a second request makes fail, or that may count twice. */
-const once: ReadonlySet<string> = new Set(["changePassword", "putAudienceActions", "putAudienceRewards"]);
-
 function successes({ responses }: Operation): readonly Content[] {
   return Object.entries(responses)
     .filter(([status]) => status.startsWith("2"))
@@ -74,34 +54,6 @@ const hasMedia = (operation: Operation, type: string): boolean =>
 
 const isDownload = (operation: Operation): boolean => "206" in operation.responses;
 
-/** Prints the row of an operation, by which a client sends it. */
-export function rowOf(endpoint: Endpoint, schemas: Schemas): string {
-  const { method, path, security, parameters, operationId } = endpoint;
-  const has = (name: string): boolean => parameters.some(one => one.name === name);
-  const isStreamed = Object.values(endpoint.requestBody?.content ?? {}).some(
-    ({ schema }) => schema?.format === "binary",
-  );
-  const flags = [
-    ...new Set(security.flatMap(option => Object.keys(option).map(name => credentialLetters[name] ?? ""))),
-    has("Idempotency-Key") && "i",
-    has("X-Platform-Org-ID") && "o",
-    has("offset") && "n",
-    repeatable.has(operationId) && "r",
-    once.has(operationId) && "1",
-    isDownload(endpoint) && "w",
-    isStreamed && "b",
-    hasMedia(endpoint, "application/x-ndjson") && "l",
-    hasActionId(endpoint, schemas) && "d",
-  ];
-  return `${method} ${path} ${flags.filter(Boolean).join("")}`.trimEnd();
-}
-
-/** The id of an action makes a repetition of its report count once. */
-function hasActionId({ method, requestBody }: Endpoint, schemas: Schemas): boolean {
-  const [media] = Object.values(requestBody?.content ?? {});
-  return method === "POST" && resolved(media?.schema ?? {}, schemas).properties?.actionId !== undefined;
-}
-
 /** Prints the methods of an operation, as members of the interface of its area. */
 export function methodsOf(endpoint: Endpoint, schemas: Schemas): string {
   const { operationId, summary, description } = endpoint;
@@ -113,16 +65,6 @@ export function methodsOf(endpoint: Endpoint, schemas: Schemas): string {
   const live = watchNameOf(operationId);
   const text = `${summary}, now and whenever it changes. Reconnects until the loop or the signal ends it.`;
   return `${method}${comment(text, "  ")}  ${live}(${input}): AsyncIterable<${typeOf(schema ?? {})}>;\n`;
-}
-
-/** Names the rows of an operation. */
-export function rowsOf(endpoint: Endpoint, schemas: Schemas): readonly (readonly [string, string])[] {
-  const row = rowOf(endpoint, schemas);
-  const rows = [[endpoint.operationId, row] as const];
-  if (!hasMedia(endpoint, "text/event-stream")) return rows;
-  const flags = endpoint.operationId.startsWith("list") ? "e" : "em";
-  const flagged = row.split(" ").length === 2 ? `${row} ${flags}` : `${row}${flags}`;
-  return [...rows, [watchNameOf(endpoint.operationId), flagged]];
 }
 
 /** `listTeams` lists, and `getLiveShow` gets, what `watchTeams` and `watchShow` stream. */

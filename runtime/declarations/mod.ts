@@ -1,22 +1,15 @@
 /**
- * Makes the types and the operations of the typed client from the OpenAPI document of a platform with all areas, which the
- * route tables and the table of authored resources make.
+ * Declarations of the typed client for the package: flat, with the descriptions of the API reference, and without those of the
+ * server, which the client infers its types from here.
  *
- * ```sh
- * npm run client-types
- * ```
+ * @module
  */
 
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
-import { type Endpoint, methodsOf, type Operation, rowsOf } from "./operations.ts";
+import { type Endpoint, methodsOf, type Operation } from "./operations.ts";
 import { comment, namesUsed, type Schemas, typeOf } from "./schemas.ts";
-
-/** Folder of the files that are made, relative to the repository. */
-export const generatedFolder = "lib/client/generated";
 
 /** Areas of the client with the areas of the document that they have. */
 const areaTags: Readonly<Record<string, readonly string[]>> = {
@@ -35,8 +28,8 @@ interface OpenapiDocument {
   readonly components: { readonly schemas: Schemas };
 }
 
-/** Returns the files of the folder by name. */
-export async function clientFiles(): Promise<ReadonlyMap<string, string>> {
+/** Returns the declarations of the areas by the names of their files. */
+export async function areaDeclarations(): Promise<ReadonlyMap<string, string>> {
   const { paths, components } = await readDocument();
   const { schemas } = components;
   const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
@@ -53,10 +46,10 @@ export async function clientFiles(): Promise<ReadonlyMap<string, string>> {
   for (const [index, { name, endpoints }] of areas.entries()) {
     const names = [...(used[index] ?? [])].filter(one => !isShared(one)).toSorted();
     const types = names.map(one => declaration(one, schemas)).join("\n");
-    files.set(`${name}.ts`, areaFile(name, { endpoints, types, shared, schemas }));
+    files.set(`${name}.d.ts`, areaFile(name, { endpoints, types, shared, schemas }));
   }
   const types = shared.map(one => declaration(one, schemas)).join("\n");
-  files.set("shared.ts", `${header("Types of several areas")}\n${types}`);
+  files.set("shared.d.ts", types);
   return files;
 }
 
@@ -84,10 +77,6 @@ function withoutErrors(endpoint: Endpoint): Endpoint {
   return { ...endpoint, responses: Object.fromEntries(responses) };
 }
 
-function header(title: string): string {
-  return `/**\n * ${title}. Made from the route tables by \`npm run client-types\`: change those.\n *\n * @module\n */\n`;
-}
-
 function declaration(name: string, schemas: Schemas): string {
   const schema = schemas[name] ?? {};
   const about = comment(schema.description ?? `\`${name}\` of the OpenAPI document.`);
@@ -108,29 +97,17 @@ interface AreaContents {
 function areaFile(name: string, { endpoints, types, shared, schemas }: AreaContents): string {
   const operations = `${name.charAt(0).toUpperCase()}${name.slice(1)}Operations`;
   const methods = endpoints.map(one => methodsOf(one, schemas)).join("\n");
-  const rows = endpoints
-    .flatMap(one => rowsOf(one, schemas))
-    .map(([id, row]) => `    ${id}: ${JSON.stringify(row)},`);
   const uses = (text: string) => (one: string) =>
     new RegExp(`\\b${one}\\b`).test(text.replace(/\/\*.*\*\//g, ""));
   const own = ["Answer", "Area", "CallOptions", "List", "NoInput", "RawBody"].filter(uses(`Area ${methods}`));
   const others = shared.filter(uses(methods + types));
   return [
-    header(`Operations of the area ${name}`),
-    `import type { ${own.join(", ")} } from "../area.ts";`,
+    `import type { ${own.join(", ")} } from "./area.ts";`,
     ...(others.length === 0 ? [] : [`import type { ${others.join(", ")} } from "./shared.ts";`]),
-    "",
     types,
     `/** Operations of the area ${name}. */`,
     `export interface ${operations} {\n${methods}}\n`,
     `/** The area ${name}, for \`createClient\`. */`,
-    `export const ${name}: Area<${operations}> = {\n  rows: {\n${rows.join("\n")}\n  },\n};\n`,
+    `export declare const ${name}: Area<${operations}>;\n`,
   ].join("\n");
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = fileURLToPath(new URL(`../../${generatedFolder}/`, import.meta.url));
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
-  for (const [name, text] of await clientFiles()) writeFileSync(folder + name, text);
 }
