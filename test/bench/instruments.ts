@@ -11,7 +11,8 @@
 import { trace } from "@opentelemetry/api";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createPassingTracer, openTracer, RequestScope } from "../../adapters/tracing/mod.ts";
+import { openTracer } from "../../adapters/tracing/mod.ts";
+import { createPassingTracer, RequestScope } from "../../adapters/tracing/passing_tracer.ts";
 import type { PlatformOptions } from "../../lib/mod.ts";
 import { createMetrics } from "../../lib/platform/metrics/mod.ts";
 import { ids, openPlatform } from "../support/platform.ts";

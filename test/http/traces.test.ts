@@ -14,7 +14,8 @@ import {
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
-import { createPassingTracer, lingerMsMax, openTracer, RequestScope } from "../../adapters/tracing/mod.ts";
+import { openTracer } from "../../adapters/tracing/mod.ts";
+import { createPassingTracer, lingerMsMax, RequestScope } from "../../adapters/tracing/passing_tracer.ts";
 import { readTrace, type Tracer } from "../../lib/base/tracing/mod.ts";
 import { createJsonLogger } from "../../lib/mod.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
