@@ -2,6 +2,7 @@
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { Permission } from "../../lib/auth/mod.ts";
+import { checkPassword } from "../../lib/auth/passwords/mod.ts";
 import { actionShards, topicOf } from "../../lib/fans/audience/worker/queued_action.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { testSecret } from "../support/platform.ts";
@@ -58,6 +59,7 @@ async function warmUp(): Promise<void> {
   const store = createMemoryStore();
   const platform = await createPlatform({ store, secret: testSecret, logger: silentLogger });
   await platform.close();
+  await checkPassword("the first one loads the list of common ones");
 }
 
 /** Runs a simulation. Equal seeds give equal outcomes. */

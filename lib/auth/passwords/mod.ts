@@ -378,13 +378,15 @@ function lengthFault(password: string): string | null {
   return password.isWellFormed() ? null : "ill_formed";
 }
 
+/** The list is long: a process loads it with the first password that it checks. */
+let common: typeof import("./common_passwords.ts") | undefined;
+
 async function guessFault(password: string, email: string): Promise<string | null> {
   const normal = password.normalize("NFKC");
   if (new Set(normal).size === 1) return "repeated";
   if (normal.toLowerCase() === email.normalize("NFKC").toLowerCase()) return "same_as_email";
-  // The list is long: who checks no password does not load it.
-  const { isCommonPassword } = await import("./common_passwords.ts");
-  return isCommonPassword(normal) ? "common" : null;
+  common ??= await import("./common_passwords.ts");
+  return common.isCommonPassword(normal) ? "common" : null;
 }
 
 async function customFault(password: string, policy: PasswordPolicy): Promise<string | null> {
