@@ -276,7 +276,7 @@ export interface Decision<A> {
    */
   readonly unchecked?: boolean;
   /** Answers, or throws, when a guard refused the commit. @default throws AppError `conflict` */
-  readonly refused?: (key: string) => A;
+  readonly refused?: ((key: string) => A) | undefined;
 }
 
 /** The queries of a decision, and the function that decides from their results. */
@@ -302,7 +302,7 @@ export interface Rule<Q extends readonly Read[], A> {
    * Work elsewhere that has to end before the decision may take effect. It runs in parallel with the read. If it
    * rejects, `decide` rejects with the same error and nothing is written. @default nothing
    */
-  readonly ready?: Promise<unknown>;
+  readonly ready?: Promise<unknown> | undefined;
 }
 
 /** Result of a query that is unknown until the writes before it are committed. */

@@ -21,7 +21,7 @@ import {
   loyalty,
 } from "../client/mod.ts";
 import type { LeaderboardEntry } from "../fans/leaderboards/mod.ts";
-import type { RewardsProfile } from "../fans/loyalty/views/profile.ts";
+import type { RewardsProfile } from "../fans/loyalty/views/loyalty_reader.ts";
 import type { Handler } from "../http/mod.ts";
 import type { PlatformOptions } from "../platform/options.ts";
 import type { Platform } from "../platform/platform.ts";

@@ -211,10 +211,10 @@ async function request(
 
 /** The keys under which the adapter keeps what a profile shows, as they are in Redis. */
 async function keysOf(client: Redis, prefix: string): Promise<readonly (readonly string[])[]> {
-  const all = await client.keys(`*${prefix}*:member:*`);
+  const all = await client.keys(`*${prefix}*:loyalty:*`);
   return users.map(userId =>
     all.filter(
-      key => key.includes(`:member:${userId}}`) && /(profile|loyalty|inbox|notifications)$/.test(key),
+      key => key.includes(`:loyalty:${userId}}`) && /(profile|loyalty|inbox|notifications)$/.test(key),
     ),
   );
 }

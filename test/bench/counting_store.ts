@@ -6,7 +6,7 @@ import type { Batch, Commit, Read, Results, Store } from "../../lib/storage/mod.
 /** Round trips so far. */
 export interface Trips {
   /** To the partitions of users' loyalty: what a report waits for. */
-  member: number;
+  loyalty: number;
   /** To boards: the feed in the background. */
   board: number;
   /** To everything else: directory and key ring, read about once a second per process. */
@@ -16,8 +16,8 @@ export interface Trips {
 /** Counts, and remembers the last batch that a user's loyalty got. */
 export class CountingStore implements Store {
   readonly traits: Traits;
-  readonly trips: Trips = { member: 0, board: 0, other: 0 };
-  lastMemberBatch: Batch | undefined;
+  readonly trips: Trips = { loyalty: 0, board: 0, other: 0 };
+  lastLoyaltyBatch: Batch | undefined;
   readonly #store: Store;
 
   constructor(store: Store) {
@@ -31,7 +31,7 @@ export class CountingStore implements Store {
   }
 
   commit(partition: string, batch: Batch): Promise<Commit> {
-    if (this.#count(partition) === "member") this.lastMemberBatch = batch;
+    if (this.#count(partition) === "loyalty") this.lastLoyaltyBatch = batch;
     return this.#store.commit(partition, batch);
   }
 
@@ -44,7 +44,7 @@ export class CountingStore implements Store {
   }
 
   #count(partition: string): keyof Trips {
-    const of = partition.includes(":member:") ? "member" : partition.includes(":board:") ? "board" : "other";
+    const of = partition.includes(":loyalty:") ? "loyalty" : partition.includes(":board:") ? "board" : "other";
     this.trips[of] += 1;
     return of;
   }

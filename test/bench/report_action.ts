@@ -34,7 +34,7 @@ interface Sample {
   /** Of the Redis server, per report; null without one. */
   readonly serverUs: number | null;
   /** Per report; null where nothing is counted. */
-  readonly trips: { readonly member: number; readonly board: number; readonly other: number } | null;
+  readonly trips: { readonly loyalty: number; readonly board: number; readonly other: number } | null;
 }
 
 interface Row {
@@ -94,13 +94,13 @@ async function sample(variant: string, path: string): Promise<Sample> {
     reporter.trips === null || tripsBefore === null
       ? null
       : {
-          member: (reporter.trips.member - tripsBefore.member) / reportsPerSample,
+          loyalty: (reporter.trips.loyalty - tripsBefore.loyalty) / reportsPerSample,
           board: (reporter.trips.board - tripsBefore.board) / reportsPerSample,
           other: (reporter.trips.other - tripsBefore.other) / reportsPerSample,
         };
   await reporter.close();
-  if (trips !== null && trips.member > requestTripsMax) {
-    throw new Error(`A report waited for ${trips.member} round trips, ${requestTripsMax} are promised`);
+  if (trips !== null && trips.loyalty > requestTripsMax) {
+    throw new Error(`A report waited for ${trips.loyalty} round trips, ${requestTripsMax} are promised`);
   }
   const processorUs = (user + system) / reportsPerSample;
   return { perSecond: reportsPerSample / seconds, processorUs, serverUs, trips };
@@ -124,7 +124,7 @@ function print(rows: readonly Row[]): void {
   console.log("|---|---|---|---|---|---|---|---|---|");
   for (const { name: way, samples } of rows) {
     const processorUs = median(samples.map(each => each.processorUs));
-    const trips = (of: "member" | "board" | "other"): string =>
+    const trips = (of: "loyalty" | "board" | "other"): string =>
       samples[0]?.trips == null ? "-" : median(samples.map(each => each.trips?.[of] ?? 0)).toFixed(4);
     const cells = [
       way,
@@ -132,7 +132,7 @@ function print(rows: readonly Row[]): void {
       Math.round(1e6 / processorUs),
       processorUs.toFixed(1),
       way.startsWith("memory") ? "-" : serverUsOf(samples).toFixed(1),
-      trips("member"),
+      trips("loyalty"),
       trips("board"),
       trips("other"),
       samples.map(each => (each.perSecond / 1_000).toFixed(1)).join(" "),

@@ -266,7 +266,7 @@ async function sampleValues(): Promise<{ state: string; entry: string }> {
   const report = { action: "prediction", actionId: "match-1", data, isClientReport: true };
   await platform.loyalty.report({ organisationId, spaceId, userId: userOf(0), projectId }, report);
   await platform.idle();
-  const writes: readonly Write[] = store.lastMemberBatch?.writes ?? [];
+  const writes: readonly Write[] = store.lastLoyaltyBatch?.writes ?? [];
   const valueAt = (key: string): string =>
     writes.flatMap(write => ("value" in write && write.key === key ? [write.value] : [])).join("");
   // The script moves the boards itself, so that nothing is left to be delivered.

@@ -2,8 +2,8 @@
 
 import jsonLogic, { type RulesLogic } from "json-logic-js";
 import { Engine, type RuleProperties } from "json-rules-engine";
-import type { Scope, UserView } from "../../lib/fans/loyalty/config/scope.ts";
-import { applyAction } from "../../lib/fans/loyalty/engine/mod.ts";
+import type { Scope, UserView } from "../../lib/fans/loyalty/config/compiled.ts";
+import { applyAction } from "../../lib/fans/loyalty/engine/apply_change.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { emptyState } from "../../lib/fans/loyalty/user/state.ts";
 import {

@@ -7,7 +7,7 @@ import {
   dataPropertiesMax,
   dataTextCharactersMax,
 } from "../../lib/fans/loyalty/mod.ts";
-import { onceGenerationMs } from "../../lib/fans/loyalty/user/once_marks.ts";
+import { onceGenerationMs } from "../../lib/fans/loyalty/user/stored_state.ts";
 import { userIdCharactersMax } from "../../lib/http/requests/validate.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
@@ -123,7 +123,7 @@ describeOnStores("reporting an action", open => {
 
   it("keeps no marks of generations that are over, however long the user was away", async () => {
     const { userId } = await world.fan("Sam");
-    const partition = `o:${ids.organisation}:member:${userId}`;
+    const partition = `o:${ids.organisation}:loyalty:${userId}`;
     const first = Math.floor(world.clock.now() / onceGenerationMs);
     const act = async (): Promise<void> => {
       const body = { action: "rest", actionId: randomUUID() };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import type { Permission } from "../../lib/auth/mod.ts";
-import { onceGenerationMs } from "../../lib/fans/loyalty/user/once_marks.ts";
+import { onceGenerationMs } from "../../lib/fans/loyalty/user/stored_state.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";

@@ -192,7 +192,7 @@ describeOnStores("the seasons of boards", open => {
     const fan = await world.fan("Ann");
     await predict(fan, "right");
     await world.platform.idle();
-    const partition = `o:${ids.organisation}:member:${fan.userId}`;
+    const partition = `o:${ids.organisation}:loyalty:${fan.userId}`;
     const untils = async (): Promise<readonly number[]> => {
       const [found] = await world.store.read(partition, [{ type: "record", key: "loyalty" }]);
       const { sums } = parseState(found?.value ?? "");

@@ -42,7 +42,7 @@ async function guesses(fan: Fan, value: number): Promise<void> {
 }
 
 async function recordBytes({ store }: TestPlatform, { userId }: Fan): Promise<number> {
-  const partition = `o:${ids.organisation}:member:${userId}`;
+  const partition = `o:${ids.organisation}:loyalty:${userId}`;
   const [record] = await store.read(partition, [{ type: "record", key: "loyalty" }]);
   return Buffer.byteLength(record?.value ?? "");
 }

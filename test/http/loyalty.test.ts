@@ -134,7 +134,7 @@ describeOnEveryStore("the rewards profile", open => {
       assert.deepEqual(json, { message: "OK", data: emptyProfile });
       assert.equal(headers.get("cache-control"), "no-store");
     }
-    const partition = `o:${ids.organisation}:member:${userId}`;
+    const partition = `o:${ids.organisation}:loyalty:${userId}`;
     const [stored] = await world.store.read(partition, [{ type: "record", key: "loyalty" }]);
     assert.equal(JSON.parse(stored?.value ?? "{}").revision, 0);
   });

@@ -108,7 +108,7 @@ describeOnStores("operators of loyalty", open => {
       ],
       faults: [],
     });
-    const partition = `o:${ids.organisation}:member:${fan.userId}`;
+    const partition = `o:${ids.organisation}:loyalty:${fan.userId}`;
     const [stored] = await world.store.read(partition, [{ type: "record", key: "loyalty" }]);
     const state = JSON.parse(stored?.value ?? "{}");
     const value = JSON.stringify({ ...state, metrics: { ...state.metrics, points: 20 } });
@@ -243,7 +243,7 @@ describeOnStores("operators of loyalty", open => {
       (await history(fan.token)).map(({ type }) => type),
       ["actionRewarded"],
     );
-    const partition = `o:${ids.organisation}:member:${fan.userId}`;
+    const partition = `o:${ids.organisation}:loyalty:${fan.userId}`;
     const [stored] = await world.store.read(partition, [{ type: "record", key: "loyalty" }]);
     assert.equal(JSON.parse(stored?.value ?? "{}").records, 1_006);
   });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryQueue, createMemoryStore } from "../../adapters/memory/mod.ts";
-import { deadLettersPageMax } from "../../lib/fans/loyalty/webhooks/mod.ts";
+import { deadLettersPageMax } from "../../lib/fans/loyalty/webhooks/deliveries.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Answer, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { newKey } from "./_operations.ts";

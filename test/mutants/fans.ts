@@ -82,13 +82,13 @@ export const fans: readonly Mutant[] = [
   {
     name: "a cap has room for ever",
     file: "lib/fans/loyalty/engine/rounds.ts",
-    text: "if (given > 0) for (const { key, window } of caps) draft.count(key, window, given);",
+    text: "if (given > 0) for (const { key, window } of caps) next.count(key, window, given);",
     replacement: "",
     tests: loyalty,
   },
   {
     name: "a challenge completes with one mission missing",
-    file: "lib/fans/loyalty/engine/challenges.ts",
+    file: "lib/fans/loyalty/engine/rounds.ts",
     text: "if (challenge.missions.every(({ id }) => missionsCompleted.includes(id)))",
     replacement: "if (challenge.missions.some(({ id }) => missionsCompleted.includes(id)))",
     tests: loyalty,

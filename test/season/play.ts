@@ -6,7 +6,7 @@
  */
 
 import type { Random } from "../../adapters/conformance/random.ts";
-import { onceGenerationMs } from "../../lib/fans/loyalty/user/once_marks.ts";
+import { onceGenerationMs } from "../../lib/fans/loyalty/user/stored_state.ts";
 import type { Handler } from "../../lib/mod.ts";
 import { type BackEnd, createFan, enter, enterAgain, enterAsBackEnd, type Fan, report } from "./client.ts";
 import { type Match, type Slot, slotsOf } from "./fixtures.ts";

@@ -17,7 +17,7 @@ export const plantedSeedsMax = 60;
 export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "an id is not marked as used",
-    file: "lib/fans/loyalty/user/once_marks.ts",
+    file: "lib/fans/loyalty/user/stored_state.ts",
     text: "if (onceMarks.generation === generation) return [mark];",
     replacement: "if (onceMarks.generation === generation) return [];",
   },
@@ -47,13 +47,13 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a redemption is paid again when it is repeated",
-    file: "lib/fans/loyalty/products/steps.ts",
+    file: "lib/fans/loyalty/products/redemptions.ts",
     text: 'writes: [{ type: "add", ...mark, by: 1 }, ...outcome.writes]',
     replacement: "writes: outcome.writes",
   },
   {
     name: "a redemption without anything to give is confirmed",
-    file: "lib/fans/loyalty/products/steps.ts",
+    file: "lib/fans/loyalty/products/redemptions.ts",
     text: "      if (fault === null) {",
     replacement: "      if (fault === null || config !== undefined) {",
   },
@@ -65,7 +65,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a score counts as delivered before it is",
-    file: "lib/fans/loyalty/commands/follow_up.ts",
+    file: "lib/fans/loyalty/deliver.ts",
     text: "if (isDelivered) cachedUser.markDelivered(updates);\n    done(isDelivered);",
     replacement: "if (!isDelivered) cachedUser.markDelivered(updates);\n    done(true);",
   },
@@ -77,9 +77,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "tenants share their users",
-    file: "lib/fans/loyalty/user/space_user.ts",
-    text: 'tenantPartition({ organisation: organisationId }, "member", userId)',
-    replacement: 'tenantPartition({ organisation: organisationId.slice(0, -1) + "1" }, "member", userId)',
+    file: "lib/fans/loyalty/user/state.ts",
+    text: 'tenantPartition({ organisation: organisationId }, "loyalty", userId)',
+    replacement: 'tenantPartition({ organisation: organisationId.slice(0, -1) + "1" }, "loyalty", userId)',
   },
   {
     name: "a key opens other organisations",
@@ -174,19 +174,19 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a fan votes as often as they like",
-    file: "lib/fans/loyalty/votes/tally.ts",
+    file: "lib/fans/loyalty/votes/votes.ts",
     text: "isGuarded ? bounds.perUser : 0",
     replacement: "isGuarded ? 9 * bounds.perUser : 0",
   },
   {
     name: "votes are taken after the end",
-    file: "lib/fans/loyalty/commands/reports.ts",
+    file: "lib/fans/loyalty/report.ts",
     text: "if (isGuarded && !moment.isOpen) throw voteClosed();",
     replacement: "if (isGuarded && !moment.isOpen && now < 0) throw voteClosed();",
   },
   {
     name: "votes are refused as this process knows no publication",
-    file: "lib/fans/loyalty/commands/reports.ts",
+    file: "lib/fans/loyalty/report.ts",
     text: "if (!(error instanceof AppError) || !readAgain.has(error.code)) throw error;",
     replacement: "if (!(error instanceof AppError) || readAgain.has(error.code)) throw error;",
   },

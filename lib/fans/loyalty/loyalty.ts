@@ -8,65 +8,55 @@
  */
 
 import type * as v from "valibot";
-import type { Clock } from "../../auth/mod.ts";
 import type { Announcer } from "../../base/outbound/outbound.ts";
 import { chain, type Immutable } from "../../http/mod.ts";
 import { RecordCache, type Store } from "../../storage/mod.ts";
 import type { Directory, LoyaltyVersions } from "../directory/mod.ts";
-import type { RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
-import type { Command } from "./commands/command.ts";
-import { type CommandRunner, type CommandServices, createCommandRunner } from "./commands/command_runner.ts";
-import { LateScores } from "./commands/late_scores.ts";
-import { loadOrCreateState, readSettled } from "./commands/load_state.ts";
-import { mergeUsers } from "./commands/merge_users.ts";
-import { recountUser } from "./commands/recount.ts";
-import { createRevealQueue, Reveals } from "./commands/reveals.ts";
-import { createUserCommands, type UserCommands } from "./commands/user_commands.ts";
+import type { Earning, RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
+import { readAccountNote, signUpProjectOf } from "../users/mod.ts";
+import { decideWithEarnings, joinProject, withRecountedSum } from "./board_sums.ts";
+import type { Command, Committed } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
-import {
-  type CodePools,
-  type Coupons,
-  type CouponView,
-  couponRetryMs,
-  createCodePools,
-  createCoupons,
-  createFillWarnings,
-} from "./coupons/mod.ts";
-import {
-  createDueUserQueue,
-  type DueUser,
-  type DueUserQueue,
-  listUsersOf,
-  sweepDueUsers,
-} from "./due_users/mod.ts";
-import { advanceTime } from "./engine/mod.ts";
-import { createGlobalLimits } from "./limits/global_limits.ts";
-import { createProducts, type Products } from "./products/mod.ts";
+import { createUserCommands, type UserCommands } from "./corrections.ts";
+import { type CodePools, createCodePools } from "./coupons/code_pools.ts";
+import { type CouponView, couponRetryMs, createCoupons, createFillWarnings } from "./coupons/coupons.ts";
+import { deliverLateScores, deliverState, deliverStateNow, LateScores } from "./deliver.ts";
+import { createDueUserQueue, type DueUser, listUsersOf, sweepDueUsers } from "./due_users.ts";
+import { advanceTime, isDue } from "./engine/advance_time.ts";
+import { createGlobalLimits } from "./limits.ts";
+import { mergeUsers } from "./merge_users.ts";
+import { createProducts, type Products } from "./products/products.ts";
+import { createReports, type Reports } from "./report.ts";
+import { type CommandServices, runCommand, sendUserGifts } from "./run.ts";
 import type { LoyaltyServices } from "./services.ts";
 import type { NotificationSchema } from "./user/change_payload.ts";
 import { type TransactionView, transactionView } from "./user/history.ts";
-import { Inbox } from "./user/inbox.ts";
-import type { InboxNotification } from "./user/inbox_view.ts";
-import { createProfileFieldsCache } from "./user/profile_fields.ts";
-import { type HistoryPage, type HistoryQuery, readTransactions } from "./user/read_history.ts";
+import { Inbox, type InboxNotification } from "./user/inbox.ts";
+import { type HistoryPage, type HistoryQuery, readEarnings, readTransactions } from "./user/read_history.ts";
 import { isKeptUser, removeUserState } from "./user/remove_state.ts";
-import { type SpaceUser, spaceUserPartition, UserCache } from "./user/space_user.ts";
 import type { UserState } from "./user/state.ts";
+import { createProfileFieldsCache, type SpaceUser, spaceUserPartition, UserCache } from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
-import { createLoyaltyReader, type LoyaltyReader } from "./views/loyalty_reader.ts";
-import { type RewardsProfile, rewardsProfile } from "./views/profile.ts";
+import {
+  createLoyaltyReader,
+  type LoyaltyReader,
+  type RewardsProfile,
+  rewardsProfile,
+} from "./views/loyalty_reader.ts";
 import { createUserVerification, type UserVerification } from "./views/verification.ts";
 import type { ElementSource } from "./votes/elements.ts";
-import { type OwnVotes, ownVotes } from "./votes/own_votes.ts";
+import { createRevealQueue, Reveals } from "./votes/reveals.ts";
 import { Voters } from "./votes/voters.ts";
-import { createWebhooks, type WebhookAdmin, type WebhookServices, type Webhooks } from "./webhooks/mod.ts";
+import { type OwnVotes, ownVotes } from "./votes/votes.ts";
+import type { WebhookServices } from "./webhooks/services.ts";
+import { createWebhooks, type WebhookAdmin, type Webhooks } from "./webhooks/webhooks.ts";
 
 /** An unread notification as the API shows it. */
 export type NotificationView = Immutable<v.InferOutput<typeof NotificationSchema>>;
 
 /** Reads and changes the loyalty of users. */
-export interface Loyalty extends UserCommands, UserVerification {
+export interface Loyalty extends Reports, UserCommands, UserVerification {
   /** Returns the compiled configuration of a space; without a promise while it is fresh. */
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
   /** Returns the rewards profile; an empty one is created where there is none. */
@@ -170,20 +160,17 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const queue = createRevealQueue(options);
   const voters = new Voters({ ...options, queue });
   const lateScores = new LateScores();
-  const followed = { limits, coupons, dueUsers, webhooks, lateScores, voters };
-  const commands = createCommandRunner({ ...shared, ...followed });
-  const userCommands = createUserCommands({ ...shared, limits }, commands);
-  const reveals = new Reveals({ ...shared, queue, run: commands.run, reverse: userCommands.reverse });
-  const products = createProducts({ ...shared, commands, pools });
+  const services = { ...shared, limits, coupons, dueUsers, webhooks, lateScores, voters };
+  const reveals = new Reveals({ ...services, queue });
+  const products = createProducts({ ...services, pools });
   const { finishInterrupted } = products;
-  const settled = <T>(user: SpaceUser, read: () => Promise<T>) =>
-    readSettled({ ...shared, finishInterrupted }, commands, user, read);
-  const dueWork = (user: SpaceUser) =>
-    processDueUser(clock, user, { commands, coupons, products, webhooks, voters, users });
+  const settled: ReadSettled = (user, read) => readSettled(services, finishInterrupted, user, read);
+  const dueWork = (user: SpaceUser) => processDueUser({ ...services, products }, user);
   const inbox = new Inbox(shared, settled);
   const historyPage = createHistoryPages(store, settled);
   return {
-    ...userCommands,
+    ...createReports(services),
+    ...createUserCommands(services),
     ...createUserVerification(shared, limits),
     config: configOf,
     products,
@@ -191,7 +178,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     webhooks,
     codePools: pools,
     coupon: coupons.find,
-    profile: createProfiles({ ...shared, finishInterrupted, dueUsers, commands }),
+    profile: createProfiles(services, finishInterrupted),
     notifications: async user => (await inbox.unread(user)).map(notificationView),
     history: async (user, range) => (await historyPage(user, range)).transactions,
     historyPage,
@@ -205,12 +192,12 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     removeUser: user => removeUserState(store, states, user),
     isKept: (user, projectId) => isKeptUser(store, user, projectId),
     async sweep() {
-      await commands.deliverLateScores();
+      await deliverLateScores(services);
       await webhooks.work();
       return await sweepWith(options, dueWork);
     },
-    merge: (from, into) => mergeUsers({ ...shared, commands, dueUsers, dueWork }, from, into),
-    recount: (user, sum) => recountUser({ ...shared, commands, dueUsers }, user, sum),
+    merge: (from, into) => mergeUsers(services, dueWork, from, into),
+    recount: (user, sum) => recountUser(services, user, sum),
     register: async user => await dueUsers.register(user),
     async listAgain(user) {
       users.get(user).forget();
@@ -227,26 +214,23 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
 
 function createSettledReader(
   services: Parameters<typeof createLoyaltyReader>[0],
-  settled: <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>,
+  settled: ReadSettled,
 ): LoyaltyReader {
   const reader = createLoyaltyReader(services);
   return { ...reader, ledger: (user, query) => settled(user, () => reader.ledger(user, query)) };
 }
 
 function createProfiles(
-  services: LoyaltyServices & {
-    readonly finishInterrupted: Products["finishInterrupted"];
-    readonly dueUsers: DueUserQueue;
-    readonly commands: Pick<CommandRunner, "deliver">;
-  },
+  services: CommandServices,
+  finishInterrupted: Products["finishInterrupted"],
 ): Loyalty["profile"] {
-  const { configOf, clock, finishInterrupted, dueUsers, commands } = services;
+  const { configOf, clock, users } = services;
   return async user => {
     const config = await configOf(user.spaceId);
-    const loaded = await loadOrCreateState(services, dueUsers, user);
+    const loaded = await loadOrCreateState(services, user);
     const isFinished = await finishInterrupted(user, loaded.state);
-    const current = isFinished ? await loadOrCreateState(services, dueUsers, user) : loaded;
-    commands.deliver(user, current);
+    const current = isFinished ? await loadOrCreateState(services, user) : loaded;
+    deliverState(services, users.get(user), current);
     return rewardsProfile(config, advanceTime(config, current.state, clock()).state);
   };
 }
@@ -276,10 +260,7 @@ function inboxPolicies(configOf: ConfigCache): LoyaltyServices["policyOf"] {
     chain(configOf(spaceId), ({ config: { notifications, timeZone } }) => ({ ...notifications, timeZone }));
 }
 
-function createHistoryPages(
-  store: Store,
-  settled: <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>,
-): Loyalty["historyPage"] {
+function createHistoryPages(store: Store, settled: ReadSettled): Loyalty["historyPage"] {
   return async (user, query) => {
     const partition = spaceUserPartition(user);
     const inRange = { ...query, ...inMilliseconds(query) };
@@ -319,42 +300,33 @@ function notificationView(item: InboxNotification): NotificationView {
 
 /** Pause before undelivered scores and unfinished redemptions are tried again, in ms. */
 const dueRetryMs = 60_000;
-const timeCommand: Command = { isFromSweep: true };
+const timeCommand: Command = { kind: "time", isFromSweep: true };
 
 /**
  * Advances the user's time, finishes redemptions, delivers scores and webhook messages, and assigns codes to coupons. Returns when
  * to do so next, in Unix ms; null: never. It may be interrupted anywhere: whichever process finds the user next repeats it.
  */
 async function processDueUser(
-  clock: Clock,
-  user: SpaceUser,
-  {
-    commands,
-    coupons,
-    products,
-    webhooks,
-    voters,
-    users,
-  }: {
-    readonly commands: CommandRunner;
-    readonly coupons: Coupons;
+  services: CommandServices & {
     readonly products: Products;
     readonly webhooks: Webhooks;
     readonly voters: Voters;
-    readonly users: UserCache;
   },
+  user: SpaceUser,
 ): Promise<number | null> {
-  const settled = await commands.run(user, () => timeCommand);
+  const { clock, coupons, products, webhooks, voters, users } = services;
+  const cachedUser = users.get(user);
+  const settled = await runCommand(services, user, () => timeCommand);
   const unfinished = await products.finish(user, settled.state);
   const isChanged = settled.state.redemptions.length > unfinished;
-  const decision = isChanged ? await commands.run(user, () => timeCommand) : settled;
-  const { state, updates } = decision;
-  const isListed = await voters.listNow(users.get(user), state.voterOf);
-  const isDelivered = (await commands.deliverNow(user, decision)) && isListed;
+  const committed = isChanged ? await runCommand(services, user, () => timeCommand) : settled;
+  const { state, updates } = committed;
+  const isListed = await voters.listNow(cachedUser, state.voterOf);
+  const isDelivered = (await deliverStateNow(services, cachedUser, committed)) && isListed;
   if (isDelivered && updates.length + state.voterOf.length > 0) {
-    await commands.run(user, () => ({ ...timeCommand, dropsDelivered: true }));
+    await runCommand(services, user, () => ({ kind: "time", isFromSweep: true, dropsDelivered: true }));
   }
-  const giftsLeft = state.gifts.length === 0 ? 0 : await commands.sendGifts(user, state);
+  const giftsLeft = state.gifts.length === 0 ? 0 : await sendUserGifts(services, user, state);
   const withoutCode = await coupons.assignCodes(user, state);
   const webhooksDueAt = await webhooks.deliver(user);
   const now = clock();
@@ -365,4 +337,96 @@ async function processDueUser(
     withoutCode === 0 ? null : now + couponRetryMs,
   ].filter(time => time !== null);
   return times.length === 0 ? null : Math.min(...times);
+}
+
+/**
+ * Loads the state of a user, with the board scores to deliver, and creates an empty one where there is none. A state that a back
+ * end created before the user's project was known joins the project.
+ */
+export async function loadOrCreateState(
+  services: CommandServices,
+  user: SpaceUser,
+): Promise<Pick<Committed, "state" | "updates">> {
+  const { store, users, states, dueUsers } = services;
+  const cachedUser = users.get(user);
+  const { partition } = cachedUser;
+  const [stored] = await store.read(partition, [states.query]);
+  const state = stored === null ? null : states.valueOf(partition, stored);
+  const lacksProject = state !== null && state.projectId === null && user.projectId !== null;
+  if (state !== null && !lacksProject) {
+    cachedUser.hasRecord = true;
+    return { state, updates: cachedUser.undelivered(state.undelivered) };
+  }
+  if (state === null && cachedUser.hasRecord) cachedUser.forget();
+  await dueUsers.register(cachedUser);
+  return await joinProject(services, cachedUser, user.projectId);
+}
+
+/** Reads something of a user after what time alone has changed is stored. */
+export type ReadSettled = <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
+
+/**
+ * Reads something of a user, after what time alone has changed is stored and interrupted redemptions are finished: lists then agree
+ * with balances. Where there is nothing to do, the check costs no further round trip.
+ */
+export async function readSettled<T>(
+  services: CommandServices,
+  /** Finishes redemptions that a stopped process left; false where there are none. */
+  finishInterrupted: (user: SpaceUser, state: UserState) => Promise<boolean>,
+  user: SpaceUser,
+  read: () => Promise<T>,
+): Promise<T> {
+  const { store, clock, states } = services;
+  const partition = spaceUserPartition(user);
+  const [[stored], found] = await Promise.all([store.read(partition, [states.query]), read()]);
+  if (stored === null) return found;
+  const state = states.valueOf(partition, stored);
+  const isTimeDue = isDue(state, clock());
+  if (isTimeDue) await runCommand(services, user, () => ({ kind: "time" }));
+  return (await finishInterrupted(user, state)) || isTimeDue ? await read() : found;
+}
+
+/**
+ * Reads what a user gained; null where there is no such user. Corrects the running sum to it, whatever the user does meanwhile, and
+ * gives a user without a project that of the sign-up.
+ */
+export async function recountUser(
+  services: CommandServices,
+  user: SpaceUser,
+  sum: RecountedSum | null,
+): Promise<UserEarnings | null> {
+  const found = await readAndCorrect(services, user, sum);
+  if (found?.projectId !== null) return found;
+  const { store, users, dueUsers } = services;
+  const [account] = await store.read(spaceUserPartition(user), [readAccountNote]);
+  if (signUpProjectOf(account) === null) return found;
+  await dueUsers.register(user, { isActivity: false });
+  const cachedUser = users.get(user);
+  deliverState(services, cachedUser, await joinProject(services, cachedUser, null));
+  return await readAndCorrect(services, user, sum);
+}
+
+async function readAndCorrect(
+  services: LoyaltyServices,
+  user: SpaceUser,
+  sum: RecountedSum | null,
+): Promise<UserEarnings | null> {
+  const { store, states, clock } = services;
+  const { state, earnings } = await readEarnings(store, states, user);
+  if (state === null || state.mergedInto !== null) return null;
+  const found = userEarnings(state, earnings);
+  if (sum === null || withRecountedSum(state, sum, { earnings: found, now: clock() }) === state) return found;
+  return await decideWithEarnings(services, user, ({ state: stored, earnings: recorded }) => {
+    if (stored === null || stored.mergedInto !== null) return { writes: [], answer: null };
+    const answer = userEarnings(stored, recorded);
+    const corrected = withRecountedSum(stored, sum, { earnings: answer, now: clock() });
+    return { writes: corrected === stored ? [] : [states.put(corrected)], answer };
+  });
+}
+
+function userEarnings(
+  { projectId, revision, changedAt, metrics }: UserState,
+  earnings: readonly Earning[],
+): UserEarnings {
+  return { projectId, revision, changedAt, metrics, earnings };
 }

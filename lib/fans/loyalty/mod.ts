@@ -4,12 +4,11 @@
  * @module
  */
 
-export type { ActionReport } from "./commands/reports.ts";
-export { readRecordedScore } from "./commands/scores.ts";
+export { readRecordedScore } from "./board_sums.ts";
 export { compileConfig } from "./config/compile.ts";
 export type { CompiledConfig } from "./config/compiled.ts";
 export type { ActionData, LoyaltyConfig } from "./config/document.ts";
-export { listUsersOf, oldestDueUser } from "./due_users/mod.ts";
+export { listUsersOf, oldestDueUser } from "./due_users.ts";
 export { type LoyaltyControlContext, loyaltyControlRoutes } from "./http/config_routes.ts";
 export { loyaltyOperatorRoutes } from "./http/operator_routes.ts";
 export {
@@ -22,7 +21,9 @@ export type * as loyaltyAnswers from "./http/responses.ts";
 export { loyaltyRoutes } from "./http/routes.ts";
 export type * as webhookAnswers from "./http/webhook_resources.ts";
 export { createLoyalty, type Loyalty, type LoyaltyOptions } from "./loyalty.ts";
-export type { ProductView, RedemptionOrder, RedemptionView } from "./products/mod.ts";
+export type { RedemptionOrder } from "./products/orders.ts";
+export type { ProductView, RedemptionView } from "./products/products.ts";
+export type { ActionReport } from "./report.ts";
 export {
   ChangePayloadSchema,
   EarnedRewardSchema,
@@ -31,21 +32,23 @@ export {
 } from "./user/change_payload.ts";
 export { type FutureTimes, repairFutureTimes } from "./user/future_times.ts";
 export { type GrantedReward, type MetricChange, type PointDates, pointDateErrors } from "./user/history.ts";
-export type { InboxItem } from "./user/inbox_view.ts";
-export { profileKey } from "./user/profile_fields.ts";
-export { type SpaceUser, spaceUserPartition } from "./user/space_user.ts";
-export type { ChallengeView } from "./views/challenge_views.ts";
+export type { InboxItem } from "./user/inbox.ts";
+export { profileKey, type SpaceUser, spaceUserPartition } from "./user/state.ts";
+export type {
+  ChallengeView,
+  LedgerCursor,
+  LedgerEntryView,
+  LoyaltyReader,
+  LoyaltySummary,
+} from "./views/loyalty_reader.ts";
 export {
   createFactsSource,
   type FactsReader,
   type FactsSource,
   type LoyaltyFacts,
   readMetrics,
-} from "./views/facts.ts";
-export type { LedgerCursor, LedgerEntryView } from "./views/ledger_pages.ts";
-export type { LoyaltyReader } from "./views/loyalty_reader.ts";
-export { playScenarios, type ScenarioCheck } from "./views/scenarios.ts";
-export type { LoyaltySummary } from "./views/summary.ts";
+} from "./views/loyalty_reader.ts";
+export { playScenarios, type ScenarioCheck } from "./views/scenario_player.ts";
 export {
   type ElementMoment,
   type ElementSource,
@@ -53,4 +56,4 @@ export {
   type VoteBounds,
   type VotedElement,
 } from "./votes/elements.ts";
-export type { WebhookKeys } from "./webhooks/mod.ts";
+export type { WebhookKeys } from "./webhooks/services.ts";

@@ -5,14 +5,18 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
+import type { Duration } from "../../base/calendar/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { RecordCache, Store } from "../../storage/mod.ts";
 import type { FedBoards } from "../leaderboards/mod.ts";
 import type { ConfigCache } from "./config/config_cache.ts";
-import type { InboxPolicy } from "./user/inbox_view.ts";
-import type { ProfileFieldsCache } from "./user/profile_fields.ts";
-import type { UserCache } from "./user/space_user.ts";
-import type { UserState } from "./user/state.ts";
+import type { ProfileFieldsCache, UserCache, UserState } from "./user/state.ts";
+
+/** The life of notifications. */
+export interface InboxPolicy {
+  readonly keepFor: Duration;
+  readonly timeZone: string;
+}
 
 /** Services and caches of a process. */
 export interface LoyaltyServices {

@@ -228,7 +228,7 @@ describeOnEveryStore("an import of users", open => {
     const other = await importer(files.world, "users:read");
     assert.equal((await other.send(csv, "userId\nann\n")).status, 403);
     await files.world.platform.idle();
-    const made = store?.changes.slice(commits).filter(({ partition }) => partition.includes(":member:"));
+    const made = store?.changes.slice(commits).filter(({ partition }) => partition.includes(":loyalty:"));
     assert.deepEqual(made, []);
   });
 

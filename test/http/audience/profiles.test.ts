@@ -205,7 +205,7 @@ describeOnStores("profiles", open => {
       ],
     );
     assert.equal(json.users[1].data, null);
-    const ofMembers = store.reads.slice(reads).filter(partition => partition.includes(":member:"));
+    const ofMembers = store.reads.slice(reads).filter(partition => partition.includes(":loyalty:"));
     // One round trip for each: the records and the notifications, side by side.
     assert.equal(ofMembers.length, 6);
   });

@@ -149,7 +149,7 @@ describeOnEveryStore("a back end that looks for a known person", open => {
     assert.ok(store !== undefined);
     const before = store.reads.length;
     assert.deepEqual(await foundIds(world, { username: "rare" }), [userId]);
-    const users = store.reads.slice(before).filter(partition => partition.includes(":member:"));
+    const users = store.reads.slice(before).filter(partition => partition.includes(":loyalty:"));
     assert.equal(users.length, 1);
   });
 
@@ -253,7 +253,7 @@ describeOnEveryStore("a back end that looks for a known person", open => {
     assert.ok(store !== undefined);
     const before = store.reads.length;
     assert.deepEqual(await foundIds(world, shirts), ["u7", "u8"]);
-    assert.equal(store.reads.slice(before).filter(partition => partition.includes(":member:")).length, 2);
+    assert.equal(store.reads.slice(before).filter(partition => partition.includes(":loyalty:")).length, 2);
     assert.equal((await foundIds(world, goals)).length, 20);
     await change([update(7, { shirt: null }), update(9, { shirt: "L", goals: 40 })]);
     assert.deepEqual(await foundIds(world, shirts), ["u8", "u9"]);

@@ -53,7 +53,7 @@ describeOnStores("a search of users who change", open => {
     const filter = { metrics: { points: { min: 1_001 } } };
     store.reads.length = 0;
     assert.equal((await foundIds(crm, { filter, limit: 100 })).length, 30);
-    assert.equal(store.reads.filter(partition => partition.includes(":member:")).length, 30);
+    assert.equal(store.reads.filter(partition => partition.includes(":loyalty:")).length, 30);
     const found = await foundIds(crm, { filter, limit: 3 }, stir);
     assert.equal(new Set(found).size, found.length);
     for (let n = 100; n < counts.users; n++) if (isKept(n)) assert.ok(found.includes(`u${n}`), `u${n}`);
@@ -212,7 +212,7 @@ describeOnStores("a page of a search", (open, on) => {
       watching(open, store => {
         const read = store.read.bind(store);
         store.read = (partition, queries) => {
-          if (isSlow && partition.includes(":member:")) clocks.advance?.(250);
+          if (isSlow && partition.includes(":loyalty:")) clocks.advance?.(250);
           return read(partition, queries);
         };
       }),

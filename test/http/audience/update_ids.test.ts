@@ -37,7 +37,7 @@ class LossyStore implements Store {
 
   async commit(partition: Partition, batch: Batch): Promise<Commit> {
     if (this.isAway) throw new AppError("storage_unavailable", "Away");
-    const fate = partition.includes(":member:") ? this.fate() : "works";
+    const fate = partition.includes(":loyalty:") ? this.fate() : "works";
     if (fate === "lost before") throw new AppError("outcome_unknown", "Lost");
     const commit = await this.#store.commit(partition, batch);
     if (fate === "lost after") throw new AppError("outcome_unknown", "Lost");

@@ -16,10 +16,10 @@ import {
   compareRules,
   type TriggeredPart,
   type TriggerPlan,
+  triggerKey,
 } from "./compiled.ts";
 import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
 import { customFieldOf, fieldErrors } from "./fields.ts";
-import { triggerKey } from "./scope.ts";
 import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
 /**

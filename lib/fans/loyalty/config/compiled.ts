@@ -4,10 +4,29 @@
  * @module
  */
 
-import type { Duration, PeriodUnit } from "../../../base/calendar/mod.ts";
-import type { Condition, Failure } from "../../../base/expressions/mod.ts";
-import type { CompiledAggregate } from "./aggregates.ts";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import * as v from "valibot";
+import type { CountedUnit, Duration, PeriodUnit } from "../../../base/calendar/mod.ts";
+import { AppError, type FieldError } from "../../../base/errors/mod.ts";
+import {
+  type AggregateKind,
+  type Condition,
+  compileCondition,
+  compileNumber,
+  type Environment,
+  type Failure,
+  type Operand,
+  unknownVariable,
+  type ValueType,
+  type VariableDeclaration,
+} from "../../../base/expressions/mod.ts";
+import { roundDecimal } from "../../../base/text/mod.ts";
+import { suggestion } from "../../../base/text/suggest.ts";
+import { canonicalJson } from "../../../http/mod.ts";
+import type { ElementFacts } from "../votes/elements.ts";
 import type {
+  ActionData,
   ActionDefinition,
   Challenge,
   Coupon,
@@ -19,10 +38,9 @@ import type {
   Product,
   RuleEffect,
 } from "./document.ts";
-import type { LotPolicy } from "./metrics.ts";
-import type { SingleReward } from "./rewards.ts";
-import type { TimeFault } from "./rule_times.ts";
-import type { ActionValue, CounterWindow, Scope } from "./scope.ts";
+import { aggregateSchemas, type CountWindow, customFieldOf, fieldErrors } from "./fields.ts";
+import type { LotPolicy, SingleReward } from "./parts.ts";
+import type { TimeFault } from "./rules.ts";
 
 /** A part that depends on a condition. */
 export interface ConditionalPart {
@@ -187,4 +205,334 @@ export interface CompiledConfig {
 /** Orders rules by priority, then id. */
 export function compareRules({ rule: a }: CompiledRule, { rule: b }: CompiledRule): number {
   return a.priority - b.priority || (a.id < b.id ? -1 : 1);
+}
+
+/** Returns an own property of a record, so that `toString` and other inherited names have no value. */
+export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** Checks whether a record has entries, without making an array of them. */
+export function hasEntries(record: object): boolean {
+  for (const _ in record) return true;
+  return false;
+}
+
+/** The kinds of changes that trigger rules. */
+export type TriggerKind =
+  | "metric"
+  | "challengeStarted"
+  | "challengeCompleted"
+  | "milestoneReached"
+  | "inventoryReceived";
+
+/** Returns the key of a trigger's plan. */
+export function triggerKey(kind: TriggerKind, id: string): string {
+  return `${kind}:${id}`;
+}
+
+/** The time that a counter covers. */
+export type CounterWindow =
+  | { readonly kind: "total" }
+  | { readonly kind: "buckets"; readonly unit: CountedUnit; readonly last: number }
+  | { readonly kind: "streak"; readonly unit: CountedUnit };
+
+/** The day with which weeks begin. */
+export type WeekStart = LoyaltyConfig["weekStartsOn"];
+
+/** Converts a unit of the document: a week may begin on Sunday. */
+export function countedUnit<U extends CountedUnit>(unit: U, weekStartsOn: WeekStart): U | PeriodUnit {
+  return unit === "week" && weekStartsOn === "sunday" ? "sundayWeek" : unit;
+}
+
+/** Converts a window of the document. */
+export function toCounterWindow(window: CountWindow | undefined, weekStartsOn: WeekStart): CounterWindow {
+  if (window === undefined) return { kind: "total" };
+  if ("calendar" in window) {
+    return { kind: "buckets", unit: countedUnit(window.calendar, weekStartsOn), last: 1 };
+  }
+  return { kind: "buckets", unit: countedUnit(window.unit, weekStartsOn), last: window.last };
+}
+
+/** The state of a user as conditions read it. */
+export interface UserView {
+  metric(id: string): number;
+  items(setId: string): readonly string[];
+  /** Returns `none`, `in_progress`, `completed` or `failed`. */
+  challenge(id: string): string;
+  /** Returns the id of the highest milestone reached; empty before the first. */
+  milestone(setId: string): string;
+  counterValue(key: string, window: CounterWindow): number;
+  /** Returns the number of different values in the window of a counter. */
+  distinctValues(key: string, window: CounterWindow): number;
+  /** Returns a custom field of the profile; undefined where it has no value. */
+  customField(name: string): string | number | boolean | readonly string[] | undefined;
+}
+
+/** The input of conditions: the data of an action, and the user before it. Counters include the action already. */
+export interface Scope {
+  readonly data: ActionData;
+  readonly user: UserView;
+  /** The element that the action names. */
+  readonly element?: ElementFacts | undefined;
+}
+
+/** Returns the key of a value of an action; null: the action has none. */
+export type ActionValue = (scope: Scope) => string | null;
+
+/** Resolves the path of a variable; null where there is none. */
+export type FindVariable = Environment<Scope>["variable"];
+
+/** Resolves `data.<name>` to own properties only, so that no inherited name is ever a value. */
+export function dataVariables({ data: declared }: ActionDefinition): FindVariable {
+  return path => {
+    if (!path.startsWith("data.")) return null;
+    const name = path.slice("data.".length);
+    const type = declared === undefined ? "any" : ownValue(declared, name);
+    if (name === "" || type === undefined) return null;
+    return { type, read: ({ data }) => ownValue(data, name) };
+  };
+}
+
+/** The variable that has no value before the user may know the answer. */
+export const answerVariable = "element.isRight";
+
+const elementVariables: Readonly<Record<string, VariableDeclaration<Scope>>> = {
+  "element.type": { type: "string", read: ({ element }) => element?.type },
+  "element.points": { type: "number", read: ({ element }) => element?.points },
+  "element.seconds": { type: "number", read: ({ element }) => element?.seconds },
+  [answerVariable]: { type: "boolean", read: ({ element }) => element?.isRight },
+};
+
+/** Resolves the variables of the element that an action names. */
+export const elementVariable: FindVariable = path => ownValue(elementVariables, path) ?? null;
+/** The variables of the element that an action names. */
+export const elementNames: readonly string[] = Object.keys(elementVariables);
+
+/** Lists the variables of an action. */
+export function dataNames({ data: declared }: ActionDefinition): readonly string[] {
+  return declared === undefined ? ["data.<name>"] : Object.keys(declared).map(name => `data.${name}`);
+}
+
+/** Lists the variables of users. */
+export function userNames(config: LoyaltyConfig): readonly string[] {
+  const kinds = ["metrics", "inventory", "challenges", "milestones"] as const;
+  const known = kinds.flatMap(kind => config[kind].map(({ id }) => `user.${kind}.${id}`));
+  return [...known, "user.segments", "user.custom.<field>"];
+}
+
+/** The parts of the state that have variables. */
+type UserVariable = "metrics" | "inventory" | "challenges" | "milestones";
+
+const userVariableTypes: Readonly<Record<UserVariable, ValueType>> = {
+  metrics: "number",
+  inventory: "list",
+  challenges: "string",
+  milestones: "string",
+};
+
+/** Resolves `user.metrics.<id>`, `user.inventory.<setId>`, `user.challenges.<id>` and `user.milestones.<setId>`. */
+export function userVariables(config: LoyaltyConfig): FindVariable {
+  const ids = {
+    metrics: new Set(config.metrics.map(({ id }) => id)),
+    inventory: new Set(config.inventory.map(({ id }) => id)),
+    challenges: new Set(config.challenges.map(({ id }) => id)),
+    milestones: new Set(config.milestones.map(({ id }) => id)),
+  };
+  return path => {
+    const [root, kind = "", ...rest] = path.split(".");
+    const id = rest.join(".");
+    if (root !== "user" || !isUserVariable(kind) || !ids[kind].has(id)) return null;
+    return { type: userVariableTypes[kind], read: readerOf(kind, id) };
+  };
+}
+
+/**
+ * Resolves `user.custom.<field>`, and `user.segments` to the list in the field of that name. The organisation declares the types of
+ * fields elsewhere, so they are any here.
+ */
+export function customVariable(
+  path: string,
+): { readonly name: string; readonly operand: VariableDeclaration<Scope> } | null {
+  if (path === "user.segments") return { name: segments, operand: { type: "list", read: segmentsOf } };
+  const name = customFieldOf(path);
+  if (name === null) return null;
+  return { name, operand: { type: "any", read: ({ user }) => user.customField(name) } };
+}
+
+/** The custom field with the segments of a user. */
+const segments = "segments";
+
+function segmentsOf({ user }: Scope): readonly string[] {
+  const value = user.customField(segments);
+  return Array.isArray(value) ? value : [];
+}
+
+function readerOf(kind: UserVariable, id: string): Operand<Scope> {
+  switch (kind) {
+    case "metrics":
+      return ({ user }) => user.metric(id);
+    case "inventory":
+      return ({ user }) => user.items(id);
+    case "challenges":
+      return ({ user }) => user.challenge(id);
+    case "milestones":
+      return ({ user }) => user.milestone(id);
+  }
+}
+
+function isUserVariable(text: string): text is UserVariable {
+  return Object.hasOwn(userVariableTypes, text);
+}
+
+/** A counter that an action adds to. */
+export interface CompiledAggregate {
+  readonly key: string;
+  readonly action: string;
+  readonly window: CounterWindow;
+  readonly when: Condition<Scope>;
+  readonly amount: (scope: Scope) => number;
+  /** Counts the actions of each value for themselves. @default counts all together */
+  readonly by?: ActionValue;
+}
+
+const keyCharacters = 12;
+
+/** Returns the key of a counter, which is the same for equal definitions in every configuration. */
+export function counterKey(definition: unknown): string {
+  const json = canonicalJson(JSON.parse(JSON.stringify(definition)));
+  return bytesToHex(sha256(utf8ToBytes(json))).slice(0, keyCharacters);
+}
+
+/** Compiles the aggregates of a configuration. Equal ones share a counter. */
+export class AggregateCompiler {
+  readonly #actions: ReadonlyMap<string, ActionDefinition>;
+  readonly #weekStartsOn: WeekStart;
+  readonly #compiled = new Map<string, CompiledAggregate>();
+
+  constructor(actions: ReadonlyMap<string, ActionDefinition>, weekStartsOn: WeekStart) {
+    this.#actions = actions;
+    this.#weekStartsOn = weekStartsOn;
+  }
+
+  /** All aggregates that were compiled so far. */
+  get all(): readonly CompiledAggregate[] {
+    return [...this.#compiled.values()];
+  }
+
+  /**
+   * Compiles an aggregate operand to a variable that reads its counter.
+   *
+   * @throws {AppError} `validation_failed` with the pointers of the errors.
+   */
+  variable(kind: AggregateKind, definition: unknown, pointer: string): VariableDeclaration<Scope> {
+    const compiled = this.#compile(kind, definition, pointer);
+    const key = counterKey({ kind, definition });
+    if (!this.#compiled.has(key)) this.#compiled.set(key, { ...compiled, key });
+    const { window, by } = compiled;
+    if (by !== undefined) {
+      return { type: "number", read: ({ user }) => user.distinctValues(key, window) };
+    }
+    return { type: "number", read: ({ user }) => user.counterValue(key, window) };
+  }
+
+  #compile(kind: AggregateKind, source: unknown, pointer: string): Omit<CompiledAggregate, "key"> {
+    if (kind === "streak") {
+      const streak = parse(aggregateSchemas.streak, source, pointer);
+      return {
+        ...this.#selection(streak, pointer),
+        window: { kind: "streak", unit: countedUnit(streak.unit, this.#weekStartsOn) },
+        amount: one,
+      };
+    }
+    if (kind === "count") {
+      const count = parse(aggregateSchemas.count, source, pointer);
+      return {
+        ...this.#selection(count, pointer),
+        window: toCounterWindow(count.window, this.#weekStartsOn),
+        amount: one,
+      };
+    }
+    if (kind === "distinct") {
+      const distinct = parse(aggregateSchemas.distinct, source, pointer);
+      const { action, of } = distinct;
+      return {
+        ...this.#selection(distinct, pointer),
+        window: toCounterWindow(distinct.window, this.#weekStartsOn),
+        amount: one,
+        by: compileValue(this.#actions.get(action), of.var, `${pointer}/of`),
+      };
+    }
+    const sum = parse(aggregateSchemas.sum, source, pointer);
+    return {
+      ...this.#selection(sum, pointer),
+      window: toCounterWindow(sum.window, this.#weekStartsOn),
+      amount: compileNumber(sum.of, this.#environment(sum.action), `${pointer}/of`),
+    };
+  }
+
+  #selection(
+    { action, where: condition }: { readonly action: string; readonly where?: unknown },
+    pointer: string,
+  ): Pick<CompiledAggregate, "action" | "when"> {
+    if (!this.#actions.has(action)) {
+      const detail = `Expected an action listed under /actions.${suggestion(action, [...this.#actions.keys()])}`;
+      throw invalid([{ pointer: `${pointer}/action`, detail }]);
+    }
+    if (condition === undefined) return { action, when: always };
+    return { action, when: compileCondition(condition, this.#environment(action), `${pointer}/where`) };
+  }
+
+  /** The properties of the action alone, so that a count does not depend on the state of the user. */
+  #environment(action: string): Environment<Scope> {
+    const definition = this.#actions.get(action) ?? { name: action, clientReportable: false };
+    return { variable: dataVariables(definition), names: () => dataNames(definition) };
+  }
+}
+
+/**
+ * Compiles a property of an action to the keys of its values. `1` and `"1"` are different values.
+ *
+ * @throws {AppError} `validation_failed` where the action declares no such property.
+ */
+export function compileValue(
+  action: ActionDefinition | undefined,
+  path: string,
+  pointer: string,
+): ActionValue {
+  const variable = action === undefined ? null : dataVariables(action)(path);
+  if (variable === null) {
+    const detail =
+      action === undefined
+        ? "Expected a property of the action, such as data.matchId"
+        : unknownVariable(path, dataNames(action));
+    throw invalid([{ pointer: `${pointer}/var`, detail }]);
+  }
+  return scope => {
+    const value = variable.read(scope);
+    return value === undefined ? null : counterKey(value);
+  };
+}
+
+function one(): number {
+  return 1;
+}
+
+function always(): boolean {
+  return true;
+}
+
+function parse<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer: string): T {
+  const parsed = v.safeParse(schema, source);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.issues, pointer));
+  return parsed.output;
+}
+
+function invalid(fields: readonly FieldError[]): AppError {
+  return new AppError("validation_failed", "Cannot use the aggregate as it is not well formed", { fields });
+}
+
+/** Multiplies the whole amount that a rule gives. What it takes stays. */
+export function multiplied(amount: number, factor: number): number {
+  return factor === 1 || amount <= 0 ? amount : roundDecimal(Math.trunc(amount) * factor);
 }

@@ -10,27 +10,35 @@
 import * as v from "valibot";
 import { isTimeZone } from "../../../base/calendar/mod.ts";
 import type { Immutable } from "../../../http/mod.ts";
-import { ChallengeSchema } from "./challenges.ts";
 import { customFieldOf, durationField, listOf, partItemsMax } from "./fields.ts";
-import { InventorySetSchema, MetricSchema } from "./metrics.ts";
-import { MultiplierSchema } from "./multipliers.ts";
-import { ProductSchema } from "./products.ts";
-import { CodePoolSchema, CouponSchema, MilestoneSetSchema, RewardDefinitionSchema } from "./rewards.ts";
-import { ActionSchema, RuleSchema } from "./rules.ts";
-import { WebhookDefinitionSchema } from "./webhooks.ts";
+import {
+  ChallengeSchema,
+  CodePoolSchema,
+  CouponSchema,
+  InventorySetSchema,
+  MetricSchema,
+  MilestoneSetSchema,
+  ProductSchema,
+  RewardDefinitionSchema,
+  WebhookDefinitionSchema,
+} from "./parts.ts";
+import { ActionSchema, MultiplierSchema, RuleSchema } from "./rules.ts";
 
-export type { Challenge, Mission } from "./challenges.ts";
 export { ActionNameSchema, idCharactersMax, type NotificationSetting } from "./fields.ts";
-export type { Metric } from "./metrics.ts";
-export type { Fulfilment, Price, Product } from "./products.ts";
 export type {
+  Challenge,
   Coupon,
+  Fulfilment,
+  Metric,
   MetricReward,
   MilestoneSet,
+  Mission,
+  Price,
+  Product,
   Reward,
-} from "./rewards.ts";
+  WebhookDefinition,
+} from "./parts.ts";
 export type { ActionData, ActionDefinition, LoyaltyRule, RuleEffect, RuleTrigger } from "./rules.ts";
-export type { WebhookDefinition } from "./webhooks.ts";
 
 const productsMax = 200;
 const webhooksMax = 10;

@@ -14,6 +14,7 @@ import {
   parseInstant,
 } from "../../../base/calendar/mod.ts";
 import type { FieldError } from "../../../base/errors/mod.ts";
+import { expressionShapes } from "../../../base/expressions/mod.ts";
 import { type Immutable, issueDetail, named } from "../../../http/mod.ts";
 
 type Schema<T> = v.GenericSchema<unknown, T>;
@@ -221,4 +222,42 @@ export function fieldErrors(issues: readonly v.BaseIssue<unknown>[], pointer = "
 /** Escapes a reference token of RFC 6901, cut to a length that an answer can hold. */
 function referenceToken(key: string): string {
   return key.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+const shapes = expressionShapes(({ condition, calculation }) =>
+  aggregatesWith(condition, v.union([v.number(), calculation])),
+);
+const conditionShape = named("LoyaltyCondition", shapes.condition.getter(undefined));
+const calculationShape = named("LoyaltyCalculation", shapes.calculation.getter(undefined));
+const numberShape = named("LoyaltyNumber", v.union([v.number(), shapes.calculation]));
+
+export const conditionField: v.GenericSchema = describedBy(conditionShape);
+
+/** A calculated amount. */
+export const calculationField: v.GenericSchema = describedBy(calculationShape);
+
+/** A number or a calculated amount. */
+export const numberField: v.GenericSchema = describedBy(numberShape);
+
+/** Schemas of counts, sums, streaks and distinct values over the actions of a user. The expressions in them are left to the compiler. */
+export const aggregateSchemas = aggregatesWith(conditionField, numberField);
+
+/** Returns a schema that accepts everything and is described as another: converters to JSON Schema pass no input. */
+function describedBy(shape: v.GenericSchema): v.GenericSchema {
+  return v.lazy(input => (input === undefined ? shape : v.unknown()));
+}
+
+function aggregatesWith(condition: v.GenericSchema, number: v.GenericSchema) {
+  const where = v.exactOptional(condition);
+  const window = v.exactOptional(windowField);
+  return {
+    count: v.strictObject({ action: ActionNameSchema, where, window }),
+    sum: v.strictObject({ action: ActionNameSchema, of: number, where, window }),
+    streak: v.strictObject({
+      action: ActionNameSchema,
+      where,
+      unit: v.picklist(["day", "week", "month"]),
+    }),
+    distinct: v.strictObject({ action: ActionNameSchema, of: dataVariableField, where, window }),
+  };
 }

@@ -7,9 +7,9 @@
 
 import type { FieldError } from "../../../base/errors/mod.ts";
 import { suggestion } from "../../../base/text/suggest.ts";
-import type { CompiledAggregate } from "./aggregates.ts";
+import type { CompiledAggregate } from "./compiled.ts";
+import { toCounterWindow } from "./compiled.ts";
 import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger } from "./document.ts";
-import { toCounterWindow } from "./scope.ts";
 
 const rewardsTotalMax = 250;
 const windowStepsTotalMax = 10_000;

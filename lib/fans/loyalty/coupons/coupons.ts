@@ -6,17 +6,19 @@
  */
 
 import type * as v from "valibot";
-import { AppError } from "../../../base/errors/mod.ts";
+import { AppError, jsonPointer } from "../../../base/errors/mod.ts";
+import type { Announcer } from "../../../base/outbound/outbound.ts";
 import type { Immutable } from "../../../http/mod.ts";
+import { Cache } from "../../../storage/background/mod.ts";
 import { decide, type ReadRecord, type RecordCache, type Rule } from "../../../storage/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Coupon } from "../config/document.ts";
 import { isCouponValid } from "../engine/rewards.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { UserCouponSchema } from "../user/change_payload.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import type { UserCoupon, UserState } from "../user/state.ts";
-import type { CodePools } from "./code_pools.ts";
+import { type SpaceUser, spaceUserPartition } from "../user/state.ts";
+import type { CodePoolServices, CodePools } from "./code_pools.ts";
 
 /** Most coupons of a user that get a code at a time. */
 const assignedMax = 50;
@@ -128,4 +130,49 @@ export function couponView(coupon: Coupon, { id, code }: UserCoupon): CouponView
 
 function unknownCoupon(): AppError {
   return new AppError("not_found", "Cannot show the coupon as the user has no such coupon");
+}
+
+const warned = { entriesMax: 1_000, maxAgeMs: 60 * 60 * 1_000 };
+
+/** Warnings of pools. */
+interface FillWarnings {
+  readonly onLow: CodePoolServices["onLow"];
+  /** Resolves once webhooks know of all warnings. */
+  idle(): Promise<void>;
+}
+
+/** Creates the warnings of pools. */
+export function createFillWarnings({
+  logger,
+  clock,
+  webhooks,
+}: Pick<LoyaltyServices, "logger" | "clock"> & { readonly webhooks: Announcer }): FillWarnings {
+  const recent = new Cache<true>({ ...warned, clock });
+  const announced = new Set<Promise<void>>();
+  const onLow: CodePoolServices["onLow"] = ({ organisationId, spaceId, poolId }, fill) => {
+    const event = fill.available === 0 ? "codePoolEmpty" : "codePoolLow";
+    const name = jsonPointer(spaceId, poolId, event);
+    if (recent.get(name) !== undefined) return;
+    recent.set(name, true);
+    const data = { spaceId, poolId, ...fill };
+    logger.log("warn", fill.available === 0 ? "code_pool_empty" : "code_pool_low", data);
+    // Receivers know a repetition by its id, which changes when codes are added.
+    const id = `${event}:${poolId}:${fill.total}`;
+    const announcement = webhooks
+      .announce({
+        organisationId,
+        spaceId,
+        area: "loyalty",
+        id,
+        event,
+        at: clock(),
+        data: { organisationId, ...data },
+      })
+      .catch((error: unknown) =>
+        logger.log("warn", "code_pool_announcement_failed", { poolId, error: String(error) }),
+      )
+      .finally(() => announced.delete(announcement));
+    announced.add(announcement);
+  };
+  return { onLow, idle: async () => void (await Promise.all(announced)) };
 }

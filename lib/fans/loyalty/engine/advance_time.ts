@@ -7,24 +7,22 @@
  * @module
  */
 
+import { addDuration } from "../../../base/calendar/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { ownValue } from "../config/scope.ts";
-import { nextSettlement, settleLots } from "../ledger/mod.ts";
+import { ownValue } from "../config/compiled.ts";
+import { expireUsable, nextSettlement, settleLots } from "../ledger/settle_lots.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
 import type { ChallengeProgress, UserState } from "../user/state.ts";
-import { deadlineOf, failRun } from "./challenges.ts";
-import { type Diagnostic, type Outcome, StateDraft } from "./draft.ts";
-import { expireInactive, remind } from "./expiry.ts";
-import { expiryInstants } from "./expiry_times.ts";
-import { requalify } from "./milestones.ts";
-import { runTriggered } from "./rounds.ts";
-import { TransactionBuilder } from "./transaction_builder.ts";
+import { dueReminders, earlier, endOfDuration, expiryInstants } from "./counters.ts";
+import { type Diagnostic, NextState, type Outcome, TransactionBuilder } from "./next_state.ts";
+import { requalify } from "./rewards.ts";
+import { deadlineOf, failRun, runTriggered } from "./rounds.ts";
 
 /** Later instants are merged into one, at the end of the time that passes. */
 export const settledInstantsMax = 64;
 /**
  * Rules that replace expired points by points that expire would do so forever. After this many settlements in a row time triggers
- * nothing more until another event.
+ * nothing more until another change.
  */
 const chainedExpiriesMax = 32;
 
@@ -88,18 +86,18 @@ function settleAt(
 ): { readonly next: UserState; readonly outcome: Outcome | null } {
   // Time passes for readers too, who cannot claim uses of global limits and do not read profiles, so rules with either do not fire
   // by time alone.
-  const draft = new StateDraft(compiled, before, at, { globalLimitReached: () => true, profile: null });
-  settlePoints(draft, before);
-  expireInactive(draft);
-  settleChallenges(draft, before);
-  for (const set of compiled.config.milestones) if (set.requalify !== undefined) requalify(draft, set);
-  if (compiled.reminders.size > 0) remind(draft, before);
-  const settled = draft.transactions.length;
-  if (before.chainedExpiries < chainedExpiriesMax) runTriggered(draft);
-  else draft.dropTriggers("lapsesExhausted");
-  if (draft.transactions.length === 0) return { next: draft.finishSilently(), outcome: null };
-  const isChained = draft.transactions.slice(settled).some(givesDatedPoints);
-  const outcome = draft.finish(
+  const next = new NextState(compiled, before, at, { globalLimitReached: () => true, profile: null });
+  settlePoints(next, before);
+  expireInactive(next);
+  settleChallenges(next, before);
+  for (const set of compiled.config.milestones) if (set.requalify !== undefined) requalify(next, set);
+  if (compiled.reminders.size > 0) remind(next, before);
+  const settled = next.transactions.length;
+  if (before.chainedExpiries < chainedExpiriesMax) runTriggered(next);
+  else next.dropTriggers("lapsesExhausted");
+  if (next.transactions.length === 0) return { next: next.finishSilently(), outcome: null };
+  const isChained = next.transactions.slice(settled).some(givesDatedPoints);
+  const outcome = next.finish(
     { kind: "settlement", ...(from === at ? {} : { mergedFrom: from }) },
     isChained ? before.chainedExpiries + 1 : before.chainedExpiries,
   );
@@ -110,42 +108,42 @@ function givesDatedPoints({ entries }: Transaction): boolean {
   return entries.some(({ lot }) => lot !== undefined && (lot.expiresAt !== null || lot.activatesAt > 0));
 }
 
-function settlePoints(draft: StateDraft, { lots }: UserState): void {
+function settlePoints(next: NextState, { lots }: UserState): void {
   for (const metricId of Object.keys(lots)) {
-    const { account, entries } = settleLots(draft.account(metricId), draft.at);
+    const { account, entries } = settleLots(next.account(metricId), next.at);
     let transaction = new TransactionBuilder();
     for (const [index, dated] of entries.entries()) {
       const { at, ...movement } = dated;
-      const entry = at === draft.at ? movement : dated;
+      const entry = at === next.at ? movement : dated;
       const balance = entry.balanceAfter;
-      draft.setAccount(metricId, { account: { ...account, balance }, entry }, transaction);
+      next.setAccount(metricId, { account: { ...account, balance }, entry }, transaction);
       // Entries of one kind share a transaction, but stay in the order of their balances.
       if (entries[index + 1]?.status === entry.status) continue;
-      draft.record(transaction.build(entry.status === "expired" ? "pointsExpired" : "pointsActivated"));
+      next.record(transaction.build(entry.status === "expired" ? "pointsExpired" : "pointsActivated"));
       transaction = new TransactionBuilder();
     }
   }
 }
 
-function settleChallenges(draft: StateDraft, { challenges }: UserState): void {
+function settleChallenges(next: NextState, { challenges }: UserState): void {
   for (const [id, stored] of Object.entries(challenges)) {
-    const of = draft.compiled.challenges.get(id);
-    if (of === undefined || stored.endsAt === null || stored.endsAt > draft.at) continue;
+    const of = next.compiled.challenges.get(id);
+    if (of === undefined || stored.endsAt === null || stored.endsAt > next.at) continue;
     let progress: ChallengeProgress = stored;
     if (progress.status === "in_progress") {
       // The configuration may have given it more time since it started.
-      const endsAt = deadlineOf(of, progress, draft.timeZone);
-      if (endsAt === null || endsAt > draft.at) {
-        draft.setChallenge(id, { ...progress, endsAt });
+      const endsAt = deadlineOf(of, progress, next.timeZone);
+      if (endsAt === null || endsAt > next.at) {
+        next.setChallenge(id, { ...progress, endsAt });
         continue;
       }
-      failRun(draft, of, progress);
-      progress = draft.challengeProgress(id) ?? progress;
+      failRun(next, of, progress);
+      progress = next.challengeProgress(id) ?? progress;
     }
-    if (progress.endsAt !== null && progress.endsAt <= draft.at) {
+    if (progress.endsAt !== null && progress.endsAt <= next.at) {
       const over = { status: "none", endsAt: null, counts: {}, missionsCompleted: [] } as const;
       const { values: _, ...rest } = progress;
-      draft.setChallenge(id, { ...rest, ...over });
+      next.setChallenge(id, { ...rest, ...over });
     }
   }
 }
@@ -163,4 +161,46 @@ function nextDueAt(compiled: CompiledConfig, state: UserState): number | null {
     ...Object.entries(challenges).map(([id, { endsAt }]) => (declared.has(id) ? endsAt : null)),
   ].filter(instant => instant !== null);
   return instants.length === 0 ? null : Math.min(...instants);
+}
+
+/** Lets the points expire of a user who was inactive for long. */
+export function expireInactive(next: NextState): void {
+  const { compiled, activeAt } = next;
+  if (activeAt === 0) return;
+  for (const [metricId, inactive] of compiled.inactivity) {
+    if (endOfDuration(activeAt, inactive, next.timeZone) > next.at) continue;
+    const transaction = new TransactionBuilder();
+    const change = expireUsable(next.account(metricId));
+    if (change.entry === null) continue;
+    next.setAccount(metricId, change, transaction);
+    next.record(transaction.build("pointsExpired"));
+  }
+}
+
+/**
+ * Reminds the user of points that expire. A reminder also covers those that expire within the same time again, so that there is one
+ * reminder in that time at most, and none comes late.
+ */
+export function remind(next: NextState, state: UserState): void {
+  const { compiled, at, timeZone } = next;
+  for (const [metricId, { before, notification }] of compiled.reminders) {
+    const lots = next.account(metricId).lots ?? [];
+    const due = dueReminders(compiled, { ...state, activeAt: next.activeAt }, { metricId, lots, timeZone });
+    const [first] = due;
+    if (first === undefined || earlier(first.expiresAt, before, timeZone) > at) continue;
+    const until = addDuration(addDuration(at, before, timeZone), before, timeZone);
+    const covered = due.filter(({ expiresAt }) => expiresAt <= until);
+    const last = covered.at(-1) ?? first;
+    const transaction = new TransactionBuilder().build("pointsExpiring", {
+      metadata: {
+        metricId,
+        amount: covered.reduce((sum, { amount }) => sum + amount, 0),
+        expiresAt: Math.floor(first.expiresAt / 1_000),
+        until: Math.floor(last.expiresAt / 1_000),
+      },
+    });
+    next.setReminded(metricId, last.expiresAt);
+    next.record(transaction);
+    next.notify({ type: "pointsExpiring", ...notification, payload: transaction.payload });
+  }
 }

@@ -5,10 +5,25 @@
  * @module
  */
 
-import { bucketOf, type CountedUnit } from "../../../base/calendar/mod.ts";
+import {
+  addDuration,
+  bucketOf,
+  type CountedUnit,
+  type Duration,
+  endOfPeriod,
+} from "../../../base/calendar/mod.ts";
 import { addBounded, addDecimals } from "../../../base/text/mod.ts";
-import { type CounterWindow, ownValue } from "../config/scope.ts";
-import type { Counter, CounterBuckets } from "../user/state.ts";
+import type { CompiledConfig } from "../config/compiled.ts";
+import { type CounterWindow, countedUnit, ownValue } from "../config/compiled.ts";
+import type { Expiry } from "../config/fields.ts";
+import type { Lot } from "../ledger/movements.ts";
+import {
+  type ChallengeProgress,
+  type Counter,
+  type CounterBuckets,
+  timeZoneOf,
+  type UserState,
+} from "../user/state.ts";
 
 /** The time at which something counts. */
 export interface CountingTime {
@@ -289,4 +304,177 @@ function streakAt(counter: Counter, bucket: number): number {
   const runs = runsOf(counter);
   const own = runs.find(([last, length]) => bucket <= last && bucket > last - length);
   return (own ?? runs.find(([last]) => last === bucket - 1))?.[1] ?? 0;
+}
+
+/** Longer than the longest period of the calendar. */
+const orphanedCountersKeptMs: number = 400 * 24 * 60 * 60 * 1_000;
+const orphanedStepsMax = 1_000;
+/**
+ * Most values, and steps for late actions, of all counters of a user together: some 30 bytes each. A configuration bounds the steps
+ * of windows.
+ */
+const spareStepsMax = 12_000;
+/** Most values of all distinct missions of a user together: 15 bytes each. */
+const missionValuesMax = 8_000;
+
+/** The counters of a state, and since when some have had no definition. */
+type StateCounters = Pick<UserState, "counters" | "orphanedCounters">;
+
+/**
+ * Returns the counters that are kept under another configuration, which defines the named ones. Orphaned counters are kept for a
+ * while, so that a rule that was removed and restored finds the limits of its users. Those orphaned longest go first.
+ */
+export function retainCounters(
+  { counters, orphanedCounters }: StateCounters,
+  { named, at }: { readonly named: ReadonlyMap<string, unknown>; readonly at: number },
+): StateCounters {
+  const orphanedAt = (key: string): number => ownValue(orphanedCounters, key) ?? at;
+  const orphans = Object.entries(counters)
+    .filter(([key]) => !named.has(key) && orphanedAt(key) + orphanedCountersKeptMs > at)
+    .sort(([a], [b]) => orphanedAt(b) - orphanedAt(a));
+  const retained = new Map<string, number>();
+  let steps = 0;
+  for (const [key, counter] of orphans) {
+    steps += Math.max(1, stepsKept(counter));
+    if (steps > orphanedStepsMax) break;
+    retained.set(key, orphanedAt(key));
+  }
+  const entries = Object.entries(counters).filter(([key]) => named.has(key) || retained.has(key));
+  return { counters: Object.fromEntries(entries), orphanedCounters: Object.fromEntries(retained) };
+}
+
+/** Returns counters within the bound of a user. The largest ones lose steps of late actions and the values used first. */
+export function boundCounters(
+  counters: UserState["counters"],
+  windows: ReadonlyMap<string, CounterWindow>,
+  time: CountingTime,
+): UserState["counters"] {
+  const entries = Object.entries(counters);
+  const spare = entries.map(([key, counter]) => spareSteps(counter, windows.get(key)));
+  const most = fairShare(spare, spareStepsMax);
+  if (most === null) return counters;
+  return Object.fromEntries(
+    entries.map(([key, counter], index): readonly [string, Counter] => {
+      const isLarge = (spare[index] ?? 0) > most;
+      return [key, isLarge ? shrinkCounter(counter, windows.get(key), { ...time, most }) : counter];
+    }),
+  );
+}
+
+function spareSteps(counter: Counter, window: CounterWindow | undefined): number {
+  if ("values" in counter) return stepsKept(counter);
+  return window?.kind === "buckets" ? Math.max(0, stepsKept(counter) - window.last) : 0;
+}
+
+/** Returns challenges within the bound of a user. The missions with the most values forget those that they counted first. */
+export function boundMissionValues(challenges: UserState["challenges"]): UserState["challenges"] {
+  const lists = Object.values(challenges).flatMap(({ values = {} }) => Object.values(values));
+  const most = fairShare(
+    lists.map(({ length }) => length),
+    missionValuesMax,
+  );
+  if (most === null) return challenges;
+  return Object.fromEntries(
+    Object.entries(challenges).map(([id, progress]): readonly [string, ChallengeProgress] => {
+      if (progress.values === undefined) return [id, progress];
+      const values = Object.entries(progress.values).map(([mission, list]) => [mission, list.slice(-most)]);
+      return [id, { ...progress, values: Object.fromEntries(values) }];
+    }),
+  );
+}
+
+/** Returns the most that each size may be for all to be within a sum; null: they are. */
+function fairShare(sizes: readonly number[], most: number): number | null {
+  if (sizes.reduce((sum, size) => sum + size, 0) <= most) return null;
+  let left = most;
+  let others = sizes.length;
+  for (const size of sizes.toSorted((a, b) => a - b)) {
+    if (size * others > left) break;
+    left -= size;
+    others -= 1;
+  }
+  return Math.max(1, Math.floor(left / others));
+}
+
+/** Points that expire at a time (Unix ms). */
+export interface Expiring {
+  readonly amount: number;
+  readonly expiresAt: number;
+}
+
+/** Returns the end of what begins at a time, in Unix ms. */
+export function expiryTime(
+  expires: Expiry,
+  from: number,
+  { timeZone, compiled }: { readonly timeZone: string; readonly compiled: CompiledConfig },
+): number {
+  return "endOf" in expires
+    ? endOfPeriod(countedUnit(expires.endOf, compiled.config.weekStartsOn), timeZone, from)
+    : endOfDuration(from, expires.after, timeZone);
+}
+
+/** A duration without hours and minutes ends with its last day. */
+export function endOfDuration(from: number, duration: Duration, timeZone: string): number {
+  const end = addDuration(from, duration, timeZone);
+  const isOfDays = duration.hours === undefined && duration.minutes === undefined;
+  return isOfDays ? endOfPeriod("day", timeZone, end - 1) : end;
+}
+
+/** Returns when points next expire without activity, or a reminder is due, in Unix ms; none: never. */
+export function expiryInstants(compiled: CompiledConfig, state: UserState): readonly number[] {
+  const timeZone = timeZoneOf(compiled, state, state.changedAt);
+  const inactive = [...compiled.inactivity.keys()].flatMap(metricId => {
+    const end = inactiveEnd(compiled, state, { metricId, timeZone });
+    const hasLots = (ownValue(state.lots, metricId) ?? []).some(isUsable);
+    return end === null || !hasLots ? [] : [end];
+  });
+  const reminders = [...compiled.reminders].flatMap(([metricId, { before }]) => {
+    const lots = ownValue(state.lots, metricId) ?? [];
+    const [first] = dueReminders(compiled, state, { metricId, lots, timeZone });
+    return first === undefined ? [] : [earlier(first.expiresAt, before, timeZone)];
+  });
+  return [...inactive, ...reminders];
+}
+
+interface MetricPoints {
+  readonly metricId: string;
+  readonly lots: readonly Lot[];
+  readonly timeZone: string;
+}
+
+/** Lists the points of which the user was not reminded, by their expiry. */
+export function dueReminders(
+  compiled: CompiledConfig,
+  state: Pick<UserState, "activeAt" | "reminded">,
+  { metricId, lots, timeZone }: MetricPoints,
+): readonly Expiring[] {
+  const inactive = inactiveEnd(compiled, state, { metricId, timeZone }) ?? Number.POSITIVE_INFINITY;
+  const reminded = ownValue(state.reminded, metricId) ?? 0;
+  return lots
+    .filter(isUsable)
+    .map(({ remaining, expiresAt }) => ({
+      amount: remaining,
+      expiresAt: Math.min(expiresAt ?? inactive, inactive),
+    }))
+    .filter(({ expiresAt }) => Number.isFinite(expiresAt) && expiresAt > reminded)
+    .sort((a, b) => a.expiresAt - b.expiresAt);
+}
+
+function inactiveEnd(
+  { inactivity }: CompiledConfig,
+  { activeAt }: Pick<UserState, "activeAt">,
+  { metricId, timeZone }: Omit<MetricPoints, "lots">,
+): number | null {
+  const inactive = inactivity.get(metricId);
+  return inactive === undefined || activeAt === 0 ? null : endOfDuration(activeAt, inactive, timeZone);
+}
+
+function isUsable({ activatesAt }: Lot): boolean {
+  return activatesAt === 0;
+}
+
+/** Returns the time a duration before another one. */
+export function earlier(at: number, duration: Duration, timeZone: string): number {
+  const negative = Object.entries(duration).map(([unit, count]) => [unit, -count]);
+  return addDuration(at, Object.fromEntries(negative), timeZone);
 }

@@ -10,6 +10,9 @@
  * @module
  */
 
+import { addDuration, periodOf } from "../../../base/calendar/mod.ts";
+import { addBounded } from "../../../base/text/mod.ts";
+import { giftedRewards } from "../config/compile_parts.ts";
 import {
   type CompiledChallenge,
   type CompiledEffect,
@@ -17,35 +20,31 @@ import {
   type CompiledMission,
   type CompiledRule,
   compareRules,
+  multiplied,
+  ownValue,
+  type Scope,
   type TriggeredPart,
   type TriggerPlan,
 } from "../config/compiled.ts";
-import { giftedRewards } from "../config/gifts.ts";
-import { multiplied } from "../config/multipliers.ts";
-import type { Scope } from "../config/scope.ts";
+import type { Mission } from "../config/document.ts";
 import type { ChallengeProgress } from "../user/state.ts";
+import { type NextState, TransactionBuilder } from "./next_state.ts";
 import {
-  advanceMission,
-  completeChallenge,
-  completeMission,
-  failChallenge,
-  openRun,
-  startChallenge,
-  takesAction,
-} from "./challenges.ts";
-import type { StateDraft } from "./draft.ts";
-import { giveMetric, type MetricAddition } from "./metric_changes.ts";
-import { findReachedMilestones, reachMilestones } from "./milestones.ts";
-import { giveCoupon } from "./rewards.ts";
-import { TransactionBuilder } from "./transaction_builder.ts";
+  findReachedMilestones,
+  giveCoupon,
+  giveMetric,
+  giveRewards,
+  type MetricAddition,
+  reachMilestones,
+} from "./rewards.ts";
 
-/** The changes of one event trigger this many rounds at most. */
+/** One change triggers this many rounds at most. */
 const roundsMax = 8;
 
 /** The rules that a round evaluates, and those of them that fire. */
 export interface RuleRound {
   /** As it is before the round. */
-  readonly draft: StateDraft;
+  readonly next: NextState;
   readonly scope: Scope;
   readonly rules: readonly CompiledRule[];
   readonly firing: readonly CompiledRule[];
@@ -55,30 +54,30 @@ export interface RuleRound {
 export type OnRound = (round: RuleRound) => void;
 
 /** Runs the plan of an action, and then the rounds that its changes trigger. */
-export function runRounds(draft: StateDraft, plan: TriggerPlan, scope: Scope, onRound?: OnRound): void {
-  runRound(draft, plan, scope, onRound);
-  runTriggered(draft, onRound);
+export function runRounds(next: NextState, plan: TriggerPlan, scope: Scope, onRound?: OnRound): void {
+  runRound(next, plan, scope, onRound);
+  runTriggered(next, onRound);
 }
 
-/** Runs the rounds that the changes of a draft trigger. */
-export function runTriggered(draft: StateDraft, onRound?: OnRound): void {
+/** Runs the rounds that the changes of a next trigger. */
+export function runTriggered(next: NextState, onRound?: OnRound): void {
   for (let round = 0; ; round++) {
-    const triggers = draft.takeTriggers();
-    if (triggers.size === 0 || !draft.hasRoom()) return;
+    const triggers = next.takeTriggers();
+    if (triggers.size === 0 || !next.hasRoom()) return;
     if (round === roundsMax) {
-      draft.diagnostics.push({ type: "roundsExhausted", triggers: [...triggers.keys()] });
+      next.diagnostics.push({ type: "roundsExhausted", triggers: [...triggers.keys()] });
       return;
     }
-    const plans = plansOf(draft, triggers);
+    const plans = plansOf(next, triggers);
     const passes = passesOf(plans);
-    runRound(draft, { ...joined(plans), rules: passes[0] ?? [] }, { data: {}, user: draft }, onRound, passes);
+    runRound(next, { ...joined(plans), rules: passes[0] ?? [] }, { data: {}, user: next }, onRound, passes);
   }
 }
 
 /** The plan of a trigger, and the number of times that it happened. */
 type TriggeredPlan = readonly [plan: TriggerPlan, times: number];
 
-function plansOf({ compiled }: StateDraft, triggers: ReadonlyMap<string, number>): readonly TriggeredPlan[] {
+function plansOf({ compiled }: NextState, triggers: ReadonlyMap<string, number>): readonly TriggeredPlan[] {
   return [...triggers].flatMap(([key, times]): readonly TriggeredPlan[] => {
     const plan = compiled.triggers.get(key);
     return plan === undefined ? [] : [[plan, times]];
@@ -104,7 +103,7 @@ function joined(plans: readonly TriggeredPlan[]): Omit<TriggerPlan, "rules"> {
 
 /** @param passes The rules that may fire, each pass for one occurrence of their triggers. */
 function runRound(
-  draft: StateDraft,
+  next: NextState,
   plan: TriggerPlan,
   scope: Scope,
   onRound?: OnRound,
@@ -112,31 +111,31 @@ function runRound(
 ): void {
   const { rules, failures, missions, metricMissions, milestoneSets } = plan;
   const firing: CompiledRule[] = [];
-  for (const pass of passes) firing.push(...findFiringRules(draft, pass, scope, firing));
-  if (rules.length > 0) onRound?.({ draft, scope, rules, firing });
-  const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope, draft.happenedAt) }));
+  for (const pass of passes) firing.push(...findFiringRules(next, pass, scope, firing));
+  if (rules.length > 0) onRound?.({ next, scope, rules, firing });
+  const applied = firing.map(compiled => ({ compiled, ...given(compiled, scope, next.happenedAt) }));
   const failing = failures.filter(
     failure =>
       !isAwaiting(failure, scope) &&
       failure.when(scope) &&
-      takesAction(draft, failure.of) &&
-      openRun(draft, failure.of) !== null,
+      takesAction(next, failure.of) &&
+      openRun(next, failure.of) !== null,
   );
-  const advances = findAdvances(draft, missions, scope);
-  const reachedMissions = findReachedMissions(draft, metricMissions);
-  const reachedMilestones = milestoneSets.map(set => ({ set, indexes: findReachedMilestones(draft, set) }));
+  const advances = findAdvances(next, missions, scope);
+  const reachedMissions = findReachedMissions(next, metricMissions);
+  const reachedMilestones = milestoneSets.map(set => ({ set, indexes: findReachedMilestones(next, set) }));
 
-  for (const rule of applied) if (draft.hasRoom()) applyRule(draft, rule, scope);
-  for (const { of } of failing) if (draft.hasRoom()) failChallenge(draft, of);
+  for (const rule of applied) if (next.hasRoom()) applyRule(next, rule, scope);
+  for (const { of } of failing) if (next.hasRoom()) failChallenge(next, of);
   for (const { compiled, run, amount, value } of advances) {
-    if (!draft.hasRoom()) break;
+    if (!next.hasRoom()) break;
     const { of, mission, count } = compiled;
-    advanceMission(draft, of, { mission, run, amount, needed: count, value });
+    advanceMission(next, of, { mission, run, amount, needed: count, value });
   }
   for (const { of, mission, run } of reachedMissions) {
-    if (draft.hasRoom()) completeMission(draft, of, { mission, run });
+    if (next.hasRoom()) completeMission(next, of, { mission, run });
   }
-  for (const { set, indexes } of reachedMilestones) reachMilestones(draft, set, indexes);
+  for (const { set, indexes } of reachedMilestones) reachMilestones(next, set, indexes);
 }
 
 /** Tests if a part depends on an answer that the user may not know yet. */
@@ -146,7 +145,7 @@ export function isAwaiting({ readsAnswer }: TriggeredPart, { element }: Scope): 
 
 /** Finds the rules that hold and are within their limits, after others of the round; of each group only the first. */
 function findFiringRules(
-  draft: StateDraft,
+  next: NextState,
   rules: readonly CompiledRule[],
   scope: Scope,
   others: readonly CompiledRule[],
@@ -156,12 +155,12 @@ function findFiringRules(
     const { rule, when, limits, hasGlobalLimit, timeFault, readsProfile } = compiled;
     if (isAwaiting(compiled, scope)) continue;
     const { group } = rule;
-    if (timeFault !== null && timeFault(draft.happenedAt) !== null) continue;
+    if (timeFault !== null && timeFault(next.happenedAt) !== null) continue;
     if (group !== undefined && firing.some(other => other.rule.group === group)) continue;
-    if (readsProfile && !draft.hasProfile) continue;
+    if (readsProfile && !next.hasProfile) continue;
     if (!when(scope)) continue;
-    if (limits.length > 0 && hasReachedLimit(draft, compiled, scope, others)) continue;
-    if (hasGlobalLimit && draft.isLimited(rule.id)) continue;
+    if (limits.length > 0 && hasReachedLimit(next, compiled, scope, others)) continue;
+    if (hasGlobalLimit && next.isLimited(rule.id)) continue;
     firing.push(compiled);
   }
   return firing;
@@ -169,7 +168,7 @@ function findFiringRules(
 
 /** Checks the limits for the user. One for each value leaves no room to an action without a value. */
 function hasReachedLimit(
-  draft: StateDraft,
+  next: NextState,
   compiled: CompiledRule,
   scope: Scope,
   others: readonly CompiledRule[],
@@ -177,7 +176,7 @@ function hasReachedLimit(
   const pending = others.reduce((count, other) => (other === compiled ? count + 1 : count), 0);
   return compiled.limits.some(({ key, window, max, by }) => {
     const value = by?.(scope);
-    return value === null || draft.counterValue(key, window, value) + pending >= max;
+    return value === null || next.counterValue(key, window, value) + pending >= max;
   });
 }
 
@@ -204,7 +203,7 @@ interface MissionAdvance {
 
 /** Finds the missions that an action counts for. Those of one challenge follow each other, so its run is found once. */
 function findAdvances(
-  draft: StateDraft,
+  next: NextState,
   missions: readonly CompiledMission[],
   scope: Scope,
 ): readonly MissionAdvance[] {
@@ -214,7 +213,7 @@ function findAdvances(
   for (const compiled of missions) {
     if (isAwaiting(compiled, scope) || !compiled.when(scope)) continue;
     const { of, mission } = compiled;
-    if (challenge !== of) run = takesAction(draft, of) ? openRun(draft, of) : null;
+    if (challenge !== of) run = takesAction(next, of) ? openRun(next, of) : null;
     challenge = of;
     if (run === null || run.missionsCompleted.includes(mission.id)) continue;
     const value = compiled.by?.(scope);
@@ -224,12 +223,12 @@ function findAdvances(
 }
 
 function findReachedMissions(
-  draft: StateDraft,
+  next: NextState,
   missions: readonly CompiledMetricMission[],
 ): readonly (Pick<CompiledMetricMission, "of" | "mission"> & { readonly run: string })[] {
   return missions.flatMap(({ of, mission, metricId, atLeast, isAtStart }) => {
-    const run = draft.metric(metricId) >= atLeast ? openRun(draft, of) : null;
-    const isOpen = run !== null && (!isAtStart || draft.challenge(of.challenge.id) === "in_progress");
+    const run = next.metric(metricId) >= atLeast ? openRun(next, of) : null;
+    const isOpen = run !== null && (!isAtStart || next.challenge(of.challenge.id) === "in_progress");
     return isOpen ? [{ of, mission, run: run.run }] : [];
   });
 }
@@ -243,47 +242,47 @@ interface FiringRule {
 
 const noGifts: FiringRule["gifts"] = new Map();
 
-function applyRule(draft: StateDraft, { compiled, amounts, gifts }: FiringRule, scope: Scope): void {
+function applyRule(next: NextState, { compiled, amounts, gifts }: FiringRule, scope: Scope): void {
   const { rule, effects, limits } = compiled;
-  for (const { key, window, by } of limits) draft.count(key, window, 1, by?.(scope) ?? undefined);
-  draft.fired.push(rule.id);
+  for (const { key, window, by } of limits) next.count(key, window, 1, by?.(scope) ?? undefined);
+  next.fired.push(rule.id);
   const transaction = new TransactionBuilder();
   let index = 0;
   for (const effect of effects) {
     const quantity = amounts[index++] ?? 0;
-    if (effect.type === "metric") giveCapped(draft, effect, { quantity, transaction });
+    if (effect.type === "metric") giveCapped(next, effect, { quantity, transaction });
     else if (effect.type === "inventory") {
-      draft.receiveItem(effect.inventorySetId, effect.inventoryItemId, transaction);
+      next.receiveItem(effect.inventorySetId, effect.inventoryItemId, transaction);
     } else if (effect.type === "inventoryLoss") {
-      draft.loseItem(effect.inventorySetId, effect.inventoryItemId, transaction);
+      next.loseItem(effect.inventorySetId, effect.inventoryItemId, transaction);
     }
   }
-  draft.record(transaction.build("actionRewarded"));
-  for (const effect of effects) if (draft.hasRoom()) applySeparateEffect(draft, effect);
+  next.record(transaction.build("actionRewarded"));
+  for (const effect of effects) if (next.hasRoom()) applySeparateEffect(next, effect);
   for (const [userId, rewards] of gifts) {
-    if (draft.hasRoom()) draft.give({ ruleId: rule.id, userId, rewards });
+    if (next.hasRoom()) next.give({ ruleId: rule.id, userId, rewards });
   }
 }
 
 /** Gives the part of an amount for which every cap has room. */
 function giveCapped(
-  draft: StateDraft,
+  next: NextState,
   { metricId, caps }: Extract<CompiledEffect, { readonly type: "metric" }>,
   { quantity, transaction }: MetricAddition,
 ): void {
-  const room = caps.map(({ key, window, max }) => Math.max(0, max - draft.counterValue(key, window)));
-  const given = giveMetric(draft, metricId, { quantity: Math.min(quantity, ...room), transaction });
-  if (given > 0) for (const { key, window } of caps) draft.count(key, window, given);
+  const room = caps.map(({ key, window, max }) => Math.max(0, max - next.counterValue(key, window)));
+  const given = giveMetric(next, metricId, { quantity: Math.min(quantity, ...room), transaction });
+  if (given > 0) for (const { key, window } of caps) next.count(key, window, given);
 }
 
 /** Applies an effect that has a transaction of its own. */
-function applySeparateEffect(draft: StateDraft, effect: CompiledEffect): void {
+function applySeparateEffect(next: NextState, effect: CompiledEffect): void {
   switch (effect.type) {
     case "coupon":
-      giveCoupon(draft, effect.couponId);
+      giveCoupon(next, effect.couponId);
       break;
     case "notification":
-      draft.notify({
+      next.notify({
         type: "custom",
         ...effect.notification,
         payload: new TransactionBuilder().build("actionRewarded").payload,
@@ -293,20 +292,232 @@ function applySeparateEffect(draft: StateDraft, effect: CompiledEffect): void {
     case "missionCompletion":
     case "challengeCompletion":
     case "challengeFailure":
-      applyToChallenge(draft, effect);
+      applyToChallenge(next, effect);
   }
 }
 
 function applyToChallenge(
-  draft: StateDraft,
+  next: NextState,
   effect: Extract<CompiledEffect, { readonly challengeId: string }>,
 ): void {
-  const of = draft.compiled.challenges.get(effect.challengeId);
+  const of = next.compiled.challenges.get(effect.challengeId);
   if (of === undefined) return;
-  if (effect.type === "challengeStart") startChallenge(draft, of);
-  if (effect.type === "challengeCompletion") completeChallenge(draft, of);
-  if (effect.type === "challengeFailure") failChallenge(draft, of);
+  if (effect.type === "challengeStart") startChallenge(next, of);
+  if (effect.type === "challengeCompletion") completeChallenge(next, of);
+  if (effect.type === "challengeFailure") failChallenge(next, of);
   if (effect.type !== "missionCompletion") return;
   const mission = of.challenge.missions.find(({ id }) => id === effect.missionId);
-  if (mission !== undefined) completeMission(draft, of, { mission });
+  if (mission !== undefined) completeMission(next, of, { mission });
+}
+
+/** Returns the run in progress, or the one that would begin where the challenge starts automatically and may start now. */
+export function openRun(next: NextState, of: CompiledChallenge): ChallengeProgress | null {
+  if (next.at < of.from || next.at >= of.to) return null;
+  const stored = next.challengeProgress(of.challenge.id);
+  if (stored?.status === "in_progress") return stored;
+  return of.challenge.start === "auto" ? nextRun(next, of, stored) : null;
+}
+
+/**
+ * Checks that an action happened within the time and the running period of a challenge, and not before a rule started it. One that
+ * arrives after the end of its period counts for no other.
+ */
+export function takesAction(next: NextState, of: CompiledChallenge): boolean {
+  const { at, happenedAt, timeZone } = next;
+  if (happenedAt >= at) return true;
+  if (happenedAt < of.from || happenedAt >= of.to) return false;
+  const { id, start } = of.challenge;
+  const { period } = of;
+  const startedAt = start === "rule" ? next.challengeProgress(id)?.startedAt : undefined;
+  if (startedAt !== undefined && happenedAt < startedAt) return false;
+  return (
+    period === null ||
+    periodOf(period, next.timeZoneAt(happenedAt), happenedAt).id === periodOf(period, timeZone, at).id
+  );
+}
+
+/** Starts a challenge by a rule if it may start. */
+export function startChallenge(next: NextState, of: CompiledChallenge): void {
+  const { id } = of.challenge;
+  const stored = next.challengeProgress(id);
+  if (stored?.status === "in_progress" || next.at < of.from || next.at >= of.to) return;
+  const run = nextRun(next, of, stored);
+  if (run === null) return;
+  store(next, of, run);
+  next.record(new TransactionBuilder().build("challengeStarted", { challengeId: id }));
+}
+
+/** Adds to the count of a mission in a run, and completes the mission once that is enough. */
+export function advanceMission(
+  next: NextState,
+  of: CompiledChallenge,
+  step: {
+    readonly mission: Mission;
+    readonly run: string;
+    readonly amount: number;
+    readonly needed: number;
+    /** Key of a value, which counts once. */
+    readonly value: string | undefined;
+  },
+): void {
+  const { mission, run, amount, needed, value } = step;
+  const progress = runOf(next, of, run);
+  if (progress === null || amount === 0 || progress.missionsCompleted.includes(mission.id)) return;
+  const counted = value === undefined ? [] : (ownValue(progress.values ?? {}, mission.id) ?? []);
+  if (value !== undefined && counted.includes(value)) return;
+  const values =
+    value === undefined ? {} : { values: { ...progress.values, [mission.id]: [...counted, value] } };
+  const count = Math.max(0, addBounded(ownValue(progress.counts, mission.id) ?? 0, amount));
+  store(next, of, { ...progress, counts: { ...progress.counts, [mission.id]: count }, ...values });
+  next.advanced.push([missionKey(of.challenge, mission), run, amount]);
+  if (count >= needed) completeMission(next, of, { mission, run });
+}
+
+/** Returns a short name of a mission: the last digits of both ids. */
+export function missionKey(challenge: { readonly id: string }, mission: { readonly id: string }): string {
+  return challenge.id.slice(-12) + mission.id.slice(-12);
+}
+
+/** Takes back what an action added to a mission while the run is open. A mission without enough is open again. */
+export function takeBackProgress(
+  next: NextState,
+  { challenge }: CompiledChallenge,
+  { mission, run, amount, needed, value }: Parameters<typeof advanceMission>[2],
+): void {
+  const progress = next.challengeProgress(challenge.id);
+  if (progress?.run !== run || progress.status !== "in_progress") return;
+  const count = Math.max(0, addBounded(ownValue(progress.counts, mission.id) ?? 0, -amount));
+  const counted = ownValue(progress.values ?? {}, mission.id) ?? [];
+  const left = counted.filter(other => other !== value);
+  next.setChallenge(challenge.id, {
+    ...progress,
+    counts: { ...progress.counts, [mission.id]: count },
+    missionsCompleted: progress.missionsCompleted.filter(id => id !== mission.id || count >= needed),
+    ...(value === undefined ? {} : { values: { ...progress.values, [mission.id]: left } }),
+  });
+}
+
+/** Completes a mission, and with the last one the challenge. With `run`, only in this run. */
+export function completeMission(
+  next: NextState,
+  of: CompiledChallenge,
+  { mission, run }: { readonly mission: Mission; readonly run?: string },
+): void {
+  const progress = run === undefined ? openRun(next, of) : runOf(next, of, run);
+  if (progress === null || progress.missionsCompleted.includes(mission.id)) return;
+  const { challenge } = of;
+  const missionsCompleted = [...progress.missionsCompleted, mission.id];
+  store(next, of, { ...progress, missionsCompleted });
+  const subject = { challengeId: challenge.id, missionId: mission.id };
+  giveRewards(next, [], { type: "missionCompleted", subject, notification: mission.notification });
+  if (challenge.missions.every(({ id }) => missionsCompleted.includes(id))) completeChallenge(next, of);
+}
+
+/** Completes a challenge, and gives its rewards. */
+export function completeChallenge(next: NextState, of: CompiledChallenge): void {
+  const progress = openRun(next, of);
+  if (progress === null) return;
+  const { challenge, rewards } = of;
+  const completions = progress.completions + 1;
+  store(next, of, ended(next, of, { ...progress, status: "completed", completions }));
+  const subject = { challengeId: challenge.id };
+  giveRewards(next, rewards, { type: "challengeCompleted", subject, notification: challenge.notification });
+  next.trigger("challengeCompleted", challenge.id);
+}
+
+/** Fails a challenge that is in progress or may start automatically. */
+export function failChallenge(next: NextState, of: CompiledChallenge): void {
+  const progress = openRun(next, of);
+  if (progress !== null) failRun(next, of, progress);
+}
+
+export function failRun(next: NextState, of: CompiledChallenge, progress: ChallengeProgress): void {
+  store(next, of, ended(next, of, { ...progress, status: "failed" }));
+  const { id, failureNotification: notification } = of.challenge;
+  giveRewards(next, [], { type: "challengeFailed", subject: { challengeId: id }, notification });
+}
+
+/** Returns when a run in progress fails by the current configuration, in Unix ms; null: never. */
+export function deadlineOf(
+  of: CompiledChallenge,
+  { startedAt }: Pick<ChallengeProgress, "startedAt">,
+  timeZone: string,
+): number | null {
+  const { within } = of.challenge;
+  const ends = [of.to, renewalOf(of, startedAt, timeZone) ?? Number.POSITIVE_INFINITY];
+  if (within !== undefined) ends.push(addDuration(startedAt, within, timeZone));
+  const end = Math.min(...ends);
+  return end === Number.POSITIVE_INFINITY ? null : end;
+}
+
+/** Returns when a run makes room for the next one; null: not by time alone. */
+function renewalOf(
+  { challenge, period }: CompiledChallenge,
+  startedAt: number,
+  timeZone: string,
+): number | null {
+  const { recurrence, within } = challenge;
+  if (recurrence !== "onExpiration") return null;
+  if (period !== null) return periodOf(period, timeZone, startedAt).endsAt;
+  return within === undefined ? null : addDuration(startedAt, within, timeZone);
+}
+
+/** Returns the open run if it is the given one: an action counts only for the run that was open when it was evaluated. */
+function runOf(next: NextState, of: CompiledChallenge, run: string): ChallengeProgress | null {
+  const progress = openRun(next, of);
+  return progress?.run === run ? progress : null;
+}
+
+function nextRun(
+  next: NextState,
+  of: CompiledChallenge,
+  last: ChallengeProgress | undefined,
+): ChallengeProgress | null {
+  const { at, timeZone } = next;
+  const { recurrence, requires } = of.challenge;
+  const isFree =
+    last === undefined ||
+    last.status === "none" ||
+    (last.status === "completed" && recurrence === "onCompletion");
+  if (!isFree || requires.some(id => (next.challengeProgress(id)?.completions ?? 0) === 0)) return null;
+  const run = of.period === null ? nextNumber(last?.run) : periodOf(of.period, timeZone, at).id;
+  // A user who travelled west sees a day again that is over.
+  if (of.period !== null && last !== undefined && isNotLater(run, last.run)) return null;
+  return {
+    status: "in_progress",
+    run,
+    startedAt: at,
+    endsAt: deadlineOf(of, { startedAt: at }, timeZone),
+    endedAt: null,
+    counts: {},
+    missionsCompleted: [],
+    completions: last?.completions ?? 0,
+  };
+}
+
+/** Checks whether a period is not later than another one of its unit. */
+function isNotLater(id: string, last: string): boolean {
+  const shape = (text: string): string => text.replaceAll(/\d/g, "0");
+  return shape(id) === shape(last) && id <= last;
+}
+
+/** Numbers begin at 1, also after runs that were named after a period. */
+function nextNumber(last = "0"): string {
+  return String((/^\d{1,15}$/.test(last) ? Number(last) : 0) + 1);
+}
+
+function ended(
+  { at, timeZone }: NextState,
+  of: CompiledChallenge,
+  { values: _, ...progress }: ChallengeProgress,
+): ChallengeProgress {
+  return { ...progress, endedAt: at, endsAt: renewalOf(of, progress.startedAt, timeZone) };
+}
+
+function store(next: NextState, { challenge }: CompiledChallenge, progress: ChallengeProgress): void {
+  const before = next.challengeProgress(challenge.id);
+  const isNewRun = before === undefined || before.run !== progress.run;
+  next.setChallenge(challenge.id, progress);
+  next.scheduleDue(progress.endsAt);
+  if (isNewRun) next.trigger("challengeStarted", challenge.id);
 }

@@ -9,6 +9,7 @@ import { compileConfig } from "../config/compile.ts";
 
 /** The resource type of configurations. */
 export const configurationType = "loyalty_configurations";
+
 /** Most errors of a document that one answer lists. */
 export const documentErrorsMax = 500;
 

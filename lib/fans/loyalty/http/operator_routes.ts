@@ -5,15 +5,39 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import * as v from "valibot";
-import { envelope, type Immutable, named, route, UserIdSchema } from "../../../http/mod.ts";
-import type { DryRun } from "../engine/mod.ts";
-import { rewardsProfile } from "../views/profile.ts";
-import { type LoyaltyOperatorContext, userOf } from "./operator_context.ts";
-import { poolRoutes } from "./pool_routes.ts";
-import { redemptionRoutes } from "./redemption_routes.ts";
+import { isoTime } from "../../../base/calendar/mod.ts";
+import { AppError } from "../../../base/errors/mod.ts";
+import {
+  type Call,
+  envelope,
+  type Guard,
+  type Immutable,
+  type JsonReply,
+  named,
+  route,
+  UserIdSchema,
+} from "../../../http/mod.ts";
+import type { SpaceKey } from "../../space_tokens/mod.ts";
+import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/code_pools.ts";
+import type { DryRun } from "../engine/replay.ts";
+import type { Loyalty } from "../loyalty.ts";
+import type { RedemptionView } from "../products/products.ts";
+import type { SpaceUser } from "../user/state.ts";
+import { rewardsProfile } from "../views/loyalty_reader.ts";
 import { DryRunBodySchema } from "./requests.ts";
-import { DryRunResponse, ReconciliationResponse, ReplayResponse, TransactionResponse } from "./responses.ts";
+import {
+  AddedCodesResponse,
+  CodePoolResponse,
+  DryRunResponse,
+  ReconciliationResponse,
+  RedeemedCodeResponse,
+  RedemptionResponse,
+  ReplayResponse,
+  TransactionResponse,
+} from "./responses.ts";
 
 /** Largest configuration document that a replay takes, in bytes. */
 const replayBytesMax = 1_048_576;
@@ -163,4 +187,230 @@ function dryRunDocument({
     notifications,
     diagnostics,
   };
+}
+
+export interface LoyaltyOperatorContext {
+  readonly loyalty: Loyalty;
+  /** Requires an API key that may read users. */
+  readonly usersReader: Guard<SpaceKey, "space_id">;
+  /** Requires an API key that may give and take rewards. */
+  readonly rewardsWriter: Guard<SpaceKey, "space_id">;
+  /** Requires an API key that may do so, or an admin of the space: its code pools are no other space's. */
+  readonly poolKeeper: Guard<SpaceKey, "space_id">;
+}
+
+/** Returns a user of the space that the caller means. */
+export function userOf({ space: { id: spaceId, organisationId } }: SpaceKey, userId: string): SpaceUser {
+  return { organisationId, spaceId, userId, projectId: null };
+}
+
+/** Largest body with codes, in bytes: the longest codes there are, quoted, with room to spare. */
+const codesBytesMax = 2_000_000;
+const poolPath = "/internal/loyalty/pools/:poolId";
+const PoolParams = v.object({ poolId: v.pipe(v.string(), v.description("Id of the code pool")) });
+const CodesBody = named(
+  "NewCodes",
+  v.object({
+    codes: v.pipe(
+      v.array(v.string()),
+      v.description("Codes to add to the pool"),
+      v.minLength(1),
+      v.maxLength(codesAddedMax),
+    ),
+  }),
+);
+const CodeBody = named(
+  "CodeToRedeem",
+  v.object({
+    code: v.pipe(
+      v.string(),
+      v.description("The code as its holder presents it"),
+      v.minLength(1),
+      v.maxLength(poolCodeCharactersMax),
+    ),
+  }),
+);
+
+/** Creates the routes of code pools. */
+export function poolRoutes(context: LoyaltyOperatorContext) {
+  const { poolKeeper: auth } = context;
+  const { codePools } = context.loyalty;
+  const common = { auth, params: PoolParams } as const;
+  return [
+    route({
+      ...common,
+      method: "GET",
+      path: poolPath,
+      operation: "getCodePool",
+      summary: "Count the codes of a pool",
+      description: "Returns how many codes are available, handed out and redeemed.",
+      responses: { 200: { description: "The pool", schema: CodePoolResponse } },
+      errors: ["not_found"],
+      handle: async call => {
+        const address = await addressOf(context, call);
+        return envelope({ poolId: address.poolId, ...(await codePools.stats(address)) });
+      },
+    }),
+    route({
+      ...common,
+      method: "POST",
+      path: `${poolPath}/codes`,
+      operation: "addCodes",
+      summary: "Add codes to a pool",
+      description:
+        "Ignores codes that a pool of the space ever had, in upper or lower case, and counts them as `duplicates`.",
+      body: { schema: CodesBody, maxBytes: codesBytesMax, example: { codes: ["SAVE-10-A", "SAVE-10-B"] } },
+      responses: { 200: { description: "The pool with the codes", schema: AddedCodesResponse } },
+      errors: ["not_found", "conflict"],
+      handle: async call => {
+        const address = await addressOf(context, call);
+        const added = await codePools.add(address, call.body.codes);
+        return envelope({ poolId: address.poolId, ...added, ...(await codePools.stats(address)) });
+      },
+    }),
+    route({
+      ...common,
+      method: "POST",
+      path: `${poolPath}/redemptions`,
+      operation: "redeemCode",
+      summary: "Redeem a code",
+      description:
+        "Marks a code that was handed out as redeemed, once, in whatever case it is sent. The code of the error says why a code is refused: `code_not_issued`, `code_used` (with `redeemedAt`), `code_revoked` (its purchase was refunded) or `code_expired` (with `expiredAt`). Send an `Idempotency-Key` for each scan, so that the same request can be repeated.",
+      body: { schema: CodeBody, example: { code: "SAVE-10-A" } },
+      responses: { 200: { description: "The code is redeemed", schema: RedeemedCodeResponse } },
+      errors: ["not_found", "code_not_issued", "code_used", "code_revoked", "code_expired"],
+      handle: async call => {
+        const address = await addressOf(context, call);
+        const { code, redeemedAt } = await codePools.redeem(address, call.body.code, scanOf(call));
+        return envelope({ code, redeemedAt: isoTime(redeemedAt) });
+      },
+    }),
+  ];
+}
+
+/** Names the request by its caller and idempotency key; null where it has no key. */
+function scanOf({
+  principal: { keyId },
+  idempotency,
+}: Call<SpaceKey, unknown, unknown, unknown>): string | null {
+  if (idempotency === undefined) return null;
+  return bytesToHex(sha256(utf8ToBytes(JSON.stringify([keyId, idempotency.key]))).subarray(0, 16));
+}
+
+async function addressOf(
+  { loyalty }: LoyaltyOperatorContext,
+  {
+    principal: { space },
+    params: { poolId },
+  }: Call<SpaceKey, v.InferOutput<typeof PoolParams>, unknown, unknown>,
+): Promise<PoolAddress> {
+  const { id: spaceId, organisationId } = space;
+  const { config } = await loyalty.config(spaceId);
+  if (!config.codePools.some(({ id }) => id === poolId)) {
+    throw new AppError("not_found", "Cannot serve the request as the space has no such code pool");
+  }
+  return { organisationId, spaceId, poolId };
+}
+
+const redemptionPath = "/internal/loyalty/users/:userId/redemptions/:redemptionId";
+
+const Params = v.object({
+  userId: UserIdSchema,
+  redemptionId: v.pipe(
+    v.string(),
+    v.description("Id of the redemption"),
+    v.minLength(1),
+    v.maxLength(64),
+    v.regex(/^[\w-]+$/),
+  ),
+});
+
+const RefundObject = named(
+  "RedemptionRefund",
+  v.strictObject({
+    restock: v.pipe(
+      v.optional(v.boolean(), true),
+      v.description("Whether the items count as in stock again"),
+    ),
+  }),
+);
+
+const RefundBody = v.optional(
+  v.lazy(
+    (input): v.GenericSchema<unknown, v.InferOutput<typeof RefundObject>> =>
+      Array.isArray(input) ? v.never("Expected an object") : RefundObject,
+  ),
+  { restock: true },
+);
+
+const responses = { 200: { description: "The redemption", schema: RedemptionResponse } } as const;
+
+/** Creates the routes of redemptions. */
+export function redemptionRoutes(context: LoyaltyOperatorContext) {
+  const { usersReader, rewardsWriter } = context;
+  const { products } = context.loyalty;
+  return [
+    route({
+      method: "GET",
+      path: redemptionPath,
+      operation: "getRedemption",
+      summary: "Get a redemption of a user",
+      description: "Redemptions stay on record for a year after their last step.",
+      auth: usersReader,
+      params: Params,
+      responses,
+      errors: ["not_found"],
+      handle: async call => {
+        const user = userOf(call.principal, call.params.userId);
+        return redemptionReply(await products.find(user, call.params.redemptionId));
+      },
+    }),
+    route({
+      method: "POST",
+      path: `${redemptionPath}/complete`,
+      operation: "completeRedemption",
+      summary: "Complete a redemption",
+      description: "Marks a pending product as handed over.",
+      auth: rewardsWriter,
+      params: Params,
+      responses,
+      errors: ["not_found", "conflict"],
+      handle: async call => {
+        const user = userOf(call.principal, call.params.userId);
+        return redemptionReply(await products.complete(user, call.params.redemptionId));
+      },
+    }),
+    route({
+      method: "POST",
+      path: `${redemptionPath}/refund`,
+      operation: "refundRedemption",
+      summary: "Refund a redemption",
+      description:
+        "Gives the price back and takes back what the redemption gave, once. `restock` returns the units to the stock.",
+      auth: rewardsWriter,
+      params: Params,
+      body: { schema: RefundBody, described: RefundObject, example: { restock: true } },
+      responses,
+      errors: ["not_found", "conflict"],
+      handle: async call => {
+        const user = userOf(call.principal, call.params.userId);
+        const restocks = call.body.restock;
+        return redemptionReply(await products.refund(user, call.params.redemptionId, { restocks }));
+      },
+    }),
+  ];
+}
+
+function redemptionReply({
+  id,
+  createdAt,
+  changedAt,
+  ...redemption
+}: RedemptionView): JsonReply<200, Immutable<v.InferOutput<typeof RedemptionResponse>>> {
+  return envelope({
+    redemptionId: id,
+    ...redemption,
+    createdAt: Math.floor(createdAt / 1_000),
+    changedAt: Math.floor(changedAt / 1_000),
+  });
 }

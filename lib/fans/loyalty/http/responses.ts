@@ -16,7 +16,7 @@ import {
   TransactionSchema,
   UserCouponSchema,
 } from "../user/change_payload.ts";
-import { RewardsProfileSchema } from "../views/profile.ts";
+import { RewardsProfileSchema } from "../views/loyalty_reader.ts";
 
 const text = v.string();
 const flag = v.boolean();

@@ -23,8 +23,8 @@ import type { SpaceCaller, SpaceVisit } from "../../space_tokens/mod.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
 import type { Challenge } from "../config/document.ts";
 import type { Loyalty } from "../loyalty.ts";
-import type { SpaceUser } from "../user/space_user.ts";
-import type { RewardsProfile } from "../views/profile.ts";
+import type { SpaceUser } from "../user/state.ts";
+import type { RewardsProfile } from "../views/loyalty_reader.ts";
 import { ActionBodySchema, HistoryQuerySchema, UserQuerySchema, VotesQuerySchema } from "./requests.ts";
 import {
   ConfigResponse,

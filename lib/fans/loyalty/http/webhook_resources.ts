@@ -8,7 +8,8 @@ import * as v from "valibot";
 import { type Immutable, named } from "../../../http/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import { TransactionSchema } from "../user/change_payload.ts";
-import type { WebhookDeadLetter, WebhookStatus } from "../webhooks/mod.ts";
+import type { WebhookDeadLetter } from "../webhooks/deliveries.ts";
+import type { WebhookStatus } from "../webhooks/webhooks.ts";
 
 const integer = v.pipe(v.number(), v.integer());
 const time = v.pipe(v.number(), v.integer(), v.description("Unix time in seconds"));

@@ -19,13 +19,9 @@ import {
 } from "../../../http/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import type { LoyaltyConfig, WebhookDefinition } from "../config/document.ts";
-import {
-  deadLettersPageMax,
-  type WebhookAddress,
-  type WebhookAdmin,
-  type WebhookKeys,
-  webhookDeadLettersMax,
-} from "../webhooks/mod.ts";
+import { deadLettersPageMax, type WebhookAddress, webhookDeadLettersMax } from "../webhooks/deliveries.ts";
+import type { WebhookKeys } from "../webhooks/services.ts";
+import type { WebhookAdmin } from "../webhooks/webhooks.ts";
 import { requireSpace, SpaceParams, WebhookParams } from "./resources.ts";
 import {
   DeadLettersDocument,

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { EntryReplay, isSameBalance } from "./entry_replay.ts";
-import type { LedgerEntry, Lot } from "./types.ts";
+import type { Draw, LedgerEntry, Lot } from "./movements.ts";
 
 /** The ledger entries of a history record. */
 export interface LedgerRecord {
@@ -103,4 +102,175 @@ function reconcileMetric(
     details.push(...replay.differences(stored));
   }
   return { metric: { metricId, balance, folded, isComplete }, details };
+}
+
+interface TrackedLot {
+  readonly lot: Lot;
+  /** True if all credits of the lot were replayed, so that its remaining points are certain. */
+  readonly isKnown: boolean;
+}
+
+/** Fractions are added in another order, so their last digits may differ. */
+const fractionTolerance = 1e-9;
+
+/** Checks whether two balances are equal within the precision of fractions. */
+export function isSameBalance(a: number, b: number): boolean {
+  if (Number.isInteger(a) && Number.isInteger(b)) return a === b;
+  return Math.abs(a - b) <= fractionTolerance * Math.max(1, Math.abs(a), Math.abs(b));
+}
+
+/** The balance and the lots of one metric, recomputed from entries. */
+export class EntryReplay {
+  readonly #isComplete: boolean;
+  readonly #lots = new Map<string, TrackedLot>();
+  /** The sum of all changes. */
+  #sum: number | null;
+  /** The `balanceAfter` of the last entry. */
+  #balance: number | null;
+  #errors: string[] = [];
+
+  /**
+   * @param balance Null: unknown until the first entry.
+   * @param isComplete False after a history whose oldest records were dropped.
+   */
+  constructor(balance: number | null, isComplete: boolean) {
+    this.#isComplete = isComplete;
+    this.#sum = balance;
+    this.#balance = balance;
+  }
+
+  /** Start plus credits minus debits; null without a start. */
+  get sum(): number | null {
+    return this.#sum;
+  }
+
+  /** Replays the next entry, and returns its errors. `at`: Unix ms. */
+  add(entry: LedgerEntry, at: number): readonly string[] {
+    this.#errors = [];
+    const { amount, lot, draws } = entry;
+    const isFit = lot === undefined && draws === undefined ? Number.isFinite : Number.isSafeInteger;
+    if (!isFit(amount) || amount <= 0) this.#errors.push(`the amount is ${amount}`);
+    const outside = this.#pointsOutside();
+    const change = this.#balanceChange(entry);
+    if (lot !== undefined) this.#creditLot(entry, lot, outside);
+    for (const draw of draws ?? []) {
+      if (entry.type === "debit") this.#drawLot(draw, entry, at);
+      else this.#restoreLot(draw);
+    }
+    this.#checkDraws(entry);
+    this.#checkBalance(entry, change);
+    return this.#errors;
+  }
+
+  /** Returns the differences between stored lots and the replayed ones. */
+  differences(lots: readonly Lot[]): readonly string[] {
+    const stored = new Map(lots.map(lot => [lot.id, lot]));
+    const missing = [...this.#lots.values()].flatMap(({ lot, isKnown }) =>
+      isKnown && lot.remaining > 0 && !stored.has(lot.id)
+        ? [`the lot ${lot.id} is missing, which should hold ${lot.remaining}`]
+        : [],
+    );
+    const different = lots.flatMap(lot => {
+      const tracked = this.#lots.get(lot.id);
+      if (tracked === undefined)
+        return this.#isComplete ? [`the lot ${lot.id} holds ${lot.remaining}, which no entry credited`] : [];
+      if (!tracked.isKnown) return [];
+      if (lot.remaining === tracked.lot.remaining && lot.expiresAt === tracked.lot.expiresAt) return [];
+      return [`the lot ${lot.id} holds ${lot.remaining} instead of ${tracked.lot.remaining}`];
+    });
+    return [...missing, ...different];
+  }
+
+  /** Returns the change of the balance by an entry; null: unknown. */
+  #balanceChange({ type, status, amount, draws }: LedgerEntry): number | null {
+    if (status === "pending") return 0;
+    if (status === "expired") {
+      const tracked = this.#lots.get(draws?.[0]?.lot ?? "");
+      if (tracked === undefined && !this.#isComplete) return null;
+      return tracked !== undefined && tracked.lot.activatesAt > 0 ? 0 : -amount;
+    }
+    return type === "credit" ? amount : -amount;
+  }
+
+  #checkBalance({ balanceAfter, amount }: LedgerEntry, change: number | null): void {
+    const before = this.#balance;
+    const moved = change ?? (before === balanceAfter ? 0 : -amount);
+    if (before !== null && !isSameBalance(before + moved, balanceAfter)) {
+      this.#errors.push(`the balance goes from ${before} by ${moved} to ${balanceAfter}`);
+    }
+    this.#sum = this.#sum === null ? balanceAfter : this.#sum + moved;
+    this.#balance = balanceAfter;
+  }
+
+  /** The draws of an entry must add up to its amount, unless the lots had less. */
+  #checkDraws({ type, status, amount, draws }: LedgerEntry): void {
+    if (draws === undefined) return;
+    const covered = draws.reduce((sum, draw) => sum + draw.amount, 0);
+    const hasMore = [...this.#lots.values()].some(({ lot }) => lot.activatesAt === 0 && lot.remaining > 0);
+    const isWhole = status !== "completed" || (type === "debit" && this.#isComplete && hasMore);
+    if (covered > amount || (isWhole && covered !== amount)) {
+      this.#errors.push(`the amount is ${amount} where the lots have ${covered}`);
+    }
+  }
+
+  /** Returns the points outside all lots; null: not all lots are known. */
+  #pointsOutside(): number | null {
+    if (!this.#isComplete || this.#balance === null) return null;
+    let usable = 0;
+    for (const { lot } of this.#lots.values()) if (lot.activatesAt === 0) usable += lot.remaining;
+    return this.#balance - usable;
+  }
+
+  #creditLot({ status, amount }: LedgerEntry, lot: Lot, outside: number | null): void {
+    const tracked = this.#lots.get(lot.id);
+    const hasBecomeUsable = status === "completed" && lot.activatesAt > 0;
+    const isNew = tracked === undefined && !hasBecomeUsable && lot.amount === amount;
+    const isKnown = isNew || tracked?.isKnown === true;
+    if (!isKnown && this.#isComplete) {
+      this.#errors.push(`the lot ${lot.id} has points that no entry credited`);
+    }
+    if (isKnown && outside !== null) {
+      const paid = status === "pending" || outside >= 0 ? 0 : Math.min(amount, -outside);
+      const before = tracked?.lot.remaining ?? 0;
+      const remaining = (hasBecomeUsable ? before : before + amount) - paid;
+      if (lot.remaining !== remaining) {
+        this.#errors.push(`the lot ${lot.id} holds ${lot.remaining} instead of ${remaining}`);
+      }
+      if (hasBecomeUsable && before !== amount) {
+        this.#errors.push(`${amount} points of the lot ${lot.id} became usable instead of ${before}`);
+      }
+    }
+    this.#track({ lot: hasBecomeUsable ? { ...lot, activatesAt: 0 } : lot, isKnown });
+  }
+
+  #drawLot({ lot: id, amount }: Draw, { status }: LedgerEntry, at: number): void {
+    const tracked = this.#lots.get(id);
+    if (tracked === undefined) {
+      if (this.#isComplete) this.#errors.push(`the lot ${id} is drawn, which holds nothing`);
+      return;
+    }
+    const { lot, isKnown } = tracked;
+    if (isKnown && amount > lot.remaining) {
+      this.#errors.push(`the lot ${id} is drawn by ${amount}, which holds ${lot.remaining}`);
+    }
+    if (status === "completed" && lot.activatesAt > 0)
+      this.#errors.push(`the lot ${id} is drawn while pending`);
+    if (status === "completed" && lot.expiresAt !== null && lot.expiresAt <= at) {
+      this.#errors.push(`the lot ${id} is drawn after it expired`);
+    }
+    this.#track({ lot: { ...lot, remaining: lot.remaining - amount }, isKnown });
+  }
+
+  #restoreLot({ lot: id, amount, of, creditedAt, expiresAt }: Draw): void {
+    const tracked = this.#lots.get(id);
+    const before = tracked?.lot ?? { id, amount: of, remaining: 0, creditedAt, activatesAt: 0, expiresAt };
+    const lot = { ...before, remaining: before.remaining + amount, expiresAt };
+    this.#track({ lot, isKnown: tracked?.isKnown ?? this.#isComplete });
+  }
+
+  #track(tracked: TrackedLot): void {
+    const isSpent = tracked.lot.remaining === 0 && tracked.isKnown && this.#isComplete;
+    if (isSpent) this.#lots.delete(tracked.lot.id);
+    else this.#lots.set(tracked.lot.id, tracked);
+  }
 }

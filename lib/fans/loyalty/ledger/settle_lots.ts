@@ -4,8 +4,8 @@
  * @module
  */
 
+import type { AccountChange, LedgerMovement, Lot, MetricAccount } from "./movements.ts";
 import { debtPayment, isPending, pointsOutside, totalsOf, withLot } from "./movements.ts";
-import type { AccountChange, LedgerMovement, Lot, MetricAccount } from "./types.ts";
 
 /** Points that expire within 30 days expire soon. */
 const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;

@@ -7,14 +7,19 @@
 import { periodOf } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
+import { countedUnit, ownValue } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
-import { countedUnit, ownValue } from "../config/scope.ts";
 import { readCounter } from "../engine/counters.ts";
-import { StateDraft } from "../engine/draft.ts";
+import { NextState } from "../engine/next_state.ts";
 import { isCouponValid } from "../engine/rewards.ts";
-import type { ProfileFields } from "../user/profile_fields.ts";
-import type { UserState } from "../user/state.ts";
-import { nothingReceived, type Redemption, type RedemptionFault, timeZoneOf } from "../user/state.ts";
+import type { ProfileFields } from "../user/state.ts";
+import {
+  nothingReceived,
+  type Redemption,
+  type RedemptionFault,
+  timeZoneOf,
+  type UserState,
+} from "../user/state.ts";
 
 /** A user's order of a product. */
 export interface RedemptionOrder {
@@ -121,7 +126,7 @@ export function redemptionFault(
   const { compiled, quantity, now, profile } = wanted;
   if (!isAvailable(compiled, now)) return "not_available";
   const { when } = compiled;
-  if (when?.({ data: {}, user: new StateDraft(config, state, now, { profile }) }) === false)
+  if (when?.({ data: {}, user: new NextState(config, state, now, { profile }) }) === false)
     return "not_available";
   if (isOwned(config, state, { fulfilment: compiled.product.fulfilment, now })) return "limit_reached";
   if (compiled.limit === null) return null;

@@ -5,22 +5,31 @@
  */
 
 import type { CompiledConfig, CompiledProduct } from "../config/compiled.ts";
+import { ownValue } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price, Product } from "../config/document.ts";
-import { ownValue } from "../config/scope.ts";
-import { type CouponView, couponView } from "../coupons/mod.ts";
-import { advanceTime } from "../engine/mod.ts";
+import { type CouponView, couponView } from "../coupons/coupons.ts";
+import { advanceTime } from "../engine/advance_time.ts";
 import type { ItemId } from "../user/change_payload.ts";
-import { pickFields } from "../user/profile_fields.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
 import {
   emptyState,
+  pickFields,
   type Redemption,
   type RedemptionFault,
   type RedemptionStatus,
+  type SpaceUser,
+  spaceUserPartition,
   type UserState,
 } from "../user/state.ts";
 import { canPay, codePoolOf, isAvailable, redemptionFault, stockPeriodOf, stockTotal } from "./orders.ts";
-import { createRedemptions, type RedemptionResult, type RedemptionServices } from "./redemptions.ts";
+import {
+  complete,
+  findWithPayment,
+  finishRedemptions,
+  type RedemptionResult,
+  type RedemptionServices,
+  redeem,
+  refund,
+} from "./redemptions.ts";
 import { createStocks } from "./stock.ts";
 
 /** A product as a user sees it. */
@@ -68,24 +77,25 @@ export type Products = ReturnType<typeof createProducts>;
 /** Creates the products of all spaces. */
 export function createProducts(shared: Omit<RedemptionServices, "stocks">) {
   const services = { ...shared, stocks: createStocks(shared) };
-  const redemptions = createRedemptions(services);
   const viewed =
-    <Rest extends readonly unknown[]>(step: (user: SpaceUser, ...rest: Rest) => Promise<RedemptionResult>) =>
+    <Rest extends readonly unknown[]>(
+      step: (services: RedemptionServices, user: SpaceUser, ...rest: Rest) => Promise<RedemptionResult>,
+    ) =>
     async (user: SpaceUser, ...rest: Rest): Promise<RedemptionView> =>
-      redemptionView(await services.configOf(user.spaceId), await step(user, ...rest));
+      redemptionView(await services.configOf(user.spaceId), await step(services, user, ...rest));
   return {
     /** Lists the products that are in stock and available, in the order of the configuration. */
     list: (user: SpaceUser) => listProducts(services, user),
-    redeem: viewed(redemptions.redeem),
-    find: viewed(redemptions.find),
-    complete: viewed(redemptions.complete),
-    refund: viewed(redemptions.refund),
-    finish: redemptions.finish,
+    redeem: viewed(redeem),
+    find: viewed(findWithPayment),
+    complete: viewed(complete),
+    refund: viewed(refund),
+    finish: (user: SpaceUser, state: UserState) => finishRedemptions(services, user, state),
     /** Continues redemptions that a process began and did not get to the end of; false where there are none. */
     async finishInterrupted(user: SpaceUser, state: UserState): Promise<boolean> {
       const now = services.clock();
       if (!state.redemptions.some(({ changedAt }) => now - changedAt > redemptionMsMax)) return false;
-      await redemptions.finish(user, state);
+      await finishRedemptions(services, user, state);
       return true;
     },
   };

@@ -11,33 +11,37 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { AppError } from "../../../base/errors/mod.ts";
-import { decide } from "../../../storage/mod.ts";
-import type { CommandDecision } from "../commands/command.ts";
-import type { CommandRunner } from "../commands/command_runner.ts";
-import type { CodePools, PoolAddress } from "../coupons/mod.ts";
-import { couponExpiry } from "../engine/rewards.ts";
-import type { LoyaltyServices } from "../services.ts";
+import { decide, keyName, onceMark, type ReadRecord, type Stored, type Write } from "../../../storage/mod.ts";
+import type { Command, CommandResult, Committed } from "../commit.ts";
+import type { Reward } from "../config/document.ts";
+import { adjustmentCommand } from "../corrections.ts";
+import type { CodePools, PoolAddress, PoolCode } from "../coupons/code_pools.ts";
+import { applyRedemption, type ChangeOptions, type RedemptionInput } from "../engine/apply_change.ts";
+import { couponExpiry, isCouponValid } from "../engine/rewards.ts";
+import { type CommandServices, runCommand } from "../run.ts";
+import type { RedemptionFact, RedemptionStep } from "../user/history.ts";
 import { findRecord } from "../user/read_history.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
-import { emptyState, MergedUserError, onAccount, type Redemption, type UserState } from "../user/state.ts";
 import {
+  emptyState,
+  MergedUserError,
+  onAccount,
+  type Redemption,
+  type RedemptionFault,
+  type RedemptionStatus,
+  requireUnmerged,
+  type SpaceUser,
+  spaceUserPartition,
+  type UserState,
+} from "../user/state.ts";
+import {
+  acceptOrder,
   codePoolOf,
+  isOwned,
   type OrderContext,
   type RedemptionOrder,
   redemptionError,
   stockTotal,
 } from "./orders.ts";
-import {
-  beginCommand,
-  completeCommand,
-  mergedRefundCommand,
-  openRedemption,
-  parseRedemption,
-  type Reservation,
-  readRedemption,
-  refundCommand,
-  settleRedemptionCommand,
-} from "./steps.ts";
 import type { ProductAddress, Stocks } from "./stock.ts";
 
 /** A redemption with the user's state after it. */
@@ -49,8 +53,7 @@ export interface RedemptionResult {
 }
 
 /** Services that redemptions need. */
-export interface RedemptionServices extends LoyaltyServices {
-  readonly commands: Pick<CommandRunner, "run">;
+export interface RedemptionServices extends CommandServices {
   readonly stocks: Stocks;
   readonly pools: CodePools;
 }
@@ -61,75 +64,99 @@ export function redemptionId({ organisationId, spaceId, userId }: SpaceUser, key
   return `red_${bytesToHex(sha256(utf8ToBytes(name)).subarray(0, 16))}`;
 }
 
-/** Creates the redemptions of all users. */
-export function createRedemptions(services: RedemptionServices) {
-  const { commands, logger } = services;
-  return {
-    /**
-     * Buys a product. Repeating an order under the same key returns its outcome, and continues it where it was interrupted.
-     *
-     * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
-     *   `not_available`; `conflict` where the key names a redemption of something else.
-     */
-    redeem: (of: SpaceUser, order: RedemptionOrder): Promise<RedemptionResult> =>
-      onAccount(of, async user => {
-        const facts = await factsOf(services, user, order);
-        const decision = await commands.run(user, (config, now) =>
-          beginCommand({ ...facts, config, now }, order),
-        );
-        const begun = await resultOf(services, user, facts.id, decision);
-        requireSameOrder(begun.redemption, order);
-        const isOpen = begun.redemption.status === "reserved";
-        const { redemption, state } = isOpen ? await settle(services, user, begun.redemption) : begun;
-        if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
-        const transactionId = begun.transactionId ?? (await findPayment(services, user, redemption));
-        return { redemption, state, transactionId };
-      }),
-    /** Returns a redemption by its id, after finishing it where it was interrupted. Throws `not_found`. */
-    async find(user: SpaceUser, id: string): Promise<RedemptionResult> {
-      return await withPayment(services, user, await findDecided(services, user, id));
-    },
-    /** Marks a product as handed over. Throws `not_found` or `conflict`. */
-    async complete(user: SpaceUser, id: string): Promise<RedemptionResult> {
-      await findDecided(services, user, id);
-      const decision = await commands.run(user, (config, now) => completeCommand({ id, config, now }));
-      return await afterOperator(services, user, id, decision);
-    },
-    /** Gives the price back, and the units to the stock where `restocks` is set. Throws `not_found` or `conflict`. */
-    async refund(
-      user: SpaceUser,
-      id: string,
-      { restocks }: { readonly restocks: boolean },
-    ): Promise<RedemptionResult> {
-      const { redemption } = await findDecided(services, user, id);
-      try {
-        const decision = await commands.run(user, (config, now) =>
-          refundCommand({ id, config, now }, restocks),
-        );
-        return await afterOperator(services, user, id, decision);
-      } catch (error) {
-        if (!(error instanceof MergedUserError)) throw error;
-        const account = { ...user, userId: error.account };
-        await commands.run(account, (config, now) => mergedRefundCommand({ id, config, now }, redemption));
-        await undo(services, user, { ...redemption, status: "refunded", takesStock: restocks });
-        return await withPayment(services, user, await findRedemption(services, user, id));
-      }
-    },
-    /** Continues interrupted redemptions and returns how many of them failed. */
-    async finish(user: SpaceUser, { redemptions }: UserState): Promise<number> {
-      let failed = 0;
-      for (const redemption of redemptions) {
-        try {
-          if (redemption.status === "reserved") await settle(services, user, redemption);
-          else await restock(services, user, redemption);
-        } catch (error) {
-          failed += 1;
-          logger.log("warn", "redemption_deferred", { redemptionId: redemption.id, error: String(error) });
-        }
-      }
-      return failed;
-    },
-  };
+/**
+ * Buys a product. Repeating an order under the same key returns its outcome, and continues it where it was interrupted.
+ *
+ * @throws {AppError} `not_found`, `validation_failed`, `insufficient_balance`, `out_of_stock`, `limit_reached`,
+ *   `not_available`; `conflict` where the key names a redemption of something else.
+ */
+export function redeem(
+  services: RedemptionServices,
+  of: SpaceUser,
+  order: RedemptionOrder,
+): Promise<RedemptionResult> {
+  return onAccount(of, async user => {
+    const facts = await factsOf(services, user, order);
+
+    // Takes the price. A product that needs neither stock nor code is given in the same commit.
+    const paid = await runCommand(services, user, (config, now) =>
+      beginCommand({ ...facts, config, now }, order),
+    );
+    const begun = await resultOf(services, user, facts.id, paid);
+    requireSameOrder(begun.redemption, order);
+
+    // Takes stock and code, then gives the product or the price back.
+    const isOpen = begun.redemption.status === "reserved";
+    const { redemption, state } = isOpen ? await settle(services, user, begun.redemption) : begun;
+
+    if (redemption.fault !== undefined) throw redemptionError(redemption.fault);
+    const transactionId = begun.transactionId ?? (await findPayment(services, user, redemption));
+    return { redemption, state, transactionId };
+  });
+}
+
+/** Returns a redemption by its id, after finishing it where it was interrupted. Throws `not_found`. */
+export async function findWithPayment(
+  services: RedemptionServices,
+  user: SpaceUser,
+  id: string,
+): Promise<RedemptionResult> {
+  return await withPayment(services, user, await findDecided(services, user, id));
+}
+
+/** Marks a product as handed over. Throws `not_found` or `conflict`. */
+export async function complete(
+  services: RedemptionServices,
+  user: SpaceUser,
+  id: string,
+): Promise<RedemptionResult> {
+  await findDecided(services, user, id);
+  const committed = await runCommand(services, user, (config, now) => completeCommand({ id, config, now }));
+  return await afterOperator(services, user, id, committed);
+}
+
+/** Gives the price back, and the units to the stock where `restocks` is set. Throws `not_found` or `conflict`. */
+export async function refund(
+  services: RedemptionServices,
+  user: SpaceUser,
+  id: string,
+  { restocks }: { readonly restocks: boolean },
+): Promise<RedemptionResult> {
+  const { redemption } = await findDecided(services, user, id);
+  try {
+    const committed = await runCommand(services, user, (config, now) =>
+      refundCommand({ id, config, now }, restocks),
+    );
+    return await afterOperator(services, user, id, committed);
+  } catch (error) {
+    if (!(error instanceof MergedUserError)) throw error;
+    const account = { ...user, userId: error.account };
+    await runCommand(services, account, (config, now) =>
+      mergedRefundCommand({ id, config, now }, redemption),
+    );
+    await undo(services, user, { ...redemption, status: "refunded", takesStock: restocks });
+    return await withPayment(services, user, await findRedemption(services, user, id));
+  }
+}
+
+/** Continues interrupted redemptions and returns how many of them failed. */
+export async function finishRedemptions(
+  services: RedemptionServices,
+  user: SpaceUser,
+  { redemptions }: UserState,
+): Promise<number> {
+  let failed = 0;
+  for (const redemption of redemptions) {
+    try {
+      if (redemption.status === "reserved") await settle(services, user, redemption);
+      else await restock(services, user, redemption);
+    } catch (error) {
+      failed += 1;
+      const failure = { redemptionId: redemption.id, error: String(error) };
+      services.logger.log("warn", "redemption_deferred", failure);
+    }
+  }
+  return failed;
 }
 
 /** Returns a function that finds how many units of an ordered product this process knows to be sold. */
@@ -152,7 +179,7 @@ async function settle(
 ): Promise<RedemptionResult> {
   const { id } = redemption;
   const reservation = await reserve(services, user, redemption);
-  const decision = await services.commands.run(user, (config, now) =>
+  const decision = await runCommand(services, user, (config, now) =>
     settleRedemptionCommand({ id, config, now }, reservation),
   );
   const result = await resultOf(services, user, id, decision);
@@ -229,7 +256,7 @@ async function afterOperator(
   services: RedemptionServices,
   user: SpaceUser,
   id: string,
-  decision: CommandDecision,
+  decision: Committed,
 ): Promise<RedemptionResult> {
   const open = openRedemption(decision.state, id);
   if (open !== null) await restock(services, user, open);
@@ -241,7 +268,7 @@ async function resultOf(
   services: RedemptionServices,
   user: SpaceUser,
   id: string,
-  { result, state, recordId }: CommandDecision,
+  { result, state, recordId }: Committed,
 ): Promise<RedemptionResult> {
   const redemption = result?.redemption ?? openRedemption(state, id);
   if (redemption === null) return await findRedemption(services, user, id);
@@ -324,4 +351,245 @@ function requireSameOrder({ productId, quantity }: Redemption, order: Redemption
 
 function poolAddress({ organisationId, spaceId }: SpaceUser, poolId: string): PoolAddress {
   return { organisationId, spaceId, poolId };
+}
+
+/** Time for which a redemption stays on record after its last step, in ms: 366 days. */
+const keptMs = 366 * 24 * 60 * 60 * 1_000;
+
+/** Dependencies of the steps of a redemption. */
+export type StepContext = Omit<OrderContext, "soldIn" | "hasCode">;
+
+/** Stock and code that were taken for a redemption, outside its user's partition. */
+export interface Reservation {
+  /** The reason for which there is nothing to give; null: there is. */
+  readonly fault: RedemptionFault | null;
+  /** True where stock was taken. */
+  readonly isTaken: boolean;
+  /** The code of a unique coupon. */
+  readonly code: PoolCode | null;
+}
+
+/** Characters of the id that select the tally of the mark: 256 tallies, because each has a bound. */
+const markCharacters = 2;
+
+/** Makes the read of a redemption's record. */
+export function readRedemption(id: string): ReadRecord {
+  return { type: "record", key: keyName("redemption", id) };
+}
+
+/** Parses the record of a redemption. */
+export function parseRedemption(stored: Stored): Redemption {
+  return JSON.parse(stored.value) as Redemption;
+}
+
+/** Finds a redemption that is not finished. */
+export function openRedemption({ redemptions }: UserState, id: string): Redemption | null {
+  return redemptions.find(redemption => redemption.id === id) ?? null;
+}
+
+/**
+ * Makes the command that takes the price. A product without stock and code is given at once. The command has no effect where the
+ * redemption was begun before; its decision throws as `acceptOrder` does.
+ */
+export function beginCommand(context: OrderContext, order: RedemptionOrder): Command {
+  const { id } = context;
+  const mark = { key: keyName("redeemed", id.slice(-markCharacters)), field: id };
+  return {
+    kind: "redemption",
+    isIdempotent: true,
+    reads: [onceMark(mark.key, mark.field)],
+    apply: (settled, [marks], options) => {
+      if ((marks as ReadonlyMap<string, number>).size > 0) return null;
+      requireUnmerged(settled);
+      const redemption = acceptOrder(context, settled, order, options.profile);
+      const needsReservation = redemption.takesStock || redemption.poolId !== undefined;
+      const step = needsReservation ? "reserved" : "sold";
+      const outcome = takeStep(context, settled, { redemption, step, options });
+      return { ...outcome, writes: [{ type: "add", ...mark, by: 1 }, ...outcome.writes] };
+    },
+  };
+}
+
+/**
+ * Makes the command that gives the product of a paid redemption, or the price back. It rejects the redemption too where the user
+ * already owns the product by then.
+ */
+export function settleRedemptionCommand(context: StepContext, reservation: Reservation): Command {
+  const { id, config, now } = context;
+  return {
+    kind: "redemption",
+    isIdempotent: true,
+    apply: (settled, _, options) => {
+      const redemption = openRedemption(settled, id);
+      if (redemption?.status !== "reserved") return null;
+      const { fulfilment } = redemption;
+      const isGone = fulfilment.type === "coupon" && !config.coupons.has(fulfilment.couponId);
+      // The process that took the code was interrupted for longer than the coupon lasts.
+      const isExpired = !isCouponValid(reservation.code ?? { expiresAt: null }, now);
+      const limit = isOwned(config, settled, { fulfilment, now }) ? "limit_reached" : null;
+      const fault = reservation.fault ?? (isGone || isExpired ? "not_available" : limit);
+      if (fault === null) {
+        return takeStep(context, settled, { redemption, step: "confirmed", options, code: reservation.code });
+      }
+      const rejected = { ...redemption, fault };
+      return takeStep(context, settled, {
+        redemption: rejected,
+        step: "rejected",
+        options,
+        mustReturn: reservation.isTaken || reservation.code !== null,
+      });
+    },
+  };
+}
+
+/**
+ * Makes the command that marks a product as handed over. Its decision throws `not_found`, and `conflict` where there is nothing to
+ * hand over.
+ */
+export function completeCommand(context: StepContext): Command {
+  return {
+    kind: "redemption",
+    isIdempotent: true,
+    reads: [readRedemption(context.id)],
+    apply: (settled, [stored], options) => {
+      const redemption = decidedRedemption(context, settled, stored as Stored | null);
+      if (redemption.status === "completed") return null;
+      if (redemption.status !== "pending") {
+        throw new AppError("conflict", `Cannot complete the redemption as it is ${redemption.status}`);
+      }
+      return takeStep(context, settled, { redemption, step: "completed", options });
+    },
+  };
+}
+
+/**
+ * Makes the command that gives the price of a redemption back and takes back what it gave. The redemption stays open while its code
+ * is to be revoked, or stock to be given back. Its decision throws `not_found`, and `conflict` where the price was given back already,
+ * or nothing is decided yet.
+ *
+ * @param restocks Returns the units to the stock.
+ */
+export function refundCommand(context: StepContext, restocks: boolean): Command {
+  return {
+    kind: "redemption",
+    isIdempotent: true,
+    reads: [readRedemption(context.id)],
+    apply: (settled, [stored], options) => {
+      const redemption = decidedRedemption(context, settled, stored as Stored | null);
+      if (redemption.status === "refunded") return null;
+      if (redemption.status === "rejected") {
+        throw new AppError(
+          "conflict",
+          "Cannot refund the redemption as it was rejected, and the price given back",
+        );
+      }
+      requireUnmerged(settled);
+      const takesStock = restocks && redemption.takesStock;
+      const mustReturn = takesStock || redemption.poolId !== undefined;
+      return takeStep(context, settled, {
+        redemption: { ...redemption, takesStock },
+        step: "refunded",
+        options,
+        mustReturn,
+      });
+    },
+  };
+}
+
+/** Makes the command that gives the price of a merged user's redemption to the account, once. */
+export function mergedRefundCommand({ id, config, now }: StepContext, redemption: Redemption): Command {
+  const { currency, amount } = redemption.cost;
+  const refunded = { ...redemption, status: "refunded", changedAt: now } as const;
+  return adjustmentCommand(
+    config,
+    {
+      changes: [{ metricId: currency, op: "incr", value: amount }],
+      reason: `Refund of the redemption ${id} of a merged user`,
+      extra: {
+        reads: [readRedemption(id)],
+        wasApplied: ([stored]) => stored !== null,
+        writes: () => [recordOf(refunded, now)],
+      },
+    },
+    now,
+  );
+}
+
+function decidedRedemption({ id }: StepContext, state: UserState, stored: Stored | null): Redemption {
+  if (openRedemption(state, id)?.status === "reserved") {
+    throw new AppError("conflict", "Cannot change the redemption before it is decided", {
+      retryAfterMs: 1_000,
+    });
+  }
+  if (stored === null)
+    throw new AppError("not_found", "Cannot find the redemption as the user has none of this id");
+  return parseRedemption(stored);
+}
+
+interface Step {
+  readonly redemption: Redemption;
+  readonly step: RedemptionStep;
+  readonly options: ChangeOptions;
+  readonly code?: PoolCode | null;
+  /** True where stock or a code that it took must be given back. @default false */
+  readonly mustReturn?: boolean;
+}
+
+/** Applies a step. The redemption is in the user's state while it is not finished, else in a record of its own. */
+function takeStep(
+  { config, now }: StepContext,
+  state: UserState,
+  { redemption: before, step, options, code = null, mustReturn = false }: Step,
+): CommandResult & { readonly writes: readonly Write[] } {
+  const { metadata, fault: reason } = before;
+  const input: RedemptionInput = {
+    fact: { ...factOf(before, step), ...(code === null ? {} : { couponExpiresAt: code.expiresAt }) },
+    at: now,
+    paid: before.paid,
+    received: before.received,
+    code: code?.code ?? null,
+    metadata,
+    reason,
+  };
+  const applied = applyRedemption(config, state, input, options);
+  const { paid, received, ...outcome } = applied;
+  const redemption: Redemption = {
+    ...before,
+    paid,
+    received,
+    status: statusAfter(before, step),
+    boughtAt: outcome.record.redemption?.boughtAt ?? before.boughtAt,
+    changedAt: outcome.record.at,
+  };
+  const isOpen = step === "reserved" || mustReturn;
+  const others = outcome.state.redemptions.filter(({ id }) => id !== before.id);
+  outcome.state.redemptions = isOpen ? [...others, redemption] : others;
+  const writes = step === "reserved" ? [] : [recordOf(redemption, now)];
+  return { ...outcome, redemption, writes };
+}
+
+function factOf(
+  { id, productId, quantity, cost, boughtAt, fulfilment }: Redemption,
+  step: RedemptionStep,
+): RedemptionFact {
+  const fact = { id, step, productId, quantity, cost, boughtAt };
+  if (step !== "confirmed" && step !== "sold") return fact;
+  const isReward = fulfilment.type === "coupon" || fulfilment.type === "inventory";
+  const given: readonly Reward[] = isReward ? [fulfilment] : [];
+  return { ...fact, given };
+}
+
+function statusAfter({ fulfilment }: Redemption, step: RedemptionStep): RedemptionStatus {
+  if (step !== "confirmed" && step !== "sold") return step;
+  return fulfilment.type === "manual" || fulfilment.type === "webhook" ? "pending" : "completed";
+}
+
+/** Writes the record, without expiry while the product is to be handed over. */
+function recordOf(redemption: Redemption, now: number): Write {
+  const put = {
+    type: "put",
+    key: readRedemption(redemption.id).key,
+    value: JSON.stringify(redemption),
+  } as const;
+  return redemption.status === "pending" ? put : { ...put, expireAt: now + keptMs };
 }

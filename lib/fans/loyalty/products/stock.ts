@@ -21,7 +21,7 @@ import {
   type Write,
 } from "../../../storage/mod.ts";
 import type { LoyaltyServices } from "../services.ts";
-import type { SpaceUser } from "../user/space_user.ts";
+import type { SpaceUser } from "../user/state.ts";
 
 export interface ProductAddress extends Pick<SpaceUser, "organisationId" | "spaceId"> {
   readonly productId: string;

@@ -16,12 +16,9 @@ import {
   type Write,
 } from "../../../storage/mod.ts";
 import type { ProgressByWebhook } from "../webhooks/progress.ts";
-import { notificationsMax } from "./inbox.ts";
-import { parseReadMarks, type ReadMarks } from "./inbox_view.ts";
-import { reversalGenerationsRead } from "./reversal_marks.ts";
-import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
-import { isAhead } from "./state.ts";
-import { parseState, printState, readState } from "./stored_state.ts";
+import { notificationsMax, parseReadMarks, type ReadMarks } from "./inbox.ts";
+import { isAhead, type SpaceUser, spaceUserPartition } from "./state.ts";
+import { parseState, printState, readState, reversalGenerationsRead } from "./stored_state.ts";
 
 /** Longest history that is written anew: one commit carries it. */
 const historyEntriesMax = 800;

@@ -8,12 +8,11 @@ import type * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import type { Immutable } from "../../../http/mod.ts";
 import type { ActionData, MetricReward, NotificationSetting, Price, Reward } from "../config/document.ts";
-import type { transactionTypes } from "../config/webhooks.ts";
-import type { LedgerEntry } from "../ledger/mod.ts";
+import type { transactionTypes } from "../config/parts.ts";
+import type { LedgerEntry } from "../ledger/movements.ts";
 import type { ElementFacts } from "../votes/elements.ts";
 import type { ChangePayload, TransactionSchema } from "./change_payload.ts";
-import type { ProfileFields } from "./profile_fields.ts";
-import type { UserState } from "./state.ts";
+import type { ProfileFields, UserState } from "./state.ts";
 
 /** A correction of a metric by a back end. */
 export interface MetricChange {
@@ -112,7 +111,7 @@ export interface HistoryRecord {
     readonly at: number;
     readonly data: ActionData;
   };
-  readonly redemption?: RedemptionEvent;
+  readonly redemption?: RedemptionFact;
   /** The custom fields of the user's profile that the configuration read and that had a value. */
   readonly profile?: ProfileFields;
   /** The first instant (Unix ms) of a settlement that merged several. */
@@ -127,7 +126,7 @@ export interface HistoryRecord {
 export type RedemptionStep = "reserved" | "sold" | "confirmed" | "rejected" | "completed" | "refunded";
 
 /** A step of a redemption with its results, so that a replay decides nothing anew. */
-export interface RedemptionEvent extends LimitedFirings {
+export interface RedemptionFact extends LimitedFirings {
   readonly id: string;
   readonly step: RedemptionStep;
   readonly productId: string;

@@ -7,8 +7,8 @@
 import type { LogEntry, Partition, ReadLog, RecordCache, Store } from "../../../storage/mod.ts";
 import type { Earning } from "../../leaderboards/mod.ts";
 import { type HistoryEntry, type HistoryTransaction, transactionsOf } from "./history.ts";
-import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
 import type { UserState } from "./state.ts";
+import { type SpaceUser, spaceUserPartition } from "./state.ts";
 import { parseRecord } from "./stored_state.ts";
 
 /** A history request returns this many transactions at most. */
@@ -16,8 +16,10 @@ export const historyPageMax = 1_000;
 
 /** Most records of one read, so that the reply stays small beside those of others. */
 export const historyReadMax = 250;
+
 /** Records of the first read, whose sizes are not known, and bytes that the following ones aim at. */
 const firstReadMax = 32;
+
 const readBytes = 262_144;
 
 /** Bounds the next read of records by the sizes of those before. */
@@ -111,6 +113,7 @@ export interface HistoryPage<T> {
 
 /** Most records that a page reads, as many may have no transactions, and most bytes of their texts. */
 const pageRecordsMax = 2_500;
+
 const pageBytesMax = 1_048_576;
 
 /** Reads a page of transactions. It may be short, or empty, and still have an end from which the next one continues. */

@@ -6,16 +6,19 @@
 
 import { decide, type ReadRecord, type RecordCache, type Store, type Write } from "../../../storage/mod.ts";
 import { readAccountNote, signUpProjectOf } from "../../users/mod.ts";
-import { votesKeys } from "../votes/tally.ts";
-import { onceMarkKeys } from "./once_marks.ts";
-import { profileKey } from "./profile_fields.ts";
+import { votesKeys } from "../votes/votes.ts";
 import { readWholeHistory } from "./read_history.ts";
-import { reversalGenerationsRead, reversalMarkKeys } from "./reversal_marks.ts";
-import { type SpaceUser, spaceUserPartition } from "./space_user.ts";
-import { emptyState, type UserState } from "./state.ts";
-import { parseState, readState } from "./stored_state.ts";
+import { emptyState, profileKey, type SpaceUser, spaceUserPartition, type UserState } from "./state.ts";
+import {
+  onceMarkKeys,
+  parseState,
+  readState,
+  reversalGenerationsRead,
+  reversalMarkKeys,
+} from "./stored_state.ts";
 
 const records = [readState.key, reversalGenerationsRead.key, "inbox", "webhooks", profileKey];
+
 const logs = ["history", "notifications"];
 
 /** Tests if something is kept about a user of the organisation, who is in the project, or in none. */

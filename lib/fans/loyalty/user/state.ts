@@ -4,16 +4,17 @@
  * @module
  */
 
+import { endOfPeriod, isTimeZone } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
+import { JsonMembers } from "../../../base/text/mod.ts";
+import { Cache } from "../../../storage/background/mod.ts";
+import { type Partition, RecordCache, tenantPartition } from "../../../storage/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
-import type { CompiledConfig } from "../config/compiled.ts";
+import { type CompiledConfig, ownValue } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
-import type { SingleReward } from "../config/rewards.ts";
-import { ownValue } from "../config/scope.ts";
-import type { LedgerEntry, Lot } from "../ledger/mod.ts";
+import type { SingleReward } from "../config/parts.ts";
+import type { LedgerEntry, Lot } from "../ledger/movements.ts";
 import type { ItemId } from "./change_payload.ts";
-import type { SpaceUser } from "./space_user.ts";
-import { type UserZone, zoneAt } from "./user_zone.ts";
 
 /** Progress of the latest run of a challenge. */
 export interface ChallengeProgress {
@@ -336,4 +337,185 @@ export function copyState(state: UserState): MutableState {
     voterOf: state.voterOf,
     mergedInto: state.mergedInto,
   };
+}
+
+/** The zone of a user, and the one before it. */
+export interface UserZone {
+  readonly name: string;
+  /** Unix ms from which it is in force. */
+  readonly from: number;
+  /** The zone until then. */
+  readonly before: string;
+}
+
+/** A zone stays for as long as an action may arrive late, so that a late one finds the zone in which it happened. */
+const keptMs = 7 * 24 * 60 * 60 * 1_000;
+
+/** Returns the zone of a user at a time (Unix ms). */
+export function zoneAt(zone: UserZone | null, at: number, documentZone: string): string {
+  if (zone === null) return documentZone;
+  return at >= zone.from ? zone.name : zone.before;
+}
+
+/** Dependencies of {@linkcode zoneAfter}. */
+interface ZoneChange {
+  /** The value of the profile. One that is no time zone counts as none. */
+  readonly wanted: ProfileFields[string] | undefined;
+  readonly documentZone: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** True where nothing has happened to the user before. */
+  readonly isNew: boolean;
+}
+
+/** Returns the zone of a user after an event. */
+export function zoneAfter(
+  zone: UserZone | null,
+  { wanted, documentZone, at, isNew }: ZoneChange,
+): UserZone | null {
+  const current = zone?.name ?? documentZone;
+  if (wanted === current || (zone !== null && at < zone.from + keptMs)) return zone;
+  const name = typeof wanted === "string" && isTimeZone(wanted) ? wanted : documentZone;
+  if (name === current) return zone;
+  return { name, from: isNew ? 0 : endOfPeriod("day", current, at), before: current };
+}
+
+/** A user as loyalty and audience address them: organisation, space, user and project. */
+export interface SpaceUser {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly userId: string;
+  /** The project that the user signed in to; null where a back end acts. */
+  readonly projectId: string | null;
+}
+
+const noElements: ReadonlySet<string> = new Set();
+/** Elements of a user of which a process remembers that the user is listed. */
+const listedMax = 32;
+
+/** The ids that identify a user, without a project. */
+export type UserKey = Omit<SpaceUser, "projectId">;
+
+/** Returns the partition of a user's loyalty. User ids are unique in an organisation. */
+export function spaceUserPartition({
+  organisationId,
+  userId,
+}: Pick<SpaceUser, "organisationId" | "userId">): Partition {
+  return tenantPartition({ organisation: organisationId }, "loyalty", userId);
+}
+
+/**
+ * Facts about a user that a process remembers beside the user's record. Forgetting them repeats work without effect: the user is registered
+ * again, or a score delivered again.
+ */
+export class CachedUser implements UserKey {
+  readonly organisationId: string;
+  readonly spaceId: string;
+  readonly userId: string;
+  readonly partition: Partition;
+  /** Unix ms until which the due queue is certain to contain the user. */
+  registeredUntil = 0;
+  /** Unix ms until which the user counts as active without another write. */
+  activeUntil = 0;
+  /** The project in the user's record. A command that was decided for another one is decided again. */
+  projectId: string | null = null;
+  /** Unix ms until which the user, who has no project, counts as one who did not sign up in any. */
+  hasNoProjectUntil = 0;
+  /** True once the user's record was seen. */
+  hasRecord = false;
+  /** The revision whose metrics the index of users has, as far as this process knows. */
+  indexedRevision = 0;
+  /** Revision of the newest delivered score. */
+  #delivered = -1;
+  /** Elements among whose voters the user is listed. */
+  #listed: ReadonlySet<string> = noElements;
+
+  /** @throws {AppError} `validation_failed`: an id is ill-formed or too long. */
+  constructor({ organisationId, spaceId, userId }: UserKey) {
+    this.organisationId = organisationId;
+    this.spaceId = spaceId;
+    this.userId = userId;
+    this.partition = spaceUserPartition({ organisationId, userId });
+  }
+
+  /** Forgets a user whose record is gone: who is removed is no longer in the due queue. */
+  forget(): void {
+    this.registeredUntil = 0;
+    this.activeUntil = 0;
+    this.projectId = null;
+    this.hasNoProjectUntil = 0;
+    this.hasRecord = false;
+    this.indexedRevision = 0;
+    this.#delivered = -1;
+    this.#listed = noElements;
+  }
+
+  /** Filters out the elements among whose voters the user is listed. */
+  unlisted(elementIds: readonly string[]): readonly string[] {
+    if (elementIds.length === 0 || this.#listed.size === 0) return elementIds;
+    return elementIds.filter(id => !this.#listed.has(id));
+  }
+
+  /** Remembers that the user is listed among the voters of an element. The newest are enough: another one is listed twice. */
+  markListed(elementId: string): void {
+    this.#listed = new Set([...this.#listed, elementId].slice(-listedMax));
+  }
+
+  /** Filters out the updates that were delivered. */
+  undelivered(updates: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
+    return updates.every(({ asOf }) => asOf > this.#delivered)
+      ? updates
+      : updates.filter(({ asOf }) => asOf > this.#delivered);
+  }
+
+  /** Remembers that updates were delivered, and so all earlier ones. */
+  markDelivered(updates: readonly ScoreUpdate[]): void {
+    for (const { asOf } of updates) if (asOf > this.#delivered) this.#delivered = asOf;
+  }
+}
+
+/** The users that a process remembers. */
+export class UserCache {
+  readonly #users: Cache<CachedUser>;
+
+  constructor(entriesMax = 100_000) {
+    this.#users = new Cache({ entriesMax });
+  }
+
+  /** Returns a user, who is new to the process if need be. */
+  get(key: UserKey): CachedUser {
+    const { organisationId, spaceId, userId } = key;
+    const cached = this.#users.get(userId);
+    if (cached?.spaceId === spaceId && cached.organisationId === organisationId) return cached;
+    const user = new CachedUser(key);
+    this.#users.set(userId, user);
+    return user;
+  }
+}
+
+/** Key of a user's profile. */
+export const profileKey = "profile";
+
+/** Custom fields of a profile by name. */
+export type ProfileFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** Custom fields that a process remembers, so that decisions need not read them. */
+export type ProfileFieldsCache = RecordCache<ProfileFields>;
+
+/** Number of users whose custom fields a process keeps. */
+const usersMax = 10_000;
+
+/** Creates the cache of a process. It only reads. */
+export function createProfileFieldsCache(): ProfileFieldsCache {
+  const parse = (text: string): ProfileFields =>
+    (new JsonMembers(text).value("customFields") as ProfileFields | undefined) ?? {};
+  return new RecordCache({ key: profileKey, parse, entriesMax: usersMax });
+}
+
+export function pickFields(fields: ProfileFields, names: ReadonlySet<string>): ProfileFields {
+  const picked = [...names].flatMap((name): [string, ProfileFields[string]][] => {
+    const value = ownValue(fields, name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(picked);
 }

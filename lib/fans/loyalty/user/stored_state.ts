@@ -5,11 +5,25 @@
  * @module
  */
 
+import { AppError } from "../../../base/errors/mod.ts";
 import { flattenString, JsonMembers, utf8Length } from "../../../base/text/mod.ts";
-import type { Append, ReadRecord } from "../../../storage/mod.ts";
+import {
+  type Append,
+  type LogEntry,
+  onceMark,
+  type Partition,
+  type Read,
+  type ReadLog,
+  type ReadRecord,
+  type ReadTally,
+  type Store,
+  type Stored,
+  storageLimits,
+  type Write,
+} from "../../../storage/mod.ts";
 import type { ScoreUpdate } from "../../leaderboards/mod.ts";
-import { hasEntries } from "../config/scope.ts";
-import type { LedgerEntry } from "../ledger/mod.ts";
+import { hasEntries } from "../config/compiled.ts";
+import type { LedgerEntry } from "../ledger/movements.ts";
 import type { ChangePayload, ItemId } from "./change_payload.ts";
 import type { HistoryRecord, Transaction } from "./history.ts";
 import { emptyState, type HistoryPart, type UserState } from "./state.ts";
@@ -301,4 +315,155 @@ function boundedParts(parts: readonly HistoryPart[], bytes: number): readonly Hi
     allRecords -= next.shift()?.[0] ?? 0;
   }
   return next;
+}
+
+/** Reads the generations that have marks. */
+export const reversalGenerationsRead: ReadRecord = { type: "record", key: "reversed" };
+
+/** Length of a generation, in ms. */
+const generationMs: number = 28 * 24 * 60 * 60 * 1_000;
+
+/** Reads the marks of transactions of a time. */
+export function reversalMarksRead(recordAt: number): ReadTally {
+  return { type: "tally", key: keyOf(generationOf(recordAt)) };
+}
+
+const readOldest: ReadLog = { type: "log", key: "history", limit: 1 };
+
+/** The reads whose results {@linkcode reversalMarkWrites} takes. */
+export const reversalMarkReads: readonly [ReadRecord, ReadLog] = [reversalGenerationsRead, readOldest];
+
+/** Returns the writes that mark a transaction. The store refuses a second mark. Marks older than the history are removed. */
+export function reversalMarkWrites(
+  { id, recordAt }: { readonly id: string; readonly recordAt: number },
+  [stored, history]: readonly [Stored | null, readonly LogEntry[]],
+): readonly Write[] {
+  const generation = generationOf(recordAt);
+  const oldest = generationOf(history[0]?.at ?? recordAt);
+  const marked = generationsOf(stored);
+  const retained = [...new Set([...marked, generation])].filter(one => one >= oldest);
+  const over = marked.filter(one => one < oldest);
+  const isSame = over.length === 0 && marked.includes(generation);
+  return [
+    { type: "add", key: keyOf(generation), field: id, by: 1, max: 1 },
+    ...over.map((one): Write => ({ type: "delete", shape: "tally", key: keyOf(one) })),
+    ...(isSame
+      ? []
+      : [{ type: "put", key: reversalGenerationsRead.key, value: JSON.stringify(retained) } as const]),
+  ];
+}
+
+/** Returns the keys of all marks. `generations` is the result of {@linkcode reversalGenerationsRead}. */
+export function reversalMarkKeys(generations: Stored | null): readonly string[] {
+  return generationsOf(generations).map(keyOf);
+}
+
+/**
+ * Returns ids of reversed transactions, with at least those of the entries. Without any reversals it reads nothing.
+ *
+ * @param generations Result of {@linkcode reversalGenerationsRead}.
+ */
+export async function readReversedIds(
+  store: Store,
+  partition: Partition,
+  generations: Stored | null,
+  entries: readonly LogEntry[],
+): Promise<ReadonlySet<string>> {
+  const wanted = new Set(entries.map(({ at }) => generationOf(at)));
+  const marked = generationsOf(generations).filter(generation => wanted.has(generation));
+  if (marked.length === 0) return new Set();
+  const tallies = await store.read(
+    partition,
+    marked.map(generation => ({ type: "tally", key: keyOf(generation) }) as const),
+  );
+  return new Set(tallies.flatMap(tally => [...tally.keys()]));
+}
+
+function generationOf(at: number): number {
+  return Math.floor(at / generationMs);
+}
+
+function keyOf(generation: number): string {
+  return `reversed:${generation}`;
+}
+
+function generationsOf(stored: Stored | null): readonly number[] {
+  return stored === null ? [] : (JSON.parse(stored.value) as readonly number[]);
+}
+
+/** Length of a generation of marks, in ms. */
+export const onceGenerationMs: number = 7 * 24 * 60 * 60 * 1_000;
+/** The clocks of processes may differ by this without a repeated id counting twice at the turn of a generation. */
+const clockSkewMsMax = 60_000;
+
+/** An id under which a command takes effect once. Ids of actions and of grants are independent. */
+export interface OnceId {
+  readonly of: "action" | "grant";
+  readonly id: string;
+}
+
+const keyPrefixes = { action: "seen", grant: "granted" } as const;
+
+/** Returns the reads of an id's marks, in each generation that may have one. */
+export function onceMarkReads({ of, id }: OnceId, now: number): Read[] {
+  return onceGenerationsAt(now).map(generation => onceMark(onceMarkKey(of, generation), id));
+}
+
+/** Returns the reads of the marks of actions, in each generation that may have them. */
+export function actionMarkReads(ids: readonly string[], now: number): readonly ReadTally[] {
+  return onceGenerationsAt(now).map(generation => ({
+    type: "tally",
+    key: onceMarkKey("action", generation),
+    fields: ids,
+  }));
+}
+
+/**
+ * Returns the count of marks after another one.
+ *
+ * @throws {AppError} `rate_limited`: the generation is full.
+ */
+export function nextOnceMarks({ onceMarks }: UserState, now: number): UserState["onceMarks"] {
+  const generation = onceGenerationOf(now);
+  const count = onceMarks.generation === generation ? onceMarks.count : 0;
+  if (count >= storageLimits.tallyFieldsMax) {
+    const message = `Cannot accept more than ${storageLimits.tallyFieldsMax} actions with an id in a week`;
+    throw new AppError("rate_limited", message, {
+      retryAfterMs: onceGenerationMs - (now % onceGenerationMs),
+    });
+  }
+  return { generation, count: count + 1 };
+}
+
+/** Returns the writes that mark an id. The first mark of a generation removes the generations that are over. */
+export function onceMarkWrites({ onceMarks }: UserState, { of, id }: OnceId, now: number): readonly Write[] {
+  const generation = onceGenerationOf(now);
+  const mark: Write = { type: "add", key: onceMarkKey(of, generation), field: id, by: 1 };
+  if (onceMarks.generation === generation) return [mark];
+  const over = [onceMarks.generation - 1, onceMarks.generation].filter(one => one < generation - 1);
+  const removals = over.flatMap((one): Write[] => [
+    { type: "delete", shape: "tally", key: onceMarkKey("action", one) },
+    { type: "delete", shape: "tally", key: onceMarkKey("grant", one) },
+  ]);
+  return [mark, ...removals];
+}
+
+/** Returns the keys of all marks that a user's partition may have. */
+export function onceMarkKeys({ onceMarks: { generation } }: Pick<UserState, "onceMarks">): readonly string[] {
+  return [generation - 1, generation].flatMap(one => [onceMarkKey("action", one), onceMarkKey("grant", one)]);
+}
+
+function onceMarkKey(of: OnceId["of"], generation: number): string {
+  return `${keyPrefixes[of]}:${generation}`;
+}
+
+function onceGenerationOf(now: number): number {
+  return Math.floor(now / onceGenerationMs);
+}
+
+/** Includes the next generation while a process with a faster clock may be in it already. */
+function onceGenerationsAt(now: number): readonly number[] {
+  const generation = onceGenerationOf(now);
+  const next = onceGenerationOf(now + clockSkewMsMax);
+  return next === generation ? [generation - 1, generation] : [next, generation - 1, generation];
 }

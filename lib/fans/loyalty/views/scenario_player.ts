@@ -5,31 +5,40 @@
  * @module
  */
 
+import * as v from "valibot";
+import { parseIsoTime } from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
-import type { BoardPreview, Earning } from "../../leaderboards/mod.ts";
-import type { Command, CommandResult, DecisionInput } from "../commands/command.ts";
-import { noLimits } from "../commands/command_rules.ts";
-import { isTakenBack } from "../commands/corrections.ts";
-import { requireRewards } from "../commands/grants.ts";
-import { requireReportable } from "../commands/reports.ts";
+import { type BoardPreview, boardFaults, createBoardPreview, type Earning } from "../../leaderboards/mod.ts";
+import type { Command, CommandResult } from "../commit.ts";
+import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { ownValue } from "../config/scope.ts";
-import {
-  advanceTime,
-  applyAction,
-  applyGrant,
-  applyReversal,
-  type Outcome,
-  reversedAction,
-} from "../engine/mod.ts";
+import { ownValue } from "../config/compiled.ts";
+import { choiceOf, fieldErrors, hasMember } from "../config/fields.ts";
+import { RewardSchema } from "../config/parts.ts";
+import { isTakenBack } from "../corrections.ts";
+import { advanceTime } from "../engine/advance_time.ts";
+import { applyAction, applyGrant, applyReversal, reversedAction } from "../engine/apply_change.ts";
+import type { Outcome } from "../engine/next_state.ts";
 import { couponExpiry, isCouponValid } from "../engine/rewards.ts";
+import { requireRewards } from "../grants.ts";
 import { stockPeriodOf, stockTotal } from "../products/orders.ts";
-import { beginCommand, openRedemption, refundCommand, settleRedemptionCommand } from "../products/steps.ts";
+import {
+  beginCommand,
+  openRedemption,
+  refundCommand,
+  settleRedemptionCommand,
+} from "../products/redemptions.ts";
+import { requireReportable } from "../report.ts";
 import { type HistoryEntry, type Notification, transactionsOf } from "../user/history.ts";
-import { type ProfileFields, pickFields } from "../user/profile_fields.ts";
 import { earningOf } from "../user/read_history.ts";
-import { emptyState, type Gift, type Redemption, type UserState } from "../user/state.ts";
-import type { Scenario, StepOf } from "./scenario_file.ts";
+import {
+  emptyState,
+  type Gift,
+  type ProfileFields,
+  pickFields,
+  type Redemption,
+  type UserState,
+} from "../user/state.ts";
 
 /** A comparison of what a user has with what was expected. */
 export interface ScenarioCheck {
@@ -190,8 +199,7 @@ export class ScenarioPlayer {
 
   /** Runs the decision of a command on the state of a user. */
   #run({ user, at }: StepContext, command: Command, results: readonly unknown[]): Partial<CommandResult> {
-    const input: DecisionInput = { ...noLimits, ...this.#input(user) };
-    const result = command.decide?.(this.#stateAt(user, at), results, input) ?? null;
+    const result = command.apply?.(this.#stateAt(user, at), results, this.#input(user)) ?? null;
     if (result === null) return {};
     this.#take(user, result, at);
     return result;
@@ -373,4 +381,142 @@ function soldKey({
   readonly stockPeriod?: string | undefined;
 }): string {
   return `${productId} ${stockPeriod}`;
+}
+
+const scenariosMax = 1_000;
+const stepsMax = 10_000;
+
+const time = v.pipe(
+  v.string(),
+  v.transform((text): number | null => parseIsoTime(text)),
+  v.number("Expected a time such as 2026-12-05T12:00:00Z"),
+);
+const common = { at: time, user: v.pipe(v.string(), v.minLength(1), v.maxLength(128)) };
+const scalars = v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]));
+/** Names the step for one that takes it back. */
+const id = v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(64)));
+/** The code with which the step is expected to be refused. @default it takes effect */
+const refused = v.exactOptional(v.string());
+const actionStep = v.strictObject({
+  ...common,
+  action: v.string(),
+  id,
+  data: v.optional(scalars, {}),
+  /** For an action that is reported late. */
+  happenedAt: v.exactOptional(time),
+  /** The element that the action votes for; `isRight` where the user knows the answer. */
+  element: v.exactOptional(
+    v.strictObject({
+      type: v.optional(v.string(), "quiz"),
+      points: v.optional(v.number(), 0),
+      seconds: v.optional(v.number(), 0),
+      isRight: v.exactOptional(v.boolean()),
+    }),
+  ),
+});
+const profileStep = v.strictObject({
+  ...common,
+  profile: v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.array(v.string())])),
+});
+const grantStep = v.strictObject({ ...common, grant: v.pipe(v.array(RewardSchema), v.minLength(1)), id });
+const redeemStep = v.strictObject({
+  ...common,
+  /** Id of the product. */
+  redeem: v.string(),
+  quantity: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1)), 1),
+  currency: v.exactOptional(v.string()),
+  id,
+  refused,
+});
+const refundStep = v.strictObject({ ...common, refund: v.string(), refused });
+const reverseStep = v.strictObject({ ...common, reverse: v.string(), refused });
+const expectation = v.strictObject({
+  metrics: v.optional(v.record(v.string(), v.number()), {}),
+  /** Scores by the ids of boards, those of an event as `<eventId>/<boardId>`; null: not on the board. */
+  boards: v.optional(v.record(v.string(), v.nullable(v.number())), {}),
+  inventory: v.optional(v.record(v.string(), v.array(v.string())), {}),
+  /** The highest rung of each ladder; empty before the first. */
+  milestones: v.optional(v.record(v.string(), v.string()), {}),
+  challenges: v.optional(
+    v.record(v.string(), v.picklist(["none", "in_progress", "completed", "failed"])),
+    {},
+  ),
+  /** Numbers of coupons that have not expired. */
+  coupons: v.optional(v.record(v.string(), v.number()), {}),
+  /** Units that are left of limited products. */
+  stock: v.optional(v.record(v.string(), v.number()), {}),
+  /** The titles of all announcements so far. */
+  notifications: v.exactOptional(v.array(v.string())),
+});
+const expectStep = v.strictObject({ ...common, expect: expectation });
+const steps = {
+  expect: expectStep,
+  profile: profileStep,
+  grant: grantStep,
+  redeem: redeemStep,
+  refund: refundStep,
+  reverse: reverseStep,
+};
+const allSteps = [
+  actionStep,
+  profileStep,
+  expectStep,
+  grantStep,
+  redeemStep,
+  refundStep,
+  reverseStep,
+] as const;
+const step = choiceOf("ScenarioStep", allSteps, input => {
+  const kind = Object.keys(steps).find(name => hasMember(input, name));
+  return kind === undefined ? actionStep : steps[kind as keyof typeof steps];
+});
+
+const section = v.exactOptional(v.unknown());
+/** Schema of a file of scenarios. */
+export const ScenariosSchema = v.strictObject({
+  /** The sections of a project's settings that declare boards. */
+  boards: v.optional(v.strictObject({ leaderboards: section, eventLeaderboards: section }), {}),
+  scenarios: v.pipe(
+    v.array(
+      v.strictObject({
+        name: v.string(),
+        steps: v.pipe(v.array(step), v.minLength(1), v.maxLength(stepsMax)),
+      }),
+    ),
+    v.minLength(1),
+    v.maxLength(scenariosMax),
+  ),
+});
+
+/** Steps in ascending time. */
+export type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
+export type StepOf<K extends "action" | "profile" | "expect" | "grant" | "redeem" | "refund" | "reverse"> =
+  Extract<Scenario["steps"][number], Readonly<Record<K, unknown>>>;
+
+/**
+ * Plays scenarios, each with users of its own. Limits for all users together and the stock of code pools never run out.
+ *
+ * @param document The configuration.
+ * @throws {AppError} `validation_failed`, with the pointers of the errors in the scenarios.
+ */
+export function playScenarios(document: unknown, source: unknown): readonly ScenarioCheck[] {
+  const config = compileConfig(document);
+  const parsed = v.safeParse(ScenariosSchema, source);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.issues));
+  const { boards, scenarios } = parsed.output;
+  const faults = boardFaults(boards, "/boards");
+  if (faults.length > 0) throw invalid(faults);
+  const preview = createBoardPreview(boards, "/boards");
+  const played = scenarios.map((scenario, index) =>
+    new ScenarioPlayer(config, preview, `/scenarios/${index}`).play(scenario),
+  );
+  const errors = played.flatMap(({ errors }) => errors);
+  if (errors.length > 0) throw invalid(errors);
+  return played.flatMap(({ checks }) => checks);
+}
+
+function invalid(fields: readonly FieldError[]): AppError {
+  return new AppError("validation_failed", "Cannot play the scenarios as parts of them are not valid", {
+    fields,
+  });
 }

@@ -5,18 +5,16 @@
  */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { type ActionReport, requireReportable } from "../commands/reports.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";
-import { advanceReplay, compareStates, type DryRun, dryRun, Replay } from "../engine/mod.ts";
-import { type Reconciliation, reconcile } from "../ledger/mod.ts";
-import type { GlobalLimits } from "../limits/global_limits.ts";
+import { advanceReplay, compareStates, type DryRun, dryRun, Replay } from "../engine/replay.ts";
+import { type Reconciliation, reconcile } from "../ledger/reconcile.ts";
+import type { GlobalLimits } from "../limits.ts";
+import { type ActionReport, requireReportable } from "../report.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { HistoryEntry } from "../user/history.ts";
-import { pickFields } from "../user/profile_fields.ts";
 import { readWholeHistory } from "../user/read_history.ts";
-import { type SpaceUser, spaceUserPartition } from "../user/space_user.ts";
-import { emptyState, type UserState } from "../user/state.ts";
+import { emptyState, pickFields, type SpaceUser, spaceUserPartition, type UserState } from "../user/state.ts";
 
 /** Checks of users. */
 export type UserVerification = ReturnType<typeof createUserVerification>;

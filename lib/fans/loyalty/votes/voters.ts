@@ -18,13 +18,15 @@ import {
   storageLimits,
   tenantPartition,
 } from "../../../storage/mod.ts";
-import type { CachedUser } from "../user/space_user.ts";
+import type { CachedUser } from "../user/state.ts";
 import type { ElementSource, VotedElement } from "./elements.ts";
 
 /** Logs among which the voters of an element are spread, so that none grows with all of them. */
 export const voterShards = 16;
+
 /** Most users of a log entry. */
 const entryUsersMax = 500;
+
 /** Time in ms after which reveals look at an element with new voters, whose reveal this process may not have heard of. */
 export const lookAgainMs = 60_000;
 

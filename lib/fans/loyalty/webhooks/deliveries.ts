@@ -10,15 +10,27 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import {
+  CircuitBreaker,
+  circuitRetryMs,
+  WebhookError,
+  type WebhookSender,
+} from "../../../base/outbound/outbound.ts";
+import { shardOf } from "../../../base/text/mod.ts";
+import { Cache } from "../../../storage/background/mod.ts";
+import {
   decide,
   keyName,
   type Partition,
   type ReadBoard,
+  type ReadRecord,
   type Result,
   type Store,
+  type Stored,
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
+import type { WebhookDefinition } from "../config/document.ts";
+import type { ProgressCache } from "./progress.ts";
 import type { WebhookServices } from "./services.ts";
 
 /** Most dead letters of a webhook; the oldest is removed where there would be more. */
@@ -270,4 +282,266 @@ function deliveryIdOf(messageId: string): string {
 
 function deliveryKey(deliveryId: string): string {
   return keyName("letter", deliveryId);
+}
+
+/** Outcome of sending a message. */
+export type SendResult =
+  | { readonly outcome: "delivered" }
+  /** To be tried again later. */
+  | { readonly outcome: "failed"; readonly reason: string; readonly retryAfterMs: number | null }
+  /** Not tried, because the service is left alone until then, Unix ms. */
+  | { readonly outcome: "postponed"; readonly until: number }
+  /** Not to be tried again. */
+  | { readonly outcome: "refused"; readonly reason: string; readonly isTried: boolean };
+
+/** A message and the webhook that it is for. */
+export interface SendRequest {
+  readonly address: WebhookAddress;
+  readonly webhook: WebhookDefinition;
+  readonly delivery: WebhookDelivery;
+}
+
+/** Sends messages, once each time. */
+export type WebhookClient = ReturnType<typeof createWebhookClient>;
+
+/** Services that sending needs. */
+export interface SendingServices extends WebhookServices {
+  readonly client: WebhookClient;
+  readonly deliveries: DeliveryStore;
+  readonly progress: ProgressCache;
+}
+
+const noSender: WebhookSender = {
+  async send() {
+    throw new WebhookError("the platform has no sender of webhooks");
+  },
+};
+
+/** Number of services whose failures a process remembers. */
+const servicesMax = 10_000;
+
+/**
+ * Creates the client of a process. It leaves a service alone for some seconds after repeated failures, and for as long as the
+ * service asks in `Retry-After`.
+ */
+export function createWebhookClient(
+  { clock, sender = noSender, keyOf, onFailed }: WebhookServices,
+  endpoints: Endpoints,
+) {
+  const services = new Cache<Service>({ entriesMax: servicesMax });
+
+  /** Each webhook has a service of its own: another organisation that names the same address must not affect it. */
+  function serviceOf(address: WebhookAddress, webhook: WebhookDefinition): Service {
+    const name = `${webhookName(address)} ${webhook.url}`;
+    const service = services.get(name) ?? { breaker: new CircuitBreaker(clock), pausedUntil: 0 };
+    services.set(name, service);
+    return service;
+  }
+
+  async function recordFailure({ address, webhook }: SendRequest, error: unknown): Promise<SendResult> {
+    // Other errors may hold addresses: they are for the log alone.
+    const { status, retryAfterMs, message: reason } = error instanceof WebhookError ? error : unexplained;
+    if (retryAfterMs !== null) {
+      serviceOf(address, webhook).pausedUntil = clock() + Math.min(retryAfterMs, retryMsMax);
+    }
+    const isGone = status === 410;
+    const { disabled } = await endpoints.recordFailure(address, webhook.url, { reason, isGone });
+    if (disabled !== null) return { outcome: "refused", reason, isTried: true };
+    return { outcome: "failed", reason, retryAfterMs };
+  }
+
+  return {
+    async send(request: SendRequest): Promise<SendResult> {
+      const { address, webhook, delivery } = request;
+      const { disabled } = await endpoints.cached(address, webhook.url);
+      if (disabled !== null) return { outcome: "refused", reason: refusalOf(disabled), isTried: false };
+      const service = serviceOf(address, webhook);
+      if (clock() < service.pausedUntil) return { outcome: "postponed", until: service.pausedUntil };
+      let isTried = false;
+      try {
+        await service.breaker.run(async () => {
+          isTried = true;
+          const { id, type, at, data } = delivery;
+          const key = keyOf(address.spaceId, webhook.id);
+          await sender.send({ url: webhook.url, key, id, type, at, data });
+        });
+      } catch (error) {
+        if (!isTried) return { outcome: "postponed", until: clock() + circuitRetryMs };
+        onFailed(webhook.id, error);
+        return await recordFailure(request, error);
+      }
+      await endpoints
+        .recordSuccess(address, webhook.url)
+        .catch((error: unknown) => onFailed(webhook.id, error));
+      return { outcome: "delivered" };
+    },
+  };
+}
+
+/** State of a service in the memory of a process. */
+interface Service {
+  readonly breaker: CircuitBreaker;
+  /** Unix ms. */
+  pausedUntil: number;
+}
+
+const unexplained: Pick<WebhookError, "status" | "retryAfterMs" | "message"> = new WebhookError(
+  "the reason is in the log",
+);
+
+function refusalOf({ reason }: NonNullable<EndpointState["disabled"]>): string {
+  const why = reason === "gone" ? "it answered 410" : "it took nothing for days";
+  return `Cannot deliver the webhook: the service is disabled because ${why}`;
+}
+
+const retryMsMin = 5_000;
+const retryFactor = 4;
+const retryJitter = 0.2;
+const jitterSteps = 10_001;
+/** Longest pause in ms, also where a service asks for a longer one: 8 hours. */
+export const retryMsMax: number = 8 * 3_600_000;
+/** Time for which a message is tried, in ms: 3 days. */
+export const triedMsMax: number = 3 * 24 * 3_600_000;
+
+/** Computes the pause after a failed attempt, in ms: never shorter than the service asked for, within the longest pause. */
+export function retryDelayMs({
+  id,
+  attempts,
+  retryAfterMs,
+}: {
+  /** Id of the message, from which the jitter follows. */
+  readonly id: string;
+  /** Number of attempts so far, this one included. */
+  readonly attempts: number;
+  /** Pause that the service asked for, in ms. */
+  readonly retryAfterMs: number | null;
+}): number {
+  const pause = Math.min(retryMsMax, retryMsMin * retryFactor ** (attempts - 1));
+  const position = shardOf(`${id}#${attempts}`, jitterSteps) / (jitterSteps - 1);
+  const jittered = Math.round(pause * (1 + retryJitter * (2 * position - 1)));
+  return Math.max(jittered, Math.min(retryAfterMs ?? 0, retryMsMax));
+}
+
+/** Time for which a service may take nothing before it is disabled, in ms: 5 days. */
+const failingMsMax = 5 * 24 * 3_600_000;
+
+/** Time after a failure for which the next one continues the same series, in ms. Pauses between attempts are shorter. */
+const failureGapMsMax = 24 * 3_600_000;
+
+/** Interval in ms at which the last failure of a failing service is stored. */
+const failureStoredMs = 60_000;
+
+const cacheOptions = { entriesMax: 10_000, maxAgeMs: 5_000 };
+
+/** Health of a service. */
+export interface EndpointState {
+  /** Unix ms since which it has taken nothing; null: it takes messages. */
+  readonly failingSince: number | null;
+  readonly lastFailure: { readonly at: number; readonly reason: string } | null;
+  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. */
+  readonly disabled: { readonly at: number; readonly reason: "gone" | "failing" } | null;
+}
+
+const healthy: EndpointState = { failingSince: null, lastFailure: null, disabled: null };
+
+const readEndpoint: ReadRecord = { type: "record", key: webhookKeys.endpoint };
+
+/** The health of services. A service is a webhook with its URL: another URL is another service. */
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
+/** Creates the health records of a process. */
+export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
+  const cache = new Cache<EndpointState>({ ...cacheOptions, clock });
+
+  async function change(
+    address: WebhookAddress,
+    url: string,
+    next: (before: EndpointState) => EndpointState,
+  ): Promise<EndpointState> {
+    const state = await decide(store, webhookPartition(address), {
+      reads: [readEndpoint],
+      idempotent: true,
+      apply([stored]) {
+        const before = endpointOf(stored, url);
+        const after = next(before);
+        const value = JSON.stringify({ url, ...after });
+        const put = { type: "put", key: webhookKeys.endpoint, value } as const;
+        return { writes: after === before ? [] : [put], answer: after };
+      },
+    });
+    cache.set(cacheKey(address, url), state);
+    return state;
+  }
+
+  /** Returns the health now. */
+  async function load(address: WebhookAddress, url: string): Promise<EndpointState> {
+    const [stored] = await store.read(webhookPartition(address), [readEndpoint]);
+    const state = endpointOf(stored, url);
+    cache.set(cacheKey(address, url), state);
+    return state;
+  }
+
+  /** Returns the health as of at most 5 seconds ago. */
+  async function cached(address: WebhookAddress, url: string): Promise<EndpointState> {
+    return cache.get(cacheKey(address, url)) ?? (await load(address, url));
+  }
+
+  return {
+    load,
+    cached,
+    /** Records that a message was delivered. */
+    async recordSuccess(address: WebhookAddress, url: string): Promise<void> {
+      const { failingSince } = await cached(address, url);
+      if (failingSince === null) return;
+      await change(address, url, before =>
+        before.failingSince === null ? before : { ...before, failingSince: null },
+      );
+    },
+    /** Records a failure and returns the health after it. `isGone`: the service answered 410. */
+    async recordFailure(
+      address: WebhookAddress,
+      url: string,
+      failure: { readonly reason: string; readonly isGone: boolean },
+    ): Promise<EndpointState> {
+      const now = clock();
+      const state = await cached(address, url);
+      const isStored =
+        state.failingSince !== null &&
+        state.lastFailure !== null &&
+        now - state.lastFailure.at < failureStoredMs &&
+        !failure.isGone;
+      return isStored ? state : await change(address, url, before => afterFailure(before, failure, now));
+    },
+    /** Enables a disabled service. */
+    async enable(address: WebhookAddress, url: string): Promise<void> {
+      await change(address, url, before => (before === healthy ? before : healthy));
+    },
+  };
+}
+
+function cacheKey(address: WebhookAddress, url: string): string {
+  return `${webhookName(address)} ${url}`;
+}
+
+function endpointOf(stored: Stored | null, url: string): EndpointState {
+  if (stored === null) return healthy;
+  const { url: storedUrl, ...state } = JSON.parse(stored.value) as EndpointState & { readonly url: string };
+  return storedUrl === url ? state : healthy;
+}
+
+function afterFailure(
+  before: EndpointState,
+  { reason, isGone }: { readonly reason: string; readonly isGone: boolean },
+  now: number,
+): EndpointState {
+  const { lastFailure, disabled } = before;
+  const isSameSeries = lastFailure !== null && now - lastFailure.at < failureGapMsMax;
+  const failingSince = (isSameSeries ? before.failingSince : null) ?? now;
+  const isGivenUp = now - failingSince >= failingMsMax;
+  const why = isGone ? "gone" : isGivenUp ? "failing" : null;
+  return {
+    failingSince,
+    lastFailure: { at: now, reason },
+    disabled: disabled ?? (why === null ? null : { at: now, reason: why }),
+  };
 }

@@ -10,15 +10,16 @@
 import { DueQueue, type DueWork } from "../../../storage/background/due_queue.ts";
 import { platformPartition } from "../../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import type { SendingServices } from "./client.ts";
 import {
+  retryDelayMs,
+  type SendingServices,
   type StoredDelivery,
+  triedMsMax,
   type WebhookAddress,
   type WebhookDelivery,
   webhookName,
   webhookOfName,
 } from "./deliveries.ts";
-import { retryDelayMs, triedMsMax } from "./schedule.ts";
 
 /** Time in ms for which a process holds a webhook while it sends its messages. */
 const leaseMs = 1_200_000;

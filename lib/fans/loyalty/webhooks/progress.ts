@@ -1,12 +1,3 @@
-/**
- * The progress of webhooks in a user's history.
- *
- * The history is the queue: each webhook has a cursor in it, in a record of the user's partition, so that nothing is stored twice. A
- * webhook begins with the first change that is decided while it is configured.
- *
- * @module
- */
-
 import { RecordCache } from "../../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import type { UserState } from "../user/state.ts";

@@ -6,11 +6,14 @@
 
 import type { Announcer } from "../../../base/outbound/outbound.ts";
 import type { WebhookDefinition } from "../config/document.ts";
-import type { SpaceUser } from "../user/space_user.ts";
-import { createWebhookClient } from "./client.ts";
-import { createDeliveryStore, type WebhookAddress } from "./deliveries.ts";
+import type { SpaceUser } from "../user/state.ts";
+import {
+  createDeliveryStore,
+  createEndpoints,
+  createWebhookClient,
+  type WebhookAddress,
+} from "./deliveries.ts";
 import { createWebhookDispatcher } from "./dispatcher.ts";
-import { createEndpoints } from "./endpoints.ts";
 import { createWebhookOutbox } from "./outbox.ts";
 import { createProgressCache } from "./progress.ts";
 import type { WebhookServices } from "./services.ts";

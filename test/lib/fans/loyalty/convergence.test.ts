@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../../lib/fans/loyalty/due_users/queue.ts";
+import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
 import type { Platform } from "../../../../lib/mod.ts";
 import { createDyingStore, type Death } from "../../../support/dying_store.ts";
 import { ids, loyalty } from "../../../support/platform.ts";

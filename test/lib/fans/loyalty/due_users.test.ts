@@ -5,9 +5,9 @@ import {
   createDueUserQueue,
   type DueUser,
   listUsersOf,
+  registrationMs,
   sweepDueUsers,
-} from "../../../../lib/fans/loyalty/due_users/mod.ts";
-import { registrationMs } from "../../../../lib/fans/loyalty/due_users/queue.ts";
+} from "../../../../lib/fans/loyalty/due_users.ts";
 import {
   listedOrganisations,
   organisationsPartition,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../../lib/fans/loyalty/due_users/queue.ts";
+import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
 import { ids, loyalty, openPlatform, seed, type TestPlatform } from "../../../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../../../support/stores.ts";
 

@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../adapters/conformance/random.ts";
-import type { Reward } from "../../../../lib/fans/loyalty/config/rewards.ts";
+import type { Reward } from "../../../../lib/fans/loyalty/config/parts.ts";
 import { advanceTime, settledInstantsMax } from "../../../../lib/fans/loyalty/engine/advance_time.ts";
-import { applyAction } from "../../../../lib/fans/loyalty/engine/apply_events.ts";
-import { compareStates } from "../../../../lib/fans/loyalty/engine/compare_states.ts";
-import { replay } from "../../../../lib/fans/loyalty/engine/replay.ts";
+import { applyAction } from "../../../../lib/fans/loyalty/engine/apply_change.ts";
+import { compareStates, replay } from "../../../../lib/fans/loyalty/engine/replay.ts";
 import { notificationsMax } from "../../../../lib/fans/loyalty/user/inbox.ts";
 import { sampleSize } from "../../../support/full.ts";
 import { ids, loyalty, openPlatform, seed } from "../../../support/platform.ts";

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
-import { findReversedAction } from "../../../../lib/fans/loyalty/commands/corrections.ts";
-import { createDueUserQueue, type DueUser } from "../../../../lib/fans/loyalty/due_users/mod.ts";
+import { findReversedAction } from "../../../../lib/fans/loyalty/corrections.ts";
+import type { DueUser } from "../../../../lib/fans/loyalty/due_users.ts";
+import { createDueUserQueue } from "../../../../lib/fans/loyalty/due_users.ts";
 import type { HistoryRecord } from "../../../../lib/fans/loyalty/user/history.ts";
 import {
   findRecord,
@@ -13,9 +14,9 @@ import {
   readTransactions,
   readWholeHistory,
 } from "../../../../lib/fans/loyalty/user/read_history.ts";
-import { spaceUserPartition } from "../../../../lib/fans/loyalty/user/space_user.ts";
+import { spaceUserPartition } from "../../../../lib/fans/loyalty/user/state.ts";
 import { parseState, printRecord, printState } from "../../../../lib/fans/loyalty/user/stored_state.ts";
-import { readLedger } from "../../../../lib/fans/loyalty/views/ledger_pages.ts";
+import { readLedger } from "../../../../lib/fans/loyalty/views/loyalty_reader.ts";
 import { createProgressCache } from "../../../../lib/fans/loyalty/webhooks/progress.ts";
 import { userShardOf } from "../../../../lib/fans/users/mod.ts";
 import { decide, RecordCache, type Write } from "../../../../lib/storage/mod.ts";
@@ -115,7 +116,7 @@ describe("the webhook progress of users in a process", () => {
     await using store = createMemoryStore({ clock: clock.now });
     const memory = createProgressCache();
     const startProgress = (n: number): Promise<null> =>
-      decide(store, `o:o:member:s:u${n}`, {
+      decide(store, `o:o:loyalty:s:u${n}`, {
         reads: [memory.query],
         apply: () => ({ writes: [memory.put({})], answer: null }),
       });
@@ -123,8 +124,8 @@ describe("the webhook progress of users in a process", () => {
     assert.equal(memory.size, progressesMax);
     await startProgress(progressesMax);
     assert.ok(memory.size <= progressesMax);
-    assert.equal(memory.peek("o:o:member:s:u0"), undefined);
-    assert.notEqual(memory.peek(`o:o:member:s:u${progressesMax}`), undefined);
+    assert.equal(memory.peek("o:o:loyalty:s:u0"), undefined);
+    assert.notEqual(memory.peek(`o:o:loyalty:s:u${progressesMax}`), undefined);
   });
 });
 

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { reversalCommand } from "../../../../lib/fans/loyalty/commands/corrections.ts";
-import { requireReportable } from "../../../../lib/fans/loyalty/commands/reports.ts";
+import { reversalCommand } from "../../../../lib/fans/loyalty/corrections.ts";
 import { compileConfig } from "../../../../lib/fans/loyalty/mod.ts";
+import { requireReportable } from "../../../../lib/fans/loyalty/report.ts";
 import { emptyState } from "../../../../lib/fans/loyalty/user/state.ts";
 import { base } from "./engine/_player.ts";
 
@@ -29,10 +29,9 @@ describe("a reversal that is refused", () => {
     const entry = { metricId: "points", type: "debit", amount: 1, balanceAfter: 0, status: "completed" };
     const transactions = [{ type: "reversed", payload, entries: [entry] }];
     const record = { kind: "reversal", at: 5, config: "1", reversalOf: "4-1", transactions };
-    const { decide } = reversalCommand(compiled, { transactionId: "5-1", of: undefined }, 6);
+    const { apply } = reversalCommand(compiled, { transactionId: "5-1", of: undefined }, 6);
     const log = [{ id: "5-1", at: 5, value: JSON.stringify(record) }];
-    const noLimits = { isReached: () => false, missing: () => [] };
-    assert.throws(() => decide?.(emptyState(null), [log], noLimits), {
+    assert.throws(() => apply?.(emptyState(null), [log], {}), {
       code: "conflict",
       message: /give or take what the user is to have instead/,
     });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../../lib/fans/loyalty/due_users/queue.ts";
+import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
 import { createPlatform, type Platform, silentLogger } from "../../../../lib/mod.ts";
 import type { Store } from "../../../../lib/storage/mod.ts";
 import { question, Show } from "../../../http/_show.ts";

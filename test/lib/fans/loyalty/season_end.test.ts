@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { registrationMs } from "../../../../lib/fans/loyalty/due_users/queue.ts";
+import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
 import { createPlatform } from "../../../../lib/mod.ts";
 import { createDyingStore } from "../../../support/dying_store.ts";
 import { ids, openPlatform, seed, testSecret } from "../../../support/platform.ts";

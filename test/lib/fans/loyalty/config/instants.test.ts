@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
 import { SeasonScheduleSchema } from "../../../../../lib/fans/leaderboards/settings/board_settings.ts";
-import { ChallengeSchema } from "../../../../../lib/fans/loyalty/config/challenges.ts";
-import { MultiplierSchema } from "../../../../../lib/fans/loyalty/config/multipliers.ts";
-import { ProductSchema } from "../../../../../lib/fans/loyalty/config/products.ts";
-import { ruleTimeFields } from "../../../../../lib/fans/loyalty/config/rule_times.ts";
+import { ChallengeSchema, ProductSchema } from "../../../../../lib/fans/loyalty/config/parts.ts";
+import { MultiplierSchema, ruleTimeFields } from "../../../../../lib/fans/loyalty/config/rules.ts";
 
 const ms = 1_760_000_000_000;
 

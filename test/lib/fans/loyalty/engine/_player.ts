@@ -1,12 +1,8 @@
 /** Short ways to drive the rules engine through time. */
 
-import type { Outcome } from "../../../../../lib/fans/loyalty/engine/mod.ts";
-import {
-  advanceTime,
-  applyAction,
-  applyGrant,
-  type Grant,
-} from "../../../../../lib/fans/loyalty/engine/mod.ts";
+import { advanceTime } from "../../../../../lib/fans/loyalty/engine/advance_time.ts";
+import { applyAction, applyGrant, type Grant } from "../../../../../lib/fans/loyalty/engine/apply_change.ts";
+import type { Outcome } from "../../../../../lib/fans/loyalty/engine/next_state.ts";
 import { type CompiledConfig, compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import type {
   HistoryEntry,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Outcome } from "../../../../../lib/fans/loyalty/engine/mod.ts";
-import { applyAction } from "../../../../../lib/fans/loyalty/engine/mod.ts";
+import { applyAction } from "../../../../../lib/fans/loyalty/engine/apply_change.ts";
+import type { Outcome } from "../../../../../lib/fans/loyalty/engine/next_state.ts";
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import { emptyState, type UserState } from "../../../../../lib/fans/loyalty/user/state.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compareStates } from "../../../../../lib/fans/loyalty/engine/mod.ts";
+import { compareStates } from "../../../../../lib/fans/loyalty/engine/replay.ts";
 import { emptyState, type UserState } from "../../../../../lib/fans/loyalty/user/state.ts";
 
 const differencesMax = 1_000;

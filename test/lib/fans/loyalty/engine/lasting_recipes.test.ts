@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { applyReversal } from "../../../../../lib/fans/loyalty/engine/mod.ts";
+import { applyReversal } from "../../../../../lib/fans/loyalty/engine/apply_change.ts";
 import { replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
-import { balancesOf, reconcile } from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+import { reconcile } from "../../../../../lib/fans/loyalty/ledger/reconcile.ts";
+import { balancesOf } from "../../../../../lib/fans/loyalty/ledger/settle_lots.ts";
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import { transactionsOf } from "../../../../../lib/fans/loyalty/user/history.ts";
 import { recipeOf } from "../../../../support/recipes.ts";

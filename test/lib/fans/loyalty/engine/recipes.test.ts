@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { dryRun } from "../../../../../lib/fans/loyalty/engine/mod.ts";
-import { replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
+import { dryRun, replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import { recipeOf } from "../../../../support/recipes.ts";
 import { Player, points, rule } from "./_player.ts";

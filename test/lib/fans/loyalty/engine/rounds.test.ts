@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { applyAction, applyReversal } from "../../../../../lib/fans/loyalty/engine/apply_events.ts";
-import { compareStates } from "../../../../../lib/fans/loyalty/engine/compare_states.ts";
-import { dryRun } from "../../../../../lib/fans/loyalty/engine/dry_run.ts";
-import { replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
+import { applyAction, applyReversal } from "../../../../../lib/fans/loyalty/engine/apply_change.ts";
+import { compareStates, dryRun, replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
 import { badge, base, Player, points, rule, typesOf } from "./_player.ts";
 
 const couponsMax = 500;

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { advanceTime, settledInstantsMax } from "../../../../../lib/fans/loyalty/engine/advance_time.ts";
-import { compareStates } from "../../../../../lib/fans/loyalty/engine/compare_states.ts";
-import { replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
-import { balancesOf, reconcile } from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+import { compareStates, replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
+import { reconcile } from "../../../../../lib/fans/loyalty/ledger/reconcile.ts";
+import { balancesOf } from "../../../../../lib/fans/loyalty/ledger/settle_lots.ts";
 import { Player, points, rule, typesOf } from "./_player.ts";
 
 const orphanedKeptMs = 400 * 24 * 60 * 60 * 1_000;

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../../../../adapters/conformance/random.ts";
+import type { Lot, MetricAccount } from "../../../../../lib/fans/loyalty/ledger/movements.ts";
 import {
-  balancesOf,
   credit,
   debit,
   isReversible,
-  type Lot,
-  type MetricAccount,
-  nextSettlement,
   reverseEntry,
+} from "../../../../../lib/fans/loyalty/ledger/movements.ts";
+import {
+  balancesOf,
+  nextSettlement,
   settleLots,
-} from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+} from "../../../../../lib/fans/loyalty/ledger/settle_lots.ts";
 
 const expiringSoonMax = 10;
 const expiringSoonMs = 30 * 86_400_000;

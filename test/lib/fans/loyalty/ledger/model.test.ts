@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../../adapters/conformance/random.ts";
+import type {
+  AccountChange,
+  LedgerEntry,
+  LedgerMovement,
+  MetricAccount,
+} from "../../../../../lib/fans/loyalty/ledger/movements.ts";
+import { credit, debit, reverseEntry } from "../../../../../lib/fans/loyalty/ledger/movements.ts";
 import {
-  type AccountChange,
-  credit,
-  debit,
-  type LedgerEntry,
-  type LedgerMovement,
   type LedgerRecord,
   type LedgerState,
-  type MetricAccount,
   reconcile,
-  reverseEntry,
-  settleLots,
-} from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+} from "../../../../../lib/fans/loyalty/ledger/reconcile.ts";
+import { settleLots } from "../../../../../lib/fans/loyalty/ledger/settle_lots.ts";
 import { sampleSize } from "../../../../support/full.ts";
 import { CoinLedger, type Taken } from "./_coins.ts";
 

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { LedgerEntry, Lot } from "../../../../../lib/fans/loyalty/ledger/movements.ts";
 import {
-  type LedgerEntry,
   type LedgerRecord,
   type LedgerState,
-  type Lot,
   reconcile,
-} from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+} from "../../../../../lib/fans/loyalty/ledger/reconcile.ts";
 
 function record(id: string, ...entries: readonly LedgerEntry[]): LedgerRecord {
   return { id, at: 5, config: "1", transactions: [{ entries }] };

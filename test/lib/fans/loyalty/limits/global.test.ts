@@ -9,7 +9,7 @@ import {
   type GlobalLimits,
   type LimitClaim,
   type LimitedRule,
-} from "../../../../../lib/fans/loyalty/limits/global_limits.ts";
+} from "../../../../../lib/fans/loyalty/limits.ts";
 import { type Store, tenantPartition } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
 import { redisAvailable, sharedRedis } from "../../../../support/redis.ts";

@@ -3,17 +3,14 @@ import { describe, it } from "node:test";
 import { createRandom } from "../../../../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../../../../adapters/memory/mod.ts";
 import { AppError } from "../../../../../lib/base/errors/mod.ts";
-import {
-  decideWithinLimits,
-  type LimitedDecision,
-  type LimitUses,
-  type LimitUsesOptions,
-} from "../../../../../lib/fans/loyalty/commands/limit_uses.ts";
+import type { LimitUses } from "../../../../../lib/fans/loyalty/commit.ts";
 import {
   type Claimant,
   createGlobalLimits,
   type LimitedRule,
-} from "../../../../../lib/fans/loyalty/limits/global_limits.ts";
+  type LimitUsesOptions,
+  withinLimits,
+} from "../../../../../lib/fans/loyalty/limits.ts";
 import { describeOnEveryStore, type OpenStore } from "../../../../support/stores.ts";
 
 const ann: Claimant = {
@@ -50,7 +47,10 @@ async function withWorld(open: OpenStore, body: (world: World) => Promise<void>)
     async decide(rules, wanted, by = {}) {
       const claimant = { ...ann, ...by };
       return firedOf(
-        await decideWithinLimits({ ...options, rules, claimant }, async uses => fire(uses, wanted)),
+        await withinLimits(
+          { ...options, rules, claimant },
+          firing(() => wanted),
+        ),
       );
     },
     async left(rules, ruleId) {
@@ -63,13 +63,23 @@ async function withWorld(open: OpenStore, body: (world: World) => Promise<void>)
   });
 }
 
-/** A decision in which the wanted rules fire unless a limit is reached. */
-function fire(uses: LimitUses, wanted: readonly string[]): LimitedDecision {
-  const fired = wanted.filter(ruleId => !uses.isReached(ruleId));
-  return { missingUses: uses.missing(fired), result: { fired } };
+interface Done {
+  readonly result: { readonly fired: readonly string[] } | null;
 }
 
-function firedOf({ result }: LimitedDecision): readonly string[] {
+/** Applies a command again and again, until uses of all rules that fire are claimed. Wanted rules fire unless a limit is reached. */
+function firing(wanted: (uses: LimitUses) => readonly string[]): (uses: LimitUses) => Promise<Done> {
+  return async uses => {
+    for (;;) {
+      const fired = wanted(uses).filter(ruleId => !uses.isReached(ruleId));
+      const missing = uses.missing(fired);
+      if (missing.length === 0) return { result: { fired } };
+      await uses.claim(missing);
+    }
+  };
+}
+
+function firedOf({ result }: Done): readonly string[] {
   return result?.fired ?? assert.fail();
 }
 
@@ -101,10 +111,13 @@ describeOnEveryStore("decisions within limits for all users", open => {
       const rules = limited(5, 5);
       const course = [["r0"], ["r0", "r0", "r1"], ["r1"]];
       const seen: boolean[] = [];
-      const fired = await decideWithinLimits({ ...options, rules, claimant: ann }, async uses => {
-        seen.push(uses.isReached("r0"));
-        return fire(uses, course.shift() ?? assert.fail());
-      });
+      const fired = await withinLimits(
+        { ...options, rules, claimant: ann },
+        firing(uses => {
+          seen.push(uses.isReached("r0"));
+          return course.shift() ?? assert.fail();
+        }),
+      );
       assert.deepEqual(firedOf(fired), ["r1"]);
       assert.deepEqual(seen, [false, false, false]);
       assert.deepEqual([await left(rules, "r0"), await left(rules, "r1")], [5, 4]);
@@ -116,17 +129,17 @@ describeOnEveryStore("decisions within limits for all users", open => {
       const by = { actionId: "a" };
       const unknown = new AppError("outcome_unknown", "Cannot tell whether the commit was applied");
       let attempts = 0;
-      const interrupted = decideWithinLimits(
+      const interrupted = withinLimits(
         { ...options, rules, claimant: { ...ann, ...by } },
-        async uses => {
-          if (attempts++ === 0) return fire(uses, ["r0"]);
+        firing(() => {
+          if (attempts++ === 0) return ["r0"];
           throw unknown;
-        },
+        }),
       );
       await assert.rejects(interrupted, unknown);
       assert.deepEqual(await decide(rules, ["r0"], by), ["r0"]);
-      const repeated = { missingUses: [], result: null };
-      await decideWithinLimits({ ...options, rules, claimant: { ...ann, ...by } }, async () => repeated);
+      const repeated: Done = { result: null };
+      await withinLimits({ ...options, rules, claimant: { ...ann, ...by } }, async () => repeated);
       assert.equal(await left(rules, "r0"), 1);
     }));
 
@@ -135,10 +148,13 @@ describeOnEveryStore("decisions within limits for all users", open => {
       const rules = limited(1);
       const failure = new AppError("storage_unavailable", "Cannot reach the store");
       let attempts = 0;
-      const failed = decideWithinLimits({ ...options, rules, claimant: ann }, async uses => {
-        if (attempts++ === 0) return fire(uses, ["r0"]);
-        throw failure;
-      });
+      const failed = withinLimits(
+        { ...options, rules, claimant: ann },
+        firing(() => {
+          if (attempts++ === 0) return ["r0"];
+          throw failure;
+        }),
+      );
       await assert.rejects(failed, failure);
       assert.equal(await left(rules, "r0"), 1);
     }));
@@ -152,8 +168,9 @@ describe("a decision within limits", () => {
     const limits = { ...createGlobalLimits(store), release: () => Promise.reject(error) };
     const options = { limits, claimant: ann, rules: limited(3), onLost: (one: unknown) => lost.push(one) };
     const course = [["r0"], ["x"]];
-    const answer = await decideWithinLimits(options, async uses =>
-      fire(uses, course.shift() ?? assert.fail()),
+    const answer = await withinLimits(
+      options,
+      firing(() => course.shift() ?? assert.fail()),
     );
     assert.deepEqual(firedOf(answer), ["x"]);
     assert.deepEqual(lost, [error]);

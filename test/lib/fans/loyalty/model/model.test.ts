@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../../adapters/conformance/random.ts";
-import { compareStates } from "../../../../../lib/fans/loyalty/engine/compare_states.ts";
-import { dryRun } from "../../../../../lib/fans/loyalty/engine/dry_run.ts";
-import { advanceTime, applyAction } from "../../../../../lib/fans/loyalty/engine/mod.ts";
-import { replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
-import { reconcile } from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+import { advanceTime } from "../../../../../lib/fans/loyalty/engine/advance_time.ts";
+import { applyAction } from "../../../../../lib/fans/loyalty/engine/apply_change.ts";
+import { compareStates, dryRun, replay } from "../../../../../lib/fans/loyalty/engine/replay.ts";
+import { reconcile } from "../../../../../lib/fans/loyalty/ledger/reconcile.ts";
 import { type CompiledConfig, compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import type { HistoryEntry, HistoryRecord } from "../../../../../lib/fans/loyalty/user/history.ts";
 import { emptyState, type UserState } from "../../../../../lib/fans/loyalty/user/state.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { AppError, type ErrorCode } from "../../../../../lib/base/errors/mod.ts";
 import { seedDirectory } from "../../../../../lib/fans/directory/mod.ts";
-import type { Reward } from "../../../../../lib/fans/loyalty/config/rewards.ts";
+import type { Reward } from "../../../../../lib/fans/loyalty/config/parts.ts";
 import type { PoolAddress } from "../../../../../lib/fans/loyalty/coupons/code_pools.ts";
 import type { SpaceUser } from "../../../../../lib/fans/loyalty/mod.ts";
 import type { Platform } from "../../../../../lib/mod.ts";

@@ -9,7 +9,7 @@ import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../../adapters/conformance/random.ts";
 import { createRedisStore } from "../../../../../adapters/redis/mod.ts";
 import { AppError } from "../../../../../lib/base/errors/mod.ts";
-import { registrationMs } from "../../../../../lib/fans/loyalty/due_users/queue.ts";
+import { registrationMs } from "../../../../../lib/fans/loyalty/due_users.ts";
 import type { Platform } from "../../../../../lib/mod.ts";
 import { createDyingStore, type DyingStore } from "../../../../support/dying_store.ts";
 import { sampleSize } from "../../../../support/full.ts";

@@ -38,7 +38,7 @@ async function withInbox(open: OpenStore, body: (world: World) => Promise<void>)
       milestoneChanges: {},
     };
     const value: Notification = { type: "custom", display: "toast", title, message: "", payload };
-    const partition = tenantPartition({ organisation: organisationId }, "member", userId);
+    const partition = tenantPartition({ organisation: organisationId }, "loyalty", userId);
     const commit = await store.commit(partition, {
       writes: [
         {
@@ -147,7 +147,7 @@ describeOnStores("the inbox", open => {
       await assert.rejects(inbox.markRead(ann, dropped), isCode("not_found"));
       const [oldest] = await inbox.unread(ann);
       await inbox.markRead(ann, oldest?.id ?? "");
-      const [stored] = await store.read(tenantPartition({ organisation: "o" }, "member", "ann"), [
+      const [stored] = await store.read(tenantPartition({ organisation: "o" }, "loyalty", "ann"), [
         { type: "record", key: "inbox" },
       ]);
       assert.deepEqual(Object.keys(JSON.parse(stored?.value ?? "{}").ids), [oldest?.id]);

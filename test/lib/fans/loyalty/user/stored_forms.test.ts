@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom, type Random } from "../../../../../adapters/conformance/random.ts";
 import type { ScoreUpdate } from "../../../../../lib/fans/leaderboards/scores/score_delivery.ts";
-import type { LedgerEntry, Lot } from "../../../../../lib/fans/loyalty/ledger/mod.ts";
+import type { LedgerEntry, Lot } from "../../../../../lib/fans/loyalty/ledger/movements.ts";
 import type { HistoryRecord, Transaction } from "../../../../../lib/fans/loyalty/user/history.ts";
 import { emptyState, type UserState } from "../../../../../lib/fans/loyalty/user/state.ts";
 import {

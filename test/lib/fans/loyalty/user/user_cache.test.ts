@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { UserCache } from "../../../../../lib/fans/loyalty/user/space_user.ts";
+import { UserCache } from "../../../../../lib/fans/loyalty/user/state.ts";
 
 const address = { organisationId: "org", spaceId: "space", userId: "ann" };
 
@@ -9,7 +9,7 @@ describe("the user cache", () => {
     const users = new UserCache();
     const ann = users.get(address);
     assert.equal(users.get({ ...address }), ann);
-    assert.equal(ann.partition, "o:org:member:ann");
+    assert.equal(ann.partition, "o:org:loyalty:ann");
     const others = ["organisationId", "spaceId", "userId"].map(name =>
       users.get({ ...address, [name]: "other" }),
     );

@@ -6,8 +6,11 @@ import type { LoyaltyConfig } from "../../../../../lib/fans/loyalty/config/docum
 import { compileConfig } from "../../../../../lib/fans/loyalty/mod.ts";
 import type { ChangePayload } from "../../../../../lib/fans/loyalty/user/change_payload.ts";
 import type { HistoryRecord } from "../../../../../lib/fans/loyalty/user/history.ts";
-import { type SpaceUser, spaceUserPartition } from "../../../../../lib/fans/loyalty/user/space_user.ts";
-import { emptyState } from "../../../../../lib/fans/loyalty/user/state.ts";
+import {
+  emptyState,
+  type SpaceUser,
+  spaceUserPartition,
+} from "../../../../../lib/fans/loyalty/user/state.ts";
 import { parseState, printRecord, printState } from "../../../../../lib/fans/loyalty/user/stored_state.ts";
 import { beginProgress, createProgressCache } from "../../../../../lib/fans/loyalty/webhooks/progress.ts";
 import { createWebhooks, type Webhooks } from "../../../../../lib/fans/loyalty/webhooks/webhooks.ts";

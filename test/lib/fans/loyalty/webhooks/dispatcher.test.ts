@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { WebhookMessage } from "../../../../../lib/base/outbound/outbound.ts";
-import { spaceUserPartition } from "../../../../../lib/fans/loyalty/user/space_user.ts";
+import { spaceUserPartition } from "../../../../../lib/fans/loyalty/user/state.ts";
 import type { ProgressByWebhook } from "../../../../../lib/fans/loyalty/webhooks/progress.ts";
 import type { Store } from "../../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type SpaceUser, spaceUserPartition } from "../../../../../lib/fans/loyalty/user/space_user.ts";
-import { FairUserQueue, queuedUsersMax } from "../../../../../lib/fans/loyalty/webhooks/fair_user_queue.ts";
+import { type SpaceUser, spaceUserPartition } from "../../../../../lib/fans/loyalty/user/state.ts";
+import { FairUserQueue, queuedUsersMax } from "../../../../../lib/fans/loyalty/webhooks/dispatcher.ts";
 
 const webhookConcurrency = 20;
 const webhookConcurrencyPerSpaceMax = 16;

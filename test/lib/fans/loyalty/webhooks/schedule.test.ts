@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { retryDelayMs } from "../../../../../lib/fans/loyalty/webhooks/schedule.ts";
+import { retryDelayMs } from "../../../../../lib/fans/loyalty/webhooks/deliveries.ts";
 
 const webhookRetryJitter = 0.2;
 const webhookRetryMsMax = 8 * 3_600_000;

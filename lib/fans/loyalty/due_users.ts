@@ -1,0 +1,239 @@
+/**
+ * The queue of due users: whom the sweep looks at next, and when.
+ *
+ * Effects of a command outside the user's partition follow after the commit. A process may end before them, and nobody would know
+ * whom to look at. So the user is registered before the first change within an hour, and the sweep finds the user after that hour.
+ * One commit registers many users, at the same time as the read that each change begins with.
+ *
+ * @module
+ */
+
+import type { Clock } from "../../auth/mod.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { DueQueue } from "../../storage/background/due_queue.ts";
+import { Batcher, Cache } from "../../storage/background/mod.ts";
+import type { Partition, Store, Write } from "../../storage/mod.ts";
+import {
+  activityMs,
+  activityWrites,
+  listedOrganisations,
+  listingWrites,
+  organisationsKey,
+  organisationsPartition,
+  userShardOf,
+  userShardPartition,
+  userShardPartitions,
+  userShards,
+} from "../users/mod.ts";
+import type { LoyaltyServices } from "./services.ts";
+import { CachedUser, UserCache, type UserKey } from "./user/state.ts";
+
+/** Duration of a registration in ms: the sweep looks at a user an hour after it. */
+export const registrationMs = 3_600_000;
+/** Time in ms by which processes renew a registration early, because their clocks may differ. */
+const marginMs = 60_000;
+/** Most registrations of one commit. */
+const batchMax = 240;
+/** Attempts to register while the outcome of the last one is unknown. */
+const attemptsMax = 3;
+const organisationsMax = 10_000;
+/** Record that every registration renews, so that a sweep notices those that come while it works. */
+const gateKey = "gate";
+
+interface Registration {
+  readonly user: CachedUser;
+  readonly isActivity: boolean;
+}
+
+/** The queue of a process. */
+export type DueUserQueue = ReturnType<typeof createDueUserQueue>;
+
+/** Creates the queue of a process. */
+export function createDueUserQueue({
+  store,
+  clock,
+  users = new UserCache(),
+}: Pick<LoyaltyServices, "store" | "clock"> & { readonly users?: UserCache }) {
+  const organisations = new Cache<true>({ entriesMax: organisationsMax });
+  const batcher = new Batcher<Registration>({
+    batchMax,
+    async run(partition, registrations) {
+      const now = clock();
+      const writes = registrations.flatMap(one => registrationWrites(one, now));
+      await commitRepeatedly(store, partition, [{ type: "put", key: gateKey, value: "" }, ...writes]);
+      for (const { user, isActivity } of registrations) {
+        user.registeredUntil = now + registrationMs - marginMs;
+        if (isActivity) user.activeUntil = now + activityMs - marginMs;
+      }
+    },
+  });
+
+  /** Lists the organisation among those that are swept. */
+  async function listOrganisation(organisationId: string): Promise<{ readonly value: true }> {
+    const score = clock();
+    const write: Write = { type: "score", op: "min", key: organisationsKey, member: organisationId, score };
+    await commitRepeatedly(store, organisationsPartition(), [write]);
+    return { value: true };
+  }
+
+  return {
+    /**
+     * Makes sure that a sweep will look at the user. Undefined where that is certain; else the change may be committed once the
+     * promise resolves. Without activity, as when only time passes, the user is not listed as active.
+     */
+    register(
+      dueUser: DueUser,
+      { isActivity = true }: { readonly isActivity?: boolean } = {},
+    ): Promise<void> | undefined {
+      const user = dueUser instanceof CachedUser ? dueUser : users.get(dueUser);
+      const now = clock();
+      if (user.registeredUntil > now && (!isActivity || user.activeUntil > now)) return undefined;
+      const partition = userShardPartition(user.organisationId, userShardOf(user.userId));
+      const listed = organisations.getOrLoad(user.organisationId, listOrganisation);
+      return Promise.resolve(listed).then(() => batcher.add(partition, { user, isActivity }));
+    },
+  };
+}
+
+/** Commits writes that may be repeated, until the outcome is known. */
+async function commitRepeatedly(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await store.commit(partition, { writes });
+      return;
+    } catch (error) {
+      const isUnknown = error instanceof AppError && error.code === "outcome_unknown";
+      if (!isUnknown || attempt >= attemptsMax) throw error;
+    }
+  }
+}
+
+function registrationWrites({ user, isActivity }: Registration, now: number): readonly Write[] {
+  const member = boardMemberOf(user);
+  return [
+    // Replaces any planned time: a sweep at an earlier one might come before the change, at a later one its effects would wait.
+    { type: "score", op: "set", key: dueUserKeys.due, member, score: now + registrationMs },
+    { type: "score", op: "min", key: dueUserKeys.users, member, score: now },
+    ...listingWrites(user.userId, now),
+    ...(isActivity ? activityWrites(user.userId, now) : []),
+  ];
+}
+
+/** Time in ms for which a process keeps a shard while it sweeps a page of it. */
+const leaseMs = 60_000;
+/** Pause in ms before a user whose work failed is processed again. */
+const retryMs = 60_000;
+/** Number of users that are processed at the same time. */
+const concurrency = 16;
+
+/** Processes every due user of every organisation. Sweeps may overlap, in one process or several. */
+export async function sweepDueUsers({
+  store,
+  clock,
+  holder,
+  processUser,
+  onFailed,
+}: {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Names this process among those that sweep. */
+  readonly holder: string;
+  /** Runs due work of a user and returns when to do so next, in Unix ms, or null for never. May be repeated. */
+  readonly processUser: (user: DueUser) => Promise<number | null>;
+  /** Receives failures; the user is processed again later. */
+  readonly onFailed: (user: DueUser, error: unknown) => void;
+}): Promise<{ readonly processed: number; readonly failed: number }> {
+  let processed = 0;
+  let failed = 0;
+  for await (const organisationId of listedOrganisations(store)) {
+    for (let shard = 0; shard < userShards; shard++) {
+      const partition = userShardPartition(organisationId, shard);
+      const board = dueUserKeys.due;
+      const queue = new DueQueue({ store, clock, partition, board, claims: "queue", holder, leaseMs });
+      const done = await queue.processDue({
+        handle: member => processUser(userOfBoardMember(organisationId, member)),
+        onFailed: (member, error) => onFailed(userOfBoardMember(organisationId, member), error),
+        retryMs,
+        concurrency,
+      });
+      processed += done.processed;
+      failed += done.failed;
+    }
+  }
+  return { processed, failed };
+}
+
+/** A user whom the sweep looks at. */
+export type DueUser = UserKey;
+
+/** The keys of a shard. */
+export const dueUserKeys = {
+  /** Board: when to look at a user next, in Unix ms. */
+  due: "due",
+  /** Board: when a user was first seen, in Unix ms. */
+  users: "users",
+} as const;
+
+/** Number of users that are read at a time. */
+const pageMax = 1_000;
+
+export interface ListedUser extends DueUser {
+  /** Unix ms. */
+  readonly firstSeenAt: number;
+}
+
+/** Returns a user's name on the boards of a shard. Ids of spaces have no slash. */
+export function boardMemberOf({ spaceId, userId }: DueUser): string {
+  return `${spaceId}/${userId}`;
+}
+
+/** Returns the user of a name on the boards of a shard. */
+export function userOfBoardMember(organisationId: string, member: string): DueUser {
+  const slash = member.indexOf("/");
+  return { organisationId, spaceId: member.slice(0, slash), userId: member.slice(slash + 1) };
+}
+
+/**
+ * Iterates over every user of an organisation who has ever done anything, shard by shard, first seen first. Users who come or are
+ * removed meanwhile may be left out; none is listed twice.
+ */
+export async function* listUsersOf(store: Store, organisationId: string): AsyncGenerator<ListedUser, void> {
+  for (let shard = 0; shard < userShards; shard++) yield* usersOfShard(store, organisationId, shard);
+}
+
+/** Pages by score, after the users already listed with the last score, so that removals shift little. */
+async function* usersOfShard(
+  store: Store,
+  organisationId: string,
+  shard: number,
+): AsyncGenerator<ListedUser, void> {
+  const partition = userShardPartition(organisationId, shard);
+  let min = 0;
+  let listed: ReadonlySet<string> = new Set();
+  for (;;) {
+    const [{ entries }] = await store.read(partition, [
+      { type: "board", key: dueUserKeys.users, min, offset: listed.size, limit: pageMax },
+    ]);
+    for (const { member, score } of entries) {
+      if (!listed.has(member)) yield { ...userOfBoardMember(organisationId, member), firstSeenAt: score };
+    }
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < pageMax) return;
+    const ofLastScore = entries.filter(({ score }) => score === last.score).map(({ member }) => member);
+    listed = new Set(last.score === min ? [...listed, ...ofLastScore] : ofLastScore);
+    min = last.score;
+  }
+}
+
+/** Returns when the work of a user of an organisation was due first, in Unix ms; null where none is planned. */
+export async function oldestDueUser(store: Store, organisationId: string): Promise<number | null> {
+  const query = { type: "board", key: dueUserKeys.due, limit: 1 } as const;
+  const firsts = await Promise.all(
+    userShardPartitions(organisationId).map(async partition => {
+      const [{ entries }] = await store.read(partition, [query]);
+      return entries[0]?.score ?? Number.POSITIVE_INFINITY;
+    }),
+  );
+  const first = Math.min(...firsts);
+  return Number.isFinite(first) ? first : null;
+}

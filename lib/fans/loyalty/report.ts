@@ -1,0 +1,330 @@
+/**
+ * Reports of actions. An action that names an element is a vote, which its commit counts.
+ *
+ * @module
+ */
+
+import { isUuid } from "../../auth/crypto/mod.ts";
+import { AppError, type ErrorCode, type FieldError } from "../../base/errors/mod.ts";
+import type { Read } from "../../storage/mod.ts";
+import type { Command, CommandResult, MakeCommand } from "./commit.ts";
+import type { CompiledConfig } from "./config/compiled.ts";
+import { ownValue } from "./config/compiled.ts";
+import type { ActionData, ActionDefinition } from "./config/document.ts";
+import { type Action, applyAction } from "./engine/apply_change.ts";
+import type { Outcome } from "./engine/next_state.ts";
+import { type CommandServices, type RunAllOutcome, runCommand, runCommands } from "./run.ts";
+import type { SpaceUser } from "./user/state.ts";
+import { MergedUserError, onAccount, requireUnmerged } from "./user/state.ts";
+import type { ElementFacts, ElementSource, VotedElement } from "./votes/elements.ts";
+import {
+  type CountedVote,
+  countedVote,
+  countVote,
+  factsOf,
+  isKept,
+  readStanding,
+  readVote,
+  requireRoom,
+  standingIn,
+  type Vote,
+  voteClosed,
+  voteLimit,
+} from "./votes/votes.ts";
+
+/** Services that reports need. */
+export interface ReportServices extends CommandServices {
+  readonly elements: ElementSource;
+}
+
+/** The outcome of a report. */
+export interface Reported {
+  /** False where an action with the same id took effect before. */
+  readonly isNew: boolean;
+  /** The user's votes for the element that the action names; null: it is no vote. */
+  readonly vote: CountedVote | null;
+}
+
+/** An element that a report names; undefined: it names none. */
+type NamedElement = { readonly element: VotedElement | null; readonly isVerified: boolean } | undefined;
+
+interface NamingReport {
+  readonly user: SpaceUser;
+  readonly report: ActionReport;
+  readonly named?: NamedElement;
+}
+
+/** What this process knows of an element may be a second old, so it is read before the report is refused for it. */
+const readAgain: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["vote_closed", "option"]);
+
+export type Reports = ReturnType<typeof createReports>;
+
+export function createReports(services: ReportServices) {
+  return {
+    /** Applies an action. Returns false where one with the same id took effect before. */
+    report: async (user: SpaceUser, reported: ActionReport): Promise<boolean> =>
+      (await report(services, user, reported)).isNew,
+    /** Applies an action like `report`, and returns the user's votes for the element that it names. */
+    reportVote: (user: SpaceUser, reported: ActionReport): Promise<Reported> =>
+      report(services, user, reported),
+    reportAll: (user: SpaceUser, reports: readonly ActionReport[]): Promise<RunAllOutcome> =>
+      reportAll(services, user, reports),
+  };
+}
+
+/**
+ * Applies an action; it has taken effect when the promise resolves, and boards follow in the background.
+ *
+ * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
+ *   declared; for a vote also `vote_closed`, `vote_limit`, `option` and `email_not_verified`.
+ */
+async function report(services: ReportServices, user: SpaceUser, reported: ActionReport): Promise<Reported> {
+  if (reported.data.elementId !== undefined) return await reportNaming(services, user, reported);
+  const { result } = await onAccount(user, of =>
+    runCommand(services, of, reporting(services, { user, report: reported })),
+  );
+  return { isNew: result !== null, vote: null };
+}
+
+/** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
+async function reportAll(
+  services: ReportServices,
+  user: SpaceUser,
+  reports: readonly ActionReport[],
+): Promise<RunAllOutcome> {
+  const named = await Promise.all(reports.map(each => namedElement(services, user, each)));
+  const commands = reports.map((each, index) =>
+    reporting(services, { user, report: each, named: named[index] }),
+  );
+  const outcome = await runCommands(services, user, commands);
+  if (!(outcome.error instanceof MergedUserError)) return outcome;
+  const account = { ...user, userId: outcome.error.account };
+  const rest = await runCommands(services, account, commands.slice(outcome.applied));
+  return { ...rest, applied: outcome.applied + rest.applied };
+}
+
+/** Applies an action that may name an element. */
+async function reportNaming(
+  services: ReportServices,
+  user: SpaceUser,
+  reported: ActionReport,
+): Promise<Reported> {
+  const attempt = (named: NamedElement): Promise<Reported> =>
+    onAccount(user, async of => {
+      const { result } = await runCommand(
+        services,
+        of,
+        reporting(services, { user, report: reported, named }),
+      );
+      const isNew = result !== null;
+      const vote = voteOf({ user, report: reported, named });
+      if (vote === null) return { isNew, vote };
+      const now = storeTime(services);
+      return { isNew, vote: await countedVote(services.store, of, { vote, isNew, now }) };
+    });
+  try {
+    return await attempt(await namedElement(services, user, reported));
+  } catch (error) {
+    if (!(error instanceof AppError) || !readAgain.has(error.code)) throw error;
+    return await attempt(await namedElement(services, user, reported, true));
+  }
+}
+
+/** Finds the element that a report names. */
+async function namedElement(
+  { elements }: Pick<ReportServices, "elements">,
+  { userId }: SpaceUser,
+  { data: { elementId } }: ActionReport,
+  isCurrent = false,
+): Promise<NamedElement> {
+  if (typeof elementId !== "string" || !isUuid(elementId)) return undefined;
+  const id = elementId.toLowerCase();
+  const element = await (isCurrent ? elements.currentElement(id) : elements.element(id));
+  if (element === null || !element.bounds.needsVerifiedUser) return { element, isVerified: true };
+  return { element, isVerified: await elements.isVerifiedUser(element.projectId, userId) };
+}
+
+/**
+ * Returns the vote of a report; null: it is none.
+ *
+ * @throws {AppError} `vote_closed`, `option` or `email_not_verified`./commands
+ */
+function voteOf({ user, report, named }: NamingReport): Vote | null {
+  if (named === undefined) return null;
+  const { element, isVerified } = named;
+  const isGuarded = report.isClientReport || report.isGuarded === true;
+  const projectId = user.projectId ?? report.projectId ?? element?.projectId;
+  if (element === null || element.spaceId !== user.spaceId || element.projectId !== projectId) {
+    if (isGuarded) throw voteClosed();
+    return null;
+  }
+  if (isGuarded && !isVerified) {
+    throw new AppError(
+      "email_not_verified",
+      "Cannot vote for the element before the user has proved an address",
+    );
+  }
+  return readVote(element, report.data, isGuarded);
+}
+
+function storeTime({ store, clock }: Pick<ReportServices, "store" | "clock">): number {
+  return store.now?.() ?? clock();
+}
+
+/** An action that a fan or a back end reports. */
+export interface ActionReport {
+  readonly action: string;
+  readonly data: ActionData;
+  /** Reports of one user with the same id take effect once; ids are remembered for 7 to 14 days. */
+  readonly actionId?: string;
+  /** True for reports of a fan's own device, which the action must allow. */
+  readonly isClientReport: boolean;
+  /** Checks the vote of a back end like that of a fan, which is always checked. @default false */
+  readonly isGuarded?: boolean | undefined;
+  /** The user's project as a back end names it; a user of another one refuses the action. @default unnamed */
+  readonly projectId?: string | undefined;
+  /** When the action happened, Unix ms; no later than now. @default now */
+  readonly at?: number;
+  /** Notes that its transactions show. @default none */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Checks that the caller may report the action and that its data are as declared.
+ *
+ * @throws {AppError} `forbidden` or `validation_failed`./commands
+ */
+export function requireReportable(config: CompiledConfig, report: ActionReport): void {
+  const plan = config.actions.get(report.action);
+  if (plan === undefined && !report.isClientReport) {
+    throw new AppError(
+      "forbidden",
+      "Cannot report the action as the configuration of the space does not name it",
+    );
+  }
+  if (plan === undefined || (report.isClientReport && !plan.definition.clientReportable)) {
+    throw new AppError("forbidden", "Cannot report the action as it is not one that this caller may report");
+  }
+  const fields = dataErrors(plan.definition, report.data);
+  if (fields.length === 0) return;
+  throw new AppError("validation_failed", "Cannot report the action as its data are not as declared", {
+    fields,
+  });
+}
+
+type ActionCommand = Extract<Command, { kind: "action" }>;
+
+/** Checks that the action may be reported, then makes its command. */
+function reporting(services: ReportServices, of: NamingReport): MakeCommand {
+  return (config, now) => {
+    requireReportable(config, of.report);
+    return reportCommand(services, config, of, now);
+  };
+}
+
+/** Makes the command of a report. */
+function reportCommand(
+  services: ReportServices,
+  config: CompiledConfig,
+  of: NamingReport,
+  now: number,
+): Command {
+  const { action: name, data, actionId: id, metadata, projectId } = of.report;
+  const at = Math.min(of.report.at ?? now, now);
+  const action: Action = { name, data, at, id, metadata };
+  const command: ActionCommand = {
+    kind: "action",
+    at,
+    projectId,
+    once: id === undefined ? undefined : { of: "action", id },
+    scoring: { action: name, data },
+    apply: (state, _, options) => {
+      requireUnmerged(state);
+      return applyAction(config, state, action, options);
+    },
+  };
+  const vote = voteOf(of);
+  return vote === null ? command : voteCommand(services, config, { vote, action, command });
+}
+
+/** Makes the command of a vote, whose commit guards and counts it. Member by member, as a spread costs several µs. */
+function voteCommand(
+  services: ReportServices,
+  config: CompiledConfig,
+  {
+    vote,
+    action,
+    command,
+  }: { readonly vote: Vote; readonly action: Action; readonly command: ActionCommand },
+): Command {
+  const { element, isGuarded } = vote;
+  const { at = 0, projectId, once, scoring = { action: "", data: {} } } = command;
+  return {
+    kind: "action",
+    at,
+    projectId,
+    once,
+    scoring,
+    reads: firstReads(services, config, vote),
+    apply: (state, [tally], options) => {
+      requireUnmerged(state);
+      const now = storeTime(services);
+      const moment = element.at(now);
+      if (isGuarded && !moment.isOpen) throw voteClosed();
+      if (tally !== undefined) requireRoom(vote, standingIn(tally as ReadonlyMap<string, number>, element));
+      const facts = factsOf(vote, moment, now);
+      const { name, data, id, metadata } = action;
+      const voting: Action = { name, data, at: action.at, id, metadata, element: facts };
+      const outcome = applyAction(config, state, voting, options);
+      if (moment.publishedAt === null || !isKept(element)) return outcome;
+      return countedOutcome(outcome, vote, { action: name, publishedAt: moment.publishedAt, facts });
+    },
+    refused: refuseVote,
+  };
+}
+
+function refuseVote(): never {
+  throw voteLimit();
+}
+
+/** A use of a limit for all users is claimed before the commit, whose guards would come too late for a vote too many. */
+function firstReads(services: ReportServices, config: CompiledConfig, vote: Vote): readonly Read[] {
+  if (!vote.isGuarded || config.limitedRules.size === 0) return noReads;
+  const { publishedAt } = vote.element.at(storeTime(services));
+  return publishedAt === null ? noReads : [readStanding(vote.element, publishedAt)];
+}
+
+const noReads: readonly Read[] = [];
+
+/** Adds what counts a vote to the outcome of its action. */
+function countedOutcome(
+  { state, record, notifications, gained, diagnostics, fired }: Outcome,
+  vote: Vote,
+  {
+    action,
+    publishedAt,
+    facts,
+  }: { readonly action: string; readonly publishedAt: number; readonly facts: ElementFacts },
+): CommandResult {
+  const isAnswerKnown = facts.isRight !== undefined;
+  const ms = Math.round(facts.seconds * 1_000);
+  const { kept, writes } = countVote(state.votes, vote, { action, publishedAt, ms, isAnswerKnown });
+  state.votes = kept;
+  const { id } = vote.element;
+  const awaitsAnswer = vote.options.length > 0 && !isAnswerKnown && !state.voterOf.includes(id);
+  if (awaitsAnswer) state.voterOf = state.voterOf.concat(id);
+  return { state, record, notifications, gained, diagnostics, fired, writes };
+}
+
+function dataErrors({ data: declared }: ActionDefinition, data: ActionData): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (declared === undefined) return errors;
+  for (const name of Object.keys(data)) {
+    const type = ownValue(declared, name);
+    if (typeof data[name] === type) continue;
+    const pointer = `/data/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const detail = type === undefined ? "Expected a declared property" : `Expected a ${type}`;
+    errors.push({ pointer, detail });
+  }
+  return errors;
+}
