@@ -49,6 +49,7 @@ async function executedOnce(session: Session, request: () => Promise<unknown>): 
 /** The requests that are counted. */
 export const requestNames = [
   "report an action",
+  "redeem a product",
   "read a leaderboard",
   "register a user",
   "change an event",
@@ -86,6 +87,19 @@ async function measure(world: TestPlatform, session: Session): ReturnType<typeof
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
     });
+  const redeemPoster = async () => {
+    const answer = await send("/v1/api/audience/products/poster/redeem", {
+      method: "POST",
+      body: JSON.stringify({ quantity: 1 }),
+      headers: {
+        "content-type": "application/json",
+        "x-platform-org-id": ids.organisation,
+        "x-platform-space-id": ids.space,
+        authorization: `Bearer ${fan.token}`,
+      },
+    });
+    if (answer.status !== 201) throw new Error(`Cannot redeem the poster: ${await answer.text()}`);
+  };
   const action = { action: "prediction", data: { outcome: "exact" } };
   const author = { ...(await operatorHeaders(world)), "content-type": "application/vnd.api+json" };
   let changes = 0;
@@ -99,6 +113,7 @@ async function measure(world: TestPlatform, session: Session): ReturnType<typeof
   };
   return {
     "report an action": await executedBy(session, () => post("/api/loyalty/action", action, fan.token)),
+    "redeem a product": await executedBy(session, () => redeemPoster()),
     "read a leaderboard": await executedBy(session, () =>
       send(`/projects/${ids.project}/leaderboards/overall?limit=10`),
     ),
