@@ -44,7 +44,11 @@ export class CountingStore implements Store {
   }
 
   #count(partition: string): keyof Trips {
-    const of = partition.includes(":loyalty:") ? "loyalty" : partition.includes(":board:") ? "board" : "other";
+    const of = partition.includes(":loyalty:")
+      ? "loyalty"
+      : partition.includes(":board:")
+        ? "board"
+        : "other";
     this.trips[of] += 1;
     return of;
   }
