@@ -6,7 +6,7 @@ import { Users } from "../../lib/fans/identity/mod.ts";
 import { includeMax, limitMax, roundMax } from "../../lib/fans/leaderboards/mod.ts";
 import type { Partition, Read, Results } from "../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnEveryStore, describeOnStores } from "../support/stores.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";
 import { assertProblem } from "./_problem.ts";
@@ -314,7 +314,7 @@ describeOnEveryStore("requests for the same leaders", open => {
   });
 });
 
-describeOnEveryStore("the boards that exist", open => {
+describeOnStores("the boards that exist", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);

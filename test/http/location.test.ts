@@ -3,7 +3,7 @@ import { after, before, it } from "node:test";
 import type { Seed } from "../../lib/fans/directory/mod.ts";
 import type { CountryResult, GeoReader } from "../../lib/fans/location/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { errorCode } from "./_families.ts";
 
 const germany: CountryResult = {
@@ -58,7 +58,7 @@ const britishJson = {
   names: { en: "United Kingdom" },
 };
 
-describeOnEveryStore("the location check", open => {
+describeOnStores("the location check", open => {
   let world: TestPlatform;
   before(async () => {
     world = await openPlatform(open, { geo, seed: places });
@@ -188,7 +188,7 @@ describeOnEveryStore("the location check", open => {
   });
 });
 
-describeOnEveryStore("the location check of a platform without a reader or with broken settings", open => {
+describeOnStores("the location check of a platform without a reader or with broken settings", open => {
   it("treats every location as unknown, and fails closed", async () => {
     const broken: Seed = {
       ...places,

@@ -9,7 +9,7 @@ import {
   seed,
   type TestPlatform,
 } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnEveryStore, describeOnStores } from "../support/stores.ts";
 import { assertProblem } from "./_problem.ts";
 
 const challengeId = "0e000000-0000-4000-8000-000000000001";
@@ -20,7 +20,7 @@ const emptyProfile = {
   challenges: { [challengeId]: { isCompleted: false, missionsCompleted: [] } },
 };
 
-describeOnEveryStore("the loyalty configuration", open => {
+describeOnStores("the loyalty configuration", open => {
   const members = {
     ...loyalty.challenges[0],
     id: "0e000000-0000-4000-8000-000000000009",
@@ -268,7 +268,7 @@ describeOnEveryStore("the rewards profile", open => {
   });
 });
 
-describeOnEveryStore("loyalty notifications", open => {
+describeOnStores("loyalty notifications", open => {
   let world: TestPlatform;
   beforeEach(async () => {
     world = await openPlatform(open);

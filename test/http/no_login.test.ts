@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
 import { appProfileBytesMax, appProfileDepthMax } from "../../lib/fans/identity/providers/fields.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 
 const noLogin = { projectId: ids.project, strategy: "simplified", provider: "noLogin" };
 const anonymous = { projectId: ids.project, strategy: "simplified", provider: "anonymous" };
@@ -27,7 +27,7 @@ function fetchProfile(world: TestPlatform, query: Readonly<Record<string, string
   return world.call(`/v1/user?${new URLSearchParams({ ...noLogin, ...query })}`);
 }
 
-describeOnEveryStore("the application profile of a noLogin user", open => {
+describeOnStores("the application profile of a noLogin user", open => {
   let world: TestPlatform;
   let externalId: string;
   beforeEach(async () => {
@@ -121,7 +121,7 @@ describeOnEveryStore("the application profile of a noLogin user", open => {
   });
 });
 
-describeOnEveryStore("a project that demands signatures", open => {
+describeOnStores("a project that demands signatures", open => {
   let world: TestPlatform;
   const strict = {
     ...seed,
@@ -228,7 +228,7 @@ describeOnEveryStore("a project that demands signatures", open => {
   });
 });
 
-describeOnEveryStore("a project without that demand", open => {
+describeOnStores("a project without that demand", open => {
   it("ignores a signature, and refuses one that cannot be", async () => {
     const world = await openPlatform(open);
     const { externalId } = await create(world);

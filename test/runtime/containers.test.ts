@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { parse } from "yaml";
 import { freePort } from "../support/free_port.ts";
+import { skipUnlessFull } from "../support/full.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { buildImage, type Image } from "./dockerfile.ts";
@@ -73,7 +74,9 @@ describe("the files for containers and services", () => {
   }
 });
 
-describe("an image of the Dockerfile", { skip: redisAvailable() }, () => {
+describe("an image of the Dockerfile", {
+  skip: skipUnlessFull("an image of the Dockerfile") || redisAvailable(),
+}, () => {
   const folder = mkdtempSync(join(tmpdir(), "grandstand-image-"));
   let image: Image;
   before(() => {

@@ -8,17 +8,17 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/mod.ts";
 import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { forge, issuerKey, TestIssuer } from "../support/issuer.ts";
 import { ids, seed } from "../support/platform.ts";
 import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "grandstand-doctor-token-"));
 after(() => rmSync(folder, { recursive: true }));
-const cli = fileURLToPath(new URL("../../runtime/cli.ts", import.meta.url));
+const [runtime = assert.fail()] = runtimes.filter(({ form, skip }) => form === "built" && skip === false);
 const data = join(folder, "data");
 const secret = "a master secret for the doctor, long enough to be accepted";
 
@@ -34,7 +34,7 @@ async function explain(token: string, ...flags: readonly string[]) {
   const file = join(folder, "token.txt");
   writeFileSync(file, `${token}\n`);
   const args = ["doctor", "token", file, "--json", "--data", data, ...flags];
-  const program = start([process.execPath, "--import", "tsx", cli, ...args], { GRANDSTAND_SECRET: secret });
+  const program = start([...cliCommand(runtime), ...args], { GRANDSTAND_SECRET: secret });
   const code = await program.ended;
   assert.ok(program.stdout() !== "", program.stderr());
   assert.ok(!program.stdout().includes(token) && !program.stderr().includes(token));

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Demo } from "../../lib/mod.ts";
 import { EventReader } from "../support/event_stream.ts";
-import { isFullRun } from "../support/full.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { addTests } from "./http_set.ts";
 import { type Program, start } from "./processes.ts";
@@ -30,11 +29,6 @@ async function serve(runtime: Runtime, environment: Record<string, string>): Pro
   return { program, demo: JSON.parse(readFileSync(file, "utf8")) as Demo };
 }
 
-/** One runtime on Redis is enough for a quick run. */
-function redisSkip(runtime: Runtime): string | false {
-  return isFullRun || runtime === runtimes[1] ? false : "on Redis in a full run: npm test -- --full";
-}
-
 for (const runtime of runtimes) {
   describe(`grandstand serve on ${runtime.name}, in memory`, { skip: runtime.skip }, () => {
     addServerTests(runtime, async () => ({}));
@@ -47,7 +41,7 @@ for (const runtime of runtimes) {
   });
 
   describe(`grandstand serve on ${runtime.name}, on Redis`, {
-    skip: runtime.skip || redisAvailable() || redisSkip(runtime),
+    skip: runtime.skip || redisAvailable(),
   }, () => {
     async function onRedis(): Promise<Record<string, string>> {
       return { GRANDSTAND_REDIS: (await sharedRedis()).url };

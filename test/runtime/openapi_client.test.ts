@@ -9,15 +9,16 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { skipUnlessFull } from "../support/full.ts";
 import { ids, openPlatform } from "../support/platform.ts";
 
 const modules = fileURLToPath(new URL("node_modules", import.meta.url));
 const generator = join(modules, "openapi-typescript/bin/cli.js");
 const isRequired = process.env.GRANDSTAND_REQUIRE_RUNTIMES === "1";
 const skip =
-  !existsSync(generator) &&
-  !isRequired &&
-  "openapi-typescript is not installed: npm ci --prefix test/runtime";
+  !existsSync(generator) && !isRequired
+    ? "openapi-typescript is not installed: npm ci --prefix test/runtime"
+    : skipUnlessFull("a client of another generator");
 const folder = mkdtempSync(join(tmpdir(), "grandstand-client-"));
 
 const client = `

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { parseCommandLine } from "../../lib/cli/frame/parse.ts";
@@ -11,9 +10,10 @@ import { groups } from "../../lib/cli/mod.ts";
 import { serverGroups } from "../../runtime/commands/groups.ts";
 import { files, textOf } from "../repo/files.ts";
 import { start } from "./processes.ts";
+import { cliCommand, runtimes } from "./runtimes.ts";
 
 const run = promisify(execFile);
-const cli = fileURLToPath(new URL("../../runtime/cli.ts", import.meta.url));
+const [runtime = assert.fail()] = runtimes.filter(({ form, skip }) => form === "built" && skip === false);
 const guides = files.filter(file => /^(README|(lib|adapters|runtime)\/.*\bREADME)\.md$/.test(file));
 const hasCurl = await run("curl", ["--version"]).then(
   () => true,
@@ -41,7 +41,7 @@ describe("the guides", () => {
     it(`show requests that a demo answers: ${page}`, {
       skip: hasCurl ? false : "curl is not installed",
     }, async t => {
-      const server = start([process.execPath, "--import", "tsx", cli, "serve", "--demo", "--port", "0"]);
+      const server = start([...cliCommand(runtime), "serve", "--demo", "--port", "0"]);
       t.after(async () => {
         server.signal("SIGTERM");
         await server.ended;

@@ -3,6 +3,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { skipUnlessFull } from "../support/full.ts";
 
 /** A runtime with one form of the code. */
 export interface Runtime {
@@ -41,7 +42,7 @@ function pinned(name: keyof typeof binaries, inPackage: string): { path: string;
   const packages: Readonly<Record<string, string>> = binaries[name];
   const path = `${here}node_modules/${packages[platform] ?? name}/${inPackage}`;
   const required = process.env.GRANDSTAND_REQUIRE_RUNTIMES === "1";
-  if (existsSync(path) || required) return { path, skip: false };
+  if (existsSync(path) || required) return { path, skip: skipUnlessFull("other runtimes") };
   return { path, skip: `${name} is not installed: npm ci --prefix test/runtime` };
 }
 
@@ -49,13 +50,13 @@ const node = pinned("node", "bin/node");
 const bun = pinned("bun", "bin/bun");
 const deno = pinned("deno", "deno");
 
-/** Every combination that is supported. */
+/** Every combination that is supported. A quick run has the built package on the Node that runs the tests. */
 export const runtimes: readonly Runtime[] = [
   {
     name: `Node ${process.versions.node}, source`,
     command: [process.execPath, "--import", "tsx"],
     form: "source",
-    skip: false,
+    skip: skipUnlessFull("other runtimes"),
   },
   { name: `Node ${process.versions.node}, built`, command: [process.execPath], form: "built", skip: false },
   { name: "Node 24, built", command: [node.path], form: "built", skip: node.skip },

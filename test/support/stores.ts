@@ -5,7 +5,7 @@ import { after, describe } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
-import { isFullRun } from "./full.ts";
+import { skipUnlessFull } from "./full.ts";
 import { redisAvailable, sharedCluster, sharedRedis } from "./redis.ts";
 
 /** Opens a fresh, empty store whose clock is the given one. */
@@ -19,7 +19,7 @@ type StoreSuite = (open: OpenListingStore, on: "memory" | "Redis") => void;
 /** Declares the suite in memory, and in a full run on Redis too. */
 export function describeOnStores(title: string, body: StoreSuite): void {
   declareInMemory(title, body);
-  declareOnRedis(title, open => body(open, "Redis"), skipUnlessFull("Redis"));
+  declareOnRedis(title, open => body(open, "Redis"), skipUnlessFull("on Redis") || redisAvailable());
 }
 
 /** Declares the suite in memory and on Redis in every run: for races, and for one suite of each area. */
@@ -30,14 +30,10 @@ export function describeOnEveryStore(title: string, body: StoreSuite): void {
 
 /** Declares the suite on Redis Cluster in a full run: for what several partitions have a part in. */
 export function describeOnCluster(title: string, body: (open: OpenListingStore) => void): void {
-  declareOnRedis(title, body, skipUnlessFull("Redis Cluster"), {
+  declareOnRedis(title, body, skipUnlessFull("on Redis Cluster") || redisAvailable(), {
     on: "Redis Cluster",
     server: sharedCluster,
   });
-}
-
-function skipUnlessFull(on: string): string | false {
-  return isFullRun ? redisAvailable() : `on ${on} in a full run: npm test -- --full`;
 }
 
 function declareInMemory(title: string, body: StoreSuite): void {

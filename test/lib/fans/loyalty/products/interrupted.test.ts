@@ -10,7 +10,7 @@ import { redemptionId } from "../../../../../lib/fans/loyalty/products/redemptio
 import type { Platform } from "../../../../../lib/mod.ts";
 import { createDyingStore, type Death } from "../../../../support/dying_store.ts";
 import type { Processes } from "../../../../support/processes.ts";
-import { describeOnEveryStore } from "../../../../support/stores.ts";
+import { describeOnStores } from "../../../../support/stores.ts";
 import { buyer, drinks, fund, openShop, products, shopDocument } from "./_shop.ts";
 
 const [first, second] = [buyer(1), buyer(2)];
@@ -64,7 +64,7 @@ async function pointsOf(platform: Platform, user: typeof first): Promise<number 
   return (await platform.loyalty.profile(user)).metrics.points;
 }
 
-describeOnEveryStore("a purchase whose process dies at any step", open => {
+describeOnStores("a purchase whose process dies at any step", open => {
   for (const kind of Object.keys(shelves) as Kind[]) {
     for (const looksFirst of [true, false]) {
       it(`promises one ${kind} to one buyer, ${looksFirst ? "who looks" : "while another buys"} next`, async () => {

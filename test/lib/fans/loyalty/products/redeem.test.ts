@@ -4,7 +4,7 @@ import { redemptionId } from "../../../../../lib/fans/loyalty/products/redemptio
 import type { Platform } from "../../../../../lib/mod.ts";
 import type { Partition, Read, Results } from "../../../../../lib/storage/mod.ts";
 import { createDyingStore } from "../../../../support/dying_store.ts";
-import { describeOnEveryStore } from "../../../../support/stores.ts";
+import { describeOnEveryStore, describeOnStores } from "../../../../support/stores.ts";
 import { WatchedStore } from "../../../../support/watched_store.ts";
 import {
   assertProved,
@@ -256,7 +256,7 @@ describeOnEveryStore("redeeming a product", open => {
   });
 });
 
-describeOnEveryStore("the catalogue", open => {
+describeOnStores("the catalogue", open => {
   it("says what is left, whether the user may have it, and why not", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
@@ -284,7 +284,7 @@ describeOnEveryStore("the catalogue", open => {
   });
 });
 
-describeOnEveryStore("operators", open => {
+describeOnStores("operators", open => {
   it("hand products over once, and report each to webhooks", async () => {
     await using shop = await openShop(open);
     const platform = await shop.process();
