@@ -26,17 +26,11 @@ import {
   type ServeOptions,
   type Server,
 } from "./server/gate.ts";
-import {
-  answerUnreadable,
-  expectStream,
-  type NodeReply,
-  NodeRequest,
-  nodeResponse,
-  writeResponse,
-} from "./server/node_request.ts";
+import { answerUnreadable, expectStream, NodeRequest } from "./server/node_request.ts";
+import { type NodeReply, nodeResponse, writeResponse } from "./server/node_response.ts";
 
 export type { ServeOptions, Server } from "./server/gate.ts";
-export { type NodeReply, nodeResponse } from "./server/node_request.ts";
+export { type NodeReply, nodeResponse } from "./server/node_response.ts";
 
 const headerBytesMax = 16_384;
 const headersMsMax = 10_000;

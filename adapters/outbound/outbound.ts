@@ -13,7 +13,8 @@ import {
   type OutboundReply,
   readText,
 } from "../../lib/base/outbound/outbound.ts";
-import { codeOf, retryAfterMsOf, sendPinned } from "./request.ts";
+import { codeOf, sendPinned } from "./request.ts";
+import { retryAfterMsOf } from "./retry_after.ts";
 import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";
 
 const redirectsMax = 3;

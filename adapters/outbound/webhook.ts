@@ -15,7 +15,8 @@ import {
   type WebhookSender,
   webhookHeaders,
 } from "../../lib/base/outbound/outbound.ts";
-import { type Answered, codeOf, post, retryAfterMsOf } from "./request.ts";
+import { type Answered, codeOf, post } from "./request.ts";
+import { retryAfterMsOf } from "./retry_after.ts";
 import { createTargets, networks, type Resolve, type Targets, withinTime } from "./targets.ts";
 
 export {
@@ -23,7 +24,7 @@ export {
   type WebhookMessage,
   type WebhookSender,
 } from "../../lib/base/outbound/outbound.ts";
-export { retryAfterCharactersMax } from "./request.ts";
+export { retryAfterCharactersMax } from "./retry_after.ts";
 export type { HostAddress, Resolve } from "./targets.ts";
 
 /** Longest time that a service may take to answer, in ms. */

@@ -5,7 +5,7 @@ import { decodeLine, encodeLine } from "../../adapters/file/journal/log_file.ts"
 import { parseMailbox } from "../../adapters/mail/deliveries.ts";
 import { parseSmtpUrl } from "../../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../../adapters/mail/webhook.ts";
-import { retryAfterMsOf } from "../../adapters/outbound/request.ts";
+import { retryAfterMsOf } from "../../adapters/outbound/retry_after.ts";
 import { elementOf, parseS3Url } from "../../adapters/s3/requests.ts";
 import {
   createClientAddress,

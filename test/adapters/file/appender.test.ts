@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { Appender, backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/file_journal.ts";
+import { Appender, backlogCharsMax, groupCharsMax } from "../../../adapters/file/journal/appender.ts";
 import {
   digestOf,
   encodeLine,
