@@ -10,10 +10,12 @@ import { parseMailbox } from "../adapters/mail/deliveries.ts";
 import { parseSmtpUrl } from "../adapters/mail/smtp.ts";
 import { parseWebhookSecret, parseWebhookUrl } from "../adapters/mail/webhook.ts";
 import { parseS3Url } from "../adapters/s3/requests.ts";
-import { MasterSecret, parseNetwork, signatureAlgorithms } from "../lib/auth/mod.ts";
+import { parseNetwork } from "../lib/auth/client_address.ts";
+import { MasterSecret } from "../lib/auth/mod.ts";
 import { passwordAlgorithms } from "../lib/auth/passwords/mod.ts";
+import { signatureAlgorithms } from "../lib/auth/tokens/jose.ts";
 import { suggestion } from "../lib/base/text/suggest.ts";
-import { logLevels } from "../lib/http/mod.ts";
+import { logLevels } from "../lib/http/logger.ts";
 import { parseRateLimits, ratePolicyNames } from "../lib/http/rate_limit/policies.ts";
 import { hostDefault, portDefault } from "./server/gate.ts";
 

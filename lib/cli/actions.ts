@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DeadActionReplayReply, DeadActionsReply } from "../fans/audience/mod.ts";
+import type { DeadActionReplayReply, DeadActionsReply } from "../fans/audience/http/dead_letter_routes.ts";
 import { organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
 import type { AnswerOf } from "./frame/client.ts";

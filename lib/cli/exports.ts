@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../fans/exports/mod.ts";
+import type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "../fans/exports/http/export_schemas.ts";
 import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";

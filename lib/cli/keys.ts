@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ApiKeysAnswer, IssuedApiKey, IssuedApiKeyAnswer } from "../auth/mod.ts";
+import type { ApiKeysAnswer, IssuedApiKeyAnswer } from "../auth/api_keys/routes.ts";
+import type { IssuedApiKey } from "../auth/mod.ts";
 import { createApiClient, organisationFlags } from "./api_client.ts";
 import { type AnswerOf, type ApiAnswer, type ApiClient, dataOf } from "./frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "./frame/command.ts";

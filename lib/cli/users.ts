@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ImportLine } from "../fans/audience/mod.ts";
+import type { ImportLineSchema as ImportLine } from "../fans/audience/imports/import_users.ts";
 import { createApiClient, organisationFlags, userFlags, withSpace } from "./api_client.ts";
 import { oneOf } from "./frame/checks.ts";
 import type { AnswerOf } from "./frame/client.ts";

@@ -1,7 +1,8 @@
 /** The operations of audience. */
 
-import type { audienceRoutes } from "../fans/audience/mod.ts";
-import type { downloadRoutes, exportRoutes } from "../fans/exports/mod.ts";
+import type { audienceRoutes } from "../fans/audience/http/routes.ts";
+import type { downloadRoutes } from "../fans/exports/http/download_routes.ts";
+import type { exportRoutes } from "../fans/exports/http/routes.ts";
 import type { Area, DocumentOf } from "./area.ts";
 import type { Operations, RoutesOf, Rows } from "./operations.ts";
 

@@ -1,8 +1,8 @@
 /** The operations of control. */
 
-import type { apiKeyRoutes } from "../auth/mod.ts";
+import type { apiKeyRoutes } from "../auth/api_keys/routes.ts";
 import type { ControlRoute } from "../authoring/control/mod.ts";
-import type { loyaltyControlRoutes } from "../fans/loyalty/mod.ts";
+import type { loyaltyControlRoutes } from "../fans/loyalty/http/config_routes.ts";
 import type { Area, DocumentOf } from "./area.ts";
 import type { Operations, RoutesOf, Rows } from "./operations.ts";
 

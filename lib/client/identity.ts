@@ -1,6 +1,8 @@
 /** The operations of identity. */
 
-import type { identityRoutes, operatorRoutes, tokenExchangeRoute } from "../fans/identity/mod.ts";
+import type { operatorRoutes } from "../fans/identity/operators/routes.ts";
+import type { identityRoutes } from "../fans/identity/routes.ts";
+import type { tokenExchangeRoute } from "../fans/identity/token_exchange.ts";
 import type { Area, BodyOf } from "./area.ts";
 import type { Operations, RoutesOf, Rows } from "./operations.ts";
 

@@ -1,6 +1,6 @@
 /** The operations of leaderboards. */
 
-import type { leaderboardRoutes } from "../fans/leaderboards/mod.ts";
+import type { leaderboardRoutes } from "../fans/leaderboards/http/routes.ts";
 import type { Area, DocumentOf } from "./area.ts";
 import type { Operations, RoutesOf, Rows } from "./operations.ts";
 

@@ -1,6 +1,6 @@
 /** The operations of location checks. */
 
-import type { locationRoutes } from "../fans/location/mod.ts";
+import type { locationRoutes } from "../fans/location/location.ts";
 import type { Area } from "./area.ts";
 import type { Operations, RoutesOf, Rows } from "./operations.ts";
 

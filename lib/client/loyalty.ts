@@ -1,6 +1,7 @@
 /** The operations of loyalty. */
 
-import type { loyaltyOperatorRoutes, loyaltyRoutes } from "../fans/loyalty/mod.ts";
+import type { loyaltyOperatorRoutes } from "../fans/loyalty/http/operator_routes.ts";
+import type { loyaltyRoutes } from "../fans/loyalty/http/routes.ts";
 import type { Area } from "./area.ts";
 import type { Operations, RoutesOf, Rows } from "./operations.ts";
 

@@ -5,10 +5,10 @@
  */
 
 import type { ShownDocument, ShownList, Type } from "../authoring/control/mod.ts";
-import type { Immutable, RouteMethod, RouteTypes, TypedRoute } from "../http/mod.ts";
+import type { Immutable, RouteMethod, TypedRoute } from "../http/mod.ts";
+import type { RouteTypes } from "../http/route.ts";
 import type { Answer, CallOptions, List, NoInput, RawBody } from "./area.ts";
 
-/** A route with its types. */
 type Route = TypedRoute<string, RouteMethod, string, RouteTypes>;
 
 /** The routes that a function builds. */

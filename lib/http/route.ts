@@ -343,7 +343,6 @@ export interface TypedRoute<O extends string, M extends RouteMethod, U extends s
 export interface RouteTypes {
   /** Path parameters by name. */
   readonly params: unknown;
-  /** The query as it is sent, and as it is read. */
   readonly query: { readonly sent: unknown; readonly read: unknown };
   readonly body: unknown;
   /** Names of query parameters that the guard reads. */

@@ -4,26 +4,27 @@
  * @module
  */
 
-import { apiKeyGuard, apiKeyRoutes, jwksArea } from "../auth/mod.ts";
+import { apiKeyGuard, apiKeyRoutes } from "../auth/api_keys/routes.ts";
+import { jwksArea } from "../auth/tokens/jwks_routes.ts";
 import { feedRoutes } from "../authoring/feeds/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { audienceGuards, audienceRoutes } from "../fans/audience/mod.ts";
-import { type Directory, requireUnarchived } from "../fans/directory/mod.ts";
-import { downloadRoutes, exportRoutes } from "../fans/exports/mod.ts";
-import {
-  createPublicProfiles,
-  identityRoutes,
-  operatorRoutes,
-  tokenExchangeRoute,
-} from "../fans/identity/mod.ts";
-import {
-  createHiddenUsers,
-  createPublicBoards,
-  type LeaderboardContext,
-  leaderboardRoutes,
-} from "../fans/leaderboards/mod.ts";
-import { locationRoutes } from "../fans/location/mod.ts";
-import { loyaltyControlRoutes, loyaltyOperatorRoutes, loyaltyRoutes } from "../fans/loyalty/mod.ts";
+import { audienceGuards } from "../fans/audience/http/guards.ts";
+import { audienceRoutes } from "../fans/audience/http/routes.ts";
+import { requireUnarchived } from "../fans/directory/directory.ts";
+import type { Directory } from "../fans/directory/mod.ts";
+import { downloadRoutes } from "../fans/exports/http/download_routes.ts";
+import { exportRoutes } from "../fans/exports/http/routes.ts";
+import { operatorRoutes } from "../fans/identity/operators/routes.ts";
+import { identityRoutes } from "../fans/identity/routes.ts";
+import { tokenExchangeRoute } from "../fans/identity/token_exchange.ts";
+import { createPublicProfiles } from "../fans/identity/users.ts";
+import { createPublicBoards, type LeaderboardContext } from "../fans/leaderboards/http/read_routes.ts";
+import { leaderboardRoutes } from "../fans/leaderboards/http/routes.ts";
+import { createHiddenUsers } from "../fans/leaderboards/ranking/hidden_users.ts";
+import { locationRoutes } from "../fans/location/location.ts";
+import { loyaltyControlRoutes } from "../fans/loyalty/http/config_routes.ts";
+import { loyaltyOperatorRoutes } from "../fans/loyalty/http/operator_routes.ts";
+import { loyaltyRoutes } from "../fans/loyalty/http/routes.ts";
 import { optionalSpaceGuard, type SpaceGuardOptions, spaceGuard } from "../fans/space_tokens/mod.ts";
 import { type AnyRoute, type Area, type Call, chain } from "../http/mod.ts";
 import { BackEndGuards } from "./back_end_guards.ts";

@@ -4,15 +4,10 @@
  * @module
  */
 
+import { apiKeyGuard } from "../auth/api_keys/routes.ts";
 import { isUuid } from "../auth/crypto/mod.ts";
-import {
-  type ApiKeyPrincipal,
-  type ApiKeys,
-  apiKeyGuard,
-  hasAccessToken,
-  type Permission,
-  permissions,
-} from "../auth/mod.ts";
+import { type ApiKeyPrincipal, type ApiKeys, type Permission, permissions } from "../auth/mod.ts";
+import { hasAccessToken } from "../auth/tokens/mod.ts";
 import {
   type Author,
   type Authors,

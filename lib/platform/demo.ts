@@ -4,10 +4,11 @@
  * @module
  */
 
-import { uuid } from "../auth/crypto/mod.ts";
-import { permissions as everyPermission, type RandomBytes, systemRandom } from "../auth/mod.ts";
+import { systemRandom, uuid } from "../auth/crypto/mod.ts";
+import { permissions as everyPermission, type RandomBytes } from "../auth/mod.ts";
 import type { Seed } from "../fans/directory/mod.ts";
-import { platformPartition, type Store } from "../storage/mod.ts";
+import type { Store } from "../storage/mod.ts";
+import { platformPartition } from "../storage/names.ts";
 import type { Platform } from "./platform.ts";
 import { seedPlatform } from "./seed.ts";
 

@@ -4,15 +4,24 @@
  * @module
  */
 
-import { type Clock, checkMasterSecret, type MasterSecret, systemRandom } from "../auth/mod.ts";
+import { systemRandom } from "../auth/crypto/mod.ts";
+import type { Clock, MasterSecret } from "../auth/mod.ts";
+import { checkMasterSecret } from "../auth/tokens/key_ring.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { createDirectory, type Directory, findUnlisted, type Project } from "../fans/directory/mod.ts";
-import { findFutureLogins, findLostKeys, Users } from "../fans/identity/mod.ts";
-import { type ComparedBoard, comparedBoards, type Difference } from "../fans/leaderboards/mod.ts";
-import { listUsersOf, readRecordedScore, repairFutureTimes } from "../fans/loyalty/mod.ts";
+import { createDirectory } from "../fans/directory/directory.ts";
+import type { Directory, Project } from "../fans/directory/mod.ts";
+import { findUnlisted } from "../fans/directory/seed.ts";
+import { findFutureLogins } from "../fans/identity/future_logins.ts";
+import { Users } from "../fans/identity/mod.ts";
+import { findLostKeys } from "../fans/identity/users.ts";
+import { type ComparedBoard, comparedBoards, type Difference } from "../fans/leaderboards/scores/rebuild.ts";
+import { readRecordedScore } from "../fans/loyalty/board_sums.ts";
+import { listUsersOf } from "../fans/loyalty/due_users.ts";
+import { repairFutureTimes } from "../fans/loyalty/user/future_times.ts";
 import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../fans/users/mod.ts";
 import { mapConcurrent } from "../storage/background/mod.ts";
-import { type PartitionLister, type Store, storageLimits, tenantPartitions } from "../storage/mod.ts";
+import { type PartitionLister, type Store, storageLimits } from "../storage/mod.ts";
+import { tenantPartitions } from "../storage/names.ts";
 
 /** Dependencies of a check. */
 export interface DoctorOptions {

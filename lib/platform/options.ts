@@ -5,15 +5,13 @@
  */
 
 import { createMemoryLimiter } from "../../adapters/memory/limiter.ts";
+import { createClientAddress, parseNetwork } from "../auth/client_address.ts";
+import { systemClock, systemRandom } from "../auth/crypto/mod.ts";
 import {
   type Clock,
-  createClientAddress,
   MasterSecret,
-  parseNetwork,
   type RandomBytes,
   type SignatureAlgorithm,
-  systemClock,
-  systemRandom,
   type TrustedProxies,
 } from "../auth/mod.ts";
 import type { PasswordKernels } from "../auth/passwords/mod.ts";
@@ -23,16 +21,10 @@ import type { Tracer } from "../base/tracing/mod.ts";
 import type { ExportOptions } from "../fans/exports/mod.ts";
 import type { IdentityOptions } from "../fans/identity/mod.ts";
 import type { GeoReader } from "../fans/location/location.ts";
-import {
-  type Area,
-  type ClientAddress,
-  consoleLogger,
-  type HandlerOptions,
-  type Logger,
-  systemTimer,
-  type Timer,
-} from "../http/mod.ts";
+import { consoleLogger } from "../http/logger.ts";
+import type { Area, ClientAddress, HandlerOptions, Logger, Timer } from "../http/mod.ts";
 import type { RateLimits } from "../http/rate_limit/policies.ts";
+import { systemTimer } from "../http/requests/body.ts";
 import type { CreateDocs } from "../pages/docs/mod.ts";
 import type { CreateStudio } from "../pages/studio/mod.ts";
 import type { Blobs, Limiter, Queue, Store } from "../storage/mod.ts";

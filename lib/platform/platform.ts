@@ -4,7 +4,9 @@
  * @module
  */
 
-import { type ApiKeys, createKeyRing, type KeyRing, openIssuer } from "../auth/mod.ts";
+import type { ApiKeys, KeyRing } from "../auth/mod.ts";
+import { openIssuer } from "../auth/tokens/jwks_routes.ts";
+import { createKeyRing } from "../auth/tokens/key_ring.ts";
 import type { Authors } from "../authoring/control/access/authors.ts";
 import type { ActionService, ActionWorker } from "../fans/audience/mod.ts";
 import type { Directory, LoyaltyVersions } from "../fans/directory/mod.ts";
@@ -14,10 +16,10 @@ import type { BoardPath, Leaderboards, Rebuilt } from "../fans/leaderboards/mod.
 import type { Location } from "../fans/location/mod.ts";
 import type { Loyalty } from "../fans/loyalty/mod.ts";
 import type { SpaceTokens } from "../fans/space_tokens/mod.ts";
+import { createRouter } from "../http/handler.ts";
 import {
   type Area,
   createHandler,
-  createRouter,
   type Handler,
   type HandlerOptions,
   type PlatformRouter,

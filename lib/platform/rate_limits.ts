@@ -6,11 +6,13 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { keyedTag } from "../auth/crypto/mod.ts";
-import { type ApiKeyPrincipal, deriveKey, type MasterSecret, networkTag } from "../auth/mod.ts";
+import { networkTag } from "../auth/client_address.ts";
+import { deriveKey, keyedTag } from "../auth/crypto/mod.ts";
+import type { ApiKeyPrincipal, MasterSecret } from "../auth/mod.ts";
 import type { Author } from "../authoring/control/mod.ts";
-import { type AudienceUser, type BackEnd, countActions } from "../fans/audience/mod.ts";
-import { clientNetworkBits } from "../fans/identity/mod.ts";
+import { countActions } from "../fans/audience/actions/check_actions.ts";
+import type { AudienceUser, BackEnd } from "../fans/audience/http/guards.ts";
+import { clientNetworkBits } from "../fans/identity/limits/limits.ts";
 import type { SpaceVisit } from "../fans/space_tokens/mod.ts";
 import {
   type AnyRoute,

@@ -1,7 +1,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { object, record, string } from "valibot";
-import { type Clock, storedIssuer } from "../auth/mod.ts";
+import type { Clock } from "../auth/mod.ts";
+import { storedIssuer } from "../auth/tokens/jwks_routes.ts";
 import { AppError } from "../base/errors/mod.ts";
 import {
   type Area,
@@ -9,12 +10,13 @@ import {
   type Logger,
   named,
   open,
-  prefersHtml,
   type ReadinessWarning,
   route,
   text,
 } from "../http/mod.ts";
-import { platformPartition, type Store } from "../storage/mod.ts";
+import { prefersHtml } from "../http/replies/replies.ts";
+import type { Store } from "../storage/mod.ts";
+import { platformPartition } from "../storage/names.ts";
 
 /** Time for which a probe proves that the store takes writes and is the same, in ms. */
 const probeAgeMs = 1_000;

@@ -1,10 +1,11 @@
 import { AppError, type FieldError } from "../base/errors/mod.ts";
-import { audienceSettingsErrors } from "../fans/audience/mod.ts";
-import { checkSeed, type Seed, type SeedOptions, seedDirectory } from "../fans/directory/mod.ts";
-import { exportFaults } from "../fans/exports/mod.ts";
-import { identityFaults, spaceIssuerFaults } from "../fans/identity/mod.ts";
-import { boardFaults } from "../fans/leaderboards/mod.ts";
-import { locationFaults } from "../fans/location/mod.ts";
+import { audienceSettingsErrors } from "../fans/audience/profile/custom_fields.ts";
+import type { Seed, SeedOptions } from "../fans/directory/mod.ts";
+import { checkSeed, seedDirectory } from "../fans/directory/seed.ts";
+import { exportFaults } from "../fans/exports/jobs/settings.ts";
+import { identityFaults, spaceIssuerFaults } from "../fans/identity/settings.ts";
+import { boardFaults } from "../fans/leaderboards/settings/board_settings.ts";
+import { locationFaults } from "../fans/location/location.ts";
 import { compileConfig } from "../fans/loyalty/mod.ts";
 import type { Store } from "../storage/mod.ts";
 

@@ -4,42 +4,33 @@
  * @module
  */
 
-import { uuid } from "../auth/crypto/mod.ts";
-import {
-  type ApiKeys,
-  type Clock,
-  Cursors,
-  createApiKeys,
-  createTokens,
-  deriveKey,
-  type KeyRing,
-  type RandomBytes,
-} from "../auth/mod.ts";
+import { createApiKeys } from "../auth/api_keys/api_keys.ts";
+import { deriveKey, uuid } from "../auth/crypto/mod.ts";
+import { type ApiKeys, type Clock, Cursors, type KeyRing, type RandomBytes } from "../auth/mod.ts";
+import { createTokens } from "../auth/tokens/mod.ts";
 import { Authors } from "../authoring/control/access/authors.ts";
 import { Roles } from "../authoring/control/access/roles.ts";
 import type { Control, LoginServices } from "../authoring/control/mod.ts";
 import { ActionCounts, Owners, Sources, VotedElements } from "../authoring/feeds/mod.ts";
-import { type ActionService, createActionService } from "../fans/audience/mod.ts";
-import {
-  createDirectory,
-  createLoyaltyVersions,
-  type Directory,
-  type LoyaltyVersions,
-  Places,
-} from "../fans/directory/mod.ts";
+import { createActionService } from "../fans/audience/actions/service.ts";
+import type { ActionService } from "../fans/audience/mod.ts";
+import { createDirectory } from "../fans/directory/directory.ts";
+import { createLoyaltyVersions } from "../fans/directory/loyalty_versions.ts";
+import type { Directory, LoyaltyVersions } from "../fans/directory/mod.ts";
+import { Places } from "../fans/directory/records.ts";
 import { Exports } from "../fans/exports/mod.ts";
-import {
-  type AccountMerge,
-  createIdentity,
-  createNoMailer,
-  type ExchangeContext,
-  type IdentityServices,
-  isVerifiedUser,
-  type User,
-} from "../fans/identity/mod.ts";
-import { createLeaderboards, type Leaderboards } from "../fans/leaderboards/mod.ts";
-import { createLocation, type Location } from "../fans/location/mod.ts";
-import { createLoyalty, type Loyalty, readRecordedScore, type WebhookKeys } from "../fans/loyalty/mod.ts";
+import { createIdentity, createNoMailer, type IdentityServices } from "../fans/identity/create_identity.ts";
+import type { AccountMerge, User } from "../fans/identity/mod.ts";
+import type { ExchangeContext } from "../fans/identity/token_exchange.ts";
+import { isVerifiedUser } from "../fans/identity/users.ts";
+import { createLeaderboards } from "../fans/leaderboards/leaderboards.ts";
+import type { Leaderboards } from "../fans/leaderboards/mod.ts";
+import { createLocation } from "../fans/location/location.ts";
+import type { Location } from "../fans/location/mod.ts";
+import { readRecordedScore } from "../fans/loyalty/board_sums.ts";
+import { createLoyalty } from "../fans/loyalty/loyalty.ts";
+import type { Loyalty } from "../fans/loyalty/mod.ts";
+import type { WebhookKeys } from "../fans/loyalty/webhooks/services.ts";
 import { createSpaceTokens } from "../fans/space_tokens/mod.ts";
 import type { MetricIndexing } from "../fans/users/mod.ts";
 import type { Area, Logger, Timer } from "../http/mod.ts";

@@ -6,17 +6,18 @@
  */
 
 import type { Clock, MasterSecret, RandomBytes } from "../auth/mod.ts";
-import {
-  createFieldIndexes,
-  createUserFinder,
-  type UserFinder,
-  type UserFinderOptions,
-  type UserSearch,
-} from "../fans/audience/mod.ts";
-import { type Directory, type Project, requireUnarchived } from "../fans/directory/mod.ts";
-import { findStoredUser, type StoredUser, type User, Users } from "../fans/identity/mod.ts";
+import type { UserSearch } from "../fans/audience/mod.ts";
+import { createFieldIndexes } from "../fans/audience/profile/field_index.ts";
+import { createUserFinder, type UserFinder, type UserFinderOptions } from "../fans/audience/search/search.ts";
+import { requireUnarchived } from "../fans/directory/directory.ts";
+import type { Directory, Project } from "../fans/directory/mod.ts";
+import { type User, Users } from "../fans/identity/mod.ts";
+import { findStoredUser, type StoredUser } from "../fans/identity/users.ts";
 import type { BoardPath, Leaderboards, Rebuilt } from "../fans/leaderboards/mod.ts";
-import { type Loyalty, listUsersOf, readMetrics, spaceUserPartition } from "../fans/loyalty/mod.ts";
+import { listUsersOf } from "../fans/loyalty/due_users.ts";
+import type { Loyalty } from "../fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../fans/loyalty/user/state.ts";
+import { readMetrics } from "../fans/loyalty/views/loyalty_reader.ts";
 import {
   buildDeclaredIndexes,
   buildMetricIndex,
@@ -38,7 +39,8 @@ import {
 } from "../fans/users/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createPause } from "../storage/background/mod.ts";
-import { type PartitionLister, type Store, tenantPartitions } from "../storage/mod.ts";
+import type { PartitionLister, Store } from "../storage/mod.ts";
+import { tenantPartitions } from "../storage/names.ts";
 
 /** The users of a platform's organisations. */
 export interface PlatformUsers {

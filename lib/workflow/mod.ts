@@ -5,7 +5,8 @@
  * @module
  */
 
-export { generateMasterSecret, MasterSecret, systemRandom } from "../auth/mod.ts";
+export { generateMasterSecret, systemRandom } from "../auth/crypto/mod.ts";
+export { MasterSecret } from "../auth/mod.ts";
 export {
   type AtomicOperation,
   type ControlCallOptions,

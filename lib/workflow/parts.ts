@@ -1,6 +1,7 @@
 /** Texts that are longer than a record may be, in several records of one partition. */
 
-import { keyName, type Partition, type ReadRecord, type Store, type Write } from "../storage/mod.ts";
+import type { Partition, ReadRecord, Store, Write } from "../storage/mod.ts";
+import { keyName } from "../storage/names.ts";
 
 /** UTF-16 units of a part: at most three bytes each, within the largest record. */
 const partUnits = 300_000;

@@ -6,7 +6,8 @@
 
 import { uuid } from "../auth/crypto/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { failureReply, logFailure, problemFamily } from "../http/mod.ts";
+import { failureReply, problemFamily } from "../http/errors/failure.ts";
+import { logFailure } from "../http/mod.ts";
 import { ControlError } from "./api.ts";
 import type { WorkflowPorts } from "./ports.ts";
 

@@ -7,8 +7,8 @@
  */
 
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
-import { base64url, fromBase64url, fromUtf8, keyedTag, utf8 } from "../auth/crypto/mod.ts";
-import { deriveKey, type MasterSecret, type RandomBytes } from "../auth/mod.ts";
+import { base64url, deriveKey, fromBase64url, fromUtf8, keyedTag, utf8 } from "../auth/crypto/mod.ts";
+import type { MasterSecret, RandomBytes } from "../auth/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
 import type { ViewContent } from "./blocks.ts";
 import type { WorkflowPorts } from "./ports.ts";

@@ -5,9 +5,9 @@
  */
 
 import { keyedTag, utf8, uuid } from "../auth/crypto/mod.ts";
-import { bearerToken } from "../auth/mod.ts";
+import { bearerToken } from "../auth/tokens/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { readJson } from "../http/mod.ts";
+import { readJson } from "../http/requests/body.ts";
 import { alert, View, type ViewContent, withAlert } from "./blocks.ts";
 import {
   dialogueLimits,

@@ -7,7 +7,7 @@
 
 import { capabilityId } from "../auth/crypto/mod.ts";
 import { AppError } from "../base/errors/mod.ts";
-import { causesOf } from "../http/mod.ts";
+import { causesOf } from "../http/errors/failure.ts";
 import { LeaseLost, type LeaseState } from "../storage/background/due_queue.ts";
 import type { Partition } from "../storage/mod.ts";
 import { type ControlClient, ControlError, createControlClient } from "./api.ts";

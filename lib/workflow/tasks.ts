@@ -9,13 +9,13 @@
 import { claimLease, isSameLease, LeaseLost, type LeaseState } from "../storage/background/due_queue.ts";
 import {
   decide,
-  keyName,
   type Partition,
   type Store,
   type Stored,
   tenantPartition,
   type Write,
 } from "../storage/mod.ts";
+import { keyName } from "../storage/names.ts";
 import { decodeFile, encodeFile } from "./dialogue/mod.ts";
 import { partRemovals, partWrites, readParts } from "./parts.ts";
 import type { WorkflowPorts } from "./ports.ts";

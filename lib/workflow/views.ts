@@ -8,7 +8,8 @@
 
 import { capabilityId } from "../auth/crypto/mod.ts";
 import { utf8Length } from "../base/text/mod.ts";
-import { decide, keyName, type Stored, tenantPartition } from "../storage/mod.ts";
+import { decide, type Stored, tenantPartition } from "../storage/mod.ts";
+import { keyName } from "../storage/names.ts";
 import { partWrites, readParts } from "./parts.ts";
 import type { WorkflowPorts } from "./ports.ts";
 import { type Memory, payloadMsMax, type Seals } from "./seal.ts";

@@ -12,8 +12,10 @@
  */
 
 import * as v from "valibot";
-import { MasterSecret, systemClock, systemRandom } from "../auth/mod.ts";
-import { consoleLogger, systemTimer } from "../http/mod.ts";
+import { systemClock, systemRandom } from "../auth/crypto/mod.ts";
+import { MasterSecret } from "../auth/mod.ts";
+import { consoleLogger } from "../http/logger.ts";
+import { systemTimer } from "../http/requests/body.ts";
 import type { Store } from "../storage/mod.ts";
 import type { Inputs, InputValues } from "./inputs.ts";
 import type { WorkflowPorts } from "./ports.ts";

@@ -48,7 +48,7 @@ export const host: CliHost = {
   memoryStore: async () => (await import("../../adapters/memory/mod.ts")).createMemoryStore(),
   loyaltyFaults: async document => (await import("../services/seed_files.ts")).loyaltyFaults(document),
   playScenarios: async (...played) =>
-    (await import("../../lib/fans/loyalty/mod.ts")).playScenarios(...played),
+    (await import("../../lib/fans/loyalty/views/scenario_player.ts")).playScenarios(...played),
   bootstrapOperator: async (...wanted) => await (await storeCommands()).bootstrapOperator(...wanted),
   bootstrapKey: async (...key) => await (await storeCommands()).bootstrapKey(...key),
   inKeyRing: async (...order) => await (await storeCommands()).inKeyRing(...order),

@@ -7,7 +7,8 @@ import { nativeExportKernels, nativeKernels } from "../../adapters/native/mod.ts
 import { createOutbound } from "../../adapters/outbound/mod.ts";
 import { createWebhookSender } from "../../adapters/outbound/webhook.ts";
 import { openTracer } from "../../adapters/tracing/mod.ts";
-import { MasterSecret, systemClock, systemRandom } from "../../lib/auth/mod.ts";
+import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { MasterSecret } from "../../lib/auth/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import type { GeoReader } from "../../lib/fans/location/mod.ts";
 import { createHandler, type Handler, type Logger } from "../../lib/http/mod.ts";
@@ -25,7 +26,8 @@ import {
   version,
 } from "../../lib/mod.ts";
 import { createMetrics, type PlatformMetrics } from "../../lib/platform/metrics/mod.ts";
-import { platformPartition, type Store } from "../../lib/storage/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { baseUrlOf, type Config, drainSecondsDefault } from "../config.ts";
 import { hostDefault, type Server, senderOf, starting } from "../server/gate.ts";
 import { serveHere } from "../server/serve_here.ts";

@@ -5,23 +5,18 @@
  */
 
 import { type BackupFacts, backUpJournal, restoreJournal } from "../../adapters/file/mod.ts";
-import {
-  type ApiKeys,
-  checkMasterSecret,
-  createApiKeys,
-  createKeyRing,
-  type KeyRing,
-  MasterSecret,
-  openIssuer,
-  permissions,
-  systemClock,
-  systemRandom,
-} from "../../lib/auth/mod.ts";
+import { createApiKeys } from "../../lib/auth/api_keys/api_keys.ts";
+import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { type ApiKeys, type KeyRing, MasterSecret, permissions } from "../../lib/auth/mod.ts";
+import { openIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
+import { checkMasterSecret, createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
-import { createDirectory, findUnlisted } from "../../lib/fans/directory/mod.ts";
-import { errorFacts, silentLogger } from "../../lib/http/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
+import { findUnlisted } from "../../lib/fans/directory/seed.ts";
+import { errorFacts } from "../../lib/http/errors/failure.ts";
+import { silentLogger } from "../../lib/http/mod.ts";
 import {
   buildUserIndex,
   createPlatform,

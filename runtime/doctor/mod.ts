@@ -3,18 +3,15 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:tls";
-import {
-  type Clock,
-  checkMasterSecret,
-  MasterSecret,
-  storedIssuer,
-  systemClock,
-  systemRandom,
-} from "../../lib/auth/mod.ts";
-import { createActionService } from "../../lib/fans/audience/mod.ts";
-import { oldestOrganisations } from "../../lib/fans/directory/mod.ts";
-import { oldestDueUser } from "../../lib/fans/loyalty/mod.ts";
-import { silentLogger, systemTimer, type Timer } from "../../lib/http/mod.ts";
+import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { type Clock, MasterSecret } from "../../lib/auth/mod.ts";
+import { storedIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
+import { checkMasterSecret } from "../../lib/auth/tokens/key_ring.ts";
+import { createActionService } from "../../lib/fans/audience/actions/service.ts";
+import { oldestOrganisations } from "../../lib/fans/directory/seed.ts";
+import { oldestDueUser } from "../../lib/fans/loyalty/due_users.ts";
+import { silentLogger, type Timer } from "../../lib/http/mod.ts";
+import { systemTimer } from "../../lib/http/requests/body.ts";
 import { mapConcurrent } from "../../lib/storage/background/mod.ts";
 import type { Queue, Store } from "../../lib/storage/mod.ts";
 import type { Config } from "../config.ts";

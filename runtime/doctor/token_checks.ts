@@ -1,16 +1,19 @@
 /** Why a token is accepted or refused, step by step. */
 
-import { createKeyRing, MasterSecret, storedIssuer, systemClock, systemRandom } from "../../lib/auth/mod.ts";
+import { systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { MasterSecret } from "../../lib/auth/mod.ts";
 import {
   anyTokenTypes,
   createRemoteFetch,
   createRemoteIssuers,
   type RemoteIssuer,
 } from "../../lib/auth/remote_issuers/mod.ts";
+import { storedIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
+import { createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
 import { createTokens } from "../../lib/auth/tokens/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { createDirectory } from "../../lib/fans/directory/mod.ts";
-import { issuersOf } from "../../lib/fans/identity/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
+import { issuersOf } from "../../lib/fans/identity/settings.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { type Finding, failed, ok } from "./mod.ts";
 

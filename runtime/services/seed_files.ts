@@ -7,7 +7,8 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "../../lib/auth/mod.ts";
 import type { SeedCounts } from "../../lib/cli/mod.ts";
-import { createDirectory, createLoyaltyVersions } from "../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
+import { createLoyaltyVersions } from "../../lib/fans/directory/loyalty_versions.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { AppError, type Seed, seedPlatform } from "../../lib/mod.ts";
 import { checkPlatformSeed } from "../../lib/platform/seed.ts";

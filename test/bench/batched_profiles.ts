@@ -17,7 +17,7 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { createFieldIndexes } from "../../lib/fans/audience/profile/field_index.ts";
 import { createProfiles } from "../../lib/fans/audience/profile/profiles.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";

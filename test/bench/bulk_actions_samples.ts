@@ -13,7 +13,7 @@ import {
   shardOfUser,
   topicOf,
 } from "../../lib/fans/audience/worker/queued_action.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Queue, Store } from "../../lib/storage/mod.ts";
 import { serve } from "../../runtime/node.ts";

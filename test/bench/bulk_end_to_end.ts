@@ -21,7 +21,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createRedisQueue, createRedisStore } from "../../adapters/redis/mod.ts";
 import { actionShards, topicOf } from "../../lib/fans/audience/worker/queued_action.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import { serve } from "../../runtime/node.ts";
 import { eventId, leagueIds, leagueSeed } from "../season/league.ts";

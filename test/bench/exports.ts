@@ -16,7 +16,7 @@ import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { createMemoryBlobs, createMemoryStore } from "../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { createRedisBlobs, createRedisStore } from "../../adapters/redis/mod.ts";
-import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/user/state.ts";
 import { listingWrites, userIndexPartition } from "../../lib/fans/users/mod.ts";
 import type { Batch, Store, Write } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";

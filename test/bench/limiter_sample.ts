@@ -4,8 +4,8 @@ import { Redis } from "ioredis";
 import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
 import { createMemoryLimiter } from "../../adapters/memory/mod.ts";
 import { createRedisLimiter } from "../../adapters/redis/mod.ts";
-import { systemTimer } from "../../lib/http/mod.ts";
 import { Failover } from "../../lib/http/rate_limit/failover.ts";
+import { systemTimer } from "../../lib/http/requests/body.ts";
 import type { Limiter, LimitVerdict } from "../../lib/storage/mod.ts";
 
 /** Measures of one sample. */

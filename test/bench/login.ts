@@ -19,7 +19,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { nativeKernels } from "../../adapters/native/mod.ts";
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { createPasswordHasher } from "../../lib/auth/passwords/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { figure } from "./figure.ts";

@@ -17,7 +17,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { promisify } from "node:util";
 import { nativeKernels } from "../../adapters/native/mod.ts";
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import type { HashGate } from "../../lib/auth/passwords/mod.ts";
 import {
   createHashGate,

@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { buyer, fund, shopDocument } from "../lib/fans/loyalty/products/_shop.ts";

@@ -12,7 +12,7 @@
 
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { createControl } from "../../lib/authoring/control/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import { ids, loyalty, seed, testSecret } from "../support/platform.ts";
 import { startRedis } from "../support/redis.ts";

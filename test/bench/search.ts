@@ -15,10 +15,10 @@ import { randomUUID } from "node:crypto";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { createUserFinder, type SearchRequest, type UserFinder } from "../../lib/fans/audience/mod.ts";
+import type { SearchRequest } from "../../lib/fans/audience/search/criteria.ts";
+import { createUserFinder, type UserFinder } from "../../lib/fans/audience/search/search.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
-import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
-import { emptyState } from "../../lib/fans/loyalty/user/state.ts";
+import { emptyState, spaceUserPartition } from "../../lib/fans/loyalty/user/state.ts";
 import { printState, readState } from "../../lib/fans/loyalty/user/stored_state.ts";
 import {
   activityWrites,

@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { checkBoard, expectedTables } from "../season/check.ts";

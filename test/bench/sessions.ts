@@ -14,14 +14,10 @@
 import { availableParallelism } from "node:os";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import {
-  createKeyRing,
-  createTokens,
-  generateMasterSecret,
-  MasterSecret,
-  systemClock,
-  systemRandom,
-} from "../../lib/auth/mod.ts";
+import { generateMasterSecret, systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { MasterSecret } from "../../lib/auth/mod.ts";
+import { createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
+import { createTokens } from "../../lib/auth/tokens/mod.ts";
 import type { Project } from "../../lib/fans/directory/mod.ts";
 import { type User, Users } from "../../lib/fans/identity/mod.ts";
 import { projectAudience, type SessionTokens } from "../../lib/fans/identity/sessions/session.ts";

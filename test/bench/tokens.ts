@@ -15,18 +15,12 @@ import { createPublicKey, type KeyObject, verify as verifyBytes } from "node:cry
 import { availableParallelism } from "node:os";
 import { jwtVerify } from "jose";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import {
-  bearerToken,
-  createKeyRing,
-  createTokens,
-  generateMasterSecret,
-  MasterSecret,
-  type SignatureAlgorithm,
-  signatureAlgorithms,
-  systemClock,
-  systemRandom,
-} from "../../lib/auth/mod.ts";
+import { generateMasterSecret, systemClock, systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { MasterSecret, type SignatureAlgorithm } from "../../lib/auth/mod.ts";
+import { signatureAlgorithms } from "../../lib/auth/tokens/jose.ts";
+import { createKeyRing } from "../../lib/auth/tokens/key_ring.ts";
 import type { Claims, TokensOptions } from "../../lib/auth/tokens/mod.ts";
+import { bearerToken, createTokens } from "../../lib/auth/tokens/mod.ts";
 import { figure } from "./figure.ts";
 
 const rounds = 7;

@@ -14,7 +14,7 @@ import { Agent, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { systemClock } from "../../lib/auth/mod.ts";
+import { systemClock } from "../../lib/auth/crypto/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import type { Batch, Partition, Read, Store } from "../../lib/storage/mod.ts";
 import { text, workflow } from "../../lib/workflow/mod.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { createMemoryQueue } from "../../adapters/memory/mod.ts";
-import { systemTimer } from "../../lib/http/mod.ts";
+import { systemTimer } from "../../lib/http/requests/body.ts";
 import { createMetrics } from "../../lib/platform/metrics/mod.ts";
 import { browserAvailable } from "../support/browser.ts";
 import { ids } from "../support/platform.ts";

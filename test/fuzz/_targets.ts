@@ -29,7 +29,7 @@ import { parseCommandLine } from "../../lib/cli/frame/parse.ts";
 import { CliError, groups } from "../../lib/cli/mod.ts";
 import { parseUserIds } from "../../lib/fans/audience/http/batch_users.ts";
 import { parsePosition, printPosition } from "../../lib/fans/audience/search/search_cursor.ts";
-import { checkSeed } from "../../lib/fans/directory/mod.ts";
+import { checkSeed } from "../../lib/fans/directory/seed.ts";
 import { fileHeader, parseHeader } from "../../lib/fans/exports/file/header.ts";
 import { formatCursor, parseCursor } from "../../lib/fans/identity/audit/audit.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";

@@ -2,7 +2,7 @@
 
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CommandSpec } from "../../lib/cli/mod.ts";
-import { documentDigest } from "../../lib/fans/directory/mod.ts";
+import { documentDigest } from "../../lib/fans/directory/loyalty_versions.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { catalogueUrl } from "./_apps.ts";
 import { type Cli, openCli } from "./_cli.ts";

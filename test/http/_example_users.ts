@@ -1,6 +1,6 @@
 /** The users in whose names examples of requests are sent. */
 
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { type Codes, createCodes } from "../../lib/fans/identity/codes/codes.ts";
 import { createHashers } from "../../lib/fans/identity/create_identity.ts";
 import { type Session, Users } from "../../lib/fans/identity/mod.ts";

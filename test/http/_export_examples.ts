@@ -1,6 +1,6 @@
 /** Valid requests about exports, by operation. */
 
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { Exports } from "../../lib/fans/exports/mod.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import { ids, openTestExportsMax, type TestPlatform, testSecret } from "../support/platform.ts";

@@ -1,7 +1,7 @@
 /** Every operation of the platform's OpenAPI document, with valid requests to start from. */
 
 import { permissions } from "../../lib/auth/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { forge } from "../support/issuer.ts";
 import { type Answer, ids, loyalty, seed, type TestPlatform } from "../support/platform.ts";
 import { audienceExamples } from "./_audience_examples.ts";

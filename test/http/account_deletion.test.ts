@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Users } from "../../lib/fans/identity/mod.ts";
-import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/user/state.ts";
 import { userIndexPartition } from "../../lib/fans/users/mod.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { actionIdCharactersMax } from "../../lib/fans/loyalty/http/requests.ts";
 import {
+  actionIdCharactersMax,
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-} from "../../lib/fans/loyalty/mod.ts";
+} from "../../lib/fans/loyalty/http/requests.ts";
 import { onceGenerationMs } from "../../lib/fans/loyalty/user/stored_state.ts";
 import { userIdCharactersMax } from "../../lib/http/requests/validate.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../support/platform.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { type Answer, ids, openPlatform, seed } from "../support/platform.ts";
 import { describeOnStores, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryBlobs } from "../../adapters/memory/mod.ts";
-import { directoryPartition } from "../../lib/fans/directory/mod.ts";
+import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import type { Blobs } from "../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";

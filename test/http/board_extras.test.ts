@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
-import { hiddenUsersMax } from "../../lib/fans/leaderboards/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
+import { hiddenUsersMax } from "../../lib/fans/leaderboards/ranking/hidden_users.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";

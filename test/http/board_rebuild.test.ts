@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { BoardPath } from "../../lib/fans/leaderboards/mod.ts";
 import type { BoardLocation } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { resolveBoard } from "../../lib/fans/leaderboards/scores/resolve_board.ts";

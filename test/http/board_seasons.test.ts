@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { boardPartition } from "../../lib/fans/leaderboards/scores/resolve_board.ts";
 import { parseState } from "../../lib/fans/loyalty/user/stored_state.ts";
 import type { Batch, Commit, Partition } from "../../lib/storage/mod.ts";

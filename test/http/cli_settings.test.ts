@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import type { CliHost } from "../../lib/cli/mod.ts";
-import { documentDigest } from "../../lib/fans/directory/mod.ts";
+import { documentDigest } from "../../lib/fans/directory/loyalty_versions.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids } from "../support/platform.ts";
 import { type Surroundings, testHost } from "../support/terminal.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { elementKey } from "../../lib/authoring/table/mod.ts";
-import { directoryPartition } from "../../lib/fans/directory/mod.ts";
+import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { dieAtCommit } from "../support/dying_store.ts";
 import { ids, openPlatform } from "../support/platform.ts";

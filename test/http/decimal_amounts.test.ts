@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { scoreMax } from "../../lib/fans/leaderboards/mod.ts";
+import { scoreMax } from "../../lib/fans/leaderboards/settings/board_settings.ts";
 import { type Fan, ids, loyalty, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { BoardWriter } from "./_boards.ts";

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
-import { directoryPartition, seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { directoryPartition } from "../../lib/fans/directory/records.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { runDoctor } from "../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";

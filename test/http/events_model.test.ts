@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { createDirectory } from "../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
 import { sampleSize } from "../support/full.ts";
 import { ids } from "../support/platform.ts";
 import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it, type TestContext } from "node:test";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
-import { platformPartition, type Store } from "../../lib/storage/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { ids, openPlatform, otherHost, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 

@@ -6,7 +6,7 @@ import { createMemoryLimiter, createMemoryStore } from "../../adapters/memory/mo
 import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { historyBytesMax } from "../../lib/fans/loyalty/user/stored_state.ts";
 import { idempotentRefusalMs } from "../../lib/http/idempotency/idempotency.ts";
-import { propertiesBytesMax } from "../../lib/http/mod.ts";
+import { propertiesBytesMax } from "../../lib/http/requests/validate.ts";
 import type { Partition, Store, Write } from "../../lib/storage/mod.ts";
 import { createTestClock } from "../support/clock.ts";
 import { type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { CliError, type CommandSpec, exits } from "../../lib/cli/mod.ts";
-import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/user/state.ts";
 import { type Fan, ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { cliContext, runCommand } from "../support/terminal.ts";

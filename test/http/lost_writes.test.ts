@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Users } from "../../lib/fans/identity/users.ts";
-import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/user/state.ts";
 import { type DoctorOptions, type DoctorVerdict, runDoctor } from "../../lib/platform/doctor.ts";
 import type { Partition, PartitionLister, Store } from "../../lib/storage/mod.ts";
 import { ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";

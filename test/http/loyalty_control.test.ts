@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { documentDigest, loyaltyBytesMax } from "../../lib/fans/directory/mod.ts";
+import { documentDigest, loyaltyBytesMax } from "../../lib/fans/directory/loyalty_versions.ts";
 import { documentErrorsMax } from "../../lib/fans/loyalty/http/config_document.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { AppError, createPlatform } from "../../lib/mod.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, it } from "node:test";
-import { spaceUserPartition } from "../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../lib/fans/loyalty/user/state.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../support/platform.ts";
 import { recipeOf } from "../support/recipes.ts";
 import { describeOnStores } from "../support/stores.ts";

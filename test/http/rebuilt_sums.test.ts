@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
 import { type Fan, ids, openPlatform, seed, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../support/stores.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, it } from "node:test";
-import { scoreMax } from "../../lib/fans/leaderboards/mod.ts";
+import { scoreMax } from "../../lib/fans/leaderboards/settings/board_settings.ts";
 import { ids, openPlatform, otherHost, type TestPlatform } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 import { BoardWriter, entryPath } from "./_boards.ts";

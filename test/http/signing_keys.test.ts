@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { decodeRing, standbyMs } from "../../lib/auth/tokens/key_ring.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";
-import { platformPartition } from "../../lib/storage/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { ids, openPlatform, type TestPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { createTokens, recordKey, signRecord, systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
+import { recordKey, signRecord } from "../../lib/auth/mod.ts";
 import type { TokenContent } from "../../lib/auth/tokens/mod.ts";
+import { createTokens } from "../../lib/auth/tokens/mod.ts";
 import { spaceTokenTtlSeconds } from "../../lib/fans/space_tokens/mod.ts";
 import {
   type Answer,

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { storeFormat } from "../../lib/auth/mod.ts";
+import { storeFormat } from "../../lib/auth/tokens/jwks_routes.ts";
 import { createPlatform, silentLogger } from "../../lib/mod.ts";
-import { platformPartition, type Store } from "../../lib/storage/mod.ts";
+import type { Store } from "../../lib/storage/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { openPlatform, testSecret } from "../support/platform.ts";
 import { describeOnEveryStore } from "../support/stores.ts";
 

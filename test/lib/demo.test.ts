@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";
 import { parse } from "yaml";
-import { systemRandom } from "../../lib/auth/mod.ts";
+import { systemRandom } from "../../lib/auth/crypto/mod.ts";
 import { compileConfig } from "../../lib/fans/loyalty/mod.ts";
 import { describeDemo, seedDemo } from "../../lib/mod.ts";
 import { demoCodes, demoCodesCount, demoLoyalty } from "../../lib/platform/demo.ts";

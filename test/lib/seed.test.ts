@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { createDirectory } from "../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
 import { type Seed, seedPlatform } from "../../lib/mod.ts";
 import { ids, seed } from "../support/platform.ts";
 

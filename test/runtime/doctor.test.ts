@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { boardRead, sessionIdleMsMax } from "../../lib/fans/identity/sessions/session.ts";
 import { Users, userPartition } from "../../lib/fans/identity/users.ts";
 import { createPlatform, type Platform, silentLogger } from "../../lib/mod.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, MasterSecret, silentLogger } from "../../lib/mod.ts";
 import { forge, issuerKey, TestIssuer } from "../support/issuer.ts";
 import { ids, seed } from "../support/platform.ts";

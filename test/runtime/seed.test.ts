@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createDirectory } from "../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { readSeedFiles } from "../../runtime/services/seed_files.ts";
 import { ids, loyalty, seed } from "../support/platform.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
-import { createDirectory } from "../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../lib/fans/directory/directory.ts";
 import type { Seed } from "../../lib/mod.ts";
 import { freePort } from "../support/free_port.ts";
 import { ids, seed } from "../support/platform.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { Users } from "../../lib/fans/identity/mod.ts";
 import { userBoards, userIndexPartition } from "../../lib/fans/users/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { sharedData } from "../support/shared_data.ts";

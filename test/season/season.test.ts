@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 import { createRandom } from "../../adapters/conformance/random.ts";
 import { createRedisStore } from "../../adapters/redis/mod.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { testSecret } from "../support/platform.ts";

@@ -1,6 +1,6 @@
 /** Two tenants alike: the same names, the same ids of users, and each a word of its own in all that it writes. */
 
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { ids, otherHost } from "../support/platform.ts";
 

@@ -12,7 +12,8 @@ import {
   leaderboards,
   loyalty as loyaltyArea,
 } from "../../lib/client/mod.ts";
-import { type Seed, seedDirectory } from "../../lib/fans/directory/mod.ts";
+import type { Seed } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { ExternalIds } from "../../lib/fans/identity/lookup_keys.ts";
 import { createPlatform, type Platform, type PlatformOptions, silentLogger } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";

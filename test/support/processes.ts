@@ -2,7 +2,7 @@
 
 import { createControl } from "../../lib/authoring/control/mod.ts";
 import type { WebhookMessage } from "../../lib/base/outbound/outbound.ts";
-import { seedDirectory } from "../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { createTestClock } from "./clock.ts";

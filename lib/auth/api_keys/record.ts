@@ -11,7 +11,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { platformPartition } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 import { base32, constantTimeEqual, netstrings, type RandomBytes, utf8 } from "../crypto/mod.ts";
 
 /** The permissions of API keys, in the order in which documents list them. */

@@ -7,7 +7,8 @@
 
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
-import { empty, type Guard, type Immutable, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
+import { empty, type Guard, type Immutable, json, named, route } from "../../http/mod.ts";
+import { jsonApiMediaType } from "../../http/requests/body.ts";
 import {
   type ApiKeyInfo,
   type ApiKeyPrincipal,
@@ -254,7 +255,6 @@ const schemes = {
   apiSecret: { type: "apiKey", in: "header", name: "X-API-Secret", description: "Secret of the key." },
 };
 
-/** Options of {@linkcode apiKeyGuard}. */
 export interface ApiKeyGuardOptions {
   readonly apiKeys: Pick<ApiKeys, "verify">;
   /** The permission that the key needs. @default any valid key passes */

@@ -5,7 +5,8 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { systemTimer, type Timer } from "../../http/mod.ts";
+import type { Timer } from "../../http/mod.ts";
+import { systemTimer } from "../../http/requests/body.ts";
 import { constantTimeEqual, type RandomBytes, utf8 } from "../crypto/mod.ts";
 import { type Argon2idCost, type PasswordKernels, portableKernels, type ScryptCost } from "./kernels.ts";
 

@@ -3,7 +3,8 @@
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
 import { type Area, json, named, open, route } from "../../http/mod.ts";
-import { platformPartition, type Store, type Stored } from "../../storage/mod.ts";
+import type { Store, Stored } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 import { type RandomBytes, uuid } from "../crypto/mod.ts";
 import { signatureAlgorithms } from "./jose.ts";
 import type { KeyRing } from "./key_ring.ts";

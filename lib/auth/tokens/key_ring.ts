@@ -9,7 +9,8 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { platformPartition, type Store, type Stored } from "../../storage/mod.ts";
+import type { Store, Stored } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes, seal, unseal } from "../crypto/mod.ts";
 import {
   generatePrivateJwk,

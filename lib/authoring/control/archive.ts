@@ -8,14 +8,9 @@
  */
 
 import { eventPhase, eventState } from "../../fans/directory/event_times.ts";
-import {
-  directoryPartition,
-  type Home,
-  type OpenEvent,
-  openEventsKey,
-  openEventsOf,
-  type Project,
-} from "../../fans/directory/mod.ts";
+import type { Home, Project } from "../../fans/directory/mod.ts";
+import { type OpenEvent, openEventsKey, openEventsOf } from "../../fans/directory/open_events.ts";
+import { directoryPartition } from "../../fans/directory/records.ts";
 import { appendAudit } from "./audit.ts";
 import { eventKey } from "./contents.ts";
 import { type Entity, eventCodec, eventEntityTimes, projectKey } from "./kind.ts";

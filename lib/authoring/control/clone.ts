@@ -6,7 +6,9 @@
 
 import * as v from "valibot";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
-import { jsonApiMediaType, matchesTag, named, type Reply, route } from "../../http/mod.ts";
+import { named, type Reply, route } from "../../http/mod.ts";
+import { matchesTag } from "../../http/replies/byte_reply.ts";
+import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { plainObject, resources } from "../table/mod.ts";
 import { eventKey } from "./contents.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";

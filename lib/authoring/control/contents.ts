@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { directoryPartition } from "../../fans/directory/mod.ts";
+import { directoryPartition } from "../../fans/directory/records.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import type { Store, Write } from "../../storage/mod.ts";
 import {

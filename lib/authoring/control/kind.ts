@@ -7,17 +7,9 @@
 
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { type EventTimes, eventInstants } from "../../fans/directory/event_times.ts";
-import {
-  directoryPartition,
-  type Event,
-  eventTimesOf,
-  type Home,
-  type Organisation,
-  type Project,
-  type Space,
-  type StoredEvent,
-} from "../../fans/directory/mod.ts";
-import { platformPartition } from "../../storage/mod.ts";
+import type { Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
+import { directoryPartition, eventTimesOf, type StoredEvent } from "../../fans/directory/records.ts";
+import { platformPartition } from "../../storage/names.ts";
 import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
 import type { ListView } from "./jsonapi/schemas.ts";

@@ -9,7 +9,8 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
-import { jsonApiMediaType, named, route } from "../../http/mod.ts";
+import { named, route } from "../../http/mod.ts";
+import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { type Operation, type ResourceType, replaceIds } from "../table/mod.ts";
 import { type AuthorCall, answer, isDryRun, writeErrors } from "./jsonapi/documents.ts";
 import type { ResourceObject } from "./jsonapi/input.ts";

@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import { AppError, jsonPointer } from "../../base/errors/mod.ts";
-import { type AnyRoute, json, jsonApiMediaType, named, route } from "../../http/mod.ts";
+import { type AnyRoute, json, named, route } from "../../http/mod.ts";
+import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { type Relationship, uuidText } from "../table/mod.ts";
 import { RoleSchema } from "./access/routes.ts";
 import {

@@ -9,14 +9,9 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
-import {
-  directoryPartition,
-  type Home,
-  isOpen,
-  type OpenEvent,
-  openEventsKey,
-  openEventsOf,
-} from "../../fans/directory/mod.ts";
+import type { Home } from "../../fans/directory/mod.ts";
+import { isOpen, type OpenEvent, openEventsKey, openEventsOf } from "../../fans/directory/open_events.ts";
+import { directoryPartition } from "../../fans/directory/records.ts";
 import { contentsKey } from "../table/mod.ts";
 import { settleArchive } from "./archive.ts";
 import { appendAudit } from "./audit.ts";

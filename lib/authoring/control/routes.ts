@@ -5,7 +5,9 @@
  */
 
 import * as v from "valibot";
-import { type AnyRoute, isNotModified, jsonApiMediaType, route } from "../../http/mod.ts";
+import { type AnyRoute, route } from "../../http/mod.ts";
+import { isNotModified } from "../../http/replies/byte_reply.ts";
+import { jsonApiMediaType } from "../../http/requests/body.ts";
 import type { Operation, ResourceType } from "../table/mod.ts";
 import {
   answer,

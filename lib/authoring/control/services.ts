@@ -7,8 +7,8 @@
 import type { Cursors } from "../../auth/mod.ts";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import type { Outbound } from "../../base/outbound/outbound.ts";
-import type { Directory, Places } from "../../fans/directory/mod.ts";
-import type { HomeKind } from "../../fans/directory/records.ts";
+import type { Directory } from "../../fans/directory/mod.ts";
+import type { HomeKind, Places } from "../../fans/directory/records.ts";
 import type { Store } from "../../storage/mod.ts";
 import { isRoleAtLeast, type ResourceType, type Role } from "../table/mod.ts";
 import type { Author, Authors } from "./access/authors.ts";

@@ -11,14 +11,8 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
-import {
-  type ReadRecord,
-  readMany,
-  type Store,
-  type Stored,
-  storageLimits,
-  type Write,
-} from "../../storage/mod.ts";
+import { readMany } from "../../storage/board_pages.ts";
+import { type ReadRecord, type Store, type Stored, storageLimits, type Write } from "../../storage/mod.ts";
 
 /** Most rounds of reading that a rule may need, and most attempts to commit. */
 const roundsMax = 24;

@@ -8,7 +8,8 @@ import type { Home } from "../../fans/directory/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
 import { Cache } from "../../storage/background/mod.ts";
-import { platformPartition, type Store } from "../../storage/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 
 const leaseMs = 60_000;
 const retryMs = 60_000;

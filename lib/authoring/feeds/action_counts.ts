@@ -9,8 +9,8 @@
  */
 
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { directoryPartition } from "../../fans/directory/mod.ts";
-import { optionsOf } from "../../fans/loyalty/mod.ts";
+import { directoryPartition } from "../../fans/directory/records.ts";
+import { optionsOf } from "../../fans/loyalty/votes/elements.ts";
 import type { Logger, Timer } from "../../http/mod.ts";
 import { Batcher, mapConcurrent } from "../../storage/background/mod.ts";
 import { type Add, type Store, storageLimits } from "../../storage/mod.ts";

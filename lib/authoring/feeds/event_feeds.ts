@@ -1,7 +1,7 @@
 /** The feeds of an event: its history, its latest results and its live statistics. */
 
 import { type EventPhase, eventPhase } from "../../fans/directory/event_times.ts";
-import { eventTimesOf } from "../../fans/directory/mod.ts";
+import { eventTimesOf } from "../../fans/directory/records.ts";
 import { answerField } from "../table/content.ts";
 import { chronological } from "../table/contents.ts";
 import {

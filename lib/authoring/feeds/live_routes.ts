@@ -6,17 +6,12 @@
  */
 
 import * as v from "valibot";
-import { BoardIdSchema, limitParameter, type PublicBoards } from "../../fans/leaderboards/mod.ts";
+import type { PublicBoards } from "../../fans/leaderboards/http/read_routes.ts";
+import { limitParameter } from "../../fans/leaderboards/http/schema.ts";
+import { BoardIdSchema } from "../../fans/leaderboards/settings/board_settings.ts";
 import type { LivePart, LiveStreams, LiveView, Rendered } from "../../http/live_streams.ts";
-import {
-  acceptsEvents,
-  eventStreamHeaders,
-  type JsonText,
-  jsonText,
-  open,
-  route,
-  stream,
-} from "../../http/mod.ts";
+import { type JsonText, jsonText, open, route, stream } from "../../http/mod.ts";
+import { acceptsEvents, eventStreamHeaders } from "../../http/replies/replies.ts";
 import { Cache } from "../../storage/background/mod.ts";
 import { LiveEventSchema, LiveProjectSchema } from "./schemas.ts";
 import { FeedParams, feedHeaders, feedIdOf, feedPaths, unknownFeed } from "./sources.ts";

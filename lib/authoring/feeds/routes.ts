@@ -6,7 +6,8 @@
 
 import type * as v from "valibot";
 import { digestOf } from "../../base/text/mod.ts";
-import { chain, empty, isNotModified, type JsonText, jsonText, open, route } from "../../http/mod.ts";
+import { chain, empty, type JsonText, jsonText, open, route } from "../../http/mod.ts";
+import { isNotModified } from "../../http/replies/byte_reply.ts";
 import { historyOf, latestResultsOf, listingsOf, liveStatsOf, type Timed } from "./event_feeds.ts";
 import { type LiveOptions, liveRoutes } from "./live_routes.ts";
 import { HistorySchema, LatestResultsSchema, ListingsSchema, LiveStatsSchema } from "./schemas.ts";

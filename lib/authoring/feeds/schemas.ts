@@ -5,7 +5,7 @@
  */
 
 import * as v from "valibot";
-import { ListSchema } from "../../fans/leaderboards/mod.ts";
+import { ListSchema } from "../../fans/leaderboards/http/schema.ts";
 import { named } from "../../http/mod.ts";
 
 function described<S extends v.GenericSchema>(schema: S, description: string) {

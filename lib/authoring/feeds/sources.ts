@@ -7,21 +7,19 @@
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
+import type { Directory, Project } from "../../fans/directory/mod.ts";
 import {
-  type Directory,
   defaultListings,
-  directoryPartition,
   type ListingBounds,
   openEventsKey,
   openEventsOf,
-  type Places,
-  type Project,
   parseOpenEvents,
-  type StoredEvent,
   shownEvents,
-} from "../../fans/directory/mod.ts";
+} from "../../fans/directory/open_events.ts";
+import { directoryPartition, type Places, type StoredEvent } from "../../fans/directory/records.ts";
 import { Batcher, Cache, type Loaded } from "../../storage/background/mod.ts";
-import { type ReadRecord, readMany, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
+import { readMany } from "../../storage/board_pages.ts";
+import { type ReadRecord, type Store, type Stored, storageLimits } from "../../storage/mod.ts";
 import { type Contents, contentsKey, elementKey, noContents, statsKey } from "../table/contents.ts";
 import type { ElementFacts } from "../table/element_times.ts";
 import type { Field } from "../table/schemas.ts";

@@ -5,8 +5,13 @@
  */
 
 import { eventPhase } from "../../fans/directory/event_times.ts";
-import { eventTimesOf } from "../../fans/directory/mod.ts";
-import type { ElementMoment, ElementSource, VoteBounds, VotedElement } from "../../fans/loyalty/mod.ts";
+import { eventTimesOf } from "../../fans/directory/records.ts";
+import type {
+  ElementMoment,
+  ElementSource,
+  VoteBounds,
+  VotedElement,
+} from "../../fans/loyalty/votes/elements.ts";
 import { chain, memoize } from "../../storage/background/mod.ts";
 import { elementPhase, elementTimesOf, revelation } from "../table/element_times.ts";
 import type { ElementRecord, EventRecord, EventSource, Owners, Sources } from "./sources.ts";

@@ -10,7 +10,7 @@ import * as v from "valibot";
 import { elementAttributes } from "../../authoring/table/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
 import { suggestion } from "../../base/text/suggest.ts";
-import { issueDetail } from "../../http/mod.ts";
+import { issueDetail } from "../../http/requests/validate.ts";
 import { attributesOf, type ElementContent, isMap } from "../element_content.ts";
 import type { Attributes } from "./batches.ts";
 import { eventName, type Fault, mapTexts, referenceOf, replaceReferences, tokenOf } from "./references.ts";

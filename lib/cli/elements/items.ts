@@ -1,7 +1,7 @@
 /** Elements of the API as items of a file, as copies, and beside those of a file. */
 
 import { elementAttributes, withoutMarks } from "../../authoring/table/mod.ts";
-import { canonicalJson } from "../../http/mod.ts";
+import { canonicalJson } from "../../http/requests/body.ts";
 import { dataOf, type ElementContent } from "../element_content.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Attributes } from "./batches.ts";

@@ -8,7 +8,7 @@
 import type { IssuedApiKey, KeyRing } from "../../auth/mod.ts";
 import type { CheckRow } from "../../authoring/control/apps/read_app.ts";
 import type { FieldError } from "../../base/errors/mod.ts";
-import type { ScenarioCheck } from "../../fans/loyalty/mod.ts";
+import type { ScenarioCheck } from "../../fans/loyalty/views/scenario_player.ts";
 import type { Handler } from "../../http/mod.ts";
 import type { DoctorVerdict } from "../../platform/doctor.ts";
 import type { Platform } from "../../platform/platform.ts";

@@ -7,8 +7,8 @@
 
 import { type Attribute, answerField, replaceIds, resources } from "../../authoring/table/mod.ts";
 import { eventInstants, eventState } from "../../fans/directory/event_times.ts";
-import { documentDigest } from "../../fans/directory/mod.ts";
-import { canonicalJson } from "../../http/mod.ts";
+import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
+import { canonicalJson } from "../../http/requests/body.ts";
 import { type Fault, mapTexts, tokenOf } from "../elements/references.ts";
 import { type ResourceObject, relation } from "../frame/resources.ts";
 import type { Manifest, Wanted } from "./read.ts";

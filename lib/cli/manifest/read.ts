@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { type Attribute, resources } from "../../authoring/table/mod.ts";
 import { jsonPointer } from "../../base/errors/mod.ts";
-import { issueDetail } from "../../http/mod.ts";
+import { issueDetail } from "../../http/requests/validate.ts";
 import { attributesOf, fieldsOf } from "../element_content.ts";
 import {
   type Fault,

@@ -1,7 +1,7 @@
 /** Plans in files: what they were about, so that a plan that is no longer true is refused. */
 
 import * as v from "valibot";
-import { documentDigest } from "../../fans/directory/mod.ts";
+import { documentDigest } from "../../fans/directory/loyalty_versions.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { conflict, invalid, wrongUsage } from "../frame/errors.ts";

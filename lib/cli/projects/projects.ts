@@ -1,10 +1,10 @@
 /** Commands about projects. */
 
 import type {
-  ClientTokenAnswer,
-  ClientTokensAnswer,
-  IssuedClientTokenAnswer,
-} from "../../fans/identity/mod.ts";
+  ClientTokenSchema as ClientTokenAnswer,
+  ClientTokensSchema as ClientTokensAnswer,
+  IssuedClientTokenSchema as IssuedClientTokenAnswer,
+} from "../../fans/identity/operators/schema.ts";
 import { createApiClient, organisationFlags } from "../api_client.ts";
 import { registerApp } from "../apps.ts";
 import { id, isoTime, someOf } from "../frame/checks.ts";

@@ -4,27 +4,7 @@
  * @module
  */
 
-export { countActions } from "./actions/check_actions.ts";
-export { type ActionService, createActionService } from "./actions/service.ts";
-export type { DeadActionReplayReply, DeadActionsReply } from "./http/dead_letter_routes.ts";
-export {
-  type AudienceGuards,
-  type AudienceUser,
-  audienceGuards,
-  type BackEnd,
-} from "./http/guards.ts";
-export { type AudienceOptions, audienceRoutes } from "./http/routes.ts";
-export type { ImportLineSchema as ImportLine } from "./imports/import_users.ts";
-export { audienceSettingsErrors } from "./profile/custom_fields.ts";
-export { createFieldIndexes } from "./profile/field_index.ts";
-export type { SearchRequest } from "./search/criteria.ts";
-export {
-  createUserFinder,
-  type FindOptions,
-  type FoundUsers,
-  type UserFinder,
-  type UserFinderOptions,
-} from "./search/search.ts";
+export type { ActionService } from "./actions/service.ts";
 export type {
   CompiledSearch,
   FieldKind,

@@ -9,7 +9,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { canonicalJson } from "../../http/mod.ts";
+import { canonicalJson } from "../../http/requests/body.ts";
 import { decide, type Results, type Store, type Write } from "../../storage/mod.ts";
 import { directoryPartition } from "./records.ts";
 

@@ -9,7 +9,8 @@ import { isUuid, uuid } from "../../auth/crypto/mod.ts";
 import type { RandomBytes } from "../../auth/mod.ts";
 import type { Immutable } from "../../http/mod.ts";
 import { Cache } from "../../storage/background/mod.ts";
-import { type Partition, platformPartition, type Store, tenantPartition } from "../../storage/mod.ts";
+import { type Partition, type Store, tenantPartition } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 import { type EventTimes, eventPhase, eventStates } from "./event_times.ts";
 
 export const nameCharactersMax = 200;
@@ -166,7 +167,6 @@ export interface Home {
   readonly id: string;
 }
 
-/** Returns true for one and the same home. */
 export function isSameHome(a: Home, b: Home): boolean {
   return a.kind === b.kind && a.id === b.id;
 }

@@ -5,24 +5,25 @@
  */
 
 import * as v from "valibot";
-import { type Clock, systemClock } from "../../auth/mod.ts";
+import { systemClock } from "../../auth/crypto/mod.ts";
+import type { Clock } from "../../auth/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
-import { type Immutable, issueDetail } from "../../http/mod.ts";
+import type { Immutable } from "../../http/mod.ts";
+import { issueDetail } from "../../http/requests/validate.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
+import { readMany } from "../../storage/board_pages.ts";
 import {
   decide,
   type PartitionLister,
-  platformPartition,
   type Read,
   type ReadRecord,
-  readMany,
   type Store,
   type Stored,
   storageLimits,
-  tenantPartitions,
   type Version,
   type Write,
 } from "../../storage/mod.ts";
+import { platformPartition, tenantPartitions } from "../../storage/names.ts";
 import { claimDomain, requireFreeDomain, requireUnarchived, settleDomain } from "./directory.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
 import { listOpenEvents, openEventsKey, openEventsOf } from "./open_events.ts";

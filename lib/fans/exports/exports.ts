@@ -4,8 +4,8 @@
  * @module
  */
 
-import { fromBase64url, keyedTag, uuid } from "../../auth/crypto/mod.ts";
-import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../auth/mod.ts";
+import { deriveKey, fromBase64url, keyedTag, uuid } from "../../auth/crypto/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Announcer, Mailer, WebhookSender } from "../../base/outbound/outbound.ts";
 import type { Logger } from "../../http/mod.ts";

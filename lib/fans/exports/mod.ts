@@ -4,19 +4,8 @@
  * @module
  */
 
-export {
-  type ExportOptions,
-  Exports,
-  type ExportsOptions,
-  exportIntervalMsDefault,
-  exportTtlMsDefault,
-  type NewExportRequest,
-} from "./exports.ts";
+export { type ExportOptions, Exports, type ExportsOptions, type NewExportRequest } from "./exports.ts";
 export type { Hash } from "./file/mod.ts";
-export { downloadRoutes } from "./http/download_routes.ts";
-export type { AcceptedAnswer, ExportAnswer, ExportPageAnswer } from "./http/export_schemas.ts";
-export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";
 export type { FoundExport } from "./jobs/export_jobs.ts";
 export type { ExportJob } from "./jobs/job.ts";
-export { exportFaults } from "./jobs/settings.ts";
 export type { TrailEntry } from "./jobs/trail.ts";

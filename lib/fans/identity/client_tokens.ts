@@ -8,8 +8,8 @@
  */
 
 import { uuid } from "../../auth/crypto/mod.ts";
-import { bearerToken, type Clock, invalidToken, type RandomBytes, type Tokens } from "../../auth/mod.ts";
-import { tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
+import type { Clock, RandomBytes, Tokens } from "../../auth/mod.ts";
+import { bearerToken, invalidToken, tokenTtlSecondsMax } from "../../auth/tokens/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { decide, type Partition, type Store, type Stored, tenantPartition } from "../../storage/mod.ts";
 import { projectAudience } from "./sessions/session.ts";

@@ -10,7 +10,8 @@
 import type { Clock } from "../../auth/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
-import { platformPartition, type Store } from "../../storage/mod.ts";
+import type { Store } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 import type { OnRemove } from "./removal/removals.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "./users.ts";

@@ -6,10 +6,9 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import { bearerToken } from "../../auth/mod.ts";
+import { bearerToken } from "../../auth/tokens/mod.ts";
 import { AppError, type ErrorCode } from "../../base/errors/mod.ts";
 import {
-  type AnswersOf,
   type AnyRoute,
   type Call,
   type Guard,
@@ -22,6 +21,7 @@ import {
   type TypedRoute,
   validate,
 } from "../../http/mod.ts";
+import type { AnswersOf } from "../../http/route.ts";
 import type { Project } from "../directory/mod.ts";
 import { type AuditFacts, recordAttempt } from "./audit/audit.ts";
 import type { IdentityContext } from "./context.ts";

@@ -11,7 +11,7 @@ import * as v from "valibot";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { type RemoteIssuer, remoteAlgorithms, remoteUrl } from "../../auth/remote_issuers/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
-import { issueDetail } from "../../http/mod.ts";
+import { issueDetail } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
 import type { Project, Settings, Space } from "../directory/mod.ts";
 import { providerNames } from "./users.ts";

@@ -16,8 +16,8 @@ import {
   type PartitionLister,
   type Store,
   tenantPartition,
-  tenantPartitions,
 } from "../../storage/mod.ts";
+import { tenantPartitions } from "../../storage/names.ts";
 import type { LeaderboardEntry } from "../leaderboards/mod.ts";
 import {
   type ClaimedKey,

@@ -5,7 +5,8 @@
  */
 
 import { LiveStreams } from "../../http/live_streams.ts";
-import { type Logger, systemTimer, type Timer } from "../../http/mod.ts";
+import type { Logger, Timer } from "../../http/mod.ts";
+import { systemTimer } from "../../http/requests/body.ts";
 import { repairDistinctScores } from "./scores/change_scores.ts";
 import { type RebuildSource, type Rebuilt, rebuildBoard } from "./scores/rebuild.ts";
 import type { LeaderboardServices } from "./scores/resolve_board.ts";

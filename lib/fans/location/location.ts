@@ -1,24 +1,11 @@
 import * as v from "valibot";
-import { formatAddress, parseAddress } from "../../auth/mod.ts";
+import { formatAddress, parseAddress } from "../../auth/client_address.ts";
 import { AppError, type FieldError, jsonPointer } from "../../base/errors/mod.ts";
-import {
-  type Immutable,
-  identityEnvelope,
-  issueDetail,
-  type JsonReply,
-  named,
-  open,
-  route,
-} from "../../http/mod.ts";
+import { type Immutable, identityEnvelope, type JsonReply, named, open, route } from "../../http/mod.ts";
+import { issueDetail } from "../../http/requests/validate.ts";
 import { memoize } from "../../storage/background/mod.ts";
-import {
-  type Directory,
-  type Event,
-  EventParameter,
-  type Project,
-  ProjectParameter,
-  type Settings,
-} from "../directory/mod.ts";
+import type { Directory, Event, Project, Settings } from "../directory/mod.ts";
+import { EventParameter, ProjectParameter } from "../directory/records.ts";
 
 /** Names the client to check, and the project or event. */
 export interface LocationQuery {

@@ -4,15 +4,4 @@
  * @module
  */
 
-export type { CountryResult, GeoReader } from "./location.ts";
-export {
-  createLocation,
-  type Location,
-  type LocationContext,
-  type LocationDecision,
-  type LocationOptions,
-  type LocationQuery,
-  locationFaults,
-  locationRoutes,
-  policyCountriesMax,
-} from "./location.ts";
+export type { CountryResult, GeoReader, Location, LocationDecision, LocationQuery } from "./location.ts";

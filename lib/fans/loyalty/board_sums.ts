@@ -9,17 +9,14 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { addBounded } from "../../base/text/mod.ts";
 import { type Decision, decide, type Store, type Stored, type Write } from "../../storage/mod.ts";
+import type { Earning, Gain, RecountedSum, UserEarnings } from "../leaderboards/mod.ts";
 import type {
-  Earning,
-  Gain,
   RecordedScore,
   RecordedTarget,
-  RecountedSum,
   ScoreTarget,
   ScoreUpdate,
   TargetQuery,
-  UserEarnings,
-} from "../leaderboards/mod.ts";
+} from "../leaderboards/scores/score_delivery.ts";
 import { readAccountNote, signUpProjectOf } from "../users/mod.ts";
 import { ownValue } from "./config/compiled.ts";
 import type { LoyaltyServices } from "./services.ts";

@@ -7,7 +7,8 @@
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import type { Decision, Read, RecordCache, Rule, Stored, Write } from "../../storage/mod.ts";
-import type { Gain, ScoreTarget, ScoreUpdate } from "../leaderboards/mod.ts";
+import type { Gain } from "../leaderboards/mod.ts";
+import type { ScoreTarget, ScoreUpdate } from "../leaderboards/scores/score_delivery.ts";
 import { parseAccountNote, readAccountNote, signUpProjectOf } from "../users/mod.ts";
 import {
   type ChangedSum,

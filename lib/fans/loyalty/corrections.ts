@@ -5,15 +5,8 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import {
-  keyName,
-  type LogEntry,
-  type ReadLog,
-  type ReadRecord,
-  type Store,
-  type Stored,
-  type Write,
-} from "../../storage/mod.ts";
+import type { LogEntry, ReadLog, ReadRecord, Store, Stored, Write } from "../../storage/mod.ts";
+import { keyName } from "../../storage/names.ts";
 import type { Command, Committed } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
 import {

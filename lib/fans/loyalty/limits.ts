@@ -13,7 +13,6 @@ import { AppError } from "../../base/errors/mod.ts";
 import {
   type Rule as DecisionRule,
   decide,
-  keyName,
   type Partition,
   type ReadRecord,
   type Store,
@@ -21,6 +20,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
+import { keyName } from "../../storage/names.ts";
 import type { LimitUses } from "./commit.ts";
 import { countedUnit, type WeekStart } from "./config/compiled.ts";
 import type { LoyaltyRule } from "./config/document.ts";

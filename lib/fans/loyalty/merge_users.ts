@@ -8,7 +8,8 @@
  * @module
  */
 
-import { decide, keyName } from "../../storage/mod.ts";
+import { decide } from "../../storage/mod.ts";
+import { keyName } from "../../storage/names.ts";
 import { type ChangedSum, sumKey, targetQueryOf } from "./board_sums.ts";
 import type { Command } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";

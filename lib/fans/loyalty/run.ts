@@ -5,7 +5,7 @@
  */
 
 import { decide } from "../../storage/mod.ts";
-import type { ScoreTarget, TargetQuery } from "../leaderboards/mod.ts";
+import type { ScoreTarget, TargetQuery } from "../leaderboards/scores/score_delivery.ts";
 import { joinProject, targetQueryOf } from "./board_sums.ts";
 import {
   type BatchedCommand,

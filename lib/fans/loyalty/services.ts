@@ -8,7 +8,7 @@ import type { Clock } from "../../auth/mod.ts";
 import type { Duration } from "../../base/calendar/mod.ts";
 import type { Logger } from "../../http/mod.ts";
 import type { RecordCache, Store } from "../../storage/mod.ts";
-import type { FedBoards } from "../leaderboards/mod.ts";
+import type { FedBoards } from "../leaderboards/leaderboards.ts";
 import type { ConfigCache } from "./config/config_cache.ts";
 import type { ProfileFieldsCache, UserCache, UserState } from "./user/state.ts";
 

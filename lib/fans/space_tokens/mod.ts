@@ -5,18 +5,14 @@
  */
 
 import * as v from "valibot";
+import { type ApiKeyGuardOptions, apiKeyGuard } from "../../auth/api_keys/routes.ts";
 import { isUuid } from "../../auth/crypto/mod.ts";
-import {
-  type ApiKeyGuardOptions,
-  type ApiKeyPrincipal,
-  apiKeyGuard,
-  bearerToken,
-  invalidToken,
-  type Tokens,
-} from "../../auth/mod.ts";
+import type { ApiKeyPrincipal, Tokens } from "../../auth/mod.ts";
 import type { Claims } from "../../auth/tokens/mod.ts";
+import { bearerToken, invalidToken } from "../../auth/tokens/mod.ts";
 import { AppError, invalidField } from "../../base/errors/mod.ts";
-import { type Guard, type GuardInput, type GuardParameter, hostOf } from "../../http/mod.ts";
+import { hostOf } from "../../http/dispatch/dispatcher.ts";
+import type { Guard, GuardInput, GuardParameter } from "../../http/mod.ts";
 import type { Directory, Space } from "../directory/mod.ts";
 
 /** The life of a space token, in seconds. */

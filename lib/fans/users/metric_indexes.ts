@@ -15,10 +15,9 @@ import * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
 import { chain } from "../../http/mod.ts";
 import { Delivery, memoize } from "../../storage/background/mod.ts";
+import { followRecord } from "../../storage/decide.ts";
 import {
   type BoardEntry,
-  followRecord,
-  keyName,
   type Partition,
   readPageAfter,
   type Score,
@@ -26,6 +25,7 @@ import {
   storageLimits,
   type Write,
 } from "../../storage/mod.ts";
+import { keyName } from "../../storage/names.ts";
 import type { Directory, Organisation, Settings } from "../directory/mod.ts";
 import { readNamesBuilt } from "./name_index.ts";
 import {

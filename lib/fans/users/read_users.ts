@@ -4,16 +4,14 @@
  * @module
  */
 
+import { compareBoardEntries, isEntryAfter, type WalkDirection } from "../../storage/board_pages.ts";
 import {
   type BoardEntry,
-  compareBoardEntries,
-  isEntryAfter,
   type Partition,
   type ReadBoard,
   readPageAfter,
   type Store,
   storageLimits,
-  type WalkDirection,
 } from "../../storage/mod.ts";
 import { userIndexPartition, userShardPartition, userShardPartitions, userShards } from "./user_index.ts";
 

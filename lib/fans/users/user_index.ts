@@ -12,9 +12,7 @@ import { Cache } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
   decide,
-  keyName,
   type Partition,
-  platformPartition,
   type ReadRecord,
   type ReadStanding,
   readPageAfter,
@@ -24,6 +22,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../storage/mod.ts";
+import { keyName, platformPartition } from "../../storage/names.ts";
 import { foldName, textScore } from "./names.ts";
 
 /** Number of partitions over which the users of an organisation are spread. */

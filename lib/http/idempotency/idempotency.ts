@@ -10,14 +10,8 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import {
-  platformPartition,
-  type Store,
-  type Stored,
-  tenantPartition,
-  type Version,
-  type Write,
-} from "../../storage/mod.ts";
+import { type Store, type Stored, tenantPartition, type Version, type Write } from "../../storage/mod.ts";
+import { platformPartition } from "../../storage/names.ts";
 import { errorFacts } from "../errors/failure.ts";
 import type { Logger } from "../logger.ts";
 import type { Timer } from "../requests/body.ts";

@@ -6,16 +6,8 @@
 
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
-import {
-  type Area,
-  open,
-  ownPageFields,
-  pageFields,
-  pageFileFields,
-  prefersHtml,
-  route,
-  text,
-} from "../../http/mod.ts";
+import { type Area, open, route, text } from "../../http/mod.ts";
+import { ownPageFields, pageFields, pageFileFields, prefersHtml } from "../../http/replies/replies.ts";
 import { type DocsContent, docsContent } from "./guides.ts";
 import { Html, html, pageText } from "./html.ts";
 import type { Json } from "./reference.ts";

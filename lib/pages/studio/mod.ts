@@ -7,16 +7,9 @@
 import * as v from "valibot";
 import { AppError } from "../../base/errors/mod.ts";
 import { isLoopback } from "../../base/text/mod.ts";
-import {
-  type Area,
-  empty,
-  isNotModified,
-  open,
-  pageFields,
-  pageFileFields,
-  route,
-  text,
-} from "../../http/mod.ts";
+import { type Area, empty, open, route, text } from "../../http/mod.ts";
+import { isNotModified } from "../../http/replies/byte_reply.ts";
+import { pageFields, pageFileFields } from "../../http/replies/replies.ts";
 import { type PageFile, pageFiles } from "./page_files.ts";
 
 export type { PageFile } from "./page_files.ts";

@@ -11,7 +11,6 @@
 import {
   type Check,
   decide,
-  keyName,
   type Partition,
   type Read,
   type ReadRecord,
@@ -21,6 +20,7 @@ import {
   type Version,
   type Write,
 } from "../mod.ts";
+import { keyName } from "../names.ts";
 import { mapConcurrent } from "./mod.ts";
 
 interface DueQueueOptions {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { systemClock, systemRandom } from "../../auth/mod.ts";
+import { systemClock, systemRandom } from "../../auth/crypto/mod.ts";
 import type { Handler } from "../../http/mod.ts";
 import type { Platform } from "../../platform/platform.ts";
 import type { BackendFixtures } from "../../workflow/conformance/mod.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type MasterSecret, systemRandom } from "../../auth/mod.ts";
+import { systemRandom } from "../../auth/crypto/mod.ts";
+import type { MasterSecret } from "../../auth/mod.ts";
 import { catalogueSpecPath } from "../../authoring/table/mod.ts";
 import { type Logger, silentLogger, type Timer } from "../../http/mod.ts";
 import type { Platform } from "../../platform/platform.ts";

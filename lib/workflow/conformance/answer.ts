@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../http/mod.ts";
+import { canonicalJson } from "../../http/requests/body.ts";
 import { dialogueLimits, responseFaults, type WorkflowResponse } from "../dialogue/mod.ts";
 
 /** What a backend answered. */

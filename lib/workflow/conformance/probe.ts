@@ -4,9 +4,8 @@
  * @module
  */
 
-import { uuid } from "../../auth/crypto/mod.ts";
-import { systemClock, systemRandom } from "../../auth/mod.ts";
-import { systemTimer } from "../../http/mod.ts";
+import { systemClock, systemRandom, uuid } from "../../auth/crypto/mod.ts";
+import { systemTimer } from "../../http/requests/body.ts";
 import { dialogueLimits, type WorkflowResponse } from "../dialogue/mod.ts";
 import { type Answer, readAnswer } from "./answer.ts";
 import type { CheckBackendOptions, DialogueCaller } from "./fixtures.ts";

@@ -5,8 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { knownCountry } from "../../../adapters/geo/database.ts";
 import { loadGeoDatabase } from "../../../adapters/geo/mod.ts";
-import { type IpAddress, parseNetwork } from "../../../lib/auth/client_address.ts";
-import { formatAddress } from "../../../lib/auth/mod.ts";
+import { formatAddress, type IpAddress, parseNetwork } from "../../../lib/auth/client_address.ts";
 import { sharedData } from "../../support/shared_data.ts";
 
 interface Country {

@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { spaceUserPartition } from "../../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../lib/fans/loyalty/user/state.ts";
 import { parseState } from "../../../lib/fans/loyalty/user/stored_state.ts";
 import { createPlatform, type Platform, silentLogger } from "../../../lib/mod.ts";
-import { type PartitionLister, type Store, tenantPartitions } from "../../../lib/storage/mod.ts";
+import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";
+import { tenantPartitions } from "../../../lib/storage/names.ts";
 import { createDyingStore } from "../../support/dying_store.ts";
 import { ids, openPlatform, seed, type TestPlatform, testSecret } from "../../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";

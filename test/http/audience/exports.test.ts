@@ -10,7 +10,7 @@ import { createSmtpMailer } from "../../../adapters/mail/mod.ts";
 import { nativeExportKernels } from "../../../adapters/native/mod.ts";
 import { createWebhookSender } from "../../../adapters/outbound/webhook.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
-import { exportIntervalMsDefault, exportTtlMsDefault } from "../../../lib/fans/exports/mod.ts";
+import { exportIntervalMsDefault, exportTtlMsDefault } from "../../../lib/fans/exports/exports.ts";
 import type { Logger } from "../../../lib/http/mod.ts";
 import type { PlatformOptions } from "../../../lib/mod.ts";
 import { toNodeListener } from "../../../runtime/node.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { depthMax, nodesMax } from "../../../lib/base/expressions/_terms.ts";
-import { audienceSettingsErrors } from "../../../lib/fans/audience/mod.ts";
+import { audienceSettingsErrors } from "../../../lib/fans/audience/profile/custom_fields.ts";
 import { metricIndexesMax } from "../../../lib/fans/users/mod.ts";
 import { openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { assertProblem } from "../_problem.ts";

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../lib/base/errors/mod.ts";
-import { systemTimer, type Timer } from "../../../lib/http/mod.ts";
+import type { Timer } from "../../../lib/http/mod.ts";
+import { systemTimer } from "../../../lib/http/requests/body.ts";
 import type { Batch, Commit, Partition, Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryQueue } from "../../../adapters/memory/mod.ts";
-import { spaceUserPartition } from "../../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../lib/fans/loyalty/user/state.ts";
 import { ids, openPlatform, type TestPlatform } from "../../support/platform.ts";
 import { describeOnEveryStore } from "../../support/stores.ts";
 import { until } from "../../support/until.ts";

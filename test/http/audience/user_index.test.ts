@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
 import { Users } from "../../../lib/fans/identity/mod.ts";
-import { spaceUserPartition } from "../../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../lib/fans/loyalty/user/state.ts";
 import { recordedUsersMax, userShardPartitions } from "../../../lib/fans/users/mod.ts";
 import { buildUserIndex, createPlatform, silentLogger, type UserIndexProgress } from "../../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../../lib/storage/mod.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, it } from "node:test";
-import { recordKey, systemRandom, verifyRecord } from "../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../lib/auth/crypto/mod.ts";
+import { recordKey, verifyRecord } from "../../../lib/auth/mod.ts";
 import { createPasswordHasher } from "../../../lib/auth/passwords/mod.ts";
 import { type User, Users } from "../../../lib/fans/identity/mod.ts";
 import { quickKernels } from "../../support/kernels.ts";

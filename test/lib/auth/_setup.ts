@@ -1,8 +1,9 @@
 /** Common parts of the auth tests: one clock, one predictable generator, one store that counts. */
 
 import { createMemoryStore } from "../../../adapters/memory/mod.ts";
-import { createKeyRing, type KeyRing, MasterSecret } from "../../../lib/auth/mod.ts";
+import { type KeyRing, MasterSecret } from "../../../lib/auth/mod.ts";
 import type { KeyRingOptions } from "../../../lib/auth/tokens/key_ring.ts";
+import { createKeyRing } from "../../../lib/auth/tokens/key_ring.ts";
 import { AppError, type ErrorCode } from "../../../lib/base/errors/mod.ts";
 import type { Batch, Commit, Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";

@@ -1,7 +1,8 @@
 /** A platform's tokens under test, and what they are expected to say. */
 import assert from "node:assert/strict";
-import { createTokens, type KeyRing, type Tokens } from "../../../lib/auth/mod.ts";
+import type { KeyRing, Tokens } from "../../../lib/auth/mod.ts";
 import type { TokenContent, TokenExpectation } from "../../../lib/auth/tokens/mod.ts";
+import { createTokens } from "../../../lib/auth/tokens/mod.ts";
 import { createFixture, type Fixture, hasCode, openRing } from "./_setup.ts";
 
 export const expected: TokenExpectation = {

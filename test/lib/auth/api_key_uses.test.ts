@@ -4,10 +4,12 @@ import {
   ApiKeyUses,
   addToIndex,
   apiKeysPerOrganisationMax,
+  createApiKeys,
   indexedKeys,
 } from "../../../lib/auth/api_keys/api_keys.ts";
 import { newApiKeyId } from "../../../lib/auth/api_keys/record.ts";
-import { type ApiKeys, createApiKeys, systemRandom } from "../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../lib/auth/crypto/mod.ts";
+import type { ApiKeys } from "../../../lib/auth/mod.ts";
 import type { Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";

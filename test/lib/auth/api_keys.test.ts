@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { apiKeyNameCharsMax } from "../../../lib/auth/api_keys/api_keys.ts";
+import { apiKeyNameCharsMax, createApiKeys } from "../../../lib/auth/api_keys/api_keys.ts";
 import { isApiSecret, newApiKeyId, newApiSecret, pepperedHash } from "../../../lib/auth/api_keys/record.ts";
-import {
-  type ApiKeyPrincipal,
-  type ApiKeys,
-  apiKeyGuard,
-  createApiKeys,
-  permissions,
-} from "../../../lib/auth/mod.ts";
+import { apiKeyGuard } from "../../../lib/auth/api_keys/routes.ts";
+import { type ApiKeyPrincipal, type ApiKeys, permissions } from "../../../lib/auth/mod.ts";
 import type { ErrorCode } from "../../../lib/base/errors/mod.ts";
-import { platformPartition } from "../../../lib/storage/mod.ts";
+import { platformPartition } from "../../../lib/storage/names.ts";
 import { createFixture, createTestRandom, type Fixture, hasCode, otherSecret } from "./_setup.ts";
 
 const apiKeyAgeMsMax = 5_000;

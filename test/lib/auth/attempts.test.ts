@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createApiKeys } from "../../../lib/auth/mod.ts";
+import { createApiKeys } from "../../../lib/auth/api_keys/api_keys.ts";
 import type { Batch, Commit, Partition } from "../../../lib/storage/mod.ts";
 import { ids } from "../../support/platform.ts";
 import { WatchedStore } from "../../support/watched_store.ts";

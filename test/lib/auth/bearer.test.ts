@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bearerToken } from "../../../lib/auth/mod.ts";
-import { foreignBearerToken, tokenCharsMax } from "../../../lib/auth/tokens/mod.ts";
+import { bearerToken, foreignBearerToken, tokenCharsMax } from "../../../lib/auth/tokens/mod.ts";
 import { hasCode } from "./_setup.ts";
 
 const authorizationCharsMax = 8_192 + 64;

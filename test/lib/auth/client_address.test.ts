@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import { describe, it } from "node:test";
-import { isInNetwork, parseNetwork } from "../../../lib/auth/client_address.ts";
-import { createClientAddress, formatAddress, parseAddress } from "../../../lib/auth/mod.ts";
+import {
+  createClientAddress,
+  formatAddress,
+  isInNetwork,
+  parseAddress,
+  parseNetwork,
+} from "../../../lib/auth/client_address.ts";
 import type { LogFields } from "../../../lib/http/mod.ts";
 
 const forwardedHopsMax = 16;

@@ -7,9 +7,10 @@ import {
   constantTimeEqual,
   fromBase64url,
   isUuid,
+  systemClock,
+  systemRandom,
   uuid,
 } from "../../../lib/auth/crypto/mod.ts";
-import { systemClock, systemRandom } from "../../../lib/auth/mod.ts";
 
 describe("uuid", () => {
   it("is version 4 with the RFC 9562 variant, made of the given bytes", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { jwksArea } from "../../../lib/auth/mod.ts";
+import { jwksArea } from "../../../lib/auth/tokens/jwks_routes.ts";
 import { createFixture, openRing } from "./_setup.ts";
 
 describe("GET /.well-known/jwks.json", () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createKeyRing, createTokens, type KeyRing } from "../../../lib/auth/mod.ts";
+import type { KeyRing } from "../../../lib/auth/mod.ts";
 import {
   clockSkewSecondsMax,
+  createKeyRing,
   decodeRing,
   jwksAgeSecondsMax,
   keyLives,
@@ -12,8 +13,8 @@ import {
   ringKeysMax,
   standbyMs,
 } from "../../../lib/auth/tokens/key_ring.ts";
-import { tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
-import { platformPartition } from "../../../lib/storage/mod.ts";
+import { createTokens, tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
+import { platformPartition } from "../../../lib/storage/names.ts";
 import { createFixture, type Fixture, hasCode, openRing, otherSecret } from "./_setup.ts";
 
 const unknownKeyCooldownMs = 30_000;

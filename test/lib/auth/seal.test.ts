@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { createDecipheriv } from "node:crypto";
 import { describe, it } from "node:test";
-import { seal, unseal } from "../../../lib/auth/crypto/mod.ts";
-import { deriveKey } from "../../../lib/auth/mod.ts";
+import { deriveKey, seal, unseal } from "../../../lib/auth/crypto/mod.ts";
 import { createTestRandom, otherSecret, secret } from "./_setup.ts";
 
 const sealedTextBytesMax = 65_536;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { hkdfSync } from "node:crypto";
 import { describe, it } from "node:test";
 import { inspect } from "node:util";
-import { deriveKey, generateMasterSecret, MasterSecret, systemRandom } from "../../../lib/auth/mod.ts";
+import { deriveKey, generateMasterSecret, systemRandom } from "../../../lib/auth/crypto/mod.ts";
+import { MasterSecret } from "../../../lib/auth/mod.ts";
 import { otherSecret, secret } from "./_setup.ts";
 
 const masterSecretBytesMin = 32;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
-import { createTokens, type KeyRing } from "../../../lib/auth/mod.ts";
+import type { KeyRing } from "../../../lib/auth/mod.ts";
 import { clockSkewSecondsMax, retentionMs, standbyMs } from "../../../lib/auth/tokens/key_ring.ts";
-import { tokenCharsMax, tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
+import { createTokens, tokenCharsMax, tokenTtlSecondsMax } from "../../../lib/auth/tokens/mod.ts";
 import { createFixture, hasCode, openRing } from "./_setup.ts";
 import { assertRefused, content, createSubject, decode, expected } from "./_token_setup.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 import { CliError, type Rows } from "../../../lib/cli/mod.ts";
-import { playScenarios } from "../../../lib/fans/loyalty/mod.ts";
+import { playScenarios } from "../../../lib/fans/loyalty/views/scenario_player.ts";
 import { demoLoyalty } from "../../../lib/platform/demo.ts";
 import { loyaltyFaults } from "../../../runtime/services/seed_files.ts";
 import { textOf } from "../../repo/files.ts";

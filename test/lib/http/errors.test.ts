@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError, type AppErrorOptions, type ErrorCode } from "../../../lib/base/errors/mod.ts";
-import { createHandler, errorFacts, type Guard, type Handler } from "../../../lib/http/mod.ts";
+import { errorFacts } from "../../../lib/http/errors/failure.ts";
+import { createHandler, type Guard, type Handler } from "../../../lib/http/mod.ts";
 import { area, bodyOf, call, handlerOf, type Sketch, throwing } from "./kit.ts";
 
 const bearer: Guard<unknown> = {

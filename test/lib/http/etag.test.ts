@@ -6,7 +6,7 @@ import {
   matchesTag,
   preconditionCharsMax,
   versionTag,
-} from "../../../lib/http/mod.ts";
+} from "../../../lib/http/replies/byte_reply.ts";
 
 const request = (headers: Readonly<Record<string, string>>): Request =>
   new Request("http://platform.test/", { headers });

@@ -10,7 +10,8 @@ import {
   idempotencyMs,
   twinRetryMs,
 } from "../../../lib/http/idempotency/idempotency.ts";
-import { canonicalJson, type Guard, type Handler, type Reply } from "../../../lib/http/mod.ts";
+import type { Guard, Handler, Reply } from "../../../lib/http/mod.ts";
+import { canonicalJson } from "../../../lib/http/requests/body.ts";
 import type { Read, Results, Store } from "../../../lib/storage/mod.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { createDyingStore } from "../../support/dying_store.ts";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { object, string, unknown } from "valibot";
 import { AppError, type AppErrorOptions, type ErrorCode } from "../../../lib/base/errors/mod.ts";
-import { createHandler, type Handler, json, jsonApiMediaType } from "../../../lib/http/mod.ts";
+import { createHandler, type Handler, json } from "../../../lib/http/mod.ts";
+import { jsonApiMediaType } from "../../../lib/http/requests/body.ts";
 import { area, bodyOf, call, type Sketch, sketch, throwing, withJson } from "./kit.ts";
 
 function handlerOf(sketches: readonly Sketch[]): Handler {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hostOf } from "../../../lib/http/mod.ts";
+import { hostOf } from "../../../lib/http/dispatch/dispatcher.ts";
 
 describe("the host of a request", () => {
   const of = (url: string, host?: string): string =>

@@ -23,8 +23,7 @@ import {
   union,
   uuid,
 } from "valibot";
-import { fieldErrorsMax } from "../../../lib/http/mod.ts";
-import { pointerCharsMax } from "../../../lib/http/requests/validate.ts";
+import { fieldErrorsMax, pointerCharsMax } from "../../../lib/http/requests/validate.ts";
 import { bodyOf, call, errorsOf, handlerOf, withJson } from "./kit.ts";
 
 describe("validation", () => {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../lib/base/errors/mod.ts";
 import { busyPartitions } from "../../../lib/storage/decide.ts";
-import { type Decision, decide, keyName } from "../../../lib/storage/mod.ts";
+import { type Decision, decide } from "../../../lib/storage/mod.ts";
+import { keyName } from "../../../lib/storage/names.ts";
 import { ProbeStore } from "../../support/probe_store.ts";
 import { home, increment, take } from "./_rules.ts";
 

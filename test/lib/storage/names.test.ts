@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { awkwardNames } from "../../../adapters/conformance/limits.ts";
 import { createRandom } from "../../../adapters/conformance/random.ts";
 import { AppError } from "../../../lib/base/errors/mod.ts";
-import { keyName, platformPartition, storageLimits, tenantPartition } from "../../../lib/storage/mod.ts";
-import { partitionParts, type Tenant } from "../../../lib/storage/names.ts";
+import { storageLimits, tenantPartition } from "../../../lib/storage/mod.ts";
+import { keyName, partitionParts, platformPartition, type Tenant } from "../../../lib/storage/names.ts";
 
 const invalid = (error: unknown) => error instanceof AppError && error.code === "validation_failed";
 

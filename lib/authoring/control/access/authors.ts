@@ -8,21 +8,17 @@
  */
 
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { base64url, constantTimeEqual, keyedTag, uuid } from "../../../auth/crypto/mod.ts";
-import {
-  bearerToken,
-  type Clock,
-  deriveKey,
-  type MasterSecret,
-  type RandomBytes,
-} from "../../../auth/mod.ts";
+import { base64url, constantTimeEqual, deriveKey, keyedTag, uuid } from "../../../auth/crypto/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../../../auth/mod.ts";
+import { bearerToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { canonicalEmail } from "../../../base/text/mod.ts";
 import type { Home } from "../../../fans/directory/mod.ts";
-import { normaliseEmail } from "../../../fans/identity/mod.ts";
+import { normaliseEmail } from "../../../fans/identity/lookup_keys.ts";
 import type { Guard } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
-import { decide, platformPartition, type Store } from "../../../storage/mod.ts";
+import { decide, type Store } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 import type { Role } from "../../table/mod.ts";
 
 /** Age in ms from which a token is read again. */

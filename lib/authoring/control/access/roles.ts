@@ -6,7 +6,8 @@
  */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { type Directory, directoryPartition, isSameHome } from "../../../fans/directory/mod.ts";
+import type { Directory } from "../../../fans/directory/mod.ts";
+import { directoryPartition, isSameHome } from "../../../fans/directory/records.ts";
 import { Cache, type Loaded } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { isRoleAtLeast, type Role, roles } from "../../table/resource.ts";

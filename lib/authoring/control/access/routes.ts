@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
-import { empty, type Guard, json, jsonApiMediaType, named, route } from "../../../http/mod.ts";
+import { empty, type Guard, json, named, route } from "../../../http/mod.ts";
+import { jsonApiMediaType } from "../../../http/requests/body.ts";
 import { resources } from "../../table/mod.ts";
 import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi/documents.ts";
 import { newObjectOf, readInput } from "../jsonapi/input.ts";

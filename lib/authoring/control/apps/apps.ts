@@ -8,7 +8,8 @@
  * @module
  */
 
-import { type Directory, directoryPartition } from "../../../fans/directory/mod.ts";
+import type { Directory } from "../../../fans/directory/mod.ts";
+import { directoryPartition } from "../../../fans/directory/records.ts";
 import { Cache, chain, type Loaded } from "../../../storage/background/mod.ts";
 import { decide, type Store } from "../../../storage/mod.ts";
 import type { AppSpec, ContentType } from "../../table/mod.ts";

@@ -6,9 +6,11 @@
 
 import * as v from "valibot";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
-import { directoryPartition } from "../../../fans/directory/mod.ts";
-import { jsonApiMediaType, named, type Reply, route } from "../../../http/mod.ts";
-import { type BoardEntry, readMany, readPageAfter, type Store } from "../../../storage/mod.ts";
+import { directoryPartition } from "../../../fans/directory/records.ts";
+import { named, type Reply, route } from "../../../http/mod.ts";
+import { jsonApiMediaType } from "../../../http/requests/body.ts";
+import { readMany } from "../../../storage/board_pages.ts";
+import { type BoardEntry, readPageAfter, type Store } from "../../../storage/mod.ts";
 import { type AppSpec, type Contents, contentsKey, elementKey } from "../../table/mod.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
 import { dryRun } from "../jsonapi/schemas.ts";

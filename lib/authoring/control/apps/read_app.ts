@@ -7,7 +7,8 @@
 import { AppError } from "../../../base/errors/mod.ts";
 import { OutboundError, readText } from "../../../base/outbound/outbound.ts";
 import { utf8Length } from "../../../base/text/mod.ts";
-import { issueDetail, parseJson } from "../../../http/mod.ts";
+import { parseJson } from "../../../http/requests/body.ts";
+import { issueDetail } from "../../../http/requests/validate.ts";
 import {
   type AppSpec,
   catalogueApp,

@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
-import { byteReply, json, named, open, route } from "../../../http/mod.ts";
+import { json, named, open, route } from "../../../http/mod.ts";
+import { byteReply } from "../../../http/replies/byte_reply.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
 import { fileName, uuidText } from "../../table/mod.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/documents.ts";

@@ -9,7 +9,9 @@
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
-import { type Call, jsonApiMediaType, type Reply, versionTag } from "../../../http/mod.ts";
+import type { Call, Reply } from "../../../http/mod.ts";
+import { versionTag } from "../../../http/replies/byte_reply.ts";
+import { jsonApiMediaType } from "../../../http/requests/body.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import {
   type Attribute,

@@ -7,7 +7,8 @@
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
-import { canonicalJson, issueDetail } from "../../../http/mod.ts";
+import { canonicalJson } from "../../../http/requests/body.ts";
+import { issueDetail } from "../../../http/requests/validate.ts";
 import type { ResourceType } from "../../table/mod.ts";
 import { type Attribute, isRoleAtLeast, type Resource, type Role } from "../../table/mod.ts";
 import type { Attributes, Entity } from "../kind.ts";

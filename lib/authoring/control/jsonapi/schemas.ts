@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import { invalidField } from "../../../base/errors/mod.ts";
-import { integerParameter, jsonApiMediaType, named } from "../../../http/mod.ts";
+import { integerParameter, named } from "../../../http/mod.ts";
+import { jsonApiMediaType } from "../../../http/requests/body.ts";
 import {
   type Attribute,
   definitionOf,

@@ -331,5 +331,4 @@ type AnnotationRoutes<T extends Type> =
 /** Resources whose routes are not made from the table alone. */
 type WithoutKind = "users" | "content_types" | "spec_checks" | "access_tokens" | "audit_entries";
 
-/** The routes of every resource that has a kind. */
 export type ResourceRoute = { [T in Exclude<Type, WithoutKind>]: RoutesOf<T> }[Exclude<Type, WithoutKind>];

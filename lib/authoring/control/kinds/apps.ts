@@ -1,7 +1,8 @@
 /** Apps. */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { defaultListings, documentDigest, listedMax } from "../../../fans/directory/mod.ts";
+import { documentDigest } from "../../../fans/directory/loyalty_versions.ts";
+import { defaultListings, listedMax } from "../../../fans/directory/open_events.ts";
 import { type AppSpec, resources } from "../../table/mod.ts";
 import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";

@@ -7,20 +7,19 @@ import {
   eventPhase,
   eventState,
 } from "../../../fans/directory/event_times.ts";
+import type { Home } from "../../../fans/directory/mod.ts";
 import {
   defaultListings,
-  directoryPartition,
   type EventCandidate,
-  type Home,
   type ListingBounds,
   type OpenEvent,
   openEventOf,
   openEventsKey,
   openEventsOf,
-  type StoredEvent,
   shownEvents,
   withOpenEvent,
-} from "../../../fans/directory/mod.ts";
+} from "../../../fans/directory/open_events.ts";
+import { directoryPartition, type StoredEvent } from "../../../fans/directory/records.ts";
 import { storageLimits } from "../../../storage/mod.ts";
 import { eventFeedUrls } from "../../feeds/mod.ts";
 import {

@@ -6,7 +6,7 @@
  */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import { documentDigest } from "../../../fans/directory/mod.ts";
+import { documentDigest } from "../../../fans/directory/loyalty_versions.ts";
 import type { Store, Write } from "../../../storage/mod.ts";
 import type { Field } from "../../table/mod.ts";
 import {

@@ -1,23 +1,12 @@
 /** Organisations, spaces and projects. */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import {
-  claimDomain,
-  claimPlace,
-  directoryPartition,
-  listOrganisation,
-  requireFreeDomain,
-  type Space,
-  settleDomain,
-} from "../../../fans/directory/mod.ts";
-import {
-  type BoardEntry,
-  decide,
-  platformPartition,
-  readPageAfter,
-  type Store,
-  storageLimits,
-} from "../../../storage/mod.ts";
+import { claimDomain, requireFreeDomain, settleDomain } from "../../../fans/directory/directory.ts";
+import type { Space } from "../../../fans/directory/mod.ts";
+import { claimPlace, directoryPartition } from "../../../fans/directory/records.ts";
+import { listOrganisation } from "../../../fans/directory/seed.ts";
+import { type BoardEntry, decide, readPageAfter, type Store, storageLimits } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 import { projectFeedUrls } from "../../feeds/mod.ts";
 import { resources } from "../../table/mod.ts";
 import type { Author } from "../access/authors.ts";

@@ -6,8 +6,9 @@
 
 import * as v from "valibot";
 import { AppError } from "../../../base/errors/mod.ts";
-import { requireUnarchived } from "../../../fans/directory/mod.ts";
-import { idempotencyKeyOf, type JsonText, jsonText, named, route } from "../../../http/mod.ts";
+import { requireUnarchived } from "../../../fans/directory/directory.ts";
+import { idempotencyKeyOf } from "../../../http/idempotency/idempotency.ts";
+import { type JsonText, jsonText, named, route } from "../../../http/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import {
   type DialogueContext,

@@ -6,7 +6,7 @@
 
 import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
 import { type Outbound, OutboundError, type OutboundReply } from "../../../base/outbound/outbound.ts";
-import { parseJson } from "../../../http/mod.ts";
+import { parseJson } from "../../../http/requests/body.ts";
 import { dialogueLimits, type WorkflowRequest } from "../../../workflow/dialogue/mod.ts";
 
 /** Most requests that wait for a backend at a time, in one process. */

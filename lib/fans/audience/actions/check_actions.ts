@@ -5,13 +5,17 @@
  */
 
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
-import { arePropertiesSmall, propertiesBytesMax, propertyNumberExpectation } from "../../../http/mod.ts";
 import {
-  type ActionData,
+  arePropertiesSmall,
+  propertiesBytesMax,
+  propertyNumberExpectation,
+} from "../../../http/requests/validate.ts";
+import type { ActionData } from "../../loyalty/config/rules.ts";
+import {
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-} from "../../loyalty/mod.ts";
+} from "../../loyalty/http/requests.ts";
 import {
   BodyErrors,
   type BulkItem,

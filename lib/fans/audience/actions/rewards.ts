@@ -6,17 +6,16 @@
 
 import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
-import { issueDetail, named, propertiesSchema } from "../../../http/mod.ts";
+import { named } from "../../../http/mod.ts";
+import { issueDetail, propertiesSchema } from "../../../http/requests/validate.ts";
 import type { Space } from "../../directory/mod.ts";
 import {
-  type CompiledConfig,
   dataNameCharactersMax,
   dataPropertiesMax,
   dataTextCharactersMax,
-  type GrantedReward,
-  type Loyalty,
-  pointDateErrors,
-} from "../../loyalty/mod.ts";
+} from "../../loyalty/http/requests.ts";
+import type { CompiledConfig, Loyalty } from "../../loyalty/mod.ts";
+import { type GrantedReward, pointDateErrors } from "../../loyalty/user/history.ts";
 import {
   BodyErrors,
   type BulkItem,

@@ -48,7 +48,6 @@ export interface ActionService {
   backlog(): Promise<{ readonly depth: number; readonly oldestAt: number | null }>;
 }
 
-/** Creates the service. */
 export function createActionService(options: ActionServiceOptions): ActionService {
   const { store, queue, loyalty: sink, clock, random } = options;
   const deadLetters = createDeadLetterQueue(options);

@@ -8,7 +8,7 @@
  */
 
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
-import { isUserId, userIdExpectation } from "../../../http/mod.ts";
+import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 
 /** Most items of a bulk request. */
 const bulkItemsMax = 1_000;

@@ -5,7 +5,8 @@
  */
 
 import { isUuid } from "../../../auth/crypto/mod.ts";
-import { type Directory, requireUnarchived, type Space } from "../../directory/mod.ts";
+import { requireUnarchived } from "../../directory/directory.ts";
+import type { Directory, Space } from "../../directory/mod.ts";
 import { BodyErrors, type BulkItem } from "./items.ts";
 
 /** Collects the projects that the items of a body name, so that each is looked up once. */

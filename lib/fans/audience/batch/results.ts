@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";
-import { causesOf, errorFacts, type Immutable, type Logger, named, type Timer } from "../../../http/mod.ts";
+import { causesOf, errorFacts } from "../../../http/errors/failure.ts";
+import { type Immutable, type Logger, named, type Timer } from "../../../http/mod.ts";
 import { createPause, mapConcurrent } from "../../../storage/background/mod.ts";
 import { sleep } from "../worker/alarm.ts";
 

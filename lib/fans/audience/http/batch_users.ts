@@ -6,14 +6,8 @@
 
 import * as v from "valibot";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
-import {
-  isUserId,
-  type JsonText,
-  type JsonTextReply,
-  jsonText,
-  userIdCharactersMax,
-  userIdExpectation,
-} from "../../../http/mod.ts";
+import { type JsonText, type JsonTextReply, jsonText } from "../../../http/mod.ts";
+import { isUserId, userIdCharactersMax, userIdExpectation } from "../../../http/requests/validate.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import type { AudienceUser, BackEnd } from "./guards.ts";

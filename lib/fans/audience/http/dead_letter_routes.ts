@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { isoTime } from "../../../base/calendar/mod.ts";
 import { envelope, integerParameter, json, named, route } from "../../../http/mod.ts";
-import { PropertiesSchema } from "../../loyalty/mod.ts";
+import { PropertiesSchema } from "../../loyalty/user/change_payload.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import { type DeadAction, deadLetterPageMax, deadLettersMax } from "../worker/dead_letter_queue.ts";
 import type { AudienceContext } from "./context.ts";

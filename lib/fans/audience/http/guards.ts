@@ -7,7 +7,8 @@
  * @module
  */
 
-import { hasAccessToken, type Permission } from "../../../auth/mod.ts";
+import type { Permission } from "../../../auth/mod.ts";
+import { hasAccessToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { chain, type Guard, type GuardParameter } from "../../../http/mod.ts";
 import type { Space } from "../../directory/mod.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { route, stream, streamedBody } from "../../../http/mod.ts";
-import { createFactsSource } from "../../loyalty/mod.ts";
+import { createFactsSource } from "../../loyalty/views/loyalty_reader.ts";
 import { ImportLineSchema, importUsers } from "../imports/import_users.ts";
 import { columnsOf } from "../search/columns.ts";
 import { userOfSpace } from "./batch_users.ts";

@@ -7,16 +7,11 @@
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { isoTime } from "../../../base/calendar/mod.ts";
-import {
-  envelope,
-  type Immutable,
-  idempotencyKeyOf,
-  json,
-  named,
-  propertiesSchema,
-  route,
-} from "../../../http/mod.ts";
-import { FulfilmentSchema, type ProductView, type RedemptionView } from "../../loyalty/mod.ts";
+import { idempotencyKeyOf } from "../../../http/idempotency/idempotency.ts";
+import { envelope, type Immutable, json, named, route } from "../../../http/mod.ts";
+import { propertiesSchema } from "../../../http/requests/validate.ts";
+import type { ProductView, RedemptionView } from "../../loyalty/products/products.ts";
+import { FulfilmentSchema } from "../../loyalty/user/change_payload.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import type { AudienceContext } from "./context.ts";
 import { replySchema } from "./replies.ts";

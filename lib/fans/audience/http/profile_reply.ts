@@ -13,7 +13,7 @@ import { base64url, utf8 } from "../../../auth/crypto/mod.ts";
 import { isoTime, isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import { type Immutable, type JsonText, type JsonTextReply, jsonText, named } from "../../../http/mod.ts";
 import type { Version } from "../../../storage/mod.ts";
-import type { LoyaltySummary } from "../../loyalty/mod.ts";
+import type { LoyaltySummary } from "../../loyalty/views/loyalty_reader.ts";
 import { parseAccountNote } from "../../users/mod.ts";
 import { challengeEntries, ProgressSchema, TimeSchema } from "../lists/documents.ts";
 import { CustomValueSchema } from "../profile/custom_fields.ts";

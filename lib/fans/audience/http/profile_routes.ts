@@ -7,19 +7,9 @@
 import * as v from "valibot";
 import { uuid } from "../../../auth/crypto/mod.ts";
 import { AppError, invalidField, jsonPointer } from "../../../base/errors/mod.ts";
-import {
-  chain,
-  empty,
-  envelope,
-  fieldErrorsMax,
-  isNotModified,
-  isUserId,
-  type JsonTextReply,
-  named,
-  preconditionCharsMax,
-  route,
-  userIdExpectation,
-} from "../../../http/mod.ts";
+import { chain, empty, envelope, type JsonTextReply, named, route } from "../../../http/mod.ts";
+import { isNotModified, preconditionCharsMax } from "../../../http/replies/byte_reply.ts";
+import { fieldErrorsMax, isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { type CustomFields, CustomValueSchema, customFieldsOf } from "../profile/custom_fields.ts";
 import { type PatchRules, patchErrors, patchMembers } from "../profile/patch.ts";

@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import type { CursorScope } from "../../../auth/mod.ts";
-import { canonicalJson, json, named, route } from "../../../http/mod.ts";
+import { json, named, route } from "../../../http/mod.ts";
+import { canonicalJson } from "../../../http/requests/body.ts";
 import { TimeSchema } from "../lists/documents.ts";
 import { CustomValueSchema } from "../profile/custom_fields.ts";
 import type { Column } from "../search/columns.ts";

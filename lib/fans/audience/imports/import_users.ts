@@ -7,7 +7,8 @@
 
 import * as v from "valibot";
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
-import { type Immutable, isUserId, named, userIdExpectation } from "../../../http/mod.ts";
+import { type Immutable, named } from "../../../http/mod.ts";
+import { isUserId, userIdExpectation } from "../../../http/requests/validate.ts";
 import type { SpaceUser } from "../../loyalty/mod.ts";
 import {
   applyPerUser,

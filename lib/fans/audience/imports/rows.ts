@@ -12,7 +12,7 @@ import {
   RecordSplitter,
   recordCharactersMax,
 } from "../../../base/text/mod.ts";
-import { parseJson } from "../../../http/mod.ts";
+import { parseJson } from "../../../http/requests/body.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import type { Column, FindColumn } from "../search/columns.ts";
 

@@ -7,13 +7,9 @@
 import * as v from "valibot";
 import { isoTime, isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import { type Immutable, named } from "../../../http/mod.ts";
-import {
-  type ChallengeView,
-  ChangePayloadSchema,
-  EarnedRewardSchema,
-  type InboxItem,
-  type LedgerEntryView,
-} from "../../loyalty/mod.ts";
+import { ChangePayloadSchema, EarnedRewardSchema } from "../../loyalty/user/change_payload.ts";
+import type { InboxItem } from "../../loyalty/user/inbox.ts";
+import type { ChallengeView, LedgerEntryView } from "../../loyalty/views/loyalty_reader.ts";
 
 const text = v.string();
 const number = v.number();

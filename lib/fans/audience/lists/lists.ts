@@ -6,7 +6,8 @@
 
 import type { CursorScope, Cursors } from "../../../auth/mod.ts";
 import { invalidField } from "../../../base/errors/mod.ts";
-import type { ChallengeView, LedgerCursor, Loyalty, SpaceUser } from "../../loyalty/mod.ts";
+import type { Loyalty, SpaceUser } from "../../loyalty/mod.ts";
+import type { ChallengeView, LedgerCursor } from "../../loyalty/views/loyalty_reader.ts";
 import { readProfileRecord } from "../profile/record.ts";
 import {
   type ChallengeDocument,

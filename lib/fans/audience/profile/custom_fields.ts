@@ -10,7 +10,7 @@
 
 import * as v from "valibot";
 import { type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
-import { issueDetail } from "../../../http/mod.ts";
+import { issueDetail } from "../../../http/requests/validate.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Settings } from "../../directory/mod.ts";
 import { MetricIndexesSchema } from "../../users/mod.ts";

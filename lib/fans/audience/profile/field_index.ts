@@ -11,16 +11,10 @@
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
 import { Batcher } from "../../../storage/background/mod.ts";
-import {
-  followRecord,
-  type Partition,
-  type Score,
-  type Store,
-  storageLimits,
-  type Write,
-} from "../../../storage/mod.ts";
+import { followRecord } from "../../../storage/decide.ts";
+import { type Partition, type Score, type Store, storageLimits, type Write } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { spaceUserPartition } from "../../loyalty/mod.ts";
+import { spaceUserPartition } from "../../loyalty/user/state.ts";
 import {
   buildIndex,
   type DeclaredIndex,

@@ -8,13 +8,10 @@ import type { Clock } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import { decide, type ReadRecord, type Store, type Stored } from "../../../storage/mod.ts";
-import {
-  type Loyalty,
-  type LoyaltySummary,
-  type MetricChange,
-  type SpaceUser,
-  spaceUserPartition,
-} from "../../loyalty/mod.ts";
+import type { Loyalty, SpaceUser } from "../../loyalty/mod.ts";
+import type { MetricChange } from "../../loyalty/user/history.ts";
+import { spaceUserPartition } from "../../loyalty/user/state.ts";
+import type { LoyaltySummary } from "../../loyalty/views/loyalty_reader.ts";
 import {
   type AccountNote,
   parseAccountNote,

@@ -6,7 +6,7 @@
 
 import { JsonMembers } from "../../../base/text/mod.ts";
 import type { ReadRecord, Stored, Write } from "../../../storage/mod.ts";
-import { profileKey } from "../../loyalty/mod.ts";
+import { profileKey } from "../../loyalty/user/state.ts";
 import type { JsonObject } from "../batch/items.ts";
 import type { CustomValue } from "./custom_fields.ts";
 

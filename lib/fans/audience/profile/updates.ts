@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { CompiledConfig, MetricChange, SpaceUser } from "../../loyalty/mod.ts";
+import type { CompiledConfig, SpaceUser } from "../../loyalty/mod.ts";
+import type { MetricChange } from "../../loyalty/user/history.ts";
 import {
   BodyErrors,
   type BulkItem,

@@ -6,7 +6,7 @@
 
 import { isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import type { Environment, Value, ValueType } from "../../../base/expressions/mod.ts";
-import type { FactsReader } from "../../loyalty/mod.ts";
+import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
 import { type AccountNote, foldName } from "../../users/mod.ts";
 import type { CustomFields, CustomValue } from "../profile/custom_fields.ts";
 import type { ProfileRecord } from "../profile/record.ts";

@@ -6,8 +6,9 @@
 
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
-import { findUserIds, type Users } from "../../identity/mod.ts";
-import type { FactsReader } from "../../loyalty/mod.ts";
+import type { Users } from "../../identity/mod.ts";
+import { findUserIds } from "../../identity/users.ts";
+import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
 import { declaredFields, metricIndexesOf, usableIndexes } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { type Condition, compileCondition, depthMax } from "../../../base/expressions/mod.ts";
-import { issueDetail } from "../../../http/mod.ts";
+import { issueDetail } from "../../../http/requests/validate.ts";
 import { isJsonObject, type JsonObject } from "../batch/items.ts";
 import { environmentOf, type FindColumn, variableName } from "./columns.ts";
 import { demandsOf, type FilterDemands } from "./filter_demands.ts";

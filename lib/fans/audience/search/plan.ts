@@ -5,7 +5,7 @@
  */
 
 import type { Store } from "../../../storage/mod.ts";
-import type { FactsReader } from "../../loyalty/mod.ts";
+import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
 import { sampleRanges, type UsableIndexes, userBoards } from "../../users/mod.ts";
 import { fieldPrefix, foldedName } from "./columns.ts";
 import type { Filter } from "./filter.ts";

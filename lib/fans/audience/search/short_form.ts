@@ -13,7 +13,7 @@
 import * as v from "valibot";
 import { parseIsoDateOrTime } from "../../../base/calendar/mod.ts";
 import { jsonPointer } from "../../../base/errors/mod.ts";
-import type { RegisteredKey } from "../../identity/mod.ts";
+import type { RegisteredKey } from "../../identity/users.ts";
 import { foldName } from "../../users/mod.ts";
 import { isJsonObject, itemIdCharactersMax, type JsonObject } from "../batch/items.ts";
 import { foldedName } from "./columns.ts";

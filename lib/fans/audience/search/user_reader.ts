@@ -5,12 +5,8 @@
  */
 
 import type { Read, Store, Stored } from "../../../storage/mod.ts";
-import {
-  type FactsReader,
-  type FactsSource,
-  type LoyaltyFacts,
-  spaceUserPartition,
-} from "../../loyalty/mod.ts";
+import { spaceUserPartition } from "../../loyalty/user/state.ts";
+import type { FactsReader, FactsSource, LoyaltyFacts } from "../../loyalty/views/loyalty_reader.ts";
 import {
   type AccountNote,
   parseAccountNote,

@@ -9,7 +9,8 @@
  */
 
 import { compareUtf8 } from "../../../base/text/mod.ts";
-import { type BoardEntry, readPageAfter, type Store, type WalkDirection } from "../../../storage/mod.ts";
+import type { WalkDirection } from "../../../storage/board_pages.ts";
+import { type BoardEntry, readPageAfter, type Store } from "../../../storage/mod.ts";
 import {
   type UserRange,
   userBoards,

@@ -15,14 +15,14 @@ import type { ErrorCode } from "../../../base/errors/mod.ts";
 import { Cache, mapConcurrent } from "../../../storage/background/mod.ts";
 import {
   decide,
-  keyName,
   type Partition,
   type Store,
   storageLimits,
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
-import { oldestOrganisations } from "../../directory/mod.ts";
+import { keyName } from "../../../storage/names.ts";
+import { oldestOrganisations } from "../../directory/seed.ts";
 import { decodeAction, encodeAction, type QueuedAction } from "./queued_action.ts";
 
 const keptMs = 7 * 24 * 60 * 60 * 1_000;

@@ -6,7 +6,8 @@
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";
-import { causesOf, type Logger, type Timer } from "../../../http/mod.ts";
+import { causesOf } from "../../../http/errors/failure.ts";
+import type { Logger, Timer } from "../../../http/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
 import { sleep } from "./alarm.ts";
 import type { DeadAction, DeadLetterQueue } from "./dead_letter_queue.ts";

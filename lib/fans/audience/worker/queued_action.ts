@@ -5,7 +5,7 @@
  */
 
 import { shardOf } from "../../../base/text/mod.ts";
-import type { ActionData } from "../../loyalty/mod.ts";
+import type { ActionData } from "../../loyalty/config/rules.ts";
 
 /** Topics that actions are spread over by user: at most as many processes can apply actions concurrently. */
 export const actionShards = 16;

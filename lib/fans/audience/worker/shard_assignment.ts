@@ -5,7 +5,8 @@
  * @module
  */
 
-import { decide, platformPartition, type Store } from "../../../storage/mod.ts";
+import { decide, type Store } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 
 const partition = platformPartition("action_workers");
 

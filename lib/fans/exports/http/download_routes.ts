@@ -7,9 +7,10 @@
  */
 
 import * as v from "valibot";
-import { networkTag } from "../../../auth/mod.ts";
+import { networkTag } from "../../../auth/client_address.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { type BareReply, byteReply, type Guard, route } from "../../../http/mod.ts";
+import { type BareReply, type Guard, route } from "../../../http/mod.ts";
+import { byteReply } from "../../../http/replies/byte_reply.ts";
 import type { Blobs, LimitRule } from "../../../storage/mod.ts";
 import type { Exports } from "../exports.ts";
 import { downloadPath } from "../jobs/download_link.ts";

@@ -107,9 +107,7 @@ export const AcceptedAnswer = named(
   "AcceptedExportReply",
   v.object({ message, data: named("AcceptedExport", v.object(accepted)) }),
 );
-/** The answer with one export. */
 export const ExportAnswer = named("ExportReply", v.object({ message, data: ExportSchema }));
-/** A page of exports. */
 export const ExportPageAnswer = named(
   "ExportsPage",
   v.object({ message, data: v.array(ExportSchema), lastEvaluatedKey }),

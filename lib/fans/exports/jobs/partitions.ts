@@ -1,6 +1,7 @@
 /** Partitions, keys and names of stored exports. */
 
-import { keyName, type Partition, platformPartition, tenantPartition } from "../../../storage/mod.ts";
+import { type Partition, tenantPartition } from "../../../storage/mod.ts";
+import { keyName, platformPartition } from "../../../storage/names.ts";
 
 /** The keys of an organisation's exports. */
 export const exportKeys = {

@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import type { FieldError } from "../../../base/errors/mod.ts";
-import { issueDetail } from "../../../http/mod.ts";
+import { issueDetail } from "../../../http/requests/validate.ts";
 import type { Organisation, Settings } from "../../directory/mod.ts";
 
 /** Longest mail address, in characters (RFC 5321, section 4.5.3.1.3). */

@@ -8,8 +8,9 @@
  */
 
 import * as v from "valibot";
-import { keyedTag } from "../../../auth/crypto/mod.ts";
-import { type Clock, deriveKey, type MasterSecret, networkTag } from "../../../auth/mod.ts";
+import { networkTag } from "../../../auth/client_address.ts";
+import { deriveKey, keyedTag } from "../../../auth/crypto/mod.ts";
+import type { Clock, MasterSecret } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
 import type { Call, ClientInfo, Logger } from "../../../http/mod.ts";
 import { Batcher, Cache } from "../../../storage/background/mod.ts";

@@ -7,19 +7,19 @@
  * @module
  */
 
-import { keyedTag } from "../../../auth/crypto/mod.ts";
-import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../../../auth/mod.ts";
+import { deriveKey, keyedTag } from "../../../auth/crypto/mod.ts";
+import type { Clock, MasterSecret, RandomBytes } from "../../../auth/mod.ts";
 import { dummyHash, type HashCost, type PasswordHasher } from "../../../auth/passwords/mod.ts";
 import {
   type Decision,
   decide,
   type Partition,
-  platformPartition,
   type Store,
   type Stored,
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 import { emailHashKey, emailTag } from "../lookup_keys.ts";
 
 /** The cost of a code's hash, 16 MiB: in a stolen copy of the store it has to protect a code for minutes only. */

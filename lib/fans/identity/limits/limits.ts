@@ -4,8 +4,9 @@
  * @module
  */
 
-import { keyedTag } from "../../../auth/crypto/mod.ts";
-import { deriveKey, type MasterSecret, networkTag } from "../../../auth/mod.ts";
+import { networkTag } from "../../../auth/client_address.ts";
+import { deriveKey, keyedTag } from "../../../auth/crypto/mod.ts";
+import type { MasterSecret } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Logger } from "../../../http/mod.ts";
 import { type Quotas, resolveRateLimits } from "../../../http/rate_limit/policies.ts";

@@ -1,7 +1,7 @@
 /** Requests and answers of operators. */
 
 import * as v from "valibot";
-import { parseAddress } from "../../../auth/mod.ts";
+import { parseAddress } from "../../../auth/client_address.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
 import { AuditCursorSchema, auditPageDefault, auditPageMax } from "../audit/audit.ts";
 import { answerOf, EmptyAnswer, UuidSchema } from "../operations.ts";
@@ -178,7 +178,6 @@ const clientTokenEntries = {
 };
 const ClientTokenItem = named("ClientToken", v.object(clientTokenEntries));
 
-/** The answer with a client token. */
 export const ClientTokenSchema = named("ClientTokenAnswer", answerOf(ClientTokenItem));
 /** The answer with the client tokens of a project. */
 export const ClientTokensSchema = named(

@@ -12,13 +12,8 @@
 import type { Clock } from "../../../auth/mod.ts";
 import type { Logger } from "../../../http/mod.ts";
 import { Cache, mapConcurrent } from "../../../storage/background/mod.ts";
-import {
-  type Partition,
-  platformPartition,
-  type Store,
-  tenantPartition,
-  type Write,
-} from "../../../storage/mod.ts";
+import { type Partition, type Store, tenantPartition, type Write } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 import type { Codes } from "../codes/codes.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { isAnonymous, type User, type Users } from "../users.ts";

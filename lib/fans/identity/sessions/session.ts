@@ -11,9 +11,12 @@
  * @module
  */
 
-import { invalidToken, networkTag, type RandomBytes, type Tokens } from "../../../auth/mod.ts";
+import { networkTag } from "../../../auth/client_address.ts";
+import type { RandomBytes, Tokens } from "../../../auth/mod.ts";
 import type { Claims } from "../../../auth/tokens/mod.ts";
-import { keyName, type ReadBoard, type ReadRecord, type Stored, type Write } from "../../../storage/mod.ts";
+import { invalidToken } from "../../../auth/tokens/mod.ts";
+import type { ReadBoard, ReadRecord, Stored, Write } from "../../../storage/mod.ts";
+import { keyName } from "../../../storage/names.ts";
 import type { Project } from "../../directory/mod.ts";
 import type { User } from "../users.ts";
 

@@ -5,8 +5,8 @@
  */
 
 import { uuid } from "../../../auth/crypto/mod.ts";
-import { bearerToken, type Clock, invalidToken, type RandomBytes, type Tokens } from "../../../auth/mod.ts";
-import { clockSkewSecondsMax } from "../../../auth/tokens/mod.ts";
+import type { Clock, RandomBytes, Tokens } from "../../../auth/mod.ts";
+import { bearerToken, clockSkewSecondsMax, invalidToken } from "../../../auth/tokens/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import type { ClientInfo } from "../../../http/mod.ts";
 import { ParsedRecords } from "../../../storage/background/mod.ts";

@@ -13,11 +13,8 @@ import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError, invalidField } from "../../../base/errors/mod.ts";
 import type { LivePart, LiveSource, LiveStreams } from "../../../http/live_streams.ts";
 import {
-  acceptsEvents,
   type Call,
   chain,
-  eventStreamHeaders,
-  eventStreamType,
   type Guard,
   type Immutable,
   type JsonText,
@@ -27,6 +24,7 @@ import {
   route,
   stream,
 } from "../../../http/mod.ts";
+import { acceptsEvents, eventStreamHeaders, eventStreamType } from "../../../http/replies/replies.ts";
 import { Batcher, memoize } from "../../../storage/background/mod.ts";
 import type { HiddenUsers } from "../ranking/hidden_users.ts";
 import { type Ranking, readAround, readRanking, readUserEntry } from "../ranking/ranking.ts";

@@ -2,8 +2,9 @@
 
 import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
-import { type Immutable, integerParameter, named, UserIdSchema } from "../../../http/mod.ts";
-import { EventParameter, ProjectParameter } from "../../directory/mod.ts";
+import { type Immutable, integerParameter, named } from "../../../http/mod.ts";
+import { UserIdSchema } from "../../../http/requests/validate.ts";
+import { EventParameter, ProjectParameter } from "../../directory/records.ts";
 import {
   BoardIdSchema,
   BoardOperatorSchema,

@@ -25,7 +25,6 @@ export const HiddenUserSchema = named(
     since: v.pipe(v.number(), v.integer(), v.description("Unix seconds")),
   }),
 );
-/** A hidden user. */
 export type HiddenUser = Immutable<v.InferOutput<typeof HiddenUserSchema>>;
 
 /** The hidden users of projects. */

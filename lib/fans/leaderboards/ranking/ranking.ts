@@ -10,9 +10,9 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { shardOf } from "../../../base/text/mod.ts";
+import { compareBoardEntries } from "../../../storage/board_pages.ts";
 import {
   type BoardEntry,
-  compareBoardEntries,
   type ReadBefore,
   type ReadBoard,
   type ReadStanding,

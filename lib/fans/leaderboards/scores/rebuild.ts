@@ -12,7 +12,8 @@
 import { addBounded } from "../../../base/text/mod.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
 import type { ReadBoard, Store } from "../../../storage/mod.ts";
-import { type Project, projectEvents, type Settings } from "../../directory/mod.ts";
+import { projectEvents } from "../../directory/directory.ts";
+import type { Project, Settings } from "../../directory/mod.ts";
 import {
   type BoardDeclaration,
   declaredEventBoards,

@@ -10,13 +10,14 @@
 import { Batcher, Cache } from "../../../storage/background/mod.ts";
 import {
   type Partition,
-  platformPartition,
   type Store,
   storageLimits,
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
-import { type Directory, projectEvents } from "../../directory/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
+import { projectEvents } from "../../directory/directory.ts";
+import type { Directory } from "../../directory/mod.ts";
 import {
   type BoardDeclaration,
   declaredEventBoards,

@@ -13,7 +13,7 @@ import {
 } from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
 import { type Condition, compileCondition, type Environment } from "../../../base/expressions/mod.ts";
-import { issueDetail } from "../../../http/mod.ts";
+import { issueDetail } from "../../../http/requests/validate.ts";
 import { memoize } from "../../../storage/background/mod.ts";
 import type { Event, Project, Settings } from "../../directory/mod.ts";
 

@@ -23,7 +23,7 @@ import {
 } from "../../../base/expressions/mod.ts";
 import { roundDecimal } from "../../../base/text/mod.ts";
 import { suggestion } from "../../../base/text/suggest.ts";
-import { canonicalJson } from "../../../http/mod.ts";
+import { canonicalJson } from "../../../http/requests/body.ts";
 import type { ElementFacts } from "../votes/elements.ts";
 import type {
   ActionData,

@@ -17,7 +17,6 @@ import { isoTime } from "../../../base/calendar/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import {
   decide,
-  keyName,
   type Partition,
   type Read,
   type ReadRecord,
@@ -29,6 +28,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
+import { keyName } from "../../../storage/names.ts";
 import type { LoyaltyServices } from "../services.ts";
 
 /** Most codes that are added at a time. */

@@ -8,26 +8,19 @@ import * as v from "valibot";
 import type { ApiKeyPrincipal } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import {
-  admitChange,
   type BareReply,
   empty,
-  isNotModified,
   type Json,
   json,
-  jsonApiMediaType,
-  matchesTag,
   named,
   open,
   type ResponseSpec,
   route,
-  versionTag,
 } from "../../../http/mod.ts";
-import {
-  type LoyaltyRevision,
-  type LoyaltyVersion,
-  type LoyaltyVersions,
-  loyaltyBytesMax,
-} from "../../directory/mod.ts";
+import { admitChange, isNotModified, matchesTag, versionTag } from "../../../http/replies/byte_reply.ts";
+import { jsonApiMediaType } from "../../../http/requests/body.ts";
+import { loyaltyBytesMax } from "../../directory/loyalty_versions.ts";
+import type { LoyaltyRevision, LoyaltyVersion, LoyaltyVersions } from "../../directory/mod.ts";
 import { LoyaltyConfigSchema } from "../config/document.ts";
 import { requireUsable, requireValid, sentDocument } from "./config_document.ts";
 import {

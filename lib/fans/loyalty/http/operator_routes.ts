@@ -18,8 +18,8 @@ import {
   type JsonReply,
   named,
   route,
-  UserIdSchema,
 } from "../../../http/mod.ts";
+import { UserIdSchema } from "../../../http/requests/validate.ts";
 import type { SpaceKey } from "../../space_tokens/mod.ts";
 import { codesAddedMax, type PoolAddress, poolCodeCharactersMax } from "../coupons/code_pools.ts";
 import type { DryRun } from "../engine/replay.ts";

@@ -6,7 +6,8 @@
 
 import * as v from "valibot";
 import { isUuid } from "../../../auth/crypto/mod.ts";
-import { integerParameter, named, propertiesSchema, UserIdSchema } from "../../../http/mod.ts";
+import { integerParameter, named } from "../../../http/mod.ts";
+import { propertiesSchema, UserIdSchema } from "../../../http/requests/validate.ts";
 import { ActionNameSchema } from "../config/document.ts";
 import { historyPageMax } from "../user/read_history.ts";
 

@@ -11,7 +11,8 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { AppError } from "../../../base/errors/mod.ts";
-import { decide, keyName, onceMark, type ReadRecord, type Stored, type Write } from "../../../storage/mod.ts";
+import { decide, onceMark, type ReadRecord, type Stored, type Write } from "../../../storage/mod.ts";
+import { keyName } from "../../../storage/names.ts";
 import type { Command, CommandResult, Committed } from "../commit.ts";
 import type { Reward } from "../config/document.ts";
 import { adjustmentCommand } from "../corrections.ts";

@@ -11,7 +11,6 @@
 import { Cache } from "../../../storage/background/mod.ts";
 import {
   decide,
-  keyName,
   onceMark,
   type Partition,
   type ReadTally,
@@ -20,6 +19,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
+import { keyName } from "../../../storage/names.ts";
 import type { LoyaltyServices } from "../services.ts";
 import type { SpaceUser } from "../user/state.ts";
 

@@ -9,7 +9,7 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { JsonMembers } from "../../../base/text/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import { type Partition, RecordCache, tenantPartition } from "../../../storage/mod.ts";
-import type { ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { ScoreUpdate } from "../../leaderboards/scores/score_delivery.ts";
 import { type CompiledConfig, ownValue } from "../config/compiled.ts";
 import type { ActionData, Fulfilment, Price } from "../config/document.ts";
 import type { SingleReward } from "../config/parts.ts";

@@ -21,7 +21,7 @@ import {
   storageLimits,
   type Write,
 } from "../../../storage/mod.ts";
-import type { ScoreUpdate } from "../../leaderboards/mod.ts";
+import type { ScoreUpdate } from "../../leaderboards/scores/score_delivery.ts";
 import { hasEntries } from "../config/compiled.ts";
 import type { LedgerEntry } from "../ledger/movements.ts";
 import type { ChangePayload, ItemId } from "./change_payload.ts";

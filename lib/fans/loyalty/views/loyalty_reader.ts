@@ -531,7 +531,6 @@ export interface FactsReader {
 /** The source of facts about users of all spaces. */
 export type FactsSource = ReturnType<typeof createFactsSource>;
 
-/** Creates the source of facts. */
 export function createFactsSource({ clock, configOf }: Pick<LoyaltyServices, "clock" | "configOf">) {
   return {
     /** The record of a user's partition that facts are read from. */

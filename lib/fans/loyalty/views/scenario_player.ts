@@ -8,7 +8,9 @@
 import * as v from "valibot";
 import { parseIsoTime } from "../../../base/calendar/mod.ts";
 import { AppError, type FieldError, jsonPointer } from "../../../base/errors/mod.ts";
-import { type BoardPreview, boardFaults, createBoardPreview, type Earning } from "../../leaderboards/mod.ts";
+import type { Earning } from "../../leaderboards/mod.ts";
+import { type BoardPreview, createBoardPreview } from "../../leaderboards/scores/rebuild.ts";
+import { boardFaults } from "../../leaderboards/settings/board_settings.ts";
 import type { Command, CommandResult } from "../commit.ts";
 import { compileConfig } from "../config/compile.ts";
 import type { CompiledConfig } from "../config/compiled.ts";

@@ -12,12 +12,12 @@ import type { DueQueue } from "../../../storage/background/due_queue.ts";
 import { Batcher } from "../../../storage/background/mod.ts";
 import {
   type Partition,
-  platformPartition,
   type ReadLog,
   type Store,
   storageLimits,
   tenantPartition,
 } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 import type { CachedUser } from "../user/state.ts";
 import type { ElementSource, VotedElement } from "./elements.ts";
 

@@ -6,14 +6,8 @@
  */
 
 import { AppError } from "../../../base/errors/mod.ts";
-import {
-  type Add,
-  type Partition,
-  type ReadTally,
-  readMany,
-  type Store,
-  type Write,
-} from "../../../storage/mod.ts";
+import { readMany } from "../../../storage/board_pages.ts";
+import type { Add, Partition, ReadTally, Store, Write } from "../../../storage/mod.ts";
 import type { ActionData } from "../config/document.ts";
 import type { UserState } from "../user/state.ts";
 import { type SpaceUser, spaceUserPartition } from "../user/state.ts";

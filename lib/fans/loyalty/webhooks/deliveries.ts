@@ -19,7 +19,6 @@ import { shardOf } from "../../../base/text/mod.ts";
 import { Cache } from "../../../storage/background/mod.ts";
 import {
   decide,
-  keyName,
   type Partition,
   type ReadBoard,
   type ReadRecord,
@@ -29,6 +28,7 @@ import {
   tenantPartition,
   type Write,
 } from "../../../storage/mod.ts";
+import { keyName } from "../../../storage/names.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import type { ProgressCache } from "./progress.ts";
 import type { WebhookServices } from "./services.ts";

@@ -8,7 +8,7 @@
  */
 
 import { DueQueue, type DueWork } from "../../../storage/background/due_queue.ts";
-import { platformPartition } from "../../../storage/mod.ts";
+import { platformPartition } from "../../../storage/names.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import {
   retryDelayMs,

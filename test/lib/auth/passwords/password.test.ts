@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { nativeKernels } from "../../../../adapters/native/mod.ts";
-import { systemRandom } from "../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../lib/auth/crypto/mod.ts";
 import { createPasswordHasher, dummyHash, passwordCosts } from "../../../../lib/auth/passwords/mod.ts";
 import { quickHasher } from "./_setup.ts";
 

@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { systemRandom } from "../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../lib/auth/crypto/mod.ts";
 import { ActionCounts, Owners, readCounts } from "../../../../lib/authoring/feeds/mod.ts";
-import { createDirectory, Places, seedDirectory } from "../../../../lib/fans/directory/mod.ts";
-import { systemTimer } from "../../../../lib/http/mod.ts";
+import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
+import { Places } from "../../../../lib/fans/directory/records.ts";
+import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
+import { systemTimer } from "../../../../lib/http/requests/body.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, seed } from "../../../support/platform.ts";
 

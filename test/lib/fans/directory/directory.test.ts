@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import {
-  createDirectory,
-  type Directory,
-  type Event,
-  seedDirectory,
-} from "../../../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
+import type { Directory, Event } from "../../../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, otherHost, seed } from "../../../support/platform.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";

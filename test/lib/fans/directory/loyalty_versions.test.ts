@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
+import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
 import {
-  createDirectory,
   createLoyaltyVersions,
   documentDigest,
   loyaltyBytesMax,
-} from "../../../../lib/fans/directory/mod.ts";
+} from "../../../../lib/fans/directory/loyalty_versions.ts";
 import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids } from "../../../support/platform.ts";

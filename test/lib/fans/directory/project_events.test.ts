@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { projectEvents, seedDirectory } from "../../../../lib/fans/directory/mod.ts";
+import { projectEvents } from "../../../../lib/fans/directory/directory.ts";
+import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, seed } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
-import { createDirectory, type Seed, seedDirectory } from "../../../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
+import type { Seed } from "../../../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, seed } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";

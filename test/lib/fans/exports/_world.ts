@@ -5,17 +5,13 @@ import { createDecipheriv, pbkdf2Sync } from "node:crypto";
 import { parse } from "csv-parse/sync";
 import { createMemoryBlobs } from "../../../../adapters/memory/mod.ts";
 import { nativeExportKernels } from "../../../../adapters/native/mod.ts";
-import { systemRandom } from "../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../lib/auth/crypto/mod.ts";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
 import type { Announcement, Mail, WebhookMessage } from "../../../../lib/base/outbound/outbound.ts";
 import type { UserSearch } from "../../../../lib/fans/audience/mod.ts";
-import {
-  downloadRoutes,
-  type ExportCaller,
-  type ExportOptions,
-  Exports,
-  exportRoutes,
-} from "../../../../lib/fans/exports/mod.ts";
+import { downloadRoutes } from "../../../../lib/fans/exports/http/download_routes.ts";
+import { type ExportCaller, exportRoutes } from "../../../../lib/fans/exports/http/routes.ts";
+import { type ExportOptions, Exports } from "../../../../lib/fans/exports/mod.ts";
 import {
   createHandler,
   type Guard,

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { exportSettings } from "../../../../lib/fans/exports/jobs/settings.ts";
-import { exportFaults } from "../../../../lib/fans/exports/mod.ts";
+import { exportFaults, exportSettings } from "../../../../lib/fans/exports/jobs/settings.ts";
 import { ids, openPlatform, seed } from "../../../support/platform.ts";
 
 const organisation = (exports: unknown): Parameters<typeof exportSettings>[0] => ({

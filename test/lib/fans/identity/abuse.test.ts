@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { createClientAddress, networkTag } from "../../../../lib/auth/mod.ts";
+import { createClientAddress, networkTag } from "../../../../lib/auth/client_address.ts";
 import { AppError, type ErrorCode } from "../../../../lib/base/errors/mod.ts";
 import {
   type AttemptFacts,
   type AttemptLimiter,
+  attemptPolicies,
   noAttemptLimits,
   StoredAttemptLimiter,
 } from "../../../../lib/fans/identity/limits/limits.ts";
-import {
-  type AttemptLimits,
-  attemptPolicies,
-  type LimitedAction,
-} from "../../../../lib/fans/identity/mod.ts";
+import type { AttemptLimits, LimitedAction } from "../../../../lib/fans/identity/mod.ts";
 import { silentLogger } from "../../../../lib/http/mod.ts";
 import type { Limiter } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";

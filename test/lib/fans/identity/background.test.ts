@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BackgroundWork } from "../../../../lib/fans/identity/context.ts";
-import { createNoMailer } from "../../../../lib/fans/identity/mod.ts";
+import { createNoMailer } from "../../../../lib/fans/identity/create_identity.ts";
 import type { LogFields, Logger } from "../../../../lib/http/mod.ts";
 
 const backgroundWorkMax = 10_000;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { type RandomBytes, systemRandom } from "../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../lib/auth/crypto/mod.ts";
+import type { RandomBytes } from "../../../../lib/auth/mod.ts";
 import type { PasswordAlgorithm, PasswordKernels } from "../../../../lib/auth/passwords/mod.ts";
 import { createCodes } from "../../../../lib/fans/identity/codes/codes.ts";
 import { createHashers } from "../../../../lib/fans/identity/create_identity.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../../../adapters/memory/mod.ts";
-import { createDirectory } from "../../../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
 import { createRetention } from "../../../../lib/fans/leaderboards/scores/retention.ts";
 import { defaultBoard } from "../../../../lib/fans/leaderboards/settings/board_settings.ts";
 import { createTestClock } from "../../../support/clock.ts";

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Event, Project, Settings } from "../../../../lib/fans/directory/mod.ts";
-import { isServed, type LocationPolicy, locationPolicy } from "../../../../lib/fans/location/location.ts";
-import { type CountryResult, createLocation, policyCountriesMax } from "../../../../lib/fans/location/mod.ts";
+import {
+  createLocation,
+  isServed,
+  type LocationPolicy,
+  locationPolicy,
+  policyCountriesMax,
+} from "../../../../lib/fans/location/location.ts";
+import type { CountryResult } from "../../../../lib/fans/location/mod.ts";
 import { ids } from "../../../support/platform.ts";
 
 const country = (isoCode: string, isInEuropeanUnion = false): CountryResult => ({

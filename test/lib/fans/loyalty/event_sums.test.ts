@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { spaceUserPartition } from "../../../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../../lib/fans/loyalty/user/state.ts";
 import { parseState } from "../../../../lib/fans/loyalty/user/stored_state.ts";
 import { ids, openPlatform, seed, type TestPlatform } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";

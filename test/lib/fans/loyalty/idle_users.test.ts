@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { registrationMs } from "../../../../lib/fans/loyalty/due_users.ts";
-import { spaceUserPartition } from "../../../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../../lib/fans/loyalty/user/state.ts";
 import { parseRecord } from "../../../../lib/fans/loyalty/user/stored_state.ts";
 import { ids, loyalty } from "../../../support/platform.ts";
 import { openProcesses } from "../../../support/processes.ts";

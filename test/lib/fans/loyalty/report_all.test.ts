@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { ActionReport } from "../../../../lib/fans/loyalty/mod.ts";
+import type { ActionReport } from "../../../../lib/fans/loyalty/report.ts";
 import { ids, loyalty } from "../../../support/platform.ts";
 import { openProcesses } from "../../../support/processes.ts";
 import { describeOnEveryStore } from "../../../support/stores.ts";

@@ -11,7 +11,7 @@ import { createRedisQueue, createRedisStore } from "../../../../../adapters/redi
 import { createQueueIntake } from "../../../../../lib/fans/audience/actions/intake.ts";
 import { createDeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
 import { actionShards, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
-import { seedDirectory } from "../../../../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../../../../lib/fans/directory/seed.ts";
 import { createPlatform } from "../../../../../lib/mod.ts";
 import { start } from "../../../../runtime/processes.ts";
 import { ids, testSecret } from "../../../../support/platform.ts";

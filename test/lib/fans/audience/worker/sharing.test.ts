@@ -5,7 +5,8 @@ import { createQueueIntake } from "../../../../../lib/fans/audience/actions/inta
 import { createDeadLetterQueue } from "../../../../../lib/fans/audience/worker/dead_letter_queue.ts";
 import { actionShards, topicOf } from "../../../../../lib/fans/audience/worker/queued_action.ts";
 import { type ActionWorker, startActionWorker } from "../../../../../lib/fans/audience/worker/worker.ts";
-import { silentLogger, systemTimer } from "../../../../../lib/http/mod.ts";
+import { silentLogger } from "../../../../../lib/http/mod.ts";
+import { systemTimer } from "../../../../../lib/http/requests/body.ts";
 import { until } from "../../../../support/until.ts";
 import { sinkOf } from "./_sink.ts";
 

@@ -1,4 +1,4 @@
-import { systemRandom } from "../../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../../lib/auth/crypto/mod.ts";
 import type { PasswordVerification } from "../../../../../lib/auth/passwords/mod.ts";
 import {
   createPasswordHasher,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { systemRandom } from "../../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../../lib/auth/crypto/mod.ts";
 import { randomCode } from "../../../../../lib/fans/identity/codes/codes.ts";
 
 /** A generator that gives these 32-bit numbers in turn. */

@@ -1,13 +1,10 @@
 /** Sessions under test, in one process or in two that share a store. */
 
 import assert from "node:assert/strict";
-import {
-  createKeyRing,
-  createTokens,
-  type RandomBytes,
-  systemRandom,
-  type Tokens,
-} from "../../../../../lib/auth/mod.ts";
+import { systemRandom } from "../../../../../lib/auth/crypto/mod.ts";
+import type { RandomBytes, Tokens } from "../../../../../lib/auth/mod.ts";
+import { createKeyRing } from "../../../../../lib/auth/tokens/key_ring.ts";
+import { createTokens } from "../../../../../lib/auth/tokens/mod.ts";
 import { AppError, type ErrorCode } from "../../../../../lib/base/errors/mod.ts";
 import type { Project } from "../../../../../lib/fans/directory/mod.ts";
 import { type Session, type User, Users } from "../../../../../lib/fans/identity/mod.ts";

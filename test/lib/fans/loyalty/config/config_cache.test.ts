@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { AppError } from "../../../../../lib/base/errors/mod.ts";
-import { createDirectory, createLoyaltyVersions } from "../../../../../lib/fans/directory/mod.ts";
+import { createDirectory } from "../../../../../lib/fans/directory/directory.ts";
+import { createLoyaltyVersions } from "../../../../../lib/fans/directory/loyalty_versions.ts";
 import { createConfigCache } from "../../../../../lib/fans/loyalty/config/config_cache.ts";
 import { createTestClock } from "../../../../support/clock.ts";
 import { ids } from "../../../../support/platform.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createRandom, type Random } from "../../../../../adapters/conformance/random.ts";
-import { seedDirectory } from "../../../../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../../../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../../../../lib/mod.ts";
 import { createTestClock } from "../../../../support/clock.ts";
 import { sampleSize } from "../../../../support/full.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { AppError, type ErrorCode } from "../../../../../lib/base/errors/mod.ts";
-import { seedDirectory } from "../../../../../lib/fans/directory/mod.ts";
+import { seedDirectory } from "../../../../../lib/fans/directory/seed.ts";
 import type { Reward } from "../../../../../lib/fans/loyalty/config/parts.ts";
 import type { PoolAddress } from "../../../../../lib/fans/loyalty/coupons/code_pools.ts";
 import type { SpaceUser } from "../../../../../lib/fans/loyalty/mod.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { spaceUserPartition } from "../../../../../lib/fans/loyalty/mod.ts";
+import { spaceUserPartition } from "../../../../../lib/fans/loyalty/user/state.ts";
 import type { Read, Results } from "../../../../../lib/storage/mod.ts";
 import { ids, loyalty, openPlatform, seed } from "../../../../support/platform.ts";
 import { describeOnStores } from "../../../../support/stores.ts";
