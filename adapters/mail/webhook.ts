@@ -10,7 +10,6 @@ import type { Mail, Mailer } from "../../lib/base/outbound/outbound.ts";
 import { webhookHeaders } from "../../lib/base/outbound/outbound.ts";
 import { checkMail, type DelayTimer, Deliveries, MailError, processTimer } from "./deliveries.ts";
 
-/** Shortest decoded secret. */
 const secretBytesMin = 24;
 /** Longest decoded secret. */
 const secretBytesMax = 64;

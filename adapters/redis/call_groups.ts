@@ -271,9 +271,7 @@ function unavailable(state: string, cause?: unknown): AppError {
 const membersPerCallMax = 128;
 
 interface StandingQuery {
-  /** Key of the board. */
   readonly zset: string;
-  /** Key of its stamped rows. */
   readonly rows: string;
   /** True if positions are wanted: `S`, else `s`. */
   readonly op: "s" | "S";

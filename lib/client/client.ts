@@ -85,7 +85,6 @@ interface CallParts {
 /** Builds the request of a call for an input. */
 type Build = (input: CallInput) => Outgoing;
 
-/** Calls operations by their rows. */
 class Caller {
   readonly #options: ClientOptions<Areas>;
   readonly #environment: ClientEnvironment;

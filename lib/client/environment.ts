@@ -14,7 +14,6 @@ export interface ClientEnvironment {
   readonly uniqueId: () => string;
 }
 
-/** Fills in the environment of the runtime. */
 export function environmentOf(given: Partial<ClientEnvironment>): ClientEnvironment {
   const { random = Math.random } = given;
   return {

@@ -19,7 +19,6 @@ export type RoutesOf<F extends (...dependencies: never) => unknown> =
 export type Rows<R extends Route> = { readonly [X in R as X["operation"] | WatchName<X>]: Row<X> };
 type Row<X extends Route> = `${X["method"]} ${X["path"]}` | `${X["method"]} ${X["path"]} ${string}`;
 
-/** The methods of a client for routes. */
 export type Operations<R extends Route> = {
   readonly [X in R as X["operation"]]: Method<InputOf<X>, AnswerOf<Types<X>>>;
 } & { readonly [X in R as WatchName<X>]: Method<InputOf<X>, AsyncIterable<Contents<Types<X>>>> };

@@ -14,7 +14,6 @@ interface PageDocument {
   readonly links?: { readonly next?: string | null };
 }
 
-/** Returns the entries of a page. */
 export function entriesOf(document: unknown): readonly unknown[] {
   const { data } = (document ?? {}) as PageDocument;
   if (Array.isArray(data)) return data;

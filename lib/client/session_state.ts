@@ -47,7 +47,6 @@ export interface FanUser {
   readonly externalId: string;
 }
 
-/** A session. */
 export interface SignedIn extends FanUser {
   /** Of users without passwords, who have no user tokens. */
   readonly record?: SessionProof | undefined;

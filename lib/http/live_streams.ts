@@ -33,7 +33,6 @@ const endings: readonly ErrorCode[] = [
   "invalid_api_key",
 ];
 
-/** What a listener asks for. */
 export interface LiveRequest {
   readonly parts: readonly LivePart[];
   /** Number of entries that the listener sees of each board. */
@@ -44,7 +43,6 @@ export interface LiveRequest {
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** Streams sources to the listeners of a process. */
 export class LiveStreams {
   readonly #options: Pick<WatcherOptions, "clock" | "timer" | "onFailed">;
   readonly #watchers = new Map<string, SourceWatcher>();
@@ -59,7 +57,6 @@ export class LiveStreams {
     this.#options = options;
   }
 
-  /** Number of listeners. */
   get size(): number {
     return this.#listeners.size;
   }
@@ -210,7 +207,6 @@ export const liveIntervalMs = 1_000;
 export interface Rendered {
   /** The visible content; nothing is sent while it stays the same. */
   readonly shown: string;
-  /** The whole content in one line of JSON. */
   readonly data: string;
   /** What has changed since the content `from`, where that is less than the whole. */
   readonly change?: { readonly from: string; readonly data: string } | undefined;
@@ -234,22 +230,18 @@ export interface LiveSource {
 export interface LivePart {
   /** The same for the same part of different streams. */
   readonly name: string;
-  /** The event of its messages. */
   readonly event: string;
   /** Resolves the source that the name stands for now. */
   readonly locate: () => LiveSource | Promise<LiveSource>;
-  /** Puts content into the data of a message. */
   readonly wrap: (data: string) => string;
 }
 
-/** The listeners of a part. */
 export interface PartGroup extends LivePart {
   readonly listeners: Set<Listener>;
   /** The last message by limit. */
   messages: ReadonlyMap<number, LiveMessage>;
 }
 
-/** Dependencies of a watcher. */
 export interface WatcherOptions {
   /** Unix ms. */
   readonly clock: () => number;
@@ -292,7 +284,6 @@ export class SourceWatcher {
     this.#holds += 1;
   }
 
-  /** Ends a {@linkcode hold}. */
   release(): void {
     this.#holds -= 1;
   }
@@ -327,12 +318,10 @@ export class SourceWatcher {
     }
   }
 
-  /** Ends every listener. */
   end(): void {
     for (const { listeners } of this.groups.values()) for (const listener of [...listeners]) listener.end();
   }
 
-  /** Stops reading. */
   stop(): void {
     this.#isStopped = true;
     this.#wake();
@@ -412,7 +401,6 @@ export function encodeEvent({ event, id, data, retryMs }: EventFields): Uint8Arr
   return utf8.encode(`${retry}event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
 }
 
-/** A listener with its stream. */
 export class Listener {
   /** Number of entries that it sees of each board. */
   readonly limit: number;
@@ -451,7 +439,6 @@ export class Listener {
     this.#groups.add(group.add(this));
   }
 
-  /** Moves from one group to another. */
   move(from: Set<Listener>, to: Set<Listener>): void {
     from.delete(this);
     this.#groups.delete(from);

@@ -74,7 +74,6 @@ function prefixOf({ organisation, space, project }: Tenant): string {
   return tenantPrefixes[kind] + escapeId(id);
 }
 
-/** Parts of the name of a tenant's partition. */
 export interface PartitionParts {
   readonly tenant: Tenant;
   readonly kind: string;

@@ -70,7 +70,6 @@ const hitScoreMax = 64;
 const staleCost = 4;
 
 interface RecordCacheOptions<T> {
-  /** Key of the record in every partition. */
   readonly key: string;
   /** @default JSON.parse */
   readonly parse?: (text: string) => T;

@@ -82,7 +82,6 @@ export interface TaskRequest {
   readonly arg: unknown;
 }
 
-/** What a user sees and can do next. */
 export interface ViewContent {
   readonly blocks: readonly Block[];
   readonly actions: readonly DialogueAction[];

@@ -3,7 +3,6 @@ import type { Fetch } from "../auth/remote_issuers/mod.ts";
 import type { Logger, Timer } from "../http/mod.ts";
 import type { Store } from "../storage/mod.ts";
 
-/** The surroundings of a workflow. */
 export interface WorkflowPorts {
   readonly name: string;
   readonly store: Store;

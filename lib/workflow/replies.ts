@@ -11,7 +11,6 @@ import { logFailure } from "../http/mod.ts";
 import { ControlError } from "./api.ts";
 import type { WorkflowPorts } from "./ports.ts";
 
-/** Makes the responses of a workflow. */
 export class Replies {
   readonly #ports: WorkflowPorts;
   readonly #origins: readonly string[];
@@ -41,7 +40,6 @@ export class Replies {
     throw new AppError("method_not_allowed", "A workflow takes POST alone", { headers: { allow: "POST" } });
   }
 
-  /** Creates the response with an answer. */
   json(request: Request, text: string): Response {
     const headers = {
       "content-type": "application/json",

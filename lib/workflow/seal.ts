@@ -20,7 +20,6 @@ export const payloadMsMax = 3_600_000;
 /** The name of the sealed text in the payload. */
 export const sealedMember = "_s";
 
-/** The memory of a dialogue. */
 export interface Memory {
   /** Names the view: each of its actions takes effect once. */
   readonly nonce: string;

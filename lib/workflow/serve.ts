@@ -44,7 +44,6 @@ export interface WorkflowParts {
   readonly replies: Replies;
 }
 
-/** What an answer is made of. */
 interface Answer {
   readonly content: ViewContent;
   /** What the payload remembers as shown, if not the content. */
@@ -66,10 +65,8 @@ interface Handled {
   readonly runningId: string | null;
 }
 
-/** The user has too many running tasks. */
 class TaskLimit extends Error {}
 
-/** Answers requests of one workflow. */
 export class WorkflowServer {
   readonly #options: WorkflowPorts & WorkflowParts;
 
@@ -203,7 +200,6 @@ export class WorkflowServer {
     );
   }
 
-  /** Runs a handler. */
   async #handle(name: string, handler: AnyHandler, caller: Caller, state: unknown, arg?: unknown) {
     const { clock, logger, fetch } = this.#options;
     const turn = new RecordedTurn(caller, state, fetch);

@@ -70,7 +70,6 @@ export interface TaskOptions {
 /** The outcome of a step: where the next one goes on, or the result of the task. */
 export type StepOutcome<C, R> = { readonly next: C } | { readonly done: R };
 
-/** A task by its name. */
 export interface TaskDefinition {
   readonly kind: "task" | "step";
   readonly pollMs: number;
@@ -84,7 +83,6 @@ interface ActiveRun {
   token: string;
 }
 
-/** The work of this process. */
 export class TaskRuns {
   readonly #ports: WorkflowPorts;
   readonly #tasks: Tasks;

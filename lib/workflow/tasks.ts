@@ -39,7 +39,6 @@ export interface TaskRecord {
   /** From 0 to 100, never falling. */
   readonly progress: number | null;
   readonly message: string | null;
-  /** State of the dialogue when the task began. */
   readonly dialogue: unknown;
   /** Parts of the stored argument; 0 if it is not stored. */
   readonly argParts: number;
@@ -68,7 +67,6 @@ interface OpenTask {
 /** A change of a task by who holds its lease, or null for none. */
 type Change = (task: TaskRecord) => Partial<TaskRecord> | null;
 
-/** The stored tasks of all users. */
 export class Tasks {
   readonly #store: Store;
   readonly #clock: () => number;

@@ -41,10 +41,8 @@ export type Handler<S, A extends readonly unknown[] = readonly []> = (
   ...args: A
 ) => MaybePromise<View>;
 
-/** A handler of any state and argument. */
 export type AnyHandler = (c: Turn<never>, arg: never) => MaybePromise<View>;
 
-/** Handlers and tasks of a workflow. */
 export interface Handlers {
   start: AnyHandler | null;
   readonly actions: Map<string, { readonly inputs: Inputs; readonly handler: AnyHandler }>;

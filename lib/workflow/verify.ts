@@ -53,7 +53,6 @@ export interface VerifiedContext extends DialogueContext {
   readonly organisationId: string;
 }
 
-/** A verified caller. */
 export interface Caller {
   readonly user: DialogueUser;
   readonly role: DialogueRole;

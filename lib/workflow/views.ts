@@ -28,14 +28,12 @@ type ViewRecord =
   | { readonly state: "reserved"; readonly action: string; readonly until: number; readonly by: string }
   | { readonly state: "used"; readonly action: string; readonly parts: number };
 
-/** The outcome of a reservation. */
 export type Reservation =
   | { readonly kind: "reserved"; readonly by: string }
   | { readonly kind: "busy" }
   /** The answer is null where it is no longer kept. */
   | { readonly kind: "used"; readonly action: string; readonly answer: string | null };
 
-/** The views of all users. */
 export class Views {
   readonly #ports: WorkflowPorts;
   readonly #seals: Seals;

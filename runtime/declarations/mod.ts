@@ -71,7 +71,6 @@ function areaOf({ tags: [tag = ""], path }: Endpoint): string | undefined {
   return Object.keys(areaTags).find(name => areaTags[name]?.includes(tag));
 }
 
-/** Errors are one class in the client. */
 function withoutErrors(endpoint: Endpoint): Endpoint {
   const responses = Object.entries(endpoint.responses).filter(([status]) => status.startsWith("2"));
   return { ...endpoint, responses: Object.fromEntries(responses) };

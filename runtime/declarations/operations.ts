@@ -2,14 +2,12 @@
 
 import { comment, member, nameIn, partsOf, resolved, type Schema, type Schemas, typeOf } from "./schemas.ts";
 
-/** A media type of a body. */
 interface Media {
   readonly schema?: Schema;
 }
 
 type Content = Readonly<Record<string, Media>>;
 
-/** An operation of the OpenAPI document. */
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -29,7 +27,6 @@ export interface Operation {
   >;
 }
 
-/** An operation with its address. */
 export interface Endpoint extends Operation {
   readonly method: string;
   readonly path: string;

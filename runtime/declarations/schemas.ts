@@ -18,7 +18,6 @@ export interface Schema {
   readonly prefixItems?: readonly Schema[];
 }
 
-/** Schemas of the document by name. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
 /** Returns the name that a reference has; null for any other schema. */
@@ -55,7 +54,6 @@ export function comment(text: string | undefined, indent = ""): string {
   return line === "" ? "" : `${indent}/** ${line} */\n`;
 }
 
-/** Returns a member of an object type. */
 export function member(name: string, type: string, isRequired: boolean): string {
   const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
   return `readonly ${key}${isRequired ? "" : "?"}: ${type};`;

@@ -111,7 +111,6 @@ export function newApiKeyId(random: RandomBytes): string {
   return keyPrefix + base32(random(16));
 }
 
-/** Makes a new secret. */
 export function newApiSecret(random: RandomBytes): string {
   const body = secretPrefix + base32(random(32));
   return body + checksum(body);

@@ -83,7 +83,6 @@ const KeySchema = named(
     }),
   }),
 );
-/** The answer with the keys of an organisation. */
 export const ApiKeysAnswer = named(
   "ApiKeysDocument",
   v.object({
@@ -91,7 +90,6 @@ export const ApiKeysAnswer = named(
     meta: v.object({ total: v.pipe(v.number(), v.integer()) }),
   }),
 );
-/** The answer with a new secret. */
 export const IssuedApiKeyAnswer = named(
   "IssuedApiKey",
   v.object({
@@ -108,7 +106,6 @@ export const IssuedApiKeyAnswer = named(
 
 type KeyResource = Immutable<v.InferOutput<typeof KeySchema>>;
 
-/** Builds the routes of API keys. */
 export function apiKeyRoutes(context: ApiKeyControlContext) {
   return [listRoute(context), createRoute(context), rotateRoute(context), revokeRoute(context)];
 }

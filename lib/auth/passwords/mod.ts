@@ -56,7 +56,6 @@ const saltBytesMax = 64;
 const keyBytesMin = 16;
 const keyBytesMax = 64;
 
-/** A parsed password hash. */
 interface ParsedHash {
   readonly cost: HashCost;
   readonly salt: Uint8Array;

@@ -26,7 +26,6 @@ import { homeNamed } from "./kinds/people.ts";
 import { type ControlServices, requireAccess } from "./services.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The log of a home's audit trail. */
 const auditKey = "audit";
 /** Entries of a home that are kept. */
 const entriesMax = 10_000;
@@ -47,7 +46,6 @@ interface AuditChange {
   readonly op: "add" | "update" | "remove";
   readonly type: ResourceType;
   readonly id: string;
-  /** Names of the written attributes. */
   readonly attributes?: readonly string[];
   /** The action that was asked for. */
   readonly action?: string;

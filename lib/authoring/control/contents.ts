@@ -26,12 +26,10 @@ export function eventKey(id: string): string {
   return `event:${id}`;
 }
 
-/** The key of an event template. */
 export function templateKey(id: string): string {
   return `template:${id}`;
 }
 
-/** Returns the contents of an event or template. */
 export function contentsOf(tx: Transaction, ownerId: string): Contents {
   return tx.get<Contents>(contentsKey(ownerId)) ?? noContents;
 }
@@ -89,7 +87,6 @@ export function unstagedWrites(eventId: string): readonly Write[] {
   ];
 }
 
-/** The key of the note about an event. */
 export function stagedKey(eventId: string): string {
   return `staged:${eventId}`;
 }

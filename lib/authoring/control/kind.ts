@@ -15,7 +15,6 @@ import type { Author } from "./access/authors.ts";
 import type { ListView } from "./jsonapi/schemas.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The circumstances of a request. */
 export interface Circumstances {
   /** Unix seconds. */
   readonly now: number;
@@ -24,7 +23,6 @@ export interface Circumstances {
   readonly isListed?: boolean;
 }
 
-/** The type and id of a record. */
 export interface Identifier {
   readonly type: ResourceType;
   readonly id: string;
@@ -32,11 +30,9 @@ export interface Identifier {
 
 /** What an answer shows of an entity beyond what was written. */
 export interface Presented {
-  /** Computed attributes. */
   readonly attributes: Attributes;
   /** Related records, where they are not those of `refs`. */
   readonly related?: Readonly<Record<string, Identifier | readonly Identifier[] | null>>;
-  /** What the ETag has beside the revision. */
   readonly tag?: string;
   readonly meta?: Attributes;
   /** Attributes that are computed where they are shown. */
@@ -78,7 +74,6 @@ export interface Input {
   readonly copied?: CopiedElements;
   /** What the app specifies that is added, or that a project is to use. */
   readonly app?: AppSpec;
-  /** Ids by relationship to many. */
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   /** Members that are accepted only where they are as the record shows them. */
   readonly doubts?: readonly Doubt[];
@@ -162,7 +157,6 @@ export interface Narrowed {
   readonly filters: ListView["filters"];
 }
 
-/** The behaviour of a resource. */
 export interface Kind {
   readonly resource: Resource;
   readonly records: Records;
@@ -174,7 +168,6 @@ export interface Kind {
   readonly eventOf?: (entity: Entity) => string;
   /** What a caller sees who has a role in something below alone. @default nothing */
   readonly outline?: {
-    /** Names of attributes and relationships. */
     readonly fields: ReadonlySet<string>;
     /** Tests if what the caller reaches needs the record. @default it is one of the homes above */
     readonly isNeeded?: (entity: Entity, reached: ReadonlyMap<string, unknown>) => boolean;
@@ -204,7 +197,6 @@ export interface Kind {
   readonly prepare?: (entity: Entity, tx: Transaction, change: Change) => Entity;
   /** Writes what follows from a new or changed entity, beside its record. */
   readonly changed?: (entity: Entity, tx: Transaction, change: Change) => void;
-  /** Checks and writes what follows from a removal. */
   readonly removed?: (entity: Entity, tx: Transaction, circumstances: Circumstances) => void;
   /** Does what has to be done elsewhere before a creation or change: claims, entries in lists, fetched contents. */
   readonly before?: (entity: BeforeChange) => Promise<Started | undefined>;
@@ -248,7 +240,6 @@ export function unprocessable(...fields: readonly FieldError[]): AppError {
   return new AppError("unprocessable", "Cannot accept the resource as it is not valid", { fields });
 }
 
-/** Creates the error for one attribute. */
 export function badAttribute({ pointer }: Pick<Input, "pointer">, name: string, detail: string): AppError {
   return unprocessable({ pointer: `${pointer}/attributes/${name}`, detail });
 }
@@ -282,10 +273,8 @@ export function homePartition({ kind, id }: Home): string {
   return kind === "platform" ? platformPartition(id) : directoryPartition(kind, id);
 }
 
-/** Values of attributes by name. */
 export type Attributes = Readonly<Record<string, unknown>>;
 
-/** An authored record. */
 export interface Entity {
   readonly id: string;
   /** Counts changes from 1. */
@@ -296,9 +285,7 @@ export interface Entity {
   readonly updated: number;
   /** What was written; absent ones have their defaults. */
   readonly attributes: Attributes;
-  /** Ids of related records by relationship. */
   readonly refs: Readonly<Record<string, string>>;
-  /** What actions and the platform noted. */
   readonly state?: Attributes;
 }
 
@@ -310,7 +297,6 @@ type Landed<T> = T & { readonly authored?: Authored; readonly settings?: unknown
 
 const unauthored: Authored = { rev: 0, created: 0, updated: 0, attributes: {}, refs: {} };
 
-/** Translates between an entity and its stored form. */
 export interface Codec {
   decode(stored: unknown): Entity;
   encode(entity: Entity): unknown;

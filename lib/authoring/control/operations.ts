@@ -87,7 +87,6 @@ const neededOperation: Readonly<Record<SentOperation["op"], Operation>> = {
   remove: "remove",
 };
 
-/** Builds the route of Atomic Operations. */
 export function operationsRoute(context: ResourceRoutesContext) {
   const { author, writer, services } = context;
   return route({
@@ -137,7 +136,6 @@ const exampleSpace = {
 
 /** What the operations of a body have named and made so far. */
 interface Known {
-  /** Ids by type and local id. */
   readonly lids: Map<string, string>;
   /** Ids by local ids that are UUIDs; null: a later operation creates the record. */
   readonly inTexts: Map<string, string | null>;

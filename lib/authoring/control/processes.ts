@@ -19,14 +19,12 @@ import type { Author } from "./access/authors.ts";
 import { answer, selfOf } from "./jsonapi/documents.ts";
 import type { ControlServices } from "./services.ts";
 
-/** Dependencies of these routes. */
 interface ProcessRoutesContext {
   readonly services: ControlServices;
   readonly author: Guard<Author>;
   /** Null: the process measures nothing. */
   readonly metrics: Metrics | null;
   readonly deadLetters: ActionService["deadLetters"];
-  /** Names this process among all. */
   readonly holder: string;
 }
 
@@ -44,7 +42,6 @@ const FigureSchema = v.object({
     ),
   ),
 });
-/** A metric with one set of labels. */
 type Figure = v.InferOutput<typeof FigureSchema>;
 
 const ProcessSchema = named(
@@ -82,7 +79,6 @@ const DeadLetterCountsSchema = named(
   }),
 );
 
-/** Builds the routes. */
 export function processRoutes(context: ProcessRoutesContext) {
   return [processRoute(context), deadLetterCountsRoute(context)];
 }

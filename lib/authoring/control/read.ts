@@ -44,7 +44,6 @@ import {
 } from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
-/** Reads resources for callers. */
 export class Reader {
   readonly #services: ControlServices;
   readonly #kinds: Kinds;
@@ -126,7 +125,6 @@ export class Reader {
     return await this.#withIncluded({ data: page.objects, links, ...meta }, author, view, shown);
   }
 
-  /** The circumstances of a request. */
   circumstances(author: Author): Circumstances {
     return { now: Math.floor(this.#services.clock() / 1_000), author };
   }
@@ -360,7 +358,6 @@ interface Listing {
   readonly reached: ReadonlyMap<string, Role> | null;
 }
 
-/** The caller's access to a list. */
 type ListAccess = Access & { readonly reached?: Listing["reached"] };
 
 interface Page {

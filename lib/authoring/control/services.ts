@@ -18,7 +18,6 @@ import type { Entity, Home } from "./kind.ts";
 import { type Kind, notFound } from "./kind.ts";
 import type { ControlWork } from "./work.ts";
 
-/** Dependencies of the control API. */
 export interface ControlServices {
   readonly store: Store;
   readonly directory: Directory;
@@ -36,7 +35,6 @@ export interface ControlServices {
   readonly base: string;
   /** Reads addresses that authors name; null: they are refused. */
   readonly outbound: Outbound | null;
-  /** Tells the servers of such addresses who asks. */
   readonly userAgent: string;
   /** Hears of events and elements that are about to change; the function that it returns is called after the change, or its failure. */
   readonly beforeShowChange: (ids: readonly string[]) => Promise<() => Promise<void>>;
@@ -68,14 +66,12 @@ export async function homeFor({ roles }: ControlServices, { resource }: Kind, ho
   return chain === null ? home : { kind: "organisation", id: chain.organisationId };
 }
 
-/** A place with the caller's role in it. */
 export interface Access {
   readonly home: Home;
   readonly chain: Chain;
   readonly role: Role;
 }
 
-/** What a request needs of a home. */
 interface NeededAccess {
   readonly needed: Role;
   readonly noun: string;

@@ -40,7 +40,6 @@ export class Transaction {
   readonly #once = new Set<string>();
   /** Keys that a rule asked for and that have to be read. */
   readonly missing = new Set<string>();
-  /** What a rule waits for beside them. */
   readonly awaited: Promise<unknown>[] = [];
 
   constructor(stored: ReadonlyMap<string, Stored | null>) {
@@ -115,7 +114,6 @@ export class Transaction {
     return this.#put.size === 0 && this.#effects.length === 0;
   }
 
-  /** The checks and writes of the commit. */
   batch(): { readonly checks: readonly RecordCheck[]; readonly writes: readonly Write[] } {
     const puts = [...this.#put].map(
       ([key, value]): Write =>

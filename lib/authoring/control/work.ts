@@ -26,12 +26,10 @@ interface ControlWorkOptions {
   readonly store: Store;
   /** Unix ms. */
   readonly clock: () => number;
-  /** Names this process among all. */
   readonly holder: string;
   readonly logger: Logger;
 }
 
-/** The work of the control API. */
 export class ControlWork {
   readonly #options: ControlWorkOptions;
   readonly #queue: DueQueue;
@@ -65,7 +63,6 @@ export class ControlWork {
     });
   }
 
-  /** Does what is due. Processes share the work. */
   async run(): Promise<void> {
     const { clock, logger } = this.#options;
     await this.#queue.processDue({

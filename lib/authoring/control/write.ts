@@ -61,7 +61,6 @@ import {
 } from "./services.ts";
 import { runTransaction, type Transaction, together } from "./transaction.ts";
 
-/** An operation of a request. */
 export interface WriteOperation {
   readonly op: "add" | "update" | "remove";
   readonly kind: Kind;
@@ -71,7 +70,6 @@ export interface WriteOperation {
   readonly parent?: Identifier;
   /** Absent for `remove`, and where `more` is all. */
   readonly object?: ResourceObject;
-  /** What the platform writes beside the object. */
   readonly more?: Partial<Input>;
   /** Entity tags of which one must be current. */
   readonly ifMatch?: string | undefined;
@@ -81,7 +79,6 @@ export interface WriteOperation {
   readonly at?: string;
 }
 
-/** A batch of operations with its circumstances. */
 interface WriteRequest {
   readonly author: Author;
   readonly operations: readonly WriteOperation[];
@@ -98,7 +95,6 @@ interface Prepared extends WriteOperation {
   readonly home: Home;
 }
 
-/** Changes resources for callers. */
 export class Writer {
   readonly #services: ControlServices;
   readonly #kinds: Kinds;
@@ -507,7 +503,6 @@ export function onceWrite(
   return makesHome ? note : { ...note, expireAt: nowMs + notedMs };
 }
 
-/** What the routes of resources need. */
 export interface ResourceRoutesContext {
   readonly services: ControlServices;
   readonly kinds: Kinds;

@@ -21,7 +21,6 @@ const boardsMax = 10;
 /** Documents are read from the store as often as streams are. */
 const kept = { entriesMax: 1_000, maxAgeMs: 900 };
 
-/** Dependencies of pages beside their feeds. */
 export interface LiveOptions {
   readonly live: LiveStreams;
   readonly publicBoards: PublicBoards;
@@ -33,7 +32,6 @@ export interface LiveOptions {
 
 type ReadFeed = (id: string) => object | null | Promise<object | null>;
 
-/** Dependencies of the routes. */
 interface LiveServices extends LiveOptions {
   readonly feeds: Readonly<Record<"listings" | "history" | "livestats", ReadFeed>>;
   /** Returns the project of an event, or null if there is no such event. */
@@ -45,7 +43,6 @@ interface PagePart extends LivePart {
   readonly path: readonly [member: string, boardId?: string];
 }
 
-/** Builds the routes of pages. */
 export function liveRoutes(services: LiveServices) {
   const pages = new Pages(services);
   const common = { method: "GET", auth: open, cache: "public", errors: ["not_found", "busy"] } as const;
@@ -125,7 +122,6 @@ interface Page {
   readonly stopping: AbortSignal | undefined;
 }
 
-/** Reads and streams pages. */
 class Pages {
   readonly #services: LiveServices;
   readonly #views: Cache<LiveView>;

@@ -21,7 +21,6 @@ const count = (description: string) => described(v.number(), description);
 const id = described(v.string(), "Id");
 const feedVersion = described(v.number(), "Counts the changes of the elements of the event");
 
-/** Validates the listing of a project. */
 export const ListingsSchema = named(
   "Listings",
   v.object({
@@ -77,7 +76,6 @@ const votingRules = described(
   "How votes for it are taken",
 );
 
-/** Validates the history of an event. */
 export const HistorySchema = named(
   "History",
   v.object({
@@ -107,7 +105,6 @@ export const HistorySchema = named(
 
 const votes = described(v.array(v.number()), "Number of choices of each option, in order");
 
-/** Validates the latest results of an event. */
 export const LatestResultsSchema = named(
   "LatestResults",
   v.object({
@@ -131,7 +128,6 @@ export const LatestResultsSchema = named(
   }),
 );
 
-/** Validates the live statistics of an event. */
 export const LiveStatsSchema = named(
   "LiveStats",
   v.object({
@@ -158,7 +154,6 @@ const pageMembers = {
 const boards = (owner: string) =>
   described(v.record(v.string(), ListSchema), `Leaderboards of ${owner}, by id`);
 
-/** Validates what a page shows of an event. */
 export const LiveEventSchema = named(
   "LiveEvent",
   v.object({
@@ -170,7 +165,6 @@ export const LiveEventSchema = named(
   }),
 );
 
-/** Validates what a page shows of a project. */
 export const LiveProjectSchema = named(
   "LiveProject",
   v.object({ ...pageMembers, listings: ListingsSchema, leaderboards: boards("the project") }),
@@ -179,5 +173,4 @@ export const LiveProjectSchema = named(
 export type Listings = v.InferOutput<typeof ListingsSchema>;
 export type History = v.InferOutput<typeof HistorySchema>;
 export type LatestResults = v.InferOutput<typeof LatestResultsSchema>;
-/** Live statistics. */
 export type LiveStats = v.InferOutput<typeof LiveStatsSchema>;

@@ -53,13 +53,11 @@ export interface ElementRecord extends ElementFacts {
   readonly id: string;
   /** Unix seconds. */
   readonly updated: number;
-  /** Ids by relationship. */
   readonly refs: Readonly<Record<string, string>>;
 }
 
 export type EventRecord = StoredEvent & Authored;
 
-/** An event with its elements. */
 export interface EventSource {
   readonly event: EventRecord;
   readonly contents: Contents;
@@ -70,7 +68,6 @@ export interface EventSource {
 /** Numbers of actions and choices by element or event: `actions`, and the options by number. */
 export type Counts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** An event with its statistics. */
 export interface CountedSource extends EventSource {
   readonly counts: Counts;
 }
@@ -81,7 +78,6 @@ export interface ProjectSource {
   readonly events: readonly { readonly event: EventRecord; readonly version: string }[];
 }
 
-/** Dependencies of {@linkcode Sources}. */
 export interface SourcesOptions {
   readonly store: Store;
   readonly places: Places;
@@ -236,7 +232,6 @@ function parse<T>({ value }: Stored): T {
 /** Elements and events whose owner a process remembers, and for how long in ms. */
 const ownersKept = { entriesMax: 20_000, maxAgeMs: 30_000 };
 
-/** The owner of an element or event. */
 interface Owner {
   readonly spaceId: string;
   readonly projectId: string;
@@ -251,7 +246,6 @@ interface OwnersServices {
   readonly clock: () => number;
 }
 
-/** Finds the owners of elements and events. */
 export class Owners {
   readonly #services: OwnersServices;
   readonly #owners: Cache<Owner | null>;
@@ -296,7 +290,6 @@ export const feedPaths = {
 
 type FeedParameters = { readonly prefix: string; readonly projectId?: string; readonly eventId?: string };
 
-/** Validates the paths. */
 export const FeedParams: Readonly<Record<FeedOwner, v.GenericSchema<unknown, FeedParameters>>> = {
   projects: v.object({
     prefix: described("First two characters of the id"),
@@ -308,7 +301,6 @@ export const FeedParams: Readonly<Record<FeedOwner, v.GenericSchema<unknown, Fee
   }),
 };
 
-/** Header fields of a feed. */
 export const feedHeaders = {
   "cache-control": "public, max-age=5, stale-while-revalidate=25",
   // Feeds are for any page, whatever origins the other areas allow.

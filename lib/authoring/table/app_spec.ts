@@ -47,13 +47,11 @@ const ElementsSchema = v.pipe(
   ),
 );
 
-/** A checked specification. */
 export interface AppSpec {
   readonly spec: v.InferOutput<typeof SpecSchema>;
   readonly elements: readonly ContentType[];
 }
 
-/** A fault of a file. */
 export interface SpecFault {
   /** JSON Pointer into the file. */
   readonly pointer: string;

@@ -49,7 +49,6 @@ export function owner<const T extends ResourceType>(type: T, noun: string) {
   return { kind: "one", type, write: "create", required: true, description: `Its ${noun}` } as const;
 }
 
-/** The relationship to the caller's role. */
 export const myRole = {
   kind: "one",
   type: "scope_roles",

@@ -56,7 +56,6 @@ function choice(text: string, texts: readonly string[], options = { min: 2, max:
   return { question, option, options_number: options, templates: [{ name: "default", title: text, data }] };
 }
 
-/** A template with custom fields. */
 function template(title: string, fields: Readonly<Record<string, unknown>>): Partial<ContentType> {
   const custom_fields = Object.entries(fields).map(([key, value]) => all(key, value));
   return { templates: [{ name: "default", title, data: { custom_fields } }] };
@@ -149,10 +148,8 @@ const version = "1.0.0";
 
 /** The path of the catalogue's files below the address of the platform. */
 export const cataloguePath = `/apps/catalogue/${version}` as const;
-/** The path of the catalogue's specification. */
 export const catalogueSpecPath = `${cataloguePath}/spec.json` as const;
 
-/** The catalogue at an address of the platform. */
 export function catalogueApp(publicUrl: string): AppSpec {
   return {
     spec: {

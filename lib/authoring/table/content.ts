@@ -7,7 +7,6 @@
 import type { ContentType, Property, PropertyType } from "./content_types.ts";
 import type { Field } from "./schemas.ts";
 
-/** The contents of an element. */
 export interface Content {
   readonly question?: {
     readonly fields?: readonly Field[] | undefined;

@@ -87,7 +87,6 @@ export const ContentTypeSchema = plainObject(
     templates: optional(v.pipe(v.array(TemplateSchema), v.maxLength(50))),
   }),
 );
-/** A property of a content type. */
 export type Property = v.InferOutput<typeof PropertySchema>;
 /** A type of elements: an item of `elements.json`. */
 export type ContentType = v.InferOutput<typeof ContentTypeSchema>;

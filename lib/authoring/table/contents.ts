@@ -21,7 +21,6 @@ export interface ContentsEntry {
   readonly isRevoked?: true;
 }
 
-/** The elements of an event. */
 export interface Contents {
   readonly rev: number;
   /** In order. */

@@ -70,7 +70,6 @@ export interface Relationship {
   readonly required?: boolean;
 }
 
-/** What can be done with a resource. */
 export type Operation = "list" | "read" | "create" | "change" | "remove";
 
 /** A list of resources under another one. */
@@ -81,7 +80,6 @@ export interface List {
   readonly path: string;
 }
 
-/** A definition. */
 export interface Resource {
   readonly type: ResourceType;
   /** Name of one, in messages and operation ids: `event template`. */
@@ -114,6 +112,5 @@ export interface Resource {
   readonly sorts: readonly string[];
   /** Paths that `include` takes. @default none */
   readonly include?: readonly string[];
-  /** Columns of tables. */
   readonly columns: readonly string[];
 }

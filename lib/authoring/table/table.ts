@@ -25,7 +25,6 @@ export const resources = {
   audit_entries: auditEntries,
 } as const satisfies Readonly<Record<Exclude<ResourceType, "sessions">, Resource>>;
 
-/** Attributes of elements by name. */
 export const elementAttributes: Resource["attributes"] = elements.attributes;
 
 /** Returns the definition of a type, if the table has one. */

@@ -69,8 +69,6 @@ export function parseIsoTime(text: unknown): number | null {
   return typeof text === "string" && text.includes("T") ? parseIsoDateOrTime(text) : null;
 }
 
-/** Names of time zones. */
-
 export const timeZoneCharactersMax = 64;
 
 const nameShape = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
@@ -243,7 +241,6 @@ export type PeriodUnit = CalendarUnit | "sundayWeek";
 export interface Period {
   /** `2026-11-21`, `2026-W47`, `2026-11` or `2026`. */
   readonly id: string;
-  /** Consecutive integers along the periods of a unit. */
   readonly index: number;
   /** Unix ms. */
   readonly startsAt: number;

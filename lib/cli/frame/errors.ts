@@ -1,5 +1,3 @@
-/** Failures of commands and their exit codes. */
-
 export const exits = {
   ok: 0,
   failed: 1,

@@ -180,7 +180,6 @@ function withSteps(error: CliError, steps: readonly string[]): CliError {
 }
 
 export interface PrintOptions {
-  /** One JSON document instead of text. */
   readonly isJson: boolean;
   readonly isTerminal: boolean;
   readonly hasColors: boolean;

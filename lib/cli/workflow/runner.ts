@@ -68,7 +68,6 @@ export class Runner {
     });
   }
 
-  /** The dialogue so far. */
   get recording(): Recording {
     return { version: 1, events: this.#events };
   }

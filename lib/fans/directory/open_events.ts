@@ -24,7 +24,6 @@ export interface OpenEvent extends EventInstants {
   readonly repeats?: boolean;
 }
 
-/** Returns the entry of a stored event. */
 export function openEventOf(event: StoredEvent, created: number = event.startAt, repeats = false): OpenEvent {
   const { id, startAt: start } = event;
   return { id, start, created, ...(repeats ? { repeats } : {}), ...eventInstants(eventTimesOf(event)) };
@@ -57,7 +56,6 @@ export const defaultListings: ListingBounds = { past: 10, future: 10 };
 /** Most past, and most future, events that an app can ask for. */
 export const listedMax = 100;
 
-/** An event with its state. */
 export interface EventCandidate extends Pick<OpenEvent, "id" | "start" | "created"> {
   readonly state: EventState;
 }
@@ -155,7 +153,6 @@ function putOpenEvents(list: readonly OpenEvent[]) {
   return { type: "put", key: openEventsKey, value: JSON.stringify(list) } as const;
 }
 
-/** Reads the record of open events. */
 export function parseOpenEvents({ value }: { readonly value: string }): readonly OpenEvent[] {
   return JSON.parse(value) as readonly OpenEvent[];
 }

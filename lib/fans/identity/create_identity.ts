@@ -56,13 +56,11 @@ export interface IdentityOptions {
   readonly onMerge?: (merge: AccountMerge) => Promise<void> | void;
 }
 
-/** Services and settings of {@linkcode createIdentity}. */
 export interface IdentityServices {
   readonly store: Store;
   readonly secret: MasterSecret;
   readonly clock: Clock;
   readonly random: RandomBytes;
-  /** Issuer of tokens. */
   readonly issuer: string;
   readonly logger: Logger;
   readonly directory: Directory;
@@ -70,7 +68,6 @@ export interface IdentityServices {
   readonly tokens: Tokens;
   /** Counts attempts. @default attempts are not limited */
   readonly limiter?: Limiter | undefined;
-  /** Rates of registrations and logins from one network. */
   readonly quotas: Quotas;
   /** @default mail is dropped, with a warning in the log */
   readonly mailer?: Mailer | undefined;
@@ -78,7 +75,6 @@ export interface IdentityServices {
   readonly passwordKernels?: PasswordKernels | undefined;
   /** Bounds the time that hashes wait for their turn. @default systemTimer */
   readonly timer?: Timer | undefined;
-  /** Takes a user off boards. */
   readonly onRemove: IdleUsersOptions["onRemove"];
   /** Removes a user with everything that other areas keep about it. It may be called again after an interruption. */
   readonly forgetUser: IdleUsersOptions["onRemove"];

@@ -51,7 +51,6 @@ export class LookupKeys {
     return claim === null ? null : (JSON.parse(claim.value) as KeyClaim).userId;
   }
 
-  /** Stores the key of a user's external id. */
   async putExternalId(projectId: string, ids: UserIds): Promise<void> {
     const key = { kind: "external", externalId: this.#externalIds.open(ids) } as const;
     await this.#store.commit(this.#partition(projectId, key), {

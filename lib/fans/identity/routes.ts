@@ -65,7 +65,6 @@ const timeStamp = v.exactOptional(
   ) as v.GenericSchema as v.GenericSchema<string, number>,
 );
 
-/** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext) {
   return [
     ...accountRoutes(context),

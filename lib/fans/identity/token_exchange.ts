@@ -31,7 +31,6 @@ import { accountBanned, hasSessions, isBanned, isWithdrawn } from "./users.ts";
 /** Age from which the session record of a user without sessions is refused: 90 days. */
 const recordAgeSecondsMax = 90 * 24 * 60 * 60;
 
-/** Services of {@linkcode tokenExchangeRoute}. */
 export interface ExchangeContext extends IdentityContext {
   readonly spaceTokens: SpaceTokens;
   readonly apiKeys: Pick<ApiKeys, "verify">;
@@ -87,7 +86,6 @@ const IssuedSchema = named(
   }),
 );
 
-/** Builds the route of the exchange. */
 export function tokenExchangeRoute(context: ExchangeContext) {
   return route({
     method: "POST",

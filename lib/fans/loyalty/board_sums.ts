@@ -36,7 +36,6 @@ type SumTarget = Extract<ScoreTarget, { kind: "sum" }>;
 
 /** A running sum that changed. */
 export interface ChangedSum extends Pick<SumTarget, "id" | "keepUntil"> {
-  /** Its key in the user's state. */
   readonly key: string;
   readonly total: number;
 }
@@ -182,7 +181,6 @@ export interface UserRecords {
   readonly earnings: readonly Earning[];
   /** Null where there is none. */
   readonly state: UserState | null;
-  /** The record of the sign-up. */
   readonly account: Stored | null;
 }
 
@@ -226,7 +224,6 @@ export async function decideWithEarnings<A>(
 
 interface Joined {
   readonly state: UserState;
-  /** Board scores to deliver. */
   readonly updates: readonly ScoreUpdate[];
 }
 

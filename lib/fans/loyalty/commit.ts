@@ -113,11 +113,9 @@ export interface CommandResult extends Outcome {
 /** A command that was committed, or had no effect. */
 export interface Committed {
   readonly state: UserState;
-  /** Board scores to deliver. */
   readonly updates: readonly ScoreUpdate[];
   /** Null where the command had no effect, for example because it was repeated. */
   readonly result: CommandResult | null;
-  /** Id of the history record. */
   readonly recordId: string | null;
   /** Effects that were left out because they exceeded a limit of the engine. */
   readonly diagnostics: readonly Diagnostic[];
@@ -156,7 +154,6 @@ export interface LimitUses {
 /** Uses where no rule has a limit. */
 export const noLimits: LimitUses = { isReached: () => false, missing: () => [], claim: async () => {} };
 
-/** Dependencies of a command outside the user's partition. */
 export interface CommandContext {
   readonly config: CompiledConfig;
   readonly user: SpaceUser;
@@ -176,7 +173,6 @@ export interface CommandContext {
   readonly uses: LimitUses;
 }
 
-/** What was read of the user's partition. */
 interface Found {
   readonly before: UserState;
   /** True where the user has no record. */
@@ -192,7 +188,6 @@ interface Found {
   readonly results: readonly unknown[];
 }
 
-/** A command applied to a state. */
 interface Applied {
   readonly done: Committed;
   /** What to write beside the state, history records first; null where nothing changed. */

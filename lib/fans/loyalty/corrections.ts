@@ -37,12 +37,10 @@ import {
 } from "./user/state.ts";
 import { reversalMarkReads, reversalMarksRead, reversalMarkWrites } from "./user/stored_state.ts";
 
-/** Changes of a user's metrics. */
 export interface AdjustmentOrder {
   readonly changes: readonly MetricChange[];
   /** For people; part of the transaction. */
   readonly reason: string;
-  /** Names the adjustment in the history. */
   readonly id?: string | undefined;
   /** Records of the user's partition that change together with the metrics, or not at all. */
   readonly extra?: ExtraRecords | undefined;
@@ -309,7 +307,6 @@ export function createUserCommands(services: CommandServices) {
   };
 }
 
-/** Takes back what a transaction gave and took. */
 export async function reverse(
   services: CommandServices,
   user: SpaceUser,

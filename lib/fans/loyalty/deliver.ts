@@ -181,7 +181,6 @@ const concurrency = 16;
 export class LateScores {
   #users = new Map<string, CachedUser>();
 
-  /** Remembers a user. */
   add(user: CachedUser): void {
     if (this.#users.size < usersMax) this.#users.set(user.partition, user);
   }

@@ -45,10 +45,8 @@ interface Registration {
   readonly isActivity: boolean;
 }
 
-/** The queue of a process. */
 export type DueUserQueue = ReturnType<typeof createDueUserQueue>;
 
-/** Creates the queue of a process. */
 export function createDueUserQueue({
   store,
   clock,
@@ -163,10 +161,8 @@ export async function sweepDueUsers({
   return { processed, failed };
 }
 
-/** A user whom the sweep looks at. */
 export type DueUser = UserKey;
 
-/** The keys of a shard. */
 export const dueUserKeys = {
   /** Board: when to look at a user next, in Unix ms. */
   due: "due",

@@ -14,7 +14,6 @@ import { activationTime } from "./engine/rewards.ts";
 import { type GrantedReward, type PointDates, pointDateErrors } from "./user/history.ts";
 import { requireUnmerged } from "./user/state.ts";
 
-/** Rewards to give to a user. */
 export interface GrantOrder {
   readonly rewards: readonly GrantedReward[];
   /** For people; part of the transaction. */
@@ -51,7 +50,6 @@ export function requireRewards(config: CompiledConfig, rewards: readonly Granted
   });
 }
 
-/** Makes the command of a grant. */
 export function grantCommand(config: CompiledConfig, order: GrantOrder, now: number): Command {
   const { projectId, id } = order;
   return {

@@ -39,14 +39,12 @@ export interface Claimant {
   readonly userId: string;
   /** An action with an id claims its uses once. */
   readonly actionId?: string;
-  /** The zone of calendar windows. */
   readonly timeZone: string;
   readonly weekStartsOn: WeekStart;
   /** Unix ms. */
   readonly at: number;
 }
 
-/** Claimed uses of a rule. */
 export interface LimitClaim {
   readonly ruleId: string;
   /** The windows in which they count. */
@@ -56,16 +54,12 @@ export interface LimitClaim {
 
 /** A limit without room for another use. */
 export interface ReachedLimit {
-  /** Index among the limits of its rule. */
   readonly index: number;
   readonly max: number;
-  /** Uses in the current window. */
   readonly used: number;
 }
 
-/** A limit in its current window. */
 interface WindowLimit {
-  /** Index among the limits of the rule. */
   readonly index: number;
   readonly unit: PeriodUnit | "all";
   /** Id of the window; empty: all time. */
@@ -73,7 +67,6 @@ interface WindowLimit {
   readonly max: number;
 }
 
-/** The stored claim of an action. */
 type StoredClaim = Omit<LimitClaim, "ruleId">;
 
 /** The windows with tallies, by unit. */
@@ -85,7 +78,6 @@ const windowsRead = { type: "record", key: "windows" } as const satisfies ReadRe
 /** The global limits of all rules: uses are claimed and released. */
 export type GlobalLimits = ReturnType<typeof createGlobalLimits>;
 
-/** Creates the global limits of all rules. */
 export function createGlobalLimits(store: Store) {
   return {
     /**

@@ -37,7 +37,6 @@ export interface ReportServices extends CommandServices {
   readonly elements: ElementSource;
 }
 
-/** The outcome of a report. */
 export interface Reported {
   /** False where an action with the same id took effect before. */
   readonly isNew: boolean;
@@ -222,7 +221,6 @@ function reporting(services: ReportServices, of: NamingReport): MakeCommand {
   };
 }
 
-/** Makes the command of a report. */
 function reportCommand(
   services: ReportServices,
   config: CompiledConfig,

@@ -12,20 +12,17 @@ import type { FedBoards } from "../leaderboards/leaderboards.ts";
 import type { ConfigCache } from "./config/config_cache.ts";
 import type { ProfileFieldsCache, UserCache, UserState } from "./user/state.ts";
 
-/** The life of notifications. */
 export interface InboxPolicy {
   readonly keepFor: Duration;
   readonly timeZone: string;
 }
 
-/** Services and caches of a process. */
 export interface LoyaltyServices {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly boards: FedBoards;
   readonly configOf: ConfigCache;
-  /** Returns the life of notifications in a space. */
   readonly policyOf: (spaceId: string) => Promise<InboxPolicy> | InboxPolicy;
   readonly states: RecordCache<UserState>;
   readonly profiles: ProfileFieldsCache;

@@ -34,7 +34,6 @@ export async function futureEntries(
   );
 }
 
-/** Dates entries now. */
 export async function redateEntries(
   store: Store,
   partition: Partition,

@@ -52,7 +52,6 @@ const prefix = "metrics.";
 const fieldPrefix = "customFields.";
 const detail = "Expected metrics. and the id of a metric, or customFields. and the name of a custom field";
 
-/** Validates the list of indexes in settings. */
 export const MetricIndexesSchema = v.pipe(
   v.array(
     v.pipe(
@@ -130,7 +129,6 @@ export interface UserMetrics {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** Names an index. */
 export interface MetricIndex {
   readonly organisationId: string;
   readonly metricId: string;
@@ -213,7 +211,6 @@ export interface UsableIndexes {
   readonly metrics: ReadonlySet<string>;
   /** Custom fields whose index is complete. */
   readonly fields: ReadonlySet<string>;
-  /** Whether the index of registered names is complete. */
   readonly names: boolean;
   /** Projects that have users, the oldest ones; more are not searched by keys. */
   readonly projectIds: readonly string[];
@@ -241,7 +238,6 @@ export async function usableIndexes(
   };
 }
 
-/** A declared index and how it is built. */
 export interface DeclaredIndex {
   /** The records that say when it was declared, and that it is complete. */
   readonly marks: { readonly declared: string; readonly built: string };
@@ -280,7 +276,6 @@ export function metricMark(metricId: string): DeclaredIndex["marks"] {
   return { declared: keyName("declared", metricId), built: keyName("built", metricId) };
 }
 
-/** Returns the marks of a custom field's index. */
 export function fieldMark(name: string): DeclaredIndex["marks"] {
   return { declared: keyName("declared_field", name), built: keyName("built_field", name) };
 }

@@ -47,7 +47,6 @@ interface ShardWalk {
   isEnd: boolean;
 }
 
-/** Selects the users of a walk. */
 export interface WalkedUsers {
   readonly store: Store;
   readonly organisationId: string;

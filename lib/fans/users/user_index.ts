@@ -34,7 +34,6 @@ export const userBoards = {
   created: "created",
   /** When a user was last active, in Unix ms, to the hour. */
   active: "active",
-  /** The values of a custom field. */
   field: (name: string): string => keyName("field", name),
   /** Updates of indexed custom fields that are under way, by the time at which they began, Unix ms. */
   updates: "updates",
@@ -64,7 +63,6 @@ export function userShardOf(userId: string): number {
   return shardOf(userId, userShards);
 }
 
-/** Returns the partition of a user's shard. */
 export function userIndexPartition(organisationId: string, userId: string): Partition {
   return userShardPartition(organisationId, userShardOf(userId));
 }
@@ -128,7 +126,6 @@ interface UserName {
   readonly userId: string;
 }
 
-/** A user who signs up. */
 interface ListedAccount extends UserName {
   readonly projectId: string;
   readonly provider: string;
@@ -165,7 +162,6 @@ interface UserIndex {
   remove(account: Omit<ListedAccount, "provider" | "name">, indexes: readonly string[]): Promise<void>;
 }
 
-/** Dependencies of the index. */
 interface UserIndexAccess {
   readonly store: Store;
   readonly clock: Clock;

@@ -36,7 +36,6 @@ interface FailoverOptions {
   readonly onUncounted: () => void;
 }
 
-/** Units to spend. */
 export interface Spending {
   readonly subject: string;
   readonly rules: readonly LimitRule[];
@@ -124,7 +123,6 @@ export class Failover {
 const lateGraceMs = 1;
 
 interface Waiting {
-  /** Deadline on the clock. */
   readonly lateAt: number;
   readonly reject: (error: Error) => void;
   isSettled: boolean;

@@ -88,7 +88,6 @@ function parseRange(field: string | null, size: number): ByteRange | "unsatisfia
 /** Maximum length of a precondition, in UTF-16 units. */
 export const preconditionCharsMax = 4_096;
 
-/** Returns the entity tag of a version number. */
 export function versionTag(version: number): string {
   return `"v${version}"`;
 }

@@ -21,7 +21,6 @@ interface EnvelopeOptions<S extends number = number> {
   readonly status?: S;
   /** @default "OK" */
   readonly message?: string;
-  /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -157,10 +156,8 @@ function typeOf(reply: Reply, jsonType: string): string {
   return reply.text === undefined ? "application/octet-stream" : "text/plain; charset=utf-8";
 }
 
-/** Media type of server-sent events. */
 export const eventStreamType = "text/event-stream";
 
-/** Header fields of a stream of events. */
 export const eventStreamHeaders = {
   "content-type": eventStreamType,
   // A proxy or middleware that compresses would keep events until it has enough of them.

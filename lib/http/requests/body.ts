@@ -304,7 +304,6 @@ function inspectJson(value: unknown, text: string): void {
   else inspectScalar(value, true);
 }
 
-/** Creates the error for an unreadable body. */
 export function badJson(reason: string): AppError {
   return new AppError("bad_json", `Cannot read the body: ${reason}`);
 }

@@ -9,7 +9,6 @@ import * as v from "valibot";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
 
-/** Maximum number of errors in a reply. */
 export const fieldErrorsMax = 20;
 /** Maximum length of a pointer in a reply, in UTF-16 units; a longer pointer is cut. */
 export const pointerCharsMax = 256;
@@ -124,7 +123,6 @@ export function arePropertiesSmall(properties: object): boolean {
 /** What a number among properties must be: longer ids would change silently. */
 export const propertyNumberExpectation = "Expected a number within ±(2^53 - 1); send a longer id as a string";
 
-/** Creates the schema of properties. */
 export function propertiesSchema(bounds: PropertiesBounds): v.GenericSchema<Properties> {
   const { name, entriesMax, nameCharactersMax, textCharactersMax } = bounds;
   const text = v.pipe(v.string(), v.maxLength(textCharactersMax));

@@ -117,7 +117,6 @@ function routesOf(library: Library): Area["routes"] {
 interface Entry {
   readonly title: string;
   readonly place: string;
-  /** Relative to the folder of the documentation. */
   readonly href: string;
   readonly text: string;
 }

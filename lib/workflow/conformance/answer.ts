@@ -1,7 +1,6 @@
 import { canonicalJson } from "../../http/requests/body.ts";
 import { dialogueLimits, responseFaults, type WorkflowResponse } from "../dialogue/mod.ts";
 
-/** What a backend answered. */
 export interface Answer {
   /** 0: nothing. */
   readonly status: number;

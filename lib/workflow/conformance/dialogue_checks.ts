@@ -146,7 +146,6 @@ async function pollAs(probe: Probe, by: ReturnType<typeof colleague>, request: s
   );
 }
 
-/** Checks of all answers together. */
 export const answerChecks: Runs = {
   "answers.form": async ({ probe }) => formFaults(probe.answers, false),
   "answers.progress": async ({ probe }) => formFaults(probe.answers, true),

@@ -11,7 +11,6 @@ export interface Known {
   readonly pressed: Answer | null;
   /** The answer behind the task that the action began. */
   readonly settled: Answer | null;
-  /** The effects of one press. */
   readonly effects: number;
 }
 

@@ -43,7 +43,6 @@ const samples = {
   colour: "#336699",
 } as const;
 
-/** A client of the backend. */
 export class Probe {
   readonly options: CheckBackendOptions;
   readonly answers: Answer[] = [];
@@ -136,7 +135,6 @@ export class Probe {
     return await this.ask({ ...turn, body });
   }
 
-  /** Polls the task of a view. */
   async poll({ task, payload }: WorkflowResponse, turn: Turn = {}): Promise<Answer> {
     const context = this.context(turn.by?.context);
     const body = { context, taskId: task?.id, ...(payload === undefined ? {} : { payload }) };

@@ -40,7 +40,6 @@ export interface Answer extends Stamp {
   readonly text: string;
 }
 
-/** Applies an answer. */
 export function answered(state: DialogueState, answer: Answer): Step {
   const { status } = answer;
   const { pending, turn } = state;

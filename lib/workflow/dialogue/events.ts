@@ -44,5 +44,4 @@ export const EventSchema = v.variant("type", [
 /** An event of a dialogue. */
 export type DialogueEvent = v.InferOutput<typeof EventSchema>;
 
-/** Time and chance of an event. */
 export type Stamp = Pick<DialogueEvent, keyof typeof stamp>;

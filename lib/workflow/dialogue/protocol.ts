@@ -20,7 +20,6 @@ const object = v.pipe(
   v.check(value => isShallow(value, payloadDepthMax), `Expected at most ${payloadDepthMax} levels`),
 );
 
-/** The context of a request. */
 export const ContextSchema = v.object({
   /** Address of the platform whose control API answers for the user. */
   baseURL: v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(dialogueLimits.urlCharactersMax))),

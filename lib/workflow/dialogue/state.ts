@@ -96,7 +96,6 @@ export const idleDialogue: DialogueState = {
   isHidden: false,
 };
 
-/** Sends a new request. */
 export function send(
   state: DialogueState,
   kind: PendingRequest["kind"],

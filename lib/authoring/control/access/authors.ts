@@ -334,7 +334,6 @@ export interface TokenInfo {
   readonly audience?: string | undefined;
 }
 
-/** A token to create. */
 export interface NewToken {
   readonly userId: string;
   readonly name: string;

@@ -19,13 +19,11 @@ import { type ControlServices, requireReach } from "../services.ts";
 import { type Author, type AuthorUser, kindOf, requirePerson, scopesOf, type TokenInfo } from "./authors.ts";
 import { createDialogueToken, dialogueSecondsMax } from "./dialogue_tokens.ts";
 
-/** Dependencies of these routes. */
 interface AccessRoutesContext {
   readonly services: ControlServices;
   readonly author: Guard<Author>;
 }
 
-/** Builds the routes. */
 export function accessRoutes(context: AccessRoutesContext) {
   return [
     meRoute(context),
@@ -59,7 +57,6 @@ function userObject({ id, name, email, systemRole }: AuthorUser) {
   return { type: "users", id, attributes: { name, email, system_role: systemRole } };
 }
 
-/** The role of the caller in a place. */
 export const RoleSchema = named(
   "MyRole",
   v.object({
@@ -208,7 +205,6 @@ function lastingOf({ user, token }: Author): AuthorUser {
   throw new AppError("forbidden", "Cannot create a token with one that is limited itself: log in");
 }
 
-/** Returns the scope of a dialogue. */
 function oneScopeOf(scopes: readonly Identifier[] | null, expires: number | null, now: number): Identifier {
   const [scope, ...others] = scopes ?? [];
   const input = { pointer: "/data" };

@@ -31,7 +31,6 @@ const attemptsOf = "authors";
 /** What a login needs of identity: its codes with their limits, and mail. */
 export type LoginServices = Pick<IdentityContext, "codes" | "limiter" | "mailer" | "background">;
 
-/** Dependencies of these routes. */
 interface SessionRoutesContext {
   readonly services: ControlServices;
   readonly login: LoginServices;
@@ -52,7 +51,6 @@ const SessionSchema = named(
   }),
 );
 
-/** Builds the routes. */
 export function sessionRoutes(context: SessionRoutesContext) {
   return [createRoute(context), verifyRoute(context)];
 }

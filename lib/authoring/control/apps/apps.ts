@@ -30,12 +30,10 @@ export function usesOf({ state }: Entity): AppUses {
   return (state?.projects as AppUses | undefined) ?? {};
 }
 
-/** Returns the key of a specification. */
 export function appKey(id: string): string {
   return `app:${id}`;
 }
 
-/** A content type of a project. */
 export interface ProjectType {
   readonly definition: ContentType;
   /** False: the project hides it. */
@@ -54,7 +52,6 @@ export interface AppUse {
 /** The content types of a project; null: it has no app. */
 export type ProjectTypes = readonly ProjectType[] | null;
 
-/** Dependencies of {@linkcode Apps}. */
 interface AppsOptions {
   readonly store: Store;
   readonly directory: Directory;

@@ -44,7 +44,6 @@ const MoveDocument = named(
   }),
 );
 
-/** Builds the route. */
 export function moveRoute(context: ResourceRoutesContext) {
   return route({
     method: "PATCH",
@@ -146,7 +145,6 @@ async function requireUnused(
   );
 }
 
-/** Events of one round of reading. */
 const eventsMax = 100;
 
 /** Returns the content types that elements of a project have. Reads all of them, 500 at once. */

@@ -41,14 +41,12 @@ const readMsMax = 10_000;
 /** Largest specification that a record holds, in bytes of JSON. */
 const storedBytesMax = 1_000_000;
 
-/** The outcome of a step. */
 export interface CheckRow extends Partial<SpecFault> {
   readonly file: "spec.json" | "elements.json";
   readonly check: Step;
   readonly result: "pass" | "fail" | "skipped";
 }
 
-/** A specification with the outcomes of all steps. */
 interface ReadApp {
   /** Null: a step failed. */
   readonly app: AppSpec | null;

@@ -19,7 +19,6 @@ import type { ResourceRoutesContext } from "../write.ts";
 import { moveRoute } from "./move_route.ts";
 import { readApp } from "./read_app.ts";
 
-/** Builds the routes. */
 export function appRoutes(context: ResourceRoutesContext) {
   return [
     checkRoute(context),

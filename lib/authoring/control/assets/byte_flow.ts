@@ -1,6 +1,5 @@
 /** Bytes of a stream that are looked at, changed or passed on as they arrive. */
 
-/** Width and height in pixels. */
 export type Size = readonly [width: number, height: number];
 
 /** Passes a file on as it is to be stored. Returns the size of a photo, or null if the file does not say it. */

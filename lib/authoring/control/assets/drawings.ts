@@ -6,7 +6,6 @@ import { ascii } from "./bytes.ts";
 /** Bytes in which the root has to begin. */
 const headBytes = 262_144;
 
-/** Facts of the beginning of an SVG. */
 interface Drawing {
   readonly size: Size | null;
   /** Its encoding, where that is another one than UTF-8. */

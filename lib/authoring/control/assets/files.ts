@@ -29,7 +29,6 @@ const leftoverMs = 86_400_000;
 export const notesKey = "asset_files";
 const notesAtOnce = 100;
 
-/** Facts of a stored file. */
 export interface FileFacts {
   readonly bytes: number;
   readonly sha256: string;
@@ -154,7 +153,6 @@ export class AssetFiles {
   }
 }
 
-/** A file on its way in. */
 export interface NewFile {
   readonly name: string;
   readonly body: ReadableStream<Uint8Array>;

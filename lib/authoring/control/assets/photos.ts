@@ -29,7 +29,6 @@ function shown(size: Size | null, orientation: number | null): Size | null {
   return size !== null && isTurned ? [size[1], size[0]] : size;
 }
 
-/** Takes a piece of metadata. */
 async function held(flow: ByteFlow, count: number): Promise<Uint8Array> {
   if (count <= metadataBytesMax) return await flow.take(count);
   throw unclean(`Expected at most ${metadataBytesMax} bytes of metadata in one piece`);

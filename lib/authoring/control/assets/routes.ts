@@ -20,7 +20,6 @@ import { type AssetRoutesContext, uploadRoute } from "./upload.ts";
 const usesMax = 1_000;
 const namesAtOnce = 16;
 
-/** Builds the routes. */
 export function assetRoutes(context: AssetRoutesContext) {
   return [uploadRoute(context), mediaTypesRoute(context), uploadersRoute(context), fileRoute(context)];
 }

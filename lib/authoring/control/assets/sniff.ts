@@ -15,7 +15,6 @@ export const headBytes = 262_144;
 /** What the first bytes say of a file. */
 export interface FileKind {
   readonly mime: string;
-  /** Pixels of an image. */
   readonly width: number | null;
   readonly height: number | null;
 }

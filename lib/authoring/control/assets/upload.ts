@@ -20,7 +20,6 @@ const fetchMsMax = 120_000;
 /** Most attempts to create an asset whose file others store and remove at the same time. */
 const attemptsMax = 5;
 
-/** Dependencies of the routes of assets. */
 export interface AssetRoutesContext extends ResourceRoutesContext {
   readonly files: AssetFiles;
   readonly kind: Kind;
@@ -33,7 +32,6 @@ const tagIds = v.pipe(
   v.description("Ids of its tags, separated by commas"),
 );
 
-/** Builds the route of uploads. */
 export function uploadRoute(context: AssetRoutesContext) {
   const { services, author, files } = context;
   const schema = documentSchema(resources.assets);

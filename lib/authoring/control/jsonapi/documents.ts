@@ -31,7 +31,6 @@ import type { NameOf, ParameterOf } from "./types.ts";
 /** The relationships of a resource object that are no part of the JSON text. */
 const unshown = Symbol("unshown");
 
-/** A resource object of an answer. */
 export interface ResourceObject {
   readonly type: ResourceType;
   readonly id: string;
@@ -43,7 +42,6 @@ export interface ResourceObject {
   readonly meta?: Attributes;
 }
 
-/** A document of an answer. */
 export interface Document {
   readonly data: ResourceObject | readonly ResourceObject[];
   readonly included?: readonly ResourceObject[];
@@ -51,7 +49,6 @@ export interface Document {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** What of a resource is shown. */
 export interface ShownAs {
   /** Address of the control API, without a slash at its end. */
   readonly base: string;
@@ -61,7 +58,6 @@ export interface ShownAs {
   readonly isListed: boolean;
 }
 
-/** Returns the entity tag of a record. */
 export function entityTag({ rev }: Entity, { tag }: Presented): string {
   return tag === undefined ? versionTag(rev) : `"v${rev}.${tag}"`;
 }
@@ -92,7 +88,6 @@ const formsOf = memoize(({ attributes, relationships }: Resource) => {
 });
 type Form = ReturnType<typeof formsOf>["whole"];
 
-/** Returns what an answer shows of a record. */
 export function shownOf(
   resource: Resource,
   entity: Entity,
@@ -224,7 +219,6 @@ export function pageOf(all: readonly string[], { count }: ListView, after: strin
   return { ids, next, total: all.length };
 }
 
-/** A request of an authoring user. */
 export type AuthorCall = Call<Author, unknown, unknown, unknown>;
 
 /** Answers in the media type that the client accepts: JSON, or JSON:API as the route has it. */
@@ -258,7 +252,6 @@ function acceptedType(accept: string | null, mediaType: string): string {
   return mediaType;
 }
 
-/** Returns the address of a request. */
 export function selfOf({ base }: ControlServices, { request }: AuthorCall): string {
   const { pathname, search } = new URL(request.url, "http://localhost");
   return base + pathname.slice(pathname.indexOf("/api/v2") + "/api/v2".length) + search;

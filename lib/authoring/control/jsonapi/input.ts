@@ -51,7 +51,6 @@ export function mismatch(pointer: string, detail: string): AppError {
   });
 }
 
-/** How a resource object is read. */
 interface InputOptions {
   readonly resource: Resource;
   readonly isNew: boolean;

@@ -75,7 +75,6 @@ export function bodySchema<const T extends ResourceType, const N extends boolean
   return once(name, () => v.object({ data: v.pipe(v.object(data), v.description(description)) })) as never;
 }
 
-/** Members of an object schema. */
 type Entries = Record<string, v.ObjectEntries[string]>;
 
 const Meta = v.pipe(v.record(text, v.unknown()), v.description("Facts about the answer"));
@@ -167,13 +166,11 @@ const textMax = 2_048;
 /** A query as sent, each name once. */
 export type Query = Readonly<Record<string, unknown>>;
 
-/** What a request wants to see. */
 export interface View {
   readonly include: readonly string[];
   readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** A part of a list. */
 export interface ListView extends View {
   /** Null: the list's own order. */
   readonly sort: { readonly by: string; readonly descending: boolean } | null;
@@ -236,7 +233,6 @@ function viewEntries({ type, include = [] }: Resource): Record<string, v.ObjectE
   return entries;
 }
 
-/** Returns the types along a path of relationships. */
 function typesOf(from: Resource["type"], path: string): readonly Resource["type"][] {
   const types: Resource["type"][] = [];
   let type = from;
@@ -284,7 +280,6 @@ export function viewOf(resource: Resource, query: Query): View {
   return { include, fields };
 }
 
-/** Reads the list view of a query. */
 export function listViewOf(resource: Resource, query: Query): ListView {
   const { sorts, filters = {} } = resource;
   const sort = String(query.sort ?? "");
@@ -313,7 +308,6 @@ function split(value: unknown): readonly string[] {
 /** Largest body of the control API. */
 export const bodyBytesMax = 6 * 1_048_576;
 
-/** Returns the body of a creation or change. */
 export function bodyOf<const T extends ResourceType, const N extends boolean>(
   resource: Resource & { readonly type: T },
   isNew: N,

@@ -166,7 +166,6 @@ type View<T extends Type> = {
   readonly [N in T | Extract<TypesAlong<T, Included<T>>, string> as `fields[${N}]`]?: string;
 } & ([Included<T>] extends [never] ? unknown : { readonly include?: string });
 
-/** The query of reading a resource. */
 export type ReadQuery<T extends Type> = View<T>;
 
 export type WriteQuery<T extends Type> = View<T> & DryRun;
@@ -202,7 +201,6 @@ interface Contents {
   readonly answers: unknown;
 }
 
-/** A route of the control API. */
 export type RouteOf<
   O extends string,
   M extends RouteMethod,
@@ -223,7 +221,6 @@ export type RouteOf<
 >;
 
 type Can<T extends Type, O extends Operation, R> = O extends Table[T]["operations"][number] ? R : never;
-/** The path of a resource. */
 export type At<T extends string> = `/api/v2/${T}/:${ParameterOf<T>}`;
 type Under<U, P extends string> = U extends string ? `${At<U>}/${P}` : `/api/v2/${P}`;
 type NameUnder<U> = U extends string ? NameOf<U> : "";
@@ -276,7 +273,6 @@ type RelationshipRoute<
   }
 >;
 
-/** The routes of a resource. */
 type RoutesOf<T extends Type> =
   | Can<T, "list", ListOf<T> extends infer L ? ListsOf<T, L> : never>
   | Can<

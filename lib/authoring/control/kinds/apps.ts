@@ -13,7 +13,6 @@ import type { ControlServices } from "../services.ts";
 /** Most apps of a space. */
 const appsMax = 500;
 
-/** Builds the kind of apps. */
 export function appKind(services: ControlServices): Kind {
   const records = sharedRecord(appsKey, appsMax);
   const { apps } = services;

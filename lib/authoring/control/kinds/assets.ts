@@ -33,7 +33,6 @@ function boardKey({ mime = "", tag = "", uploader = "" }: Readonly<Record<string
   return `assets:${mime}:${tag}:${uploader}`;
 }
 
-/** Builds the kind of assets. */
 export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
   return {
     resource: resources.assets,
@@ -81,7 +80,6 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
   };
 }
 
-/** Builds the kind of tags. */
 export function tagKind(): Kind {
   const tags = sharedKind(resources.tags, tagsMax);
   return {

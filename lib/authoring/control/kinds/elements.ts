@@ -52,7 +52,6 @@ const records: Records = {
   set: (tx, id, entity) => tx.put(elementKey(id), entity),
 };
 
-/** Builds the kind of elements. */
 export function elementKind({ apps }: ControlServices): Kind {
   return {
     resource: resources.elements,

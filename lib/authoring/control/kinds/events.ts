@@ -66,7 +66,6 @@ const planned = ["start_mode", "start_at", "end_mode", "end_at", "duration", "ex
 /** Elements that the removal of their event deletes at once. */
 const deletesMax = 100;
 
-/** Builds the kind of events. */
 export function eventKind(services: ControlServices): Kind {
   return {
     resource: resources.events,
@@ -253,7 +252,6 @@ export function addEvent(tx: Transaction, entity: Entity, now: number): void {
   noteAssets(tx, entity.id, assetsIn([entity]), now);
 }
 
-/** Changes the list of open events. */
 export function setOpen(tx: Transaction, change: OpenEvent | string, now: number): void {
   const open = tx.get<readonly OpenEvent[]>(openEventsKey) ?? [];
   tx.put(openEventsKey, withOpenEvent(open, change, now));

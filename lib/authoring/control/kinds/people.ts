@@ -56,7 +56,6 @@ export const workflowKind: Kind = {
   homeOf: () => platformHome,
 };
 
-/** Builds the kind of grants. */
 export function scopeRoleKind(services: ControlServices): Kind {
   return {
     resource: resources.scope_roles,

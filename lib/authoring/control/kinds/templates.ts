@@ -12,7 +12,6 @@ import type { Transaction } from "../transaction.ts";
 export const templatesKey = "templates";
 const templatesMax = 500;
 
-/** Builds the kind of event templates. */
 export function templateKind(services: ControlServices): Kind {
   return {
     resource: resources.event_templates,

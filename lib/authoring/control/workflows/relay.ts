@@ -28,13 +28,10 @@ const refusals: Readonly<Record<number, ErrorCode>> = {
   503: "provider_unavailable",
 };
 
-/** A request for a backend. */
 export interface RelayRequest {
-  /** Name of the workflow. */
   readonly name: string;
   readonly url: string;
   readonly request: WorkflowRequest;
-  /** Token of the dialogue. */
   readonly token: string;
   /** Null: the frontend sent none. */
   readonly idempotencyKey: string | null;

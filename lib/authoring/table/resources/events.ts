@@ -37,7 +37,6 @@ export const annotationFilter = v.pipe(v.string(), v.minLength(1), v.maxLength(8
 
 const scalar = v.nullable(v.union([v.number(), v.string()]));
 
-/** Shows and matches. */
 export const events = resource({
   type: "events",
   noun: "event",
@@ -123,7 +122,6 @@ export const events = resource({
   columns: ["id", "name", "state", "start_at", "duration"],
 });
 
-/** Blueprints of events. */
 export const eventTemplates = resource({
   type: "event_templates",
   noun: "event template",

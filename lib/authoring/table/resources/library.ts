@@ -6,7 +6,6 @@ import { fileName, jsonObject, line, uuidText } from "../schemas.ts";
 
 const text = v.nullable(v.string());
 
-/** Versions of apps. */
 export const apps = resource({
   type: "apps",
   noun: "app",
@@ -43,7 +42,6 @@ export const apps = resource({
   columns: ["id", "name", "version", "spec_url", "project_count", "created_at"],
 });
 
-/** What reading the address of an app finds. */
 export const specChecks = resource({
   type: "spec_checks",
   noun: "check of an address",
@@ -72,7 +70,6 @@ export const specChecks = resource({
   columns: ["file", "check", "result", "detail"],
 });
 
-/** Types of elements in a project. */
 export const contentTypes = resource({
   type: "content_types",
   noun: "content type",
@@ -96,7 +93,6 @@ export const contentTypes = resource({
   columns: ["content_type", "name", "enabled"],
 });
 
-/** Files. */
 export const assets = resource({
   type: "assets",
   noun: "asset",
@@ -149,7 +145,6 @@ export const assets = resource({
   columns: ["id", "name", "mime", "bytes", "tags", "uploader", "created_at"],
 });
 
-/** Labels of assets. */
 export const tags = resource({
   type: "tags",
   noun: "tag",

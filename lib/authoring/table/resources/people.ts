@@ -6,7 +6,6 @@ import { authorEmail, jsonObject, line, unixSeconds } from "../schemas.ts";
 
 const grantedRole = v.picklist(["viewer", "creator", "admin"]);
 
-/** People who author. */
 export const users = resource({
   type: "users",
   noun: "user",
@@ -30,7 +29,6 @@ export const users = resource({
 
 const scopes = ["organisations", "spaces", "projects"] as const;
 
-/** Grants of roles. */
 export const scopeRoles = resource({
   type: "scope_roles",
   noun: "role",
@@ -63,7 +61,6 @@ export const scopeRoles = resource({
   columns: ["id", "email", "role"],
 });
 
-/** Tokens of a person. */
 export const accessTokens = resource({
   type: "access_tokens",
   noun: "access token",
@@ -120,7 +117,6 @@ export const accessTokens = resource({
   columns: ["id", "name", "prefix", "role_cap", "expires_at"],
 });
 
-/** What happened. */
 export const auditEntries = resource({
   type: "audit_entries",
   noun: "audit entry",

@@ -25,7 +25,6 @@ const shared = {
   urls: readOnly(jsonObject, "Addresses of the resource"),
 } as const;
 
-/** Customers of the platform. */
 export const organisations = resource({
   type: "organisations",
   noun: "organisation",
@@ -50,7 +49,6 @@ export const organisations = resource({
   columns: ["id", "name"],
 });
 
-/** Domains with one audience. */
 export const spaces = resource({
   type: "spaces",
   noun: "space",

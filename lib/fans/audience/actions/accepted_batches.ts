@@ -18,17 +18,14 @@ import type { DeadAction, DeadLetterQueue } from "../worker/dead_letter_queue.ts
 const keptMs = 24 * 60 * 60 * 1_000;
 /** Users of a bulk request whose actions are read concurrently. */
 const concurrentUsersMax = 64;
-/** Begins the ids of bulk requests. */
 export const batchPrefix = "bat_";
 
-/** The key of a bulk request. */
 export interface BatchKey {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly batchId: string;
 }
 
-/** The dependencies of accepted batches. */
 export interface AcceptedBatchesOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -51,7 +48,6 @@ type StoredAction =
 
 const recordKey = "batch";
 
-/** The accepted bulk requests of all organisations. */
 export class AcceptedBatches {
   readonly #options: AcceptedBatchesOptions;
 

@@ -36,7 +36,6 @@ const leadMsMax = 60_000;
 /** Largest metadata of an action, in characters of JSON. */
 const metadataCharactersMax = 4_096;
 
-/** A checked action. */
 export type ReportedAction = Pick<
   QueuedAction,
   "userId" | "action" | "data" | "at" | "metadata" | "projectId"
@@ -45,7 +44,6 @@ export type ReportedAction = Pick<
   readonly actionId: string | null;
 };
 
-/** The context of a check. */
 export interface ActionCheck {
   /** Unix ms. */
   readonly now: number;

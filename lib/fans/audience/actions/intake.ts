@@ -13,7 +13,6 @@ import type { DeadLetterQueue, RefusedUsers } from "../worker/dead_letter_queue.
 import { type ActionSink, applyActions } from "../worker/process_actions.ts";
 import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "../worker/queued_action.ts";
 
-/** Accepts actions. */
 export interface ActionIntake {
   /** Accepts actions, those of one user in their order. Returns for each why it was refused, or null. Never rejects. */
   accept(actions: readonly QueuedAction[]): Promise<readonly unknown[]>;
@@ -47,7 +46,6 @@ export function createDirectIntake(sink: ActionSink): ActionIntake {
   };
 }
 
-/** The dependencies of an intake through a queue. */
 export interface QueueIntakeOptions {
   readonly queue: Queue;
   readonly shards: number;

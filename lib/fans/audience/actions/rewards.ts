@@ -37,7 +37,6 @@ const time = v.pipe(
   v.check(text => parseIsoTime(text) !== null, "Expected a time in ISO 8601 with its offset"),
 );
 
-/** Members of every reward. */
 const common = {
   rewardId: v.exactOptional(id),
   projectId: v.exactOptional(
@@ -63,7 +62,6 @@ const common = {
 };
 const amountDetail = `Expected an integer from 1 to ${amountMax}`;
 
-/** A reward of a request. */
 export const BulkRewardSchema = named(
   "BulkReward",
   v.pipe(
@@ -105,7 +103,6 @@ const membersByType: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
 
 type RewardInput = v.InferOutput<typeof BulkRewardSchema>;
 
-/** A checked reward of a user. */
 export interface RewardOrder {
   readonly userId: string;
   /** The id under which it is granted once; null if the request has none. */
@@ -115,7 +112,6 @@ export interface RewardOrder {
   readonly input: RewardInput;
 }
 
-/** The context of a check. */
 export interface RewardCheck {
   readonly config: CompiledConfig;
   /** Unix ms. */

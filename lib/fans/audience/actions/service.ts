@@ -15,7 +15,6 @@ import { ShardAssignments } from "../worker/shard_assignment.ts";
 import { type ActionWorker, startActionWorker } from "../worker/worker.ts";
 import { type ActionIntake, createDirectIntake, createQueueIntake } from "./intake.ts";
 
-/** The dependencies of the service. */
 export interface ActionServiceOptions {
   readonly store: Store;
   /** Holds accepted actions. Omitted: actions are applied before their request is answered. */

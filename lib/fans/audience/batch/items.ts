@@ -21,7 +21,6 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 type Path = readonly (string | number)[];
 
-/** Collects the errors of a request body. */
 export class BodyErrors {
   readonly #fields: FieldError[] = [];
 
@@ -148,7 +147,6 @@ function isValidId(value: unknown): value is string {
   );
 }
 
-/** Tells whether a value is a JSON object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

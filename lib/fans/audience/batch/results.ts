@@ -68,7 +68,6 @@ export const BulkResultSchema = named(
   }),
 );
 
-/** The reason why an item failed. */
 export type ItemError = Readonly<v.InferOutput<typeof ItemErrorSchema>>;
 export type ItemResult = Immutable<v.InferOutput<typeof ItemResultSchema>>;
 /** The results of a bulk request with their totals. */
@@ -93,7 +92,6 @@ export function bulkResult(
   return { batchId, summary, errors: failed + unknown > 0, results };
 }
 
-/** Code and message of an error. */
 interface Fault {
   readonly code: ErrorCode;
   readonly message: string;
@@ -149,10 +147,8 @@ const pausesMs: readonly number[] = [100, 200, 400, 800, 1_600, 3_200];
 
 type ItemOutcome = Omit<ItemResult, "index" | "id" | "userId">;
 
-/** What applying items needs. */
 export interface ItemServices {
   readonly logger: Logger;
-  /** Of the pauses. */
   readonly timer: Timer;
 }
 

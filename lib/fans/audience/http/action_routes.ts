@@ -73,7 +73,6 @@ const accepted = {
   schema: BulkReplySchema,
 };
 
-/** Creates the routes of actions. */
 export function actionRoutes(context: AudienceContext) {
   const { guards } = context;
   const auth = guards.privateAudience("actions:write");

@@ -33,7 +33,6 @@ const DeadLetterSchema = named(
   }),
 );
 
-/** A page of dead letters. */
 export const DeadActionsReply = replySchema("DeadActionsReply", {
   data: v.array(DeadLetterSchema),
   totalCount: count,
@@ -75,7 +74,6 @@ const ReplaySchema = named(
   }),
 );
 
-/** Creates the routes of dead letters. */
 export function deadLetterRoutes({ guards, deadLetters, intake }: AudienceContext) {
   const auth = guards.privateAudience("actions:write");
   return [

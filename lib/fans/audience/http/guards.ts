@@ -33,7 +33,6 @@ export interface BackEnd {
   readonly keyId: string;
 }
 
-/** Creates the guards of routes. */
 export interface AudienceGuards {
   /** Admits users whose token has the scope. Refuses service tokens. */
   publicAudience(scope: UserScope): Guard<AudienceUser>;
@@ -43,7 +42,6 @@ export interface AudienceGuards {
   batchAudience(permission: Permission, scope: UserScope): Guard<AudienceUser | BackEnd, "space_id">;
 }
 
-/** The dependencies of the guards. */
 export type AudienceGuardOptions = SpaceGuardOptions & {
   /** Demands an API key with the permission, or an admin of the organisation. */
   readonly spaceKey: (permission: Permission) => Guard<SpaceKey, "space_id">;
@@ -55,7 +53,6 @@ const headers: readonly GuardParameter[] = [
 const common = { headers, errors: ["validation_failed", "org_mismatch", "not_found"] } as const;
 const forUsers = { ...common, errors: [...common.errors, "session_revoked", "forbidden"] } as const;
 
-/** Creates the guards of the audience API. */
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   const bearer = spaceGuard(options);
   function keyGuard(permission: Permission): Guard<BackEnd, "space_id"> {

@@ -12,7 +12,6 @@ const fileBytesMax = 1_073_741_824;
 
 const csv = "text/csv";
 
-/** Creates the route of imports. */
 export function importRoutes(context: AudienceContext) {
   const { guards, loyalty, clock } = context;
   const facts = createFactsSource({ clock, configOf: loyalty.config });

@@ -52,7 +52,6 @@ interface UserList<N extends string, Q extends v.ObjectEntries, E extends v.Obje
   readonly resource: N;
   readonly description: string;
   readonly query: Q;
-  /** The members of a page. */
   readonly page: E;
   /** Reads a page. `isKnown` is null if only the profile tells whether the user exists. */
   readonly read: (
@@ -62,7 +61,6 @@ interface UserList<N extends string, Q extends v.ObjectEntries, E extends v.Obje
   ) => Promise<{ readonly page: PageOf<E>; readonly isKnown: boolean | null }>;
 }
 
-/** Creates the routes of users' lists. */
 export function listRoutes(context: AudienceContext) {
   return [
     ...routesOf(context, {

@@ -94,7 +94,6 @@ const RedeemBody = v.optional(
   { quantity: 1 },
 );
 
-/** Creates the routes of products. */
 export function productRoutes({ guards, loyalty, random }: AudienceContext) {
   return [
     route({

@@ -25,7 +25,6 @@ const number = v.number();
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** A profile with the user's loyalty. */
 export const ProfileSchema = named(
   "Profile",
   v.object({
@@ -112,7 +111,6 @@ export function profileTag(userId: string, profile: Profile): string {
   return cached.tag;
 }
 
-/** Replies with a profile and its entity tag. */
 export function profileReply(
   userId: string,
   profile: Profile,

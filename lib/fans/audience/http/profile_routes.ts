@@ -95,7 +95,6 @@ const UpdatesSchema = named(
   ]),
 );
 
-/** Creates the routes of profiles. */
 export function profileRoutes(context: AudienceContext) {
   return [...ownRoutes(context), ...backEndRoutes(context), ...batchRoutes(context)];
 }

@@ -10,7 +10,6 @@ import { BulkResultSchema } from "../batch/results.ts";
 
 const message = v.pipe(v.string(), v.description("For people"));
 
-/** The reply to a bulk request. */
 export const BulkReplySchema = named("BulkReply", v.object({ message, data: BulkResultSchema }));
 
 const UnknownUserSchema = named(

@@ -48,7 +48,6 @@ const common = {
   errors: ["validation_failed", "forbidden"],
 } as const;
 
-/** Creates the routes of rewards. */
 export function rewardRoutes(context: AudienceContext) {
   const { guards } = context;
   return [

@@ -14,7 +14,6 @@ import { profileRoutes } from "./profile_routes.ts";
 import { rewardRoutes } from "./reward_routes.ts";
 import { searchRoutes } from "./search_routes.ts";
 
-/** The dependencies of the audience API. */
 export interface AudienceOptions
   extends Pick<
     AudienceContext,
@@ -25,7 +24,6 @@ export interface AudienceOptions
   readonly cursors: Cursors;
 }
 
-/** Creates the routes of the audience API. */
 export function audienceRoutes(options: AudienceOptions) {
   const { store, clock, loyalty, actions } = options;
   const context: AudienceContext = {

@@ -116,7 +116,6 @@ const FoundSchema = replySchema("FoundUsersReply", {
   ),
 });
 
-/** Creates the route. */
 export function searchRoutes({ guards, cursors, users }: AudienceContext) {
   return [
     route({

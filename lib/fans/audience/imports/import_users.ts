@@ -35,7 +35,6 @@ const untakenMsMax = 30_000;
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** The result of a row. */
 const ImportedRowSchema = named(
   "ImportedRow",
   v.object({
@@ -73,13 +72,11 @@ const ImportSummarySchema = named(
   }),
 );
 
-/** A line of the answer to an import. */
 export const ImportLineSchema = named("ImportLine", v.union([ImportedRowSchema, ImportSummarySchema]));
 
 type ImportedRow = Immutable<v.InferOutput<typeof ImportedRowSchema>>;
 type ImportSummary = Immutable<v.InferOutput<typeof ImportSummarySchema>>;
 
-/** What an import needs. */
 export interface ImportServices extends ItemServices {
   readonly profiles: Profiles;
 }
@@ -138,7 +135,6 @@ async function* batchesOf(rows: AsyncGenerator<FileRow, void>): AsyncGenerator<B
 interface OpenFile {
   readonly first: IteratorResult<Batch, void>;
   readonly batches: AsyncGenerator<Batch, void>;
-  /** Stops reading. */
   readonly end: () => void;
 }
 

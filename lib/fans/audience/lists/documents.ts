@@ -64,7 +64,6 @@ export const challengeEntries = {
   progress: ProgressSchema,
 };
 
-/** A challenge with the user's progress. */
 export const ChallengeDocumentSchema = named(
   "Challenge",
   v.object({
@@ -88,7 +87,6 @@ export const ChallengeDocumentSchema = named(
   }),
 );
 
-/** A notification of the user. */
 export const NotificationSchema = named(
   "Notification",
   v.object({

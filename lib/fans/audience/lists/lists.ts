@@ -30,7 +30,6 @@ export interface ListPageQuery {
   readonly lastEvaluatedKey?: string;
 }
 
-/** The dependencies of lists. */
 export interface ListContext {
   readonly loyalty: Pick<Loyalty, "config" | "inbox" | "reader">;
   readonly cursors: Cursors;

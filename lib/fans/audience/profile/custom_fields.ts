@@ -41,16 +41,12 @@ const FieldsSchema = v.object({
 });
 const IndexesSchema = v.object({ indexes: v.optional(MetricIndexesSchema, []) });
 
-/** The declaration of a custom field. */
 export type CustomField = v.InferOutput<typeof customField>;
 
-/** Schema of the value of a custom field. */
 export const CustomValueSchema = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 
-/** The value of a custom field. */
 export type CustomValue = string | number | boolean | readonly string[];
 
-/** The custom fields of an organisation by name. */
 export type CustomFields = ReadonlyMap<string, CustomField>;
 
 const prefix = "customFields.";

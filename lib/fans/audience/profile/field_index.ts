@@ -65,10 +65,8 @@ async function commitAll(
   return commit.ok ? commit.results : [];
 }
 
-/** The indexes of a process. */
 export type FieldIndexes = ReturnType<typeof createFieldIndexes>;
 
-/** Creates the indexes of a process. */
 export function createFieldIndexes({
   store,
   directory,
@@ -126,7 +124,6 @@ export function createFieldIndexes({
       await commits.add(userIndexPartition(user.organisationId, user.userId), { ...entry, score: clock() });
       return () => write(user, fields, update).catch(() => {});
     },
-    /** Writes the values of interrupted updates. */
     async repair(organisationId: string, fields: readonly string[]): Promise<void> {
       const query = {
         type: "board",

@@ -24,7 +24,6 @@ import { applyPatch, type ProfilePatch } from "./patch.ts";
 import { type ProfileRecord, parseProfileRecord, putProfileRecord, readProfileRecord } from "./record.ts";
 import { markReads, markWrites, parseMark, type UpdateId, type UpdateMark } from "./update_marks.ts";
 
-/** A profile with the user's loyalty. */
 export interface Profile {
   /** The stored profile; null if there is none. */
   readonly record: Stored | null;
@@ -35,7 +34,6 @@ export interface Profile {
   readonly createdAt: number | null;
 }
 
-/** A checked change of a profile. */
 export interface ProfileChange {
   /** The id under which it takes effect once. Omitted: a repetition takes effect again. */
   readonly once?: UpdateId | undefined;
@@ -51,7 +49,6 @@ export interface ProfileChange {
   readonly isImport?: boolean;
 }
 
-/** The effect of a change. */
 export interface ProfileChanged {
   readonly version: number;
   /** The transaction that changed metrics; null if none did. */
@@ -66,7 +63,6 @@ export type Profiles = ReturnType<typeof createProfiles>;
 /** Age in ms at which times of creation are read again, as a user may be removed and come back. */
 const creationAgeMs = 60_000;
 
-/** Creates the profiles of all users. */
 export function createProfiles(
   store: Store,
   clock: Clock,
@@ -139,7 +135,6 @@ function readCreations(store: Store, clock: Clock): (user: SpaceUser) => Promise
   };
 }
 
-/** What changing a profile needs. */
 interface WriteServices {
   readonly store: Store;
   readonly clock: Clock;
@@ -168,7 +163,6 @@ async function write(
   });
 }
 
-/** Changes a profile and metrics in one commit. */
 async function adjust(
   loyalty: Pick<Loyalty, "adjust" | "findAdjustment">,
   user: SpaceUser,

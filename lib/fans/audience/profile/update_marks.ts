@@ -14,7 +14,6 @@ export interface UpdateId {
   readonly rememberedMs: number;
 }
 
-/** The effect of an update. */
 export interface UpdateMark {
   /** The version of the profile after it. */
   readonly version: number;

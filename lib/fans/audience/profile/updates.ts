@@ -31,7 +31,6 @@ export interface UpdateRules extends Pick<PatchRules, "fields"> {
   readonly metrics: CompiledConfig["metrics"] | null;
 }
 
-/** A checked update. */
 export interface ProfileUpdate extends ProfileChange {
   readonly userId: string;
   /** The id under which it takes effect once; null if the request has none. */

@@ -13,7 +13,6 @@ import type { ProfileRecord } from "../profile/record.ts";
 import type { FieldKind, FieldSpec } from "./types.ts";
 import type { SearchedUser } from "./user_reader.ts";
 
-/** A field of a user with its accessors. */
 export interface Column extends FieldSpec {
   /** The type in conditions, where times are Unix ms; null for a field that can only be shown. */
   readonly type: ValueType | null;
@@ -53,7 +52,6 @@ export function environmentOf(find: FindColumn): Environment<SearchedUser> {
   };
 }
 
-/** The beginning of the names of custom fields. */
 export const fieldPrefix = "customFields.";
 
 /** The column of registered names in the form in which the index has them. */
@@ -61,7 +59,6 @@ export const foldedName = "usernameFolded";
 
 const loyaltyRoots: ReadonlySet<string> = new Set(["metrics", "inventory", "challenges"]);
 
-/** Tells whether a column belongs to loyalty. */
 export function isLoyaltyColumn(name: string): boolean {
   return loyaltyRoots.has(name.split(".", 1)[0] ?? "");
 }

@@ -22,7 +22,6 @@ import {
 } from "./short_form.ts";
 import type { SearchedUser } from "./user_reader.ts";
 
-/** A compiled filter. */
 export interface Filter {
   readonly matches: Condition<SearchedUser>;
   readonly demands: FilterDemands;
@@ -105,7 +104,6 @@ function compilePart(
 const comparisons: ReadonlySet<string> = new Set(["eq", "ne", "gt", "gte", "lt", "lte", "between", "in"]);
 
 interface TimeContext {
-  /** Tells whether a variable is a time. */
   readonly isTime: (path: string) => boolean;
   readonly errors: FieldError[];
   readonly depth: number;

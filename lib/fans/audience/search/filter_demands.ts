@@ -12,7 +12,6 @@ import { fieldPrefix, foldedName, variableName } from "./columns.ts";
 export type ValueRange = Omit<UserRange, "key">;
 
 export interface FilterDemands {
-  /** By the name of the column. */
   readonly ranges: ReadonlyMap<string, ValueRange>;
   /** The only users that may match; null for any. */
   readonly userIds: readonly string[] | null;

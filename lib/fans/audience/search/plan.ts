@@ -28,7 +28,6 @@ export interface PlanContext {
   readonly indexes: Pick<UsableIndexes, "metrics" | "names" | "fields">;
   /** Null: in no particular order. */
   readonly sort: SortOrder | null;
-  /** Options of tests. */
   readonly rangeUsersMax?: number;
 }
 

@@ -38,7 +38,6 @@ export interface FindOptions {
   readonly isCounted?: boolean;
 }
 
-/** A page of a search. */
 export interface FoundUsers {
   readonly users: readonly SearchedUser[];
   readonly columns: readonly Column[];
@@ -63,7 +62,6 @@ export interface UserFinder extends UserSearch {
   find(request: SearchRequest, options: FindOptions): Promise<FoundUsers>;
 }
 
-/** The dependencies of the search. */
 export interface UserFinderOptions {
   readonly store: Store;
   readonly directory: Pick<Directory, "organisation">;
@@ -72,7 +70,6 @@ export interface UserFinderOptions {
   readonly users: Users;
 }
 
-/** Creates the search of users. */
 export function createUserFinder({ store, directory, clock, loyalty, users }: UserFinderOptions): UserFinder {
   const facts = createFactsSource({ clock, configOf: loyalty.config });
   const options = { store, directory, clock, facts, users };
@@ -99,7 +96,6 @@ export function createUserFinder({ store, directory, clock, loyalty, users }: Us
 
 type SearchOptions = UserReaderOptions & { readonly clock: Clock };
 
-/** Reads a page of a checked search. */
 async function findPage(
   options: SearchOptions,
   search: CheckedSearch,

@@ -26,7 +26,6 @@ export type SearchPosition =
 
 export type PositionIn<W extends SearchPosition["walk"]> = Extract<SearchPosition, { readonly walk: W }>;
 
-/** Returns the text of a position. */
 export function printPosition(position: SearchPosition): string {
   switch (position.walk) {
     case "all":

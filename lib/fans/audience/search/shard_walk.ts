@@ -14,7 +14,6 @@ export interface Candidate {
   readonly userId: string;
   /** The time of creation, Unix ms; null if the walk does not read it. */
   readonly createdAt: number | null;
-  /** The index among the candidates of its part. */
   readonly nth: number;
 }
 
@@ -26,13 +25,11 @@ export interface WalkPart {
   positionAfter(candidate: Candidate): string;
 }
 
-/** A walk over candidates. */
 export interface Walk {
   /** Returns the next candidates, at most `count`. */
   next(count: number): Promise<WalkPart>;
 }
 
-/** Loads the entries of shards and converts them. */
 export interface ShardWalk<E> {
   /** Loads up to `limit` entries of a shard after one; null: from its beginning. */
   load(

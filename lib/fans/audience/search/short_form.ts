@@ -69,7 +69,6 @@ const entries = {
   metrics: v.exactOptional(v.pipe(v.record(v.string(), range), v.minEntries(1), v.maxEntries(16))),
 };
 
-/** The short form of a filter. */
 export const ShortFormSchema = v.strictObject(entries);
 
 type ShortForm = v.InferOutput<typeof ShortFormSchema>;

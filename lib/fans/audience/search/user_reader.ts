@@ -108,7 +108,6 @@ export interface ReadDemand {
   readonly lastActiveAt: boolean;
 }
 
-/** The dependencies of reading users. */
 export interface UserReaderOptions {
   readonly store: Store;
   readonly facts: FactsSource;

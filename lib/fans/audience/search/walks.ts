@@ -26,7 +26,6 @@ import type { ValueRange } from "./filter_demands.ts";
 import { type PositionIn, printPosition } from "./search_cursor.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
 
-/** The users to walk over. */
 export interface WalkOptions {
   readonly store: Store;
   readonly organisationId: string;
@@ -86,7 +85,6 @@ export function walkRange(
   });
 }
 
-/** Walks over named users by id. */
 export function walkNamed(from: PositionIn<"named">, userIds: readonly string[]): Walk {
   const waiting = userIds.filter(userId => compareUtf8(userId, from.after) > 0).sort(compareUtf8);
   const positionAfter = ({ userId }: Candidate): string => printPosition({ walk: "named", after: userId });

@@ -37,11 +37,9 @@ const countedAtOnce = 16;
 
 /** An action that could not be applied. */
 export interface DeadAction {
-  /** The id of its message. */
   readonly id: string;
   readonly action: QueuedAction;
   readonly reason: { readonly code: ErrorCode; readonly message: string };
-  /** Number of attempts to apply it. */
   readonly attempts: number;
   /** The time of the last failure, Unix ms. */
   readonly at: number;
@@ -50,7 +48,6 @@ export interface DeadAction {
 /** Users whose further actions would become dead letters too, with the times (Unix ms) until which they would. */
 export type RefusedUsers = ReadonlyMap<string, number>;
 
-/** The dead letters of an organisation. */
 export interface DeadLetterCount {
   readonly organisationId: string;
   /** At least one. */
@@ -61,7 +58,6 @@ export interface DeadLetterCount {
 
 type ActionKey = Pick<QueuedAction, "userId" | "actionId">;
 
-/** Stores dead letters. */
 export interface DeadLetterQueue {
   /**
    * Adds or replaces a dead letter, and notes until when (Unix ms) further actions of its user would become such too, if that is known.
@@ -154,7 +150,6 @@ async function addDead(
   });
 }
 
-/** Creates the dead letters of all organisations. */
 export function createDeadLetterQueue({ store, clock }: { store: Store; clock: Clock }): DeadLetterQueue {
   async function get(organisationId: string, ids: readonly string[]): Promise<readonly DeadAction[]> {
     if (ids.length === 0) return [];

@@ -32,16 +32,13 @@ const concurrentActionsMax = 128;
 /** Applies actions: the part of loyalty that workers need. */
 export type ActionSink = Pick<Loyalty, "reportAll">;
 
-/** An action taken from the queue. */
 export interface TakenAction {
-  /** The id of its message. */
   readonly id: string;
   readonly action: QueuedAction;
   /** Number of deliveries, this one included. */
   readonly deliveries: number;
 }
 
-/** The dependencies of a processor. */
 export interface ActionProcessorOptions {
   readonly sink: ActionSink;
   readonly deadLetters: Pick<DeadLetterQueue, "add" | "noteTry">;
@@ -199,7 +196,6 @@ function refusedUntilOf(error: unknown, now: number): number | undefined {
   return error.retryAfterMs === undefined ? undefined : now + error.retryAfterMs;
 }
 
-/** Describes an error for a dead letter. */
 function reasonOf(error: unknown): DeadAction["reason"] {
   if (!(error instanceof AppError)) {
     return { code: "internal_error", message: "The action failed unexpectedly" };

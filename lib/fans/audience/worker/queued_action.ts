@@ -10,7 +10,6 @@ import type { ActionData } from "../../loyalty/config/rules.ts";
 /** Topics that actions are spread over by user: at most as many processes can apply actions concurrently. */
 export const actionShards = 16;
 
-/** An accepted action. */
 export interface QueuedAction {
   readonly organisationId: string;
   readonly spaceId: string;

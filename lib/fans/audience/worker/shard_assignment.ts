@@ -10,7 +10,6 @@ import { platformPartition } from "../../../storage/names.ts";
 
 const partition = platformPartition("action_workers");
 
-/** The stored assignment. */
 export interface ShardAssignment {
   /** Until when a worker counts as alive, Unix ms, by its name. */
   readonly workers: Readonly<Record<string, number>>;
@@ -20,7 +19,6 @@ export interface ShardAssignment {
   readonly stalled?: readonly string[];
 }
 
-/** The heartbeat of a worker. */
 export interface ShardClaim {
   readonly worker: string;
   readonly now: number;
@@ -87,7 +85,6 @@ export class ShardAssignments {
     this.#shards = shards;
   }
 
-  /** Renews a worker and returns its shards. */
   claim(claim: ShardClaim): Promise<ReturnType<typeof claimShards>["claimed"]> {
     return this.#change(before => claimShards(before, claim));
   }
@@ -100,7 +97,6 @@ export class ShardAssignments {
     return Object.entries(workers).some(([name, end]) => end > now && !stalled.includes(name));
   }
 
-  /** Removes a worker and frees its shards. */
   leave(worker: string): Promise<void> {
     return this.#change(before => ({ after: removeWorker(before, worker), claimed: undefined }));
   }

@@ -26,7 +26,6 @@ const pollsPerLook = 40;
 export interface ShardConsumerOptions {
   readonly queue: Queue;
   readonly topic: string;
-  /** The name of the worker. */
   readonly worker: string;
   readonly process: ActionProcessor;
   /** Resolves with true once work may begin, with false once `isLost` returns true. */
@@ -72,7 +71,6 @@ export class ShardConsumer {
     return this.#failures >= pollsPerLook;
   }
 
-  /** Polls the queue now. */
   wake(): void {
     this.#alarm.ring();
   }

@@ -28,7 +28,6 @@ const renewalsPerLease = 4;
 /** The last part of a lease, in which no work begins. */
 const marginShare = 1 / 5;
 
-/** The dependencies of a worker. */
 export interface ActionWorkerOptions extends ActionProcessorOptions {
   readonly queue: Queue;
   readonly store: Store;
@@ -61,7 +60,6 @@ class Worker implements ActionWorker {
   readonly #consumers = new Map<number, ShardConsumer>();
   /** Consumers of lost shards, until they have ended. */
   readonly #ending = new Map<number, Promise<void>>();
-  /** Shards to release with the next heartbeat. */
   readonly #released = new Set<number>();
   readonly #alarm: Alarm;
   readonly #heartbeat: Promise<void>;

@@ -25,12 +25,10 @@ export async function openExport(source: ExportFileSource): Promise<OpenExport> 
   }
 }
 
-/** An open file. */
 export interface OpenExport {
   readonly header: ExportHeader;
   /** The ciphertext, in pieces of the same size except the last. */
   readonly pieces: AsyncGenerator<Uint8Array, void>;
-  /** Closes the source. */
   close(): Promise<void>;
 }
 
@@ -53,7 +51,6 @@ async function* piecesOf(reader: PieceReader): AsyncGenerator<Uint8Array, void> 
   }
 }
 
-/** Reads a stream in pieces of requested sizes. */
 class PieceReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   #chunk: Uint8Array = new Uint8Array(0);

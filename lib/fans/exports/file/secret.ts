@@ -13,7 +13,6 @@ const unbiasedMax = 248;
 /** Longest slice of a key derivation on the event loop, in ms. */
 const derivationSliceMs = 10;
 
-/** The secret of one file. */
 export interface ExportSecret {
   /** 32 characters of `A-Z`, `a-z` and `0-9`. */
   readonly password: string;
@@ -39,7 +38,6 @@ export async function exportKey(password: string, salt: Uint8Array): Promise<Uin
   return subtle === undefined ? await noblePbkdf2(input) : await webPbkdf2(subtle, input);
 }
 
-/** Inputs of a key derivation. */
 export interface Pbkdf2Input {
   readonly password: Uint8Array;
   readonly salt: Uint8Array;

@@ -102,7 +102,6 @@ const ExportSchema = named(
   }),
 );
 
-/** The answer to a request for an export. */
 export const AcceptedAnswer = named(
   "AcceptedExportReply",
   v.object({ message, data: named("AcceptedExport", v.object(accepted)) }),
@@ -112,7 +111,6 @@ export const ExportPageAnswer = named(
   "ExportsPage",
   v.object({ message, data: v.array(ExportSchema), lastEvaluatedKey }),
 );
-/** A page of the audit trail. */
 export const TrailPageAnswer = named(
   "ExportTrailPage",
   v.object({ message, data: v.array(TrailEntrySchema), lastEvaluatedKey }),
@@ -189,7 +187,6 @@ export function fullDocument(
   };
 }
 
-/** Describes an entry of the audit trail. */
 export function trailDocument({ at, ...entry }: TrailEntry): v.InferOutput<typeof TrailEntrySchema> {
   return { at: isoTime(at), ...entry };
 }

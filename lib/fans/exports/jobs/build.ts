@@ -25,7 +25,6 @@ export const exportUsersMax = 1_000_000;
 /** Users that are read at a time. */
 const pageUsers = 256;
 
-/** Options of {@linkcode buildFile}. */
 export interface BuildOptions {
   readonly blobs: Blobs;
   readonly search: UserSearch;

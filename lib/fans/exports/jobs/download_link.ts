@@ -21,10 +21,8 @@ export const downloadPath = "/v1/api/audience/exports/download/";
 const capabilityCharactersMax = 512;
 const nonceBytes = 9;
 
-/** Issues and verifies capabilities. */
 export type DownloadCapabilities = ReturnType<typeof createCapabilities>;
 
-/** Creates the capabilities of a deployment. */
 export function createCapabilities(key: Uint8Array, clock: Clock, random: RandomBytes) {
   return {
     /** Issues a unique capability for a file until a time, Unix ms. */

@@ -28,7 +28,6 @@ export interface FoundExport {
   readonly password: string | null;
 }
 
-/** A new job. */
 export interface NewExport {
   readonly job: ExportJob;
   /** Null if the file is not to be encrypted. */
@@ -51,7 +50,6 @@ export interface ExportJobsOptions {
   readonly openMax?: number | undefined;
 }
 
-/** Stores exports. */
 export class ExportJobs {
   readonly #options: ExportJobsOptions;
 

@@ -30,11 +30,9 @@ const leaseMs = 60_000;
 /** Time between two writes of the progress, in ms. */
 const progressMs = 2_000;
 
-/** Options of {@linkcode acquireExport}. */
 export interface ExportLeaseOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Names this process. */
   readonly holder: string;
 }
 
@@ -80,13 +78,11 @@ export class ExportLease {
     await postpone(this.#options.store, this.#job);
   }
 
-  /** Ends the lease and schedules the job. */
   async release(change: Partial<ExportJob> = {}): Promise<void> {
     await this.save({ ...change, lease: null });
     await setDue(this.#options.store, this.#job, nextDueAt(this.#job));
   }
 
-  /** Deletes the job. */
   async remove(entry: TrailEntry): Promise<void> {
     const { exportId } = this.#job;
     await this.#commit({ ...this.#job, revision: this.#job.revision + 1 }, [
@@ -164,7 +160,6 @@ export async function acquireExport(
   return lease ?? "busy";
 }
 
-/** Parses the ids of unfinished exports. */
 export function parseOpenIds(text: string | undefined): readonly string[] {
   return text === undefined ? [] : (JSON.parse(text) as readonly string[]);
 }

@@ -9,7 +9,6 @@ import type { ExportFormat } from "../file/rows.ts";
 import type { ExportRef } from "./partitions.ts";
 import type { ExportRecipients } from "./settings.ts";
 
-/** The parameters of an export. */
 export interface ExportRequest {
   /** The space whose metrics, sets and challenges filter and fields name. */
   readonly spaceId: string;
@@ -37,7 +36,6 @@ export interface Checkpoint {
   readonly rest: string;
 }
 
-/** The progress of a file. */
 export interface ExportProgress extends Checkpoint {
   readonly parts: readonly PartRef[];
   /** True if the parts hold all rows. */
@@ -46,7 +44,6 @@ export interface ExportProgress extends Checkpoint {
   readonly before: Checkpoint | null;
 }
 
-/** A finished file. */
 export interface ExportResult {
   readonly rowCount: number;
   readonly fileSize: number;
@@ -56,7 +53,6 @@ export interface ExportResult {
   readonly completedAt: number;
 }
 
-/** The reason of a failure. */
 export interface ExportFault {
   readonly code: ErrorCode;
   readonly message: string;
@@ -109,7 +105,6 @@ export interface ExportJob extends ExportRef {
   readonly messages: readonly ExportNotification[];
 }
 
-/** The progress of a new file. */
 export const noProgress: ExportProgress = {
   cursor: null,
   rows: 0,
@@ -121,7 +116,6 @@ export const noProgress: ExportProgress = {
   before: null,
 };
 
-/** Parses a stored job. */
 export function parseJob(text: string): ExportJob {
   return JSON.parse(text) as ExportJob;
 }

@@ -44,7 +44,6 @@ export function passwordMail(to: string, { exportId }: ExportJob, password: stri
   };
 }
 
-/** Writes the mail about a failed export. */
 export function failedMail(to: string, exportId: string, fault: ExportFault): Mail {
   return {
     to,

@@ -48,7 +48,6 @@ interface Outgoing {
   readonly password: string | null;
 }
 
-/** Sends the notifications of a process. */
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #sent = new Cache<true>({ entriesMax: rememberedMax });

@@ -20,7 +20,6 @@ import { isStored, partName, streamOf } from "./stored_file.ts";
 const partBytesMin = 4 * 1_024 * 1_024;
 /** Initial size of a buffer: a little more than a part. */
 const bufferBytes = 5 * 1_024 * 1_024;
-/** Size of the chunks of a stored part. */
 const chunkBytes = 256 * 1_024;
 /** Most bytes of UTF-8 for a unit of UTF-16. */
 const bytesPerUnitMax = 3;
@@ -32,7 +31,6 @@ export interface PartWriterOptions {
   readonly cipher: GcmEncryption | null;
 }
 
-/** Position of the walk over the users. */
 export type WalkPosition = Pick<Checkpoint, "cursor" | "rows" | "examined">;
 
 /** Checks whether the last part is stored, and goes back to the checkpoint before it if not. */
@@ -49,7 +47,6 @@ export async function confirmLastPart(lease: ExportLease, blobs: Blobs): Promise
   await lease.save({ progress, strays: [...job.strays, name] });
 }
 
-/** Writes the parts of one file. */
 export class PartWriter {
   readonly #lease: ExportLease;
   readonly #options: PartWriterOptions;
@@ -61,7 +58,6 @@ export class PartWriter {
   #leaving = new PartBuffer();
   readonly #encoder = new TextEncoder();
   #scratch: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  /** The part in flight. */
   #stored: Promise<unknown> = Promise.resolve();
 
   constructor(lease: ExportLease, options: PartWriterOptions) {
@@ -77,7 +73,6 @@ export class PartWriter {
     return this.#filling.length >= partBytesMin;
   }
 
-  /** Adds text to the part. */
   async write(text: string): Promise<void> {
     const { cipher } = this.#options;
     const plain = this.#encode(text);

@@ -3,7 +3,6 @@
 import { type Partition, tenantPartition } from "../../../storage/mod.ts";
 import { keyName, platformPartition } from "../../../storage/names.ts";
 
-/** The keys of an organisation's exports. */
 export const exportKeys = {
   /** Board: exports by the time of their request. */
   jobs: "jobs",
@@ -15,7 +14,6 @@ export const exportKeys = {
   due: "due",
 } as const;
 
-/** The identity of an export. */
 export interface ExportRef {
   readonly organisationId: string;
   readonly exportId: string;
@@ -26,7 +24,6 @@ export function exportsPartition(organisationId: string): Partition {
   return tenantPartition({ organisation: organisationId }, "exports");
 }
 
-/** Returns the partition of the due queue. */
 export function duePartition(): Partition {
   return platformPartition("exports");
 }
@@ -45,7 +42,6 @@ export function dueMember({ organisationId, exportId }: ExportRef): string {
   return `${organisationId}/${exportId}`;
 }
 
-/** Parses a member of the due queue. */
 export function parseDueMember(member: string): ExportRef {
   const slash = member.indexOf("/");
   return { organisationId: member.slice(0, slash), exportId: member.slice(slash + 1) };

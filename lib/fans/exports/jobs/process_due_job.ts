@@ -38,7 +38,6 @@ const gaveUpFault: ExportFault = {
   message: `Cannot finish the export: it was started ${triesMax} times without progress`,
 };
 
-/** Options of {@linkcode processDueJobs}. */
 export interface ProcessOptions extends BuildOptions, ExportLeaseOptions {
   readonly seal: Pick<SecretSeal, "key">;
   readonly notifier: Notifier;

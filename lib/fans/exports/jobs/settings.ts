@@ -33,7 +33,6 @@ export const RecipientsSchema = v.strictObject({
   ),
 });
 
-/** Recipients of the mails about an export. */
 export type ExportRecipients = v.InferOutput<typeof RecipientsSchema>;
 
 const ServiceSchema = v.object({
@@ -54,7 +53,6 @@ const SettingsSchema = v.object({
   webhook: v.exactOptional(ServiceSchema),
 });
 
-/** The settings of an organisation for exports. */
 export interface ExportSettings {
   /** Recipients of exports whose request names none. */
   readonly notify: ExportRecipients | null;

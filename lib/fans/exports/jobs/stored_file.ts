@@ -15,7 +15,6 @@ import type { ExportRef } from "./partitions.ts";
 /** Bytes hashed before other work gets a turn; about 2 ms in portable code. */
 const hashSliceBytes = 262_144;
 
-/** A stored part of a file. */
 export interface StoredPart {
   readonly name: string;
   readonly bytes: number;
@@ -48,7 +47,6 @@ export function fileParts(job: ExportJob): readonly StoredPart[] {
   return [...(head === null ? [] : [{ name: headName(job, head), bytes: head[1] }]), ...rowParts(job)];
 }
 
-/** Adds up the size of parts. */
 export function sizeOf(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -70,7 +70,6 @@ export const BanBodySchema = named(
   }),
 );
 
-/** The address to unlock besides the account. */
 export const UnlockQuerySchema = v.object({
   address: v.exactOptional(
     v.pipe(
@@ -184,7 +183,6 @@ export const ClientTokensSchema = named(
   "ClientTokens",
   answerOf(v.object({ clientTokens: v.array(ClientTokenItem) })),
 );
-/** The answer with a new client token. */
 export const IssuedClientTokenSchema = named(
   "IssuedClientToken",
   answerOf(

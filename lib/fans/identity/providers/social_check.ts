@@ -49,7 +49,6 @@ const socialUserId = v.pipe(
   v.maxLength(socialSubjectCharactersMax),
 );
 
-/** The parameters of a check besides the selector. */
 const socialCheckQuery = {
   userId: v.exactOptional(socialUserId),
   accessToken: token("Access token of the provider"),

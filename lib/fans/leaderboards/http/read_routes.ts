@@ -46,7 +46,6 @@ import {
 type PublicProfile = LeaderboardEntry["publicProfile"];
 type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
 
-/** Services of the routes of leaderboards. */
 export interface LeaderboardContext extends LeaderboardServices {
   readonly live: LiveStreams;
   readonly hiddenUsers: HiddenUsers;
@@ -278,7 +277,6 @@ function userMembers(
   return { userId, publicProfile };
 }
 
-/** Renders the answer with a list. */
 function listText(board: ResolvedBoard, entries: string, totalCount: number): ListText {
   const texts: Members<Record<keyof v.InferOutput<typeof ListSchema>, unknown>> = {
     data: `[${entries}]`,

@@ -33,7 +33,6 @@ const EventBoardParams = v.object({ projectId: ProjectParameter, eventId: EventP
 
 /** The path parameters of a board; only an event's board has an `eventId`. */
 export type BoardParams = v.InferOutput<typeof ProjectBoardParams> & { readonly eventId?: string };
-/** The path parameters of one user's entry. */
 export type EntryParams = BoardParams & { readonly userId: string };
 
 /** A path under which boards are served, with its parameters. */
@@ -64,16 +63,13 @@ export const HiddenUsersParams = v.object({ projectId: ProjectParameter });
 /** Validates the path of a hidden user. */
 export const HiddenUserParams = v.object({ projectId: ProjectParameter, userId: UserIdSchema });
 
-/** Validates the query of an entry. */
 export const EntryQuerySchema = v.object({ season });
 
-/** Validates the number of entries of a list. */
 export const limitParameter = v.optional(
   integerParameter({ description: "Number of users to list", minimum: 1, maximum: limitMax }),
   String(limitDefault),
 );
 
-/** Validates the query of a list. */
 export const ListQuerySchema = v.object({
   season,
   around: v.exactOptional(
@@ -105,7 +101,6 @@ const achievedAt = v.exactOptional(
   ),
 );
 
-/** Validates a directly written score. */
 export const ScoreBodySchema = named(
   "LeaderboardScore",
   v.object({
@@ -122,10 +117,8 @@ export const ScoreBodySchema = named(
     ),
   }),
 );
-/** A directly written score. */
 export type ScoreBody = v.InferOutput<typeof ScoreBodySchema>;
 
-/** Validates an amount to add to a score. */
 export const AdditionBodySchema = named(
   "LeaderboardAddition",
   v.object({
@@ -167,7 +160,6 @@ const BoardMetaSchema = v.object({
 /** The properties of a board in its answers; `season` only on boards with seasons. */
 export type BoardMeta = Immutable<v.InferOutput<typeof BoardMetaSchema>>;
 
-/** The answer with a list of entries. */
 export const ListSchema = named(
   "Leaderboard",
   v.object({
@@ -177,7 +169,6 @@ export const ListSchema = named(
   }),
 );
 
-/** The answer with one entry. */
 export const OneSchema = named(
   "LeaderboardUser",
   v.object({

@@ -34,15 +34,12 @@ export interface RankedEntry {
   readonly userId: string;
 }
 
-/** A part of a board. */
 export interface Ranking {
   readonly entries: readonly RankedEntry[];
   readonly totalCount: number;
 }
 
-/** Selects the entries of a list. */
 export interface RankingQuery {
-  /** Number of leading entries. */
   readonly limit: number;
   /** Users to add, wherever they rank; those without an entry are left out. */
   readonly include: readonly string[];
@@ -149,7 +146,6 @@ export function rankEntries(
   });
 }
 
-/** The entry of an included user. */
 interface IncludedEntry extends RankedEntry {
   readonly stored: BoardEntry;
   /** Number of entries that rank before it. */
@@ -272,7 +268,6 @@ function entriesAhead({ rankStyle }: BoardLocation, { below, position = below }:
 const attemptsMax = 8;
 const { rangeLimitMax } = storageLimits;
 
-/** Selects a part of a board. */
 export interface AroundQuery {
   readonly userId: string;
   /** Number of entries, the user's own included. */
@@ -318,7 +313,6 @@ export async function readAround(
   }
 }
 
-/** Consecutive entries of a board. */
 interface Part {
   readonly entries: readonly BoardEntry[];
   /** Number of entries before the first. */

@@ -390,7 +390,6 @@ export function additionIdsDelete(userId: string): Write {
   return { type: "delete", shape: "record", key: keyOf(userId) };
 }
 
-/** Gives a user a score. */
 export interface ScoreChange {
   readonly userId: string;
   readonly score: number;
@@ -407,7 +406,6 @@ export interface ScoreChange {
 /** One change of a board: a score, or the removal of an entry. */
 export type BoardChange = ScoreChange | { readonly userId: string; readonly operator: "remove" };
 
-/** Changes within one shard. */
 export interface ShardChanges {
   readonly location: BoardLocation;
   readonly partition: Partition;

@@ -133,7 +133,6 @@ export interface BoardLocation {
   readonly isGuarded: boolean;
 }
 
-/** Locates the scores of a declared board. */
 export function locateBoard(declaration: BoardDeclaration, address: BoardAddress): BoardLocation {
   const { order, rankStyle, bounds, source } = declaration;
   const others = Array.from({ length: declaration.shards - 1 }, (_, index) =>
@@ -161,7 +160,6 @@ export function toStoredScore({ order }: Pick<BoardLocation, "order">, score: nu
 /** Converts a stored score back: negating twice gives the score. */
 export const fromStoredScore = toStoredScore;
 
-/** Tells whether a board ranks the score. */
 export function isWithinBounds({ bounds }: Pick<BoardLocation, "bounds">, score: number): boolean {
   return bounds === undefined || (score >= bounds.min && score <= bounds.max);
 }

@@ -60,10 +60,8 @@ const seasonsKey = "kept";
 /** The boards of a project that have scores without seasons. */
 const boardsKey = "boards";
 
-/** The retention of all boards. */
 export type Retention = ReturnType<typeof createRetention>;
 
-/** Creates the retention of all boards. */
 export function createRetention({ store, directory, clock }: LeaderboardServices) {
   const noted = new Cache<true>({ entriesMax: notesMax });
 

@@ -121,7 +121,6 @@ function otherEntries(
   return others;
 }
 
-/** Gives entries the scores of their users' records. */
 async function followRecords(
   { store, readScore }: ScoreDeliveryOptions,
   { target, location }: { readonly target: string; readonly location: BoardLocation },
@@ -252,7 +251,6 @@ interface SumPeriod {
   /** Exclusive. */
   readonly endsAt: number;
   readonly sum: {
-    /** Of the target's id. */
     readonly suffix: string;
     readonly keepUntil: number;
     readonly closesAt?: number;
@@ -292,7 +290,6 @@ export function compileAmount({ source, id }: BoardDeclaration): (gain: Gain) =>
   }
 }
 
-/** Parses the id of a target. */
 function parseTarget(target: string): BoardAddress {
   const [, projectId = "", eventId = "", leaderboardId = "", season = ""] = target.split("/");
   return { projectId, eventId: eventId === "" ? null : eventId, leaderboardId, season };

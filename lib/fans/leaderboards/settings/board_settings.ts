@@ -56,7 +56,6 @@ export const BoardOperatorSchema = v.picklist(["set", "best", "sum", "latest"]);
  */
 export const RankStyleSchema = v.picklist(["competition", "dense", "ordinal"]);
 
-/** Validates the id of a board. */
 export const BoardIdSchema = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a leaderboard"),
@@ -68,7 +67,6 @@ export const seasonsMax = 200;
 /** Names that stand for a season found by its time, and that no season may have. */
 const seasonAliases = ["current", "previous"] as const;
 
-/** Validates the id of a season. */
 export const SeasonIdSchema = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected the id of a season"),
@@ -141,7 +139,6 @@ export const SeasonScheduleSchema = v.variant("type", [
 
 /** A period in which a board counts separately. */
 export type Season = Readonly<v.InferOutput<typeof SeasonSchema>>;
-/** The seasons of a board. */
 export type SeasonSchedule = Readonly<v.InferOutput<typeof SeasonScheduleSchema>>;
 
 const DeclarationSchema = v.pipe(
@@ -197,11 +194,9 @@ const DeclarationsSchema = v.optional(
   [],
 );
 
-/** A declared board. */
 export type BoardDeclaration = Readonly<v.InferOutput<typeof DeclarationSchema>>;
 /** Combination of a new score with the stored one. */
 export type BoardOperator = v.InferOutput<typeof BoardOperatorSchema>;
-/** Ranking of equal scores. */
 export type RankStyle = v.InferOutput<typeof RankStyleSchema>;
 
 const defaults = v.parse(DeclarationSchema, { id: "overall" });

@@ -21,7 +21,6 @@ import { type BoardDeclaration, keepSeasonsMax } from "./board_settings.ts";
 /** The settings from which the seasons of a board follow. */
 export type SeasonRules = Pick<BoardDeclaration, "seasons" | "graceMs" | "keepSeasons">;
 
-/** Selects a season of a board. */
 export interface SeasonQuery {
   /** Unix ms. */
   readonly now: number;

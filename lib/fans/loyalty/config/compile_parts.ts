@@ -60,7 +60,6 @@ import type { CountWindow } from "./fields.ts";
 import type { SingleReward } from "./parts.ts";
 import { compileFactor, compileTimes } from "./rules.ts";
 
-/** Compiles the parts of one configuration. */
 export class ConfigPartsCompiler {
   readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
   readonly aggregates: AggregateCompiler;
@@ -101,7 +100,6 @@ export class ConfigPartsCompiler {
     this.aggregates = new AggregateCompiler(this.#actions, this.#weekStartsOn);
   }
 
-  /** Replaces bundles by their rewards. */
   singleRewards(rewards: readonly Reward[]): readonly SingleReward[] {
     return rewards.flatMap(reward =>
       reward.type === "reward" ? (this.bundles.get(reward.rewardId) ?? []) : [reward],
@@ -373,7 +371,6 @@ function one(): number {
   return 1;
 }
 
-/** An effect of a rule on another user. */
 export type GiftEffect = Extract<RuleEffect, { readonly user?: unknown }> & {
   readonly user: { readonly var: string };
 };

@@ -63,7 +63,6 @@ export type CompiledEffect =
       readonly type: "metric";
       readonly metricId: string;
       readonly amount: (scope: Scope) => number;
-      /** Those of the rule and of the metric. */
       readonly caps: readonly CompiledLimit[];
     }
   | Exclude<RuleEffect, { readonly type: "metric" | "reward" }>;
@@ -88,7 +87,6 @@ export interface CompiledLimit {
 /** A rule with its condition, effects and limits per user. */
 export interface CompiledRule extends TriggeredPart {
   readonly rule: LoyaltyRule;
-  /** The effects on the user of the action. */
   readonly effects: readonly CompiledEffect[];
   /** The rewards for other users. */
   readonly gifts: readonly CompiledGift[];
@@ -142,7 +140,6 @@ export interface CompiledFailure extends TriggeredPart {
 /** A milestone set without bundles. */
 export interface CompiledMilestoneSet {
   readonly set: MilestoneSet;
-  /** By the index of the milestone. */
   readonly rewards: readonly (readonly SingleReward[])[];
 }
 
@@ -226,7 +223,6 @@ export type TriggerKind =
   | "milestoneReached"
   | "inventoryReceived";
 
-/** Returns the key of a trigger's plan. */
 export function triggerKey(kind: TriggerKind, id: string): string {
   return `${kind}:${id}`;
 }
@@ -245,7 +241,6 @@ export function countedUnit<U extends CountedUnit>(unit: U, weekStartsOn: WeekSt
   return unit === "week" && weekStartsOn === "sunday" ? "sundayWeek" : unit;
 }
 
-/** Converts a window of the document. */
 export function toCounterWindow(window: CountWindow | undefined, weekStartsOn: WeekStart): CounterWindow {
   if (window === undefined) return { kind: "total" };
   if ("calendar" in window) {
@@ -309,12 +304,10 @@ export const elementVariable: FindVariable = path => ownValue(elementVariables, 
 /** The variables of the element that an action names. */
 export const elementNames: readonly string[] = Object.keys(elementVariables);
 
-/** Lists the variables of an action. */
 export function dataNames({ data: declared }: ActionDefinition): readonly string[] {
   return declared === undefined ? ["data.<name>"] : Object.keys(declared).map(name => `data.${name}`);
 }
 
-/** Lists the variables of users. */
 export function userNames(config: LoyaltyConfig): readonly string[] {
   const kinds = ["metrics", "inventory", "challenges", "milestones"] as const;
   const known = kinds.flatMap(kind => config[kind].map(({ id }) => `user.${kind}.${id}`));

@@ -34,20 +34,16 @@ const durationUnitsMax = 100_000;
 /** Names that every object inherits. As ids they would read values that nobody stored. */
 const reservedIds: readonly string[] = ["__proto__", "constructor", "prototype"];
 
-/** An id within a configuration. */
 export const idField: Schema<string> = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9._-]+$/, "Expected letters, digits, dots, underscores and hyphens"),
   v.maxLength(idCharactersMax),
   v.check(value => !reservedIds.includes(value), "Expected an id that is not reserved"),
 );
-/** An id of a challenge or mission. */
 export const uuidField: Schema<string> = v.pipe(v.string(), v.uuid());
-/** A text for people. */
 export const textField: Schema<string> = v.pipe(v.string(), v.maxLength(1_000));
 /** A text that is empty by default. */
 export const optionalText: Schema<string> = v.optional(textField, "");
-/** A whole number. */
 export const integerField: Schema<number> = v.pipe(v.number(), v.safeInteger());
 export const metricValue: Schema<number> = v.pipe(
   v.number(),
@@ -165,7 +161,6 @@ export const pointsExpiryField: Schema<
   return hasMember(input, "endOf") ? expiresAtEnd : expiresAfter;
 });
 
-/** An end of something. */
 export type Expiry = Immutable<v.InferOutput<typeof expiryField>>;
 
 const windowExpectation = `Expected {"calendar": "day"}, "week", "month" or "year", or {"last": 7, "unit": "day"} with 1 to ${windowStepsMax} of a unit`;
@@ -234,10 +229,8 @@ const numberShape = named("LoyaltyNumber", v.union([v.number(), shapes.calculati
 
 export const conditionField: v.GenericSchema = describedBy(conditionShape);
 
-/** A calculated amount. */
 export const calculationField: v.GenericSchema = describedBy(calculationShape);
 
-/** A number or a calculated amount. */
 export const numberField: v.GenericSchema = describedBy(numberShape);
 
 /** Schemas of counts, sums, streaks and distinct values over the actions of a user. The expressions in them are left to the compiler. */

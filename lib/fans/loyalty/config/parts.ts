@@ -36,7 +36,6 @@ import {
 
 const lotPolicy = v.strictObject({
   activatesAfter: v.exactOptional(durationField),
-  /** Counted from the activation of the points. */
   expires: v.exactOptional(pointsExpiryField),
   /** Tells the user, and webhooks, so long before points expire. */
   reminder: v.exactOptional(v.strictObject({ before: durationField, notification: notificationField })),
@@ -219,7 +218,6 @@ const mission = v.strictObject({
   ),
 });
 
-/** A step of a challenge. */
 export type Mission = Immutable<v.InferOutput<typeof mission>>;
 
 export const ChallengeSchema = v.pipe(
@@ -319,7 +317,6 @@ export const ProductSchema = v.pipe(
     sku: v.exactOptional(textField),
     /** Who may buy it. Checked once, when the price is taken. @default everybody */
     when: v.exactOptional(conditionField),
-    /** The buyer pays one of these. */
     prices: pricesField,
     /** Sales while the stock was unlimited do not count. */
     stock: v.optional(stockField, { type: "unlimited" }),

@@ -122,7 +122,6 @@ export const MultiplierSchema = v.strictObject({
   ...ruleTimeFields,
 });
 
-/** A multiplier of what rules give. */
 export type Multiplier = Immutable<v.InferOutput<typeof MultiplierSchema>>;
 
 /** Compiles the multipliers of a rule to their factor at a time (Unix ms); null where the rule has none. */
@@ -142,7 +141,6 @@ export function compileFactor(
 const declaredPropertiesMax = 64;
 const ruleLimitMax = 1_000_000_000;
 
-/** The properties of a reported action. */
 export type ActionData = Readonly<Record<string, string | number | boolean>>;
 
 const properties = v.pipe(
@@ -150,7 +148,6 @@ const properties = v.pipe(
   v.maxEntries(declaredPropertiesMax),
 );
 
-/** Schema of an action definition. */
 export const ActionSchema = v.strictObject({
   name: ActionNameSchema,
   /** Lets the device of a user report the action. */

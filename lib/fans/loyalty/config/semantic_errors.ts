@@ -14,7 +14,6 @@ import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger
 const rewardsTotalMax = 250;
 const windowStepsTotalMax = 10_000;
 
-/** The rewards of bundles by their ids. */
 type Bundles = ReadonlyMap<string, readonly unknown[]>;
 
 /** Finds every taken id, dangling reference and circle of challenges. */

@@ -51,7 +51,6 @@ function isCode(text: string): boolean {
   return text.length <= poolCodeCharactersMax && /^[!-~](?:[ -~]*[!-~])?$/.test(text);
 }
 
-/** A pool of a space. */
 export interface PoolAddress {
   readonly organisationId: string;
   readonly spaceId: string;
@@ -68,7 +67,6 @@ interface PoolRecord {
   readonly returned?: readonly number[];
 }
 
-/** The claim of a grant. */
 interface CodeClaim {
   readonly number: number;
   /** Unix ms, exclusive; null: never. */

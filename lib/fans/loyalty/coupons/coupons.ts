@@ -31,7 +31,6 @@ export type CouponView = Immutable<v.InferOutput<typeof UserCouponSchema>>;
 /** The coupons of all users: they are found, and given codes. */
 export type Coupons = ReturnType<typeof createCoupons>;
 
-/** Creates the coupons of all users. */
 export function createCoupons({ store, clock, states, configOf }: LoyaltyServices, pools: CodePools) {
   async function assign(user: SpaceUser, state: UserState): Promise<UserState> {
     const config = await configOf(user.spaceId);
@@ -114,7 +113,6 @@ function findCoupon({ coupons }: UserState, id: string, now: number): UserCoupon
   return valid.find(coupon => coupon.id === id) ?? valid.findLast(({ couponId }) => couponId === id);
 }
 
-/** Shows a coupon of a user. */
 export function couponView(coupon: Coupon, { id, code }: UserCoupon): CouponView {
   const { title, link, type, showOnNotification } = coupon;
   return {
@@ -134,14 +132,12 @@ function unknownCoupon(): AppError {
 
 const warned = { entriesMax: 1_000, maxAgeMs: 60 * 60 * 1_000 };
 
-/** Warnings of pools. */
 interface FillWarnings {
   readonly onLow: CodePoolServices["onLow"];
   /** Resolves once webhooks know of all warnings. */
   idle(): Promise<void>;
 }
 
-/** Creates the warnings of pools. */
 export function createFillWarnings({
   logger,
   clock,

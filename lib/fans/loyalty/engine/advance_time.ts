@@ -26,7 +26,6 @@ export const settledInstantsMax = 64;
  */
 const chainedExpiriesMax = 32;
 
-/** The effects of time. */
 export interface TimeOutcome {
   readonly state: UserState;
   /** In ascending time; none for changes that the history does not show. */

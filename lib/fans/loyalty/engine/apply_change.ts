@@ -52,7 +52,6 @@ export interface ChangeOptions {
   readonly profile?: ProfileFields | undefined;
 }
 
-/** A reported action. */
 export interface Action {
   readonly name: string;
   readonly data: ActionData;
@@ -60,9 +59,7 @@ export interface Action {
   readonly at: number;
   /** When it happened and counts, in Unix ms. @default `at` */
   readonly happenedAt?: number;
-  /** Given by the caller. */
   readonly id?: string | undefined;
-  /** Given by the caller. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   /** What rules may read of the element that it names. */
   readonly element?: ElementFacts | undefined;
@@ -115,7 +112,6 @@ export interface Grant {
   readonly notification?: NotificationSetting | undefined;
   /** Unix ms. */
   readonly at: number;
-  /** Given by the caller. */
   readonly id?: string;
   /** Of a merged user. @default none */
   readonly inheritance?: Inheritance;
@@ -150,13 +146,10 @@ export function applyGrant(
   return next.finish({ kind: "grant", grant: { ...given, ...next.limitedFirings } });
 }
 
-/** A correction of metrics by a back end. */
 export interface Adjustment {
   /** Applied in this order. */
   readonly changes: readonly MetricChange[];
-  /** For people. */
   readonly reason: string;
-  /** Names it in the history. */
   readonly id?: string | undefined;
   /** Unix ms. */
   readonly at: number;
@@ -187,7 +180,6 @@ export function applyAdjustment(
 /** A gift that its user cannot get. */
 export interface Refusal {
   readonly gift: Pick<Gift, "id" | "ruleId" | "userId">;
-  /** For people. */
   readonly reason: string;
 }
 
@@ -205,7 +197,6 @@ export function applyRefusals(
   return next.finish({ kind: "refusal" });
 }
 
-/** The reversal of a transaction. */
 export interface Reversal {
   readonly transaction: Pick<HistoryTransaction, "id" | "type" | "entries" | "payload">;
   /** The action of the transaction, whose counts are taken back too. @default none */
@@ -333,7 +324,6 @@ function findRule({ compiled }: NextState, ruleId: string | null): CompiledRule 
   return undefined;
 }
 
-/** A step of a redemption. */
 export interface RedemptionInput {
   /** The first step replaces `boughtAt` by the time at which it counts. */
   readonly fact: RedemptionFact;
@@ -346,11 +336,9 @@ export interface RedemptionInput {
   /** The code of a unique coupon. @default none yet */
   readonly code?: string | null;
   readonly metadata?: ActionData | undefined;
-  /** The reason of a rejection. */
   readonly reason?: string | undefined;
 }
 
-/** The result of a step. */
 export interface RedemptionOutcome extends Outcome {
   readonly paid: readonly LedgerEntry[];
   readonly received: Received;

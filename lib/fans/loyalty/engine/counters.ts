@@ -34,7 +34,6 @@ export interface CountingTime {
 
 /** The part of a counter that is meant, where it counts for each value of an action. */
 interface OfValue {
-  /** Key of the value. */
   readonly value?: string | undefined;
 }
 
@@ -158,7 +157,6 @@ function countingStep(buckets: CounterBuckets, { unit }: Pick<BucketWindow, "uni
   return Math.max(step, (buckets.at(-1)?.[0] ?? step) - lateSteps[unit]);
 }
 
-/** Adds to the bucket of a step. */
 function withBucket(
   buckets: CounterBuckets,
   window: BucketWindow,

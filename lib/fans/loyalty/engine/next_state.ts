@@ -63,7 +63,6 @@ export interface Diagnostic {
   readonly triggers: readonly string[];
 }
 
-/** The result of a change. */
 export interface Outcome {
   /** Not shared yet, so that the caller may complete it. */
   readonly state: MutableState;
@@ -95,14 +94,12 @@ type RecordMember =
 
 const noTriggers: ReadonlyMap<string, number> = new Map();
 
-/** A state in the making. */
 export class NextState implements UserView {
   readonly compiled: CompiledConfig;
   /** Unix ms; never before the last change of the state. */
   readonly at: number;
   /** When the change happened and counts, in Unix ms: before `at` where it arrived late. */
   readonly happenedAt: number;
-  /** The zone of the user's days. */
   readonly timeZone: string;
   readonly diagnostics: Diagnostic[] = [];
   readonly fired: string[] = [];
@@ -319,7 +316,6 @@ export class NextState implements UserView {
     this.#put("reminded", metricId, until);
   }
 
-  /** Adds to the lifetime totals of a metric. */
   addLifetime(metricId: string, earned: number, spent: number): void {
     const totals = ownValue(this.#state.lifetime, metricId);
     const [earnedBefore, spentBefore] = totals ?? [0, 0];
@@ -421,7 +417,6 @@ export class NextState implements UserView {
     return this.#state;
   }
 
-  /** Ends it with the record of its change. */
   finish(change: RecordedChange, chainedExpiries = 0): Outcome {
     const { at, compiled, diagnostics, fired, transactions } = this;
     const state = this.#state;
@@ -497,7 +492,6 @@ export type TransactionSubject = Omit<
 const noItems: readonly ItemId[] = [];
 const noMilestones: ChangePayload["milestoneChanges"] = {};
 
-/** Collects the changes of one transaction. */
 export class TransactionBuilder {
   readonly entries: LedgerEntry[] = [];
   readonly #metrics: Record<string, { readonly oldValue: number; newValue: number }> = {};

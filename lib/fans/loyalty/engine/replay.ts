@@ -65,7 +65,6 @@ export class Replay {
     this.#compiled = compiled;
   }
 
-  /** Takes the next record. */
   add(record: HistoryEntry): void {
     const { at, mergedFrom } = record;
     // The records before were dated by a process whose clock was ahead.
@@ -167,7 +166,6 @@ function recordedOptions(
 
 const differencesMax = 1_000;
 
-/** A difference of two states. */
 export interface Difference {
   /** JSON Pointer into the state. */
   readonly pointer: string;

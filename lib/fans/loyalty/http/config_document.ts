@@ -7,7 +7,6 @@
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import { compileConfig } from "../config/compile.ts";
 
-/** The resource type of configurations. */
 export const configurationType = "loyalty_configurations";
 
 /** Most errors of a document that one answer lists. */

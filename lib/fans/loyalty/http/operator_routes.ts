@@ -74,7 +74,6 @@ function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string
   return Array.isArray(input) ? v.never("Expected an object") : ReplayedDocument;
 }
 
-/** Creates the routes for operators. */
 export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext) {
   return [
     dryRunRoute(context),
@@ -231,7 +230,6 @@ const CodeBody = named(
   }),
 );
 
-/** Creates the routes of code pools. */
 export function poolRoutes(context: LoyaltyOperatorContext) {
   const { poolKeeper: auth } = context;
   const { codePools } = context.loyalty;
@@ -345,7 +343,6 @@ const RefundBody = v.optional(
 
 const responses = { 200: { description: "The redemption", schema: RedemptionResponse } } as const;
 
-/** Creates the routes of redemptions. */
 export function redemptionRoutes(context: LoyaltyOperatorContext) {
   const { usersReader, rewardsWriter } = context;
   const { products } = context.loyalty;

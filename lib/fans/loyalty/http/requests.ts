@@ -45,7 +45,6 @@ const userQuery = {
   ),
 };
 
-/** The query of routes about a user. */
 export const UserQuerySchema = v.object(userQuery);
 export const HistoryQuerySchema = v.object({
   ...userQuery,
@@ -76,7 +75,6 @@ const actionEntries = {
   ),
 };
 
-/** The body of a report. */
 export const ActionBodySchema = named(
   "ActionReport",
   v.strictObject({
@@ -99,7 +97,6 @@ export const ActionBodySchema = named(
   }),
 );
 
-/** The query of a user's votes. */
 export const VotesQuerySchema = v.object({
   ...userQuery,
   event_id: v.pipe(

@@ -31,11 +31,8 @@ const versionNumber = v.pipe(
   v.transform(Number),
 );
 
-/** Parameters of a space's configuration. */
 export const SpaceParams = v.object({ spaceId });
-/** Parameters of a version. */
 export const VersionParams = v.object({ spaceId, version: versionNumber });
-/** Parameters of a webhook. */
 export const WebhookParams = v.object({
   spaceId,
   webhookId: v.pipe(
@@ -45,7 +42,6 @@ export const WebhookParams = v.object({
     v.maxLength(idCharactersMax),
   ),
 });
-/** The body of a rollback. */
 export const RollbackSchema = named(
   "LoyaltyRollback",
   v.strictObject({
@@ -110,7 +106,6 @@ const Version = named(
     links,
   }),
 );
-/** One version with its document. */
 export const VersionSchema = named("LoyaltyVersionDocument", v.object({ data: Version }));
 /** The versions that are kept. */
 export const VersionsSchema = named(
@@ -124,7 +119,6 @@ function configurationPath(id: string): string {
   return `/api/v2/spaces/${id}/loyalty`;
 }
 
-/** Replies with a configuration and its entity tag. */
 export function configurationReply<const S extends 200 | 201>(
   id: string,
   revision: LoyaltyRevision,

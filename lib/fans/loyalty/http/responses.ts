@@ -139,7 +139,6 @@ const RedeemedCode = named("RedeemedCode", v.object({ code: text, redeemedAt: te
 /** The configuration as clients see it. */
 export const ConfigResponse = reply("PublicLoyaltyConfigReply", Config);
 export const ProfileResponse = reply("RewardsProfileReply", RewardsProfileSchema);
-/** Unread notifications. */
 export const NotificationsResponse = reply("LoyaltyNotificationsReply", v.array(NotificationSchema));
 
 const ownVotes = {
@@ -168,9 +167,7 @@ export const VoteResponse = reply(
     ),
   }),
 );
-/** The votes of a user in an event. */
 export const VotesResponse = reply("OwnVotesReply", v.array(named("OwnVotes", v.object(ownVotes))));
-/** Transactions in ascending time. */
 export const HistoryResponse = named(
   "LoyaltyHistoryReply",
   v.object({
@@ -182,7 +179,6 @@ export const HistoryResponse = named(
 export const TransactionResponse = reply("LoyaltyTransactionReply", TransactionSchema);
 /** The effects that an action would have. */
 export const DryRunResponse = reply("DryRunReply", DryRun);
-/** The proof of a user's ledger. */
 export const ReconciliationResponse = reply("ReconciliationReply", Reconciliation);
 /** Differences between a user and the replay of the user's history. */
 export const ReplayResponse = reply("HistoryReplayReply", Replay);

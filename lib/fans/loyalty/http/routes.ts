@@ -36,12 +36,10 @@ import {
   VotesResponse,
 } from "./responses.ts";
 
-/** Services of the routes. */
 export interface LoyaltyContext {
   readonly directory: Directory;
   readonly loyalty: Loyalty;
   readonly cursors: Cursors;
-  /** Requires a token of the space. */
   readonly tokenHolder: Guard<SpaceVisit>;
   /** Takes a token of the space if there is one. */
   readonly visitor: Guard<SpaceVisit<SpaceCaller | null>, "space_id">;
@@ -52,7 +50,6 @@ const aboutUser = {
   errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
 } as const;
 
-/** Creates the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext) {
   const { directory, loyalty, cursors, tokenHolder: auth } = context;
   return [
@@ -255,7 +252,6 @@ const profileText = memoize(
 
 type PublicConfig = Immutable<v.InferOutput<typeof ConfigResponse>["data"]>;
 
-/** Leaves out of a configuration what earns something. */
 function publicConfig({ config }: CompiledConfig, isSignedIn: boolean): PublicConfig {
   return {
     metrics: config.metrics.map(({ id, title, media, defaultValue, minimumValue, maximumValue }) => ({

@@ -65,9 +65,7 @@ const DeadLetter = named(
 );
 
 export const WebhookDocument = named("LoyaltyWebhookDocument", v.object({ data: Webhook }));
-/** The webhooks of a space. */
 export const WebhooksDocument = named("LoyaltyWebhooksDocument", v.object({ data: v.array(Webhook), meta }));
-/** Dead letters of a webhook. */
 export const DeadLettersDocument = named(
   "WebhookDeadLettersDocument",
   v.object({ data: v.array(DeadLetter), meta }),
@@ -113,7 +111,6 @@ export function webhookResource(
   };
 }
 
-/** Makes the resource of a dead letter. */
 export function deadLetterResource(
   deadLetter: WebhookDeadLetter,
 ): Immutable<v.InferOutput<typeof DeadLetter>> {

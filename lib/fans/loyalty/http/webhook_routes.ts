@@ -32,7 +32,6 @@ import {
   webhookResource,
 } from "./webhook_resources.ts";
 
-/** Services of the routes. */
 export interface WebhookControlContext {
   readonly directory: Pick<Directory, "space">;
   /** Requires an API key that may read configurations. */
@@ -71,7 +70,6 @@ const ReplayBody = named(
 );
 const path = "/api/v2/spaces/:spaceId/loyalty/webhooks";
 
-/** Creates the routes of webhooks. */
 export function webhookRoutes(context: WebhookControlContext) {
   return [listRoute(context), getRoute(context), enableRoute(context), ...deadLetterRoutes(context)];
 }

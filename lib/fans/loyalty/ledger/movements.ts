@@ -49,7 +49,6 @@ interface Totals {
   readonly pendingLots: number;
 }
 
-/** Adds up the points of lots. */
 export function totalsOf(lots: readonly Lot[]): Totals {
   let [usable, pending, pendingLots] = [0, 0, 0];
   for (const lot of lots) {
@@ -239,7 +238,6 @@ interface DebitOptions {
   /** 0 or more. */
   readonly amount: number;
   readonly at: number;
-  /** Lowest balance. */
   readonly floor: number;
 }
 
@@ -283,9 +281,7 @@ export function debitFirst(
 /** Points that were credited together, and become usable and expire together. */
 export interface Lot {
   readonly id: string;
-  /** Credited points. */
   readonly amount: number;
-  /** Points left. */
   readonly remaining: number;
   /** Of lots that expire together, the older one is drawn first. */
   readonly creditedAt: number;
@@ -299,14 +295,12 @@ export interface Lot {
 export interface Draw {
   readonly lot: string;
   readonly amount: number;
-  /** Points credited with the lot. */
   readonly of: number;
   readonly creditedAt: number;
   /** Expiry of the lot; for points returned to an expired lot, the end of their grace. */
   readonly expiresAt: number | null;
 }
 
-/** A change of one account. */
 export interface LedgerMovement {
   readonly type: "credit" | "debit";
   /** Greater than 0. */
@@ -344,7 +338,6 @@ export interface MetricAccount {
   readonly lots: readonly Lot[] | null;
 }
 
-/** The result of a change. */
 export interface AccountChange {
   readonly account: MetricAccount;
   /** Null: nothing changed. */
@@ -353,10 +346,8 @@ export interface AccountChange {
 
 const reversalGraceMs: number = 30 * 24 * 60 * 60 * 1_000;
 
-/** Options of {@linkcode reverseEntry}. */
 export interface ReverseOptions {
   readonly at: number;
-  /** Lowest balance. */
   readonly floor: number;
   /** Highest balance, pending points included. */
   readonly ceiling: number;
@@ -406,7 +397,6 @@ function pendingLot({ lots }: MetricAccount, { lot }: LedgerMovement): Lot | und
   return lots?.find(one => one.id === lot?.id && isPending(one));
 }
 
-/** Takes points of a pending lot. */
 function cancelPending({ balance, lots }: MetricAccount, lot: Lot, wanted: number): AccountChange {
   const { draws, left } = drawFrom(lots ?? [], wanted, { isDrawn: ({ id }) => id === lot.id });
   const amount = Math.min(wanted, lot.remaining);

@@ -6,7 +6,6 @@
 
 import type { Draw, LedgerEntry, Lot } from "./movements.ts";
 
-/** The ledger entries of a history record. */
 export interface LedgerRecord {
   readonly id: string;
   /** Unix ms. */
@@ -16,16 +15,13 @@ export interface LedgerRecord {
   readonly transactions: readonly { readonly entries: readonly LedgerEntry[] }[];
 }
 
-/** The stored balances and lots of a user. */
 export interface LedgerState {
   readonly metrics: Readonly<Record<string, number>>;
-  /** By metric. */
   readonly lots: Readonly<Record<string, readonly Lot[]>>;
   /** Number of records ever written, of which the oldest may have been dropped. */
   readonly records: number;
 }
 
-/** The result for a user. */
 export interface Reconciliation {
   /** True without faults. */
   readonly ok: boolean;
@@ -38,7 +34,6 @@ export interface Reconciliation {
     /** True if no record of the history was dropped. */
     readonly isComplete: boolean;
   }[];
-  /** Contradictions to the entries. */
   readonly faults: readonly {
     readonly metricId: string;
     /** The contradicting record; null: the stored state. */
@@ -123,7 +118,6 @@ export function isSameBalance(a: number, b: number): boolean {
 export class EntryReplay {
   readonly #isComplete: boolean;
   readonly #lots = new Map<string, TrackedLot>();
-  /** The sum of all changes. */
   #sum: number | null;
   /** The `balanceAfter` of the last entry. */
   #balance: number | null;

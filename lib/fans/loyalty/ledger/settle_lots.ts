@@ -9,7 +9,6 @@ import { debtPayment, isPending, pointsOutside, totalsOf, withLot } from "./move
 
 /** Points that expire within 30 days expire soon. */
 const expiringSoonMs: number = 30 * 24 * 60 * 60 * 1_000;
-/** Balances list this many instants of expiry. */
 const expiringSoonMax = 10;
 
 interface DueLot {
@@ -112,11 +111,8 @@ export function expireUsable(account: MetricAccount): AccountChange {
   };
 }
 
-/** The balances of a metric. */
 export interface Balances {
-  /** Usable now. */
   readonly available: number;
-  /** Usable later. */
   readonly pending: number;
   /** Usable now and expiring within 30 days, by instant; the nearest ten. */
   readonly expiringSoon: readonly { readonly amount: number; readonly expiresAt: number }[];

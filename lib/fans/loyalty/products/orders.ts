@@ -34,7 +34,6 @@ export interface RedemptionOrder {
 
 /** Dependencies of accepting an order. */
 export interface OrderContext {
-  /** Id of the redemption. */
   readonly id: string;
   readonly config: CompiledConfig;
   /** Unix ms. */
@@ -160,7 +159,6 @@ export function canPay(config: CompiledConfig, state: UserState, { currency, amo
   return (ownValue(state.metrics, currency) ?? metric.defaultValue) - metric.minimumValue >= amount;
 }
 
-/** Makes the error of a fault. */
 export function redemptionError(fault: RedemptionFault): AppError {
   return new AppError(fault, messages[fault]);
 }

@@ -50,7 +50,6 @@ export interface RedemptionView {
   readonly cost: Price;
   /** `pending`: not decided yet, or to be handed over. */
   readonly status: Exclude<RedemptionStatus, "reserved">;
-  /** The reason of a rejection. */
   readonly fault: RedemptionFault | null;
   /** The transaction that took the price; null where the history does not go back that far. */
   readonly transactionId: string | null;
@@ -59,7 +58,6 @@ export interface RedemptionView {
     readonly coupon: CouponView | null;
     readonly items: readonly ItemId[];
   };
-  /** The user's balance of every metric. */
   readonly balances: Readonly<Record<string, number>>;
   readonly metadata: ActionData;
   /** Unix ms. */
@@ -74,7 +72,6 @@ const redemptionMsMax = 5_000;
 /** The products of all spaces: they are listed and sold. */
 export type Products = ReturnType<typeof createProducts>;
 
-/** Creates the products of all spaces. */
 export function createProducts(shared: Omit<RedemptionServices, "stocks">) {
   const services = { ...shared, stocks: createStocks(shared) };
   const viewed =

@@ -357,7 +357,6 @@ function poolAddress({ organisationId, spaceId }: SpaceUser, poolId: string): Po
 /** Time for which a redemption stays on record after its last step, in ms: 366 days. */
 const keptMs = 366 * 24 * 60 * 60 * 1_000;
 
-/** Dependencies of the steps of a redemption. */
 export type StepContext = Omit<OrderContext, "soldIn" | "hasCode">;
 
 /** Stock and code that were taken for a redemption, outside its user's partition. */
@@ -366,19 +365,16 @@ export interface Reservation {
   readonly fault: RedemptionFault | null;
   /** True where stock was taken. */
   readonly isTaken: boolean;
-  /** The code of a unique coupon. */
   readonly code: PoolCode | null;
 }
 
 /** Characters of the id that select the tally of the mark: 256 tallies, because each has a bound. */
 const markCharacters = 2;
 
-/** Makes the read of a redemption's record. */
 export function readRedemption(id: string): ReadRecord {
   return { type: "record", key: keyName("redemption", id) };
 }
 
-/** Parses the record of a redemption. */
 export function parseRedemption(stored: Stored): Redemption {
   return JSON.parse(stored.value) as Redemption;
 }

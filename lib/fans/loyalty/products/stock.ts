@@ -39,7 +39,6 @@ const everSold = "units";
 /** The stock of all products: units are taken and given back. */
 export type Stocks = ReturnType<typeof createStocks>;
 
-/** Creates the stock of all products. */
 export function createStocks({ store, clock }: Pick<LoyaltyServices, "store" | "clock">) {
   const cache = new Cache<number>({ ...cacheOptions, clock });
 

@@ -12,7 +12,6 @@ const number = v.number();
 const optionalText = v.exactOptional(text);
 const Item = named("InventoryItem", v.object({ setId: text, itemId: text }));
 
-/** Caller-supplied data and metadata. */
 export const PropertiesSchema = named("Properties", v.record(text, v.union([text, number, v.boolean()])));
 
 /** The change that a transaction or a notification is about. */
@@ -21,13 +20,11 @@ export const ChangePayloadSchema = named(
   v.object({
     challengeId: optionalText,
     missionId: optionalText,
-    /** The coupon in the configuration. */
     couponId: optionalText,
     userCouponId: optionalText,
     redemptionId: optionalText,
     productId: optionalText,
     quantity: v.exactOptional(v.pipe(number, v.integer())),
-    /** Supplied by the caller. */
     metadata: v.exactOptional(PropertiesSchema),
     /** The reason of a grant, an adjustment or a rejection. */
     reason: optionalText,
@@ -41,12 +38,10 @@ export const ChangePayloadSchema = named(
 /** The subject and the changes of a transaction or notification. */
 export type ChangePayload = Immutable<v.InferOutput<typeof ChangePayloadSchema>>;
 
-/** An item of an inventory set. */
 export type ItemId = Immutable<v.InferOutput<typeof Item>>;
 
 const seconds = v.pipe(number, v.integer(), v.description("Unix time in seconds"));
 
-/** A transaction of a user. */
 export const TransactionSchema = named(
   "LoyaltyTransaction",
   v.object({
@@ -69,13 +64,11 @@ export const TransactionSchema = named(
 
 export const notificationText = { display: text, title: text, message: text };
 
-/** An unread notification of a user. */
 export const NotificationSchema = named(
   "LoyaltyNotification",
   v.object({ id: text, timestamp: seconds, type: text, ...notificationText, payload: ChangePayloadSchema }),
 );
 
-/** A reward of a challenge. */
 export const EarnedRewardSchema = named(
   "EarnedReward",
   v.object({

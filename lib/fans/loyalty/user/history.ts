@@ -52,7 +52,6 @@ export type GrantedReward = Exclude<Reward, { readonly type: "metric" }> | (Metr
 
 /** What a user takes over from a merged one beside points and items. */
 export interface Inheritance extends Pick<UserState, "milestones" | "challenges" | "coupons"> {
-  /** Id of the merged user. */
   readonly from: string;
   /** What the user had earned and spent beyond the points that go over, by metric. @default nothing */
   readonly lifetime?: UserState["lifetime"];
@@ -157,7 +156,6 @@ export function scoredData({ data, eventId }: NonNullable<HistoryRecord["action"
   return typeof named === "string" && isUuid(named) ? data : others;
 }
 
-/** A record with its id in the history. */
 export interface HistoryEntry extends HistoryRecord {
   /** Id of the log entry, and of the record's first transaction. */
   readonly id: string;
@@ -175,7 +173,6 @@ export interface Transaction {
   readonly entries: readonly LedgerEntry[];
 }
 
-/** An announcement to the user. */
 export interface Notification extends NotificationSetting {
   /** The type of its transaction, or `custom`. */
   readonly type: string;
@@ -213,7 +210,6 @@ export function transactionsOf(record: HistoryEntry): readonly HistoryTransactio
 /** A transaction as the API shows it. */
 export type TransactionView = Immutable<v.InferOutput<typeof TransactionSchema>>;
 
-/** Shows a transaction of the history. */
 export function transactionView(transaction: HistoryTransaction): TransactionView {
   const { id, at, type, payload, happenedAt, actionId, metadata } = transaction;
   return {

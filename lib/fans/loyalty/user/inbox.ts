@@ -101,7 +101,6 @@ export class Inbox {
     return unreadOf(items).toReversed();
   }
 
-  /** Returns the number of unread notifications. */
   async unreadCount(user: SpaceUser): Promise<number> {
     return unreadOf((await this.#read(user)).items).length;
   }
@@ -204,7 +203,6 @@ export interface InboxNotification extends Notification {
   readonly readAt: number | null;
 }
 
-/** A notification with its expiry. */
 export interface InboxItem extends InboxNotification {
   /** Unix ms, exclusive. */
   readonly expiresAt: number;
@@ -229,7 +227,6 @@ export function keepMarks({ ids }: ReadMarks, entries: readonly LogEntry[]): Rec
   return Object.fromEntries(Object.entries(ids).filter(([id]) => present.has(id)));
 }
 
-/** The context of a view. */
 export interface InboxContext {
   readonly marks: ReadMarks;
   readonly policy: InboxPolicy;
@@ -296,7 +293,6 @@ function shortestMs({
   return minutes * 60_000 + hours * 3_600_000 + Math.max(0, calendarDays - 1) * dayMs;
 }
 
-/** Adds the expiry to a notification. */
 export function withExpiry(item: InboxNotification, { keepFor, timeZone }: InboxPolicy): InboxItem {
   return { ...item, expiresAt: addDuration(item.createdAt, keepFor, timeZone) };
 }

@@ -92,7 +92,6 @@ export function parseEntry({ id, value }: LogEntry): HistoryEntry {
   return { ...parseRecord(value), id };
 }
 
-/** A part of the history. */
 export interface HistoryQuery {
   /** Unix ms, inclusive. */
   readonly from?: number | undefined;

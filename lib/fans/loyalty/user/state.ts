@@ -16,7 +16,6 @@ import type { SingleReward } from "../config/parts.ts";
 import type { LedgerEntry, Lot } from "../ledger/movements.ts";
 import type { ItemId } from "./change_payload.ts";
 
-/** Progress of the latest run of a challenge. */
 export interface ChallengeProgress {
   /** `none`: between two runs. */
   readonly status: "none" | "in_progress" | "completed" | "failed";
@@ -28,7 +27,6 @@ export interface ChallengeProgress {
   readonly endsAt: number | null;
   /** Unix ms; null: in progress. */
   readonly endedAt: number | null;
-  /** The counts of missions by id. */
   readonly counts: Readonly<Record<string, number>>;
   /** The keys of the values that distinct missions have counted, by mission. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
@@ -37,7 +35,6 @@ export interface ChallengeProgress {
   readonly completions: number;
 }
 
-/** The highest milestone reached of a set. */
 export interface MilestoneProgress {
   readonly milestoneId: string;
   /** The threshold at that time. Milestones up to it are not reached again, even if the set changes. */
@@ -81,7 +78,6 @@ export type CounterBuckets = readonly (readonly [bucket: number, amount: number]
  */
 export type LifetimeTotals = readonly [earned: number, spent: number];
 
-/** The sum of single actions for a board. */
 export type RunningSum =
   | readonly [total: number]
   /** Unix ms: nothing is added later. */
@@ -96,7 +92,6 @@ export type RedemptionFault = "not_available" | "out_of_stock" | "limit_reached"
  */
 export type RedemptionStatus = "reserved" | "pending" | "completed" | "rejected" | "refunded";
 
-/** The deliveries of a redemption. */
 export interface Received {
   readonly items: readonly ItemId[];
   /** Ids of the user's own coupons. */
@@ -116,7 +111,6 @@ export interface Redemption {
   readonly quantity: number;
   readonly cost: Price;
   readonly status: RedemptionStatus;
-  /** The reason of a rejection. */
   readonly fault?: RedemptionFault;
   readonly fulfilment: Fulfilment;
   /** True if it takes units of a limited stock, or gives them back once it is refunded. */
@@ -137,7 +131,6 @@ export interface Redemption {
 
 /** Rewards that a rule gives to another user, until that user has them or is known not to get them. */
 export interface Gift {
-  /** Unique for the giving user. */
   readonly id: string;
   readonly ruleId: string;
   /** The id of the other user as the action named it. */
@@ -150,7 +143,6 @@ export type HistoryPart = readonly [records: number, bytes: number];
 
 /** The loyalty of a user: one record, changed only through `decide`. */
 export interface UserState {
-  /** Number of changes so far. */
   readonly revision: number;
   /** The time of the last event, in Unix ms. */
   readonly changedAt: number;
@@ -164,14 +156,11 @@ export interface UserState {
   readonly metrics: Readonly<Record<string, number>>;
   /** Totals of the metrics that ever changed by anything but time. */
   readonly lifetime: Readonly<Record<string, LifetimeTotals>>;
-  /** By metric. */
   readonly lots: Readonly<Record<string, readonly Lot[]>>;
   readonly inventory: Readonly<Record<string, readonly string[]>>;
-  /** By id of the set. */
   readonly milestones: Readonly<Record<string, MilestoneProgress>>;
   readonly challenges: Readonly<Record<string, ChallengeProgress>>;
   readonly coupons: readonly UserCoupon[];
-  /** By the keys of aggregates and limits. */
   readonly counters: Readonly<Record<string, Counter>>;
   /** Since when (Unix ms) counters have had no definition, by their keys. */
   readonly orphanedCounters: Readonly<Record<string, number>>;
@@ -193,7 +182,6 @@ export interface UserState {
   readonly gifts: readonly Gift[];
   /** Board scores whose delivery is not confirmed. */
   readonly undelivered: readonly ScoreUpdate[];
-  /** By the hash of a board. */
   readonly sums: Readonly<Record<string, RunningSum>>;
   /** The newest generation of once marks, and its number of marks. */
   readonly onceMarks: { readonly generation: number; readonly count: number };
@@ -205,7 +193,6 @@ export interface UserState {
   readonly mergedInto: string | null;
 }
 
-/** Returns the state of a new user. */
 export function emptyState(projectId: string | null): UserState {
   return {
     revision: 0,
@@ -357,7 +344,6 @@ export function zoneAt(zone: UserZone | null, at: number, documentZone: string):
   return at >= zone.from ? zone.name : zone.before;
 }
 
-/** Dependencies of {@linkcode zoneAfter}. */
 interface ZoneChange {
   /** The value of the profile. One that is no time zone counts as none. */
   readonly wanted: ProfileFields[string] | undefined;
@@ -493,10 +479,8 @@ export class UserCache {
   }
 }
 
-/** Key of a user's profile. */
 export const profileKey = "profile";
 
-/** Custom fields of a profile by name. */
 export type ProfileFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** Custom fields that a process remembers, so that decisions need not read them. */

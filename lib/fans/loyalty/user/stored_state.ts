@@ -186,7 +186,6 @@ type ShortRecord = Omit<HistoryRecord, "transactions"> & {
   readonly transactions?: readonly StoredTransaction[];
 };
 
-/** Returns the text of a record. */
 export function printRecord(record: HistoryRecord): string {
   const { kind, action, grant, adjustment, redemption, profile, mergedFrom, at, config } = record;
   // Undefined members have no JSON, and members by name are faster than a spread.
@@ -323,7 +322,6 @@ export const reversalGenerationsRead: ReadRecord = { type: "record", key: "rever
 /** Length of a generation, in ms. */
 const generationMs: number = 28 * 24 * 60 * 60 * 1_000;
 
-/** Reads the marks of transactions of a time. */
 export function reversalMarksRead(recordAt: number): ReadTally {
   return { type: "tally", key: keyOf(generationOf(recordAt)) };
 }

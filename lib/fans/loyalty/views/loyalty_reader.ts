@@ -53,7 +53,6 @@ export interface ReadView<T> {
 /** Reads users. */
 export type LoyaltyReader = ReturnType<typeof createLoyaltyReader>;
 
-/** Creates the reader of a process. */
 export function createLoyaltyReader({ store, clock, configOf, states, policyOf }: LoyaltyServices) {
   const summaries = new SummaryCache();
   const [readMarks, readEntries] = inboxReads;
@@ -127,9 +126,7 @@ interface LifetimeBalances extends Balances {
   readonly lifetimeSpent: number;
 }
 
-/** A user's loyalty at a glance. */
 export interface LoyaltySummary {
-  /** Usable balance of every metric of the configuration. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Balances of each metric now and over all time. */
   readonly balances: Readonly<Record<string, LifetimeBalances>>;
@@ -291,7 +288,6 @@ function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
   };
 }
 
-/** Status of a user's challenge. */
 export type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
 
 /** Progress; `percent` is a whole number from 0 to 100. */
@@ -411,9 +407,7 @@ export interface LedgerQuery {
   readonly after?: LedgerCursor | undefined;
 }
 
-/** An entry with its transaction and record. */
 export interface LedgerEntryView {
-  /** Unique among the user's entries. */
   readonly id: string;
   /** Unix ms. */
   readonly at: number;
@@ -518,7 +512,6 @@ export interface LoyaltyFacts {
   challenge(id: string): Exclude<ChallengeProgress["status"], "none"> | "not_started";
 }
 
-/** Reads facts about users of a space. */
 export interface FactsReader {
   /** The metrics of the space with their default values. */
   readonly metrics: ReadonlyMap<string, number>;

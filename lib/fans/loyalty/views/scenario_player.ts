@@ -55,7 +55,6 @@ export interface ScenarioCheck {
   readonly hasPassed: boolean;
 }
 
-/** A user of a scenario. */
 interface Player {
   state: UserState;
   profile: ProfileFields;
@@ -85,7 +84,6 @@ export class ScenarioPlayer {
   readonly #pointer: string;
   readonly #players = new Map<string, Player>();
   readonly #named = new Map<string, NamedStep>();
-  /** Units sold by product and period. */
   readonly #sold = new Map<string, number>();
   #users: ReadonlySet<string> = new Set();
   #scenario = "";
@@ -423,7 +421,6 @@ const profileStep = v.strictObject({
 const grantStep = v.strictObject({ ...common, grant: v.pipe(v.array(RewardSchema), v.minLength(1)), id });
 const redeemStep = v.strictObject({
   ...common,
-  /** Id of the product. */
   redeem: v.string(),
   quantity: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1)), 1),
   currency: v.exactOptional(v.string()),
@@ -447,7 +444,6 @@ const expectation = v.strictObject({
   coupons: v.optional(v.record(v.string(), v.number()), {}),
   /** Units that are left of limited products. */
   stock: v.optional(v.record(v.string(), v.number()), {}),
-  /** The titles of all announcements so far. */
   notifications: v.exactOptional(v.array(v.string())),
 });
 const expectStep = v.strictObject({ ...common, expect: expectation });
@@ -474,7 +470,6 @@ const step = choiceOf("ScenarioStep", allSteps, input => {
 });
 
 const section = v.exactOptional(v.unknown());
-/** Schema of a file of scenarios. */
 export const ScenariosSchema = v.strictObject({
   /** The sections of a project's settings that declare boards. */
   boards: v.optional(v.strictObject({ leaderboards: section, eventLeaderboards: section }), {}),
@@ -490,7 +485,6 @@ export const ScenariosSchema = v.strictObject({
   ),
 });
 
-/** Steps in ascending time. */
 export type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
 export type StepOf<K extends "action" | "profile" | "expect" | "grant" | "redeem" | "refund" | "reverse"> =
   Extract<Scenario["steps"][number], Readonly<Record<K, unknown>>>;

@@ -16,10 +16,8 @@ import type { HistoryEntry } from "../user/history.ts";
 import { readWholeHistory } from "../user/read_history.ts";
 import { emptyState, pickFields, type SpaceUser, spaceUserPartition, type UserState } from "../user/state.ts";
 
-/** Checks of users. */
 export type UserVerification = ReturnType<typeof createUserVerification>;
 
-/** Creates the checks of users. */
 export function createUserVerification(
   { store, clock, states, profiles, configOf }: LoyaltyServices,
   limits: GlobalLimits,

@@ -28,7 +28,6 @@ export interface VotedElement {
   readonly eventId: string;
   readonly projectId: string;
   readonly spaceId: string;
-  /** The content type. */
   readonly type: string;
   /** Options are numbered from 1. */
   readonly options: number;
@@ -63,7 +62,6 @@ export interface ElementFacts {
   readonly id: string;
   readonly type: string;
   readonly points: number;
-  /** Time from the publication to the vote. */
   readonly seconds: number;
   /** Absent while the user may not know. */
   readonly isRight?: boolean | undefined;

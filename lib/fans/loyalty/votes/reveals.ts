@@ -72,7 +72,6 @@ export function createRevealQueue(options: {
   return new DueQueue({ ...options, partition: revealsPartition, claims: "member", leaseMs });
 }
 
-/** Pays and takes back what depends on answers. */
 export class Reveals {
   readonly #services: RevealServices;
   #running: Promise<unknown> | null = null;

@@ -59,7 +59,6 @@ export function readVoters(cursor: string | null, limit: number): ReadLog {
   return cursor === null ? read : { ...read, cursor };
 }
 
-/** Lists voters. */
 export class Voters {
   readonly #services: VotersServices;
   readonly #waiting: Batcher<CachedUser>;

@@ -19,7 +19,6 @@ import {
   type VotedElement,
 } from "./elements.ts";
 
-/** A user's votes for an element. */
 export interface Standing {
   readonly votes: number;
   /** The options that were chosen, by number. */
@@ -103,7 +102,6 @@ export function requireRoom({ element: { bounds }, options }: Vote, standing: St
   if (isFull || (perOption > 0 && options.some(option => votesFor(option) >= perOption))) throw voteLimit();
 }
 
-/** A user's votes for an element. */
 export interface OwnVotes extends Standing {
   readonly elementId: string;
 }
@@ -178,7 +176,6 @@ const fieldsOfVote = 5;
 /** Most fields that a user takes over from a merged one, in one commit. */
 const movedFieldsMax = 800;
 
-/** The fields of an element. */
 const fields = {
   votes: (id: string): string => id,
   option: (id: string, option: number): string => `${id} ${option}`,

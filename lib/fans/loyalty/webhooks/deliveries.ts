@@ -44,25 +44,21 @@ const waitingMax = 10_000;
 /** Most outdated dead letters that one new dead letter clears away. */
 const clearedMax = 4;
 
-/** A webhook of a space. */
 export interface WebhookAddress {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly webhookId: string;
 }
 
-/** A message for a webhook. */
 export interface WebhookDelivery {
   /** The id that the receiver sees. */
   readonly id: string;
   readonly type: string;
   /** Unix ms of the change that it is about. */
   readonly at: number;
-  /** JSON. */
   readonly data: unknown;
 }
 
-/** A stored message with its attempts. */
 export interface StoredDelivery extends WebhookDelivery {
   /** Unix ms since which it waits. */
   readonly since: number;
@@ -78,7 +74,6 @@ export interface WebhookDeadLetter extends StoredDelivery {
   readonly deadAt: number;
 }
 
-/** The keys of a webhook's partition. */
 export const webhookKeys = {
   /** Record: health of the service. */
   endpoint: "endpoint",
@@ -104,10 +99,8 @@ export function webhookOfName(name: string): WebhookAddress {
   return { organisationId, spaceId, webhookId };
 }
 
-/** The stored messages of all webhooks. */
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
-/** Creates the stored messages of all webhooks. */
 export function createDeliveryStore(services: Pick<WebhookServices, "store" | "clock">) {
   return { ...waitingDeliveries(services), ...deadDeliveries(services) };
 }
@@ -165,7 +158,6 @@ function waitingDeliveries({ store, clock }: Pick<WebhookServices, "store" | "cl
 
 function deadDeliveries({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
   return {
-    /** Makes a message a dead letter. */
     async moveToDeadLetters(address: WebhookAddress, delivery: StoredDelivery): Promise<void> {
       const id = deliveryIdOf(delivery.id);
       await decide(store, webhookPartition(address), {
@@ -198,7 +190,6 @@ function deadDeliveries({ store, clock }: Pick<WebhookServices, "store" | "clock
       });
       return { deadLetters, total: size - outdated };
     },
-    /** Counts the stored messages. */
     async counts(address: WebhookAddress): Promise<{ readonly waiting: number; readonly dead: number }> {
       const [{ size: waitingSize }, { size }, outdated] = await store.read(webhookPartition(address), [
         { type: "board", key: waiting, limit: 0 },
@@ -284,7 +275,6 @@ function deliveryKey(deliveryId: string): string {
   return keyName("letter", deliveryId);
 }
 
-/** Outcome of sending a message. */
 export type SendResult =
   | { readonly outcome: "delivered" }
   /** To be tried again later. */
@@ -433,7 +423,6 @@ const failureStoredMs = 60_000;
 
 const cacheOptions = { entriesMax: 10_000, maxAgeMs: 5_000 };
 
-/** Health of a service. */
 export interface EndpointState {
   /** Unix ms since which it has taken nothing; null: it takes messages. */
   readonly failingSince: number | null;
@@ -449,7 +438,6 @@ const readEndpoint: ReadRecord = { type: "record", key: webhookKeys.endpoint };
 /** The health of services. A service is a webhook with its URL: another URL is another service. */
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
-/** Creates the health records of a process. */
 export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
   const cache = new Cache<EndpointState>({ ...cacheOptions, clock });
 
@@ -473,7 +461,6 @@ export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" 
     return state;
   }
 
-  /** Returns the health now. */
   async function load(address: WebhookAddress, url: string): Promise<EndpointState> {
     const [stored] = await store.read(webhookPartition(address), [readEndpoint]);
     const state = endpointOf(stored, url);
@@ -512,7 +499,6 @@ export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" 
         !failure.isGone;
       return isStored ? state : await change(address, url, before => afterFailure(before, failure, now));
     },
-    /** Enables a disabled service. */
     async enable(address: WebhookAddress, url: string): Promise<void> {
       await change(address, url, before => (before === healthy ? before : healthy));
     },

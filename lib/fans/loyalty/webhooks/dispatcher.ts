@@ -19,7 +19,6 @@ import {
   type WebhookProgress,
 } from "./progress.ts";
 
-/** Number of history records of one page. */
 const pageMax = 100;
 /** Number of users whose changes a process sends at the same time. */
 const concurrency = 20;
@@ -72,7 +71,6 @@ export function createWebhookDispatcher(services: SendingServices) {
     workers.add(done);
   }
 
-  /** Sends a user's changes in the background. */
   function enqueue(user: SpaceUser): void {
     waiting.add(user);
     startWorker();
@@ -259,7 +257,6 @@ export class FairUserQueue {
   readonly #underWay = new Map<string, number>();
   #size = 0;
 
-  /** Number of users who wait. */
   get size(): number {
     return this.#size;
   }

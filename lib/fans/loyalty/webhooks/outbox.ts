@@ -30,7 +30,6 @@ const retryMs = 60_000;
 /** Most webhooks of one round. */
 const roundMax = 100;
 
-/** Creates the outbox of a process. */
 export function createWebhookOutbox(services: SendingServices) {
   const { store, clock, holder, deliveries, onFailed } = services;
   const partition = platformPartition("webhooks_waiting");

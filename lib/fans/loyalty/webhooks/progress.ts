@@ -2,7 +2,6 @@ import { RecordCache } from "../../../storage/mod.ts";
 import type { WebhookDefinition } from "../config/document.ts";
 import type { UserState } from "../user/state.ts";
 
-/** The position of one webhook. */
 export interface WebhookProgress {
   /** Unix ms; nothing earlier is sent. */
   readonly from: number;
@@ -14,7 +13,6 @@ export interface WebhookProgress {
   readonly failure?: EntryFailure;
 }
 
-/** Failure to deliver a history entry. */
 export interface EntryFailure {
   /** Number of attempts; 0: the service was left alone. */
   readonly attempts: number;
@@ -23,7 +21,6 @@ export interface EntryFailure {
   readonly reason: string | null;
 }
 
-/** Progress by the id of the webhook. */
 export type ProgressByWebhook = Readonly<Record<string, WebhookProgress>>;
 
 /** Number of users whose progress a process keeps. */
@@ -32,7 +29,6 @@ const usersMax = 10_000;
 /** Records of progress that a process keeps, so that decisions need not read them. */
 export type ProgressCache = RecordCache<ProgressByWebhook>;
 
-/** Creates the cache of a process. */
 export function createProgressCache(): ProgressCache {
   return new RecordCache({ key: "webhooks", entriesMax: usersMax });
 }

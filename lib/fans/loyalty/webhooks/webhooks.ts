@@ -21,13 +21,10 @@ import type { WebhookServices } from "./services.ts";
 /** Sends webhooks what changes for users, and administers them. */
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Administration of webhooks. */
 export type WebhookAdmin = Pick<Webhooks, "status" | "enable" | "deadLetters" | "replay">;
 
-/** Health of a webhook and its stored messages. */
 export type WebhookStatus = Awaited<ReturnType<Webhooks["status"]>>;
 
-/** Creates the webhooks of a process. */
 export function createWebhooks(services: WebhookServices) {
   const isEnabled = services.sender !== undefined;
   const endpoints = createEndpoints(services);
@@ -40,14 +37,12 @@ export function createWebhooks(services: WebhookServices) {
   return {
     /** Positions of webhooks in users' histories, as far as this process knows them. */
     progress,
-    /** Sends a user's changes in the background. */
     enqueue(user: SpaceUser): void {
       if (isEnabled) dispatcher.enqueue(user);
     },
     /** Sends a user's changes now and returns when to retry what was not taken, in Unix ms; null: nothing is left. */
     deliver: async (user: SpaceUser): Promise<number | null> =>
       isEnabled ? await dispatcher.deliver(user) : null,
-    /** Retries what is due. Call it repeatedly. */
     async work(): Promise<void> {
       dispatcher.retry();
       await outbox.work();

@@ -67,7 +67,6 @@ function hasEntries({ status, values, kept, blocks }: DialogueState): boolean {
 /** Creates the blocks and buttons. The first new block of an answer gets the focus, but not of a poll, so that one can type meanwhile. */
 function createForm(dialogue: Dialogue): Part {
   let fresh: HTMLElement[] = [];
-  /** Number of answers but to polls. */
   let answers = 0;
   const blocks = el("div", { class: "blocks" });
   const actions = el("div", { class: "row" });
