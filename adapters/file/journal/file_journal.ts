@@ -16,7 +16,7 @@ import {
   snapshotPath,
   syncDirectory,
 } from "./log_file.ts";
-import { type RecoveredTail, recover } from "./recovery.ts";
+import { recover } from "./recovery.ts";
 
 /**
  * Creates a journal in a directory, which is made where it does not exist and must belong to this journal alone.
@@ -153,6 +153,14 @@ export async function openFileStore(
 /** When appended frames are forced to the disk: `always` before they are acknowledged, `interval` at most a second later, `never` when
  * the operating system likes. With the latter two a crash of the whole system may lose the last commits */
 export type FsyncPolicy = "always" | "interval" | "never";
+
+/** A frame that was being written when the process died. It was never acknowledged, and has been cut off. */
+export interface RecoveredTail {
+  readonly path: string;
+  readonly offset: number;
+  /** Number of bytes that were cut off. */
+  readonly bytes: number;
+}
 
 /** Options of the file journal. */
 export interface FileJournalOptions {

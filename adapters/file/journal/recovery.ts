@@ -22,14 +22,6 @@ import {
   withLineBreak,
 } from "./log_file.ts";
 
-/** A frame that was being written when the process died. It was never acknowledged, and has been cut off. */
-export interface RecoveredTail {
-  readonly path: string;
-  readonly offset: number;
-  /** Number of bytes that were cut off. */
-  readonly bytes: number;
-}
-
 /** State from which a recovered journal continues. */
 interface Recovered {
   /** The log to append to, and its generation. */
@@ -38,7 +30,7 @@ interface Recovered {
   /** Size of the snapshot that was replayed, and of all logs behind it. */
   readonly snapshotBytes: number;
   readonly logBytes: number;
-  readonly tail: RecoveredTail | undefined;
+  readonly tail: { readonly path: string; readonly offset: number; readonly bytes: number } | undefined;
 }
 
 /**
