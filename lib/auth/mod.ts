@@ -6,19 +6,45 @@
  * @module
  */
 
-export type { ApiKeyInfo, ApiKeyPrincipal, ApiKeys, IssuedApiKey } from "./api_keys/api_keys.ts";
+export {
+  type ApiKeyInfo,
+  type ApiKeyPrincipal,
+  type ApiKeys,
+  createApiKeys,
+  type IssuedApiKey,
+} from "./api_keys/api_keys.ts";
 export { type Permission, permissions } from "./api_keys/record.ts";
-export type { TrustedProxies } from "./client_address.ts";
+export {
+  type ApiKeyGuardOptions,
+  type ApiKeysAnswer,
+  apiKeyGuard,
+  apiKeyRoutes,
+  type IssuedApiKeyAnswer,
+} from "./api_keys/routes.ts";
+export {
+  createClientAddress,
+  formatAddress,
+  networkTag,
+  parseAddress,
+  parseNetwork,
+  type TrustedProxies,
+} from "./client_address.ts";
 export {
   type Clock,
+  deriveKey,
+  generateMasterSecret,
   MasterSecret,
   type RandomBytes,
   recordKey,
   type SignedSessionRecord,
   signRecord,
+  systemClock,
+  systemRandom,
   verifyRecord,
 } from "./crypto/mod.ts";
 export { type CursorScope, Cursors } from "./cursors.ts";
-export type { SignatureAlgorithm } from "./tokens/jose.ts";
-export type { KeyInfo, KeyRing } from "./tokens/key_ring.ts";
-export type { Tokens } from "./tokens/mod.ts";
+export { type SignatureAlgorithm, signatureAlgorithms } from "./tokens/jose.ts";
+export { jwksArea, openIssuer, storedIssuer, storeFormat } from "./tokens/jwks_routes.ts";
+export type { KeyInfo } from "./tokens/key_ring.ts";
+export { checkMasterSecret, createKeyRing, type KeyRing } from "./tokens/key_ring.ts";
+export { bearerToken, createTokens, hasAccessToken, invalidToken, type Tokens } from "./tokens/mod.ts";

@@ -8,7 +8,7 @@ export { chain } from "../storage/background/mod.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
 export { logFailure } from "./errors/failure.ts";
 export type { PlatformRouter, RouterHandler, RouterRequest } from "./handler.ts";
-export { createHandler, type HandlerOptions } from "./handler.ts";
+export { createHandler, createRouter, type HandlerOptions } from "./handler.ts";
 export type { IdempotencyOptions } from "./idempotency/idempotency.ts";
 export {
   createJsonLogger,

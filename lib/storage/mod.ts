@@ -3,7 +3,13 @@
  *
  * @module
  */
-export { readPageAfter } from "./board_pages.ts";
+export {
+  compareBoardEntries,
+  isEntryAfter,
+  readMany,
+  readPageAfter,
+  type WalkDirection,
+} from "./board_pages.ts";
 export type {
   Add,
   Append,
@@ -38,9 +44,15 @@ export type {
   Write,
 } from "./contract.ts";
 export { storageLimits } from "./contract.ts";
-export { decide } from "./decide.ts";
+export { decide, type FollowingEntry, followRecord } from "./decide.ts";
 export type { Decision, Rule } from "./decision_batch.ts";
-export { tenantPartition } from "./names.ts";
+export {
+  keyName,
+  type PartitionParts,
+  platformPartition,
+  tenantPartition,
+  tenantPartitions,
+} from "./names.ts";
 export type {
   Blobs,
   Limiter,

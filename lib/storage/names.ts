@@ -74,6 +74,7 @@ function prefixOf({ organisation, space, project }: Tenant): string {
   return tenantPrefixes[kind] + escapeId(id);
 }
 
+/** Parts of the name of a tenant's partition. */
 export interface PartitionParts {
   readonly tenant: Tenant;
   readonly kind: string;

@@ -15,6 +15,7 @@ import {
   sharedRedis,
   startRedis,
 } from "../support/redis.ts";
+import { until } from "../support/until.ts";
 import { type Program, start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
@@ -127,6 +128,9 @@ describe("a server on Redis with TLS", { skip: redisAvailable(), concurrency: tr
       await redis.command("CONFIG", "SET", setting, value);
     }
     await redis.command("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
+    await until("the Cluster serves all slots", async () =>
+      `${await redis.command("CLUSTER", "INFO")}`.includes("cluster_state:ok"),
+    );
     const urls = `rediss://localhost:${port},rediss://localhost:${port}`;
     await assertRefused(serve(t, urls), /self-signed certificate/);
     await assertReady(serve(t, urls, { NODE_EXTRA_CA_CERTS: authority }));

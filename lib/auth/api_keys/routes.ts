@@ -83,6 +83,7 @@ const KeySchema = named(
     }),
   }),
 );
+/** The answer with the keys of an organisation. */
 export const ApiKeysAnswer = named(
   "ApiKeysDocument",
   v.object({
@@ -90,6 +91,7 @@ export const ApiKeysAnswer = named(
     meta: v.object({ total: v.pipe(v.number(), v.integer()) }),
   }),
 );
+/** The answer with a new secret. */
 export const IssuedApiKeyAnswer = named(
   "IssuedApiKey",
   v.object({
@@ -106,6 +108,7 @@ export const IssuedApiKeyAnswer = named(
 
 type KeyResource = Immutable<v.InferOutput<typeof KeySchema>>;
 
+/** Builds the routes of API keys. */
 export function apiKeyRoutes(context: ApiKeyControlContext) {
   return [listRoute(context), createRoute(context), rotateRoute(context), revokeRoute(context)];
 }
@@ -252,6 +255,7 @@ const schemes = {
   apiSecret: { type: "apiKey", in: "header", name: "X-API-Secret", description: "Secret of the key." },
 };
 
+/** Options of {@linkcode apiKeyGuard}. */
 export interface ApiKeyGuardOptions {
   readonly apiKeys: Pick<ApiKeys, "verify">;
   /** The permission that the key needs. @default any valid key passes */

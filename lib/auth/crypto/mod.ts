@@ -85,6 +85,7 @@ export type Clock = () => number;
 /** Returns `length` unpredictable bytes. */
 export type RandomBytes = (length: number) => Uint8Array;
 
+/** Reads the clock of the machine. */
 export function systemClock(): number {
   return Date.now();
 }

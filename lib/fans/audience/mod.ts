@@ -4,7 +4,23 @@
  * @module
  */
 
-export type { ActionService } from "./actions/service.ts";
+export { type ActionService, createActionService } from "./actions/service.ts";
+export {
+  type AudienceGuards,
+  type AudienceUser,
+  audienceGuards,
+  type BackEnd,
+} from "./http/guards.ts";
+export { type AudienceOptions, audienceRoutes } from "./http/routes.ts";
+export { createFieldIndexes } from "./profile/field_index.ts";
+export type { SearchRequest } from "./search/criteria.ts";
+export {
+  createUserFinder,
+  type FindOptions,
+  type FoundUsers,
+  type UserFinder,
+  type UserFinderOptions,
+} from "./search/search.ts";
 export type {
   CompiledSearch,
   FieldKind,

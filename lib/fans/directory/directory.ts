@@ -75,6 +75,7 @@ export interface LoyaltyDocument {
   readonly document: unknown;
 }
 
+/** Dependencies of a directory. */
 export interface DirectoryOptions {
   readonly store: Store;
   /** Unix ms. */

@@ -70,6 +70,7 @@ export interface LoyaltyVersions {
   put(spaceId: string, change: LoyaltyChange): Promise<LoyaltyChanged>;
 }
 
+/** Dependencies of the versions. */
 export interface LoyaltyVersionsOptions {
   readonly store: Store;
   readonly clock: Clock;

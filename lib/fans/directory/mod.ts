@@ -4,7 +4,13 @@
  * @module
  */
 
-export type { Directory, LoyaltyDocument } from "./directory.ts";
-export type { LoyaltyRevision, LoyaltyVersion, LoyaltyVersions } from "./loyalty_versions.ts";
+export { createDirectory, type Directory, type DirectoryOptions, type LoyaltyDocument } from "./directory.ts";
+export {
+  createLoyaltyVersions,
+  type LoyaltyRevision,
+  type LoyaltyVersion,
+  type LoyaltyVersions,
+  type LoyaltyVersionsOptions,
+} from "./loyalty_versions.ts";
 export type { Event, Home, Organisation, Project, Settings, Space } from "./records.ts";
-export type { Seed, SeedOptions } from "./seed.ts";
+export { type Seed, type SeedOptions, seedDirectory } from "./seed.ts";

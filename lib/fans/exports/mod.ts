@@ -6,6 +6,8 @@
 
 export { type ExportOptions, Exports, type ExportsOptions, type NewExportRequest } from "./exports.ts";
 export type { Hash } from "./file/mod.ts";
+export { downloadRoutes } from "./http/download_routes.ts";
+export { type ExportCaller, type ExportRoutesContext, exportRoutes } from "./http/routes.ts";
 export type { FoundExport } from "./jobs/export_jobs.ts";
 export type { ExportJob } from "./jobs/job.ts";
 export type { TrailEntry } from "./jobs/trail.ts";

@@ -56,6 +56,7 @@ export interface IdentityOptions {
   readonly onMerge?: (merge: AccountMerge) => Promise<void> | void;
 }
 
+/** Services and settings of {@linkcode createIdentity}. */
 export interface IdentityServices {
   readonly store: Store;
   readonly secret: MasterSecret;

@@ -7,12 +7,19 @@
 export type { Audit, AuditEntry, AuditPage, AuditPageOptions } from "./audit/audit.ts";
 export type { ClientToken, ClientTokens } from "./client_tokens.ts";
 export type { IdentityContext } from "./context.ts";
-export type { IdentityOptions } from "./create_identity.ts";
+export {
+  createIdentity,
+  createNoMailer,
+  type IdentityOptions,
+  type IdentityServices,
+} from "./create_identity.ts";
 export type { AttemptLimits, AttemptPolicy, LimitedAction } from "./limits/limits.ts";
 export type { AccountMerge } from "./merges.ts";
+export { operatorRoutes } from "./operators/routes.ts";
 export type { IdleUsers } from "./removal/removals.ts";
+export { identityRoutes } from "./routes.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionClaim, SessionGuard } from "./sessions/session_guard.ts";
 export type { Sessions } from "./sessions/sessions.ts";
 export { IdentitySettingsSchema } from "./settings.ts";
-export { type User, Users } from "./users.ts";
+export { createPublicProfiles, type User, Users } from "./users.ts";

@@ -65,6 +65,7 @@ const timeStamp = v.exactOptional(
   ) as v.GenericSchema as v.GenericSchema<string, number>,
 );
 
+/** Builds the identity routes. */
 export function identityRoutes(context: IdentityContext) {
   return [
     ...accountRoutes(context),

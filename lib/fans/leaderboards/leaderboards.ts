@@ -34,6 +34,7 @@ interface LeaderboardOptions extends LeaderboardServices {
 /** The boards as loyalty uses them. */
 export type FedBoards = Pick<Leaderboards, "targets" | "deliver">;
 
+/** Creates the leaderboards of all projects. */
 export function createLeaderboards({
   logger,
   timer = systemTimer,

@@ -4,8 +4,21 @@
  * @module
  */
 
+export type { LeaderboardContext } from "./http/read_routes.ts";
+export { createPublicBoards, type PublicBoards } from "./http/read_routes.ts";
+export { leaderboardRoutes } from "./http/routes.ts";
 export type { LeaderboardEntry } from "./http/schema.ts";
-export type { Leaderboards } from "./leaderboards.ts";
+export { createLeaderboards, type Leaderboards } from "./leaderboards.ts";
+export { createHiddenUsers, type HiddenUsers } from "./ranking/hidden_users.ts";
 export type { Rebuilt } from "./scores/rebuild.ts";
+export { type BoardPreview, createBoardPreview } from "./scores/rebuild.ts";
 export type { BoardPath } from "./scores/resolve_board.ts";
-export type { Earning, Gain, RecountedSum, UserEarnings } from "./scores/score_delivery.ts";
+export type {
+  Earning,
+  Gain,
+  RecountedSum,
+  ScoreTarget,
+  ScoreUpdate,
+  TargetQuery,
+  UserEarnings,
+} from "./scores/score_delivery.ts";

@@ -34,12 +34,14 @@ export interface Location {
   check(query: LocationQuery): Promise<LocationDecision>;
 }
 
+/** Dependencies of location checks. */
 export interface LocationOptions {
   readonly directory: Directory;
   /** @default every location is unknown */
   readonly geo?: GeoReader | undefined;
 }
 
+/** Creates the location check. */
 export function createLocation({ directory, geo }: LocationOptions): Location {
   return {
     async check({ projectId, eventId, address }) {
@@ -201,6 +203,7 @@ const RefusedSchema = named(
   }),
 );
 
+/** Dependencies of the routes. */
 export interface LocationContext {
   readonly location: Location;
 }

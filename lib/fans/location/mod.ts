@@ -4,4 +4,13 @@
  * @module
  */
 
-export type { CountryResult, GeoReader, Location, LocationDecision, LocationQuery } from "./location.ts";
+export type { CountryResult, GeoReader } from "./location.ts";
+export {
+  createLocation,
+  type Location,
+  type LocationContext,
+  type LocationDecision,
+  type LocationOptions,
+  type LocationQuery,
+  locationRoutes,
+} from "./location.ts";

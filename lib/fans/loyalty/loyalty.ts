@@ -143,6 +143,7 @@ export interface LoyaltyOptions
 /** Number of users whose parsed state a process keeps. */
 const statesMax = 10_000;
 
+/** Creates the loyalty service of all spaces. */
 export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const { store, clock } = options;
   const configOf = createConfigCache(options);

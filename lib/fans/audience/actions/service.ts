@@ -47,6 +47,7 @@ export interface ActionService {
   backlog(): Promise<{ readonly depth: number; readonly oldestAt: number | null }>;
 }
 
+/** Creates the service. */
 export function createActionService(options: ActionServiceOptions): ActionService {
   const { store, queue, loyalty: sink, clock, random } = options;
   const deadLetters = createDeadLetterQueue(options);

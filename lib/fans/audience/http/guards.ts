@@ -33,6 +33,7 @@ export interface BackEnd {
   readonly keyId: string;
 }
 
+/** Creates the guards of routes. */
 export interface AudienceGuards {
   /** Admits users whose token has the scope. Refuses service tokens. */
   publicAudience(scope: UserScope): Guard<AudienceUser>;
@@ -53,6 +54,7 @@ const headers: readonly GuardParameter[] = [
 const common = { headers, errors: ["validation_failed", "org_mismatch", "not_found"] } as const;
 const forUsers = { ...common, errors: [...common.errors, "session_revoked", "forbidden"] } as const;
 
+/** Creates the guards of the audience API. */
 export function audienceGuards(options: AudienceGuardOptions): AudienceGuards {
   const bearer = spaceGuard(options);
   function keyGuard(permission: Permission): Guard<BackEnd, "space_id"> {

@@ -14,6 +14,7 @@ import { profileRoutes } from "./profile_routes.ts";
 import { rewardRoutes } from "./reward_routes.ts";
 import { searchRoutes } from "./search_routes.ts";
 
+/** The dependencies of the audience API. */
 export interface AudienceOptions
   extends Pick<
     AudienceContext,
@@ -24,6 +25,7 @@ export interface AudienceOptions
   readonly cursors: Cursors;
 }
 
+/** Creates the routes of the audience API. */
 export function audienceRoutes(options: AudienceOptions) {
   const { store, clock, loyalty, actions } = options;
   const context: AudienceContext = {

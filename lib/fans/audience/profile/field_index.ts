@@ -67,6 +67,7 @@ async function commitAll(
 
 export type FieldIndexes = ReturnType<typeof createFieldIndexes>;
 
+/** Creates the indexes of a process. */
 export function createFieldIndexes({
   store,
   directory,

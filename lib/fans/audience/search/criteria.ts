@@ -21,6 +21,7 @@ import type { ReadDemand, UserReaderOptions } from "./user_reader.ts";
 /** Most fields of one search or export. */
 const fieldsMax = 200;
 
+/** A search of an organisation's users. */
 export interface SearchRequest extends SearchCriteria {
   readonly organisationId: string;
   /** @default in no particular order */

@@ -38,6 +38,7 @@ export interface FindOptions {
   readonly isCounted?: boolean;
 }
 
+/** A page of a search. */
 export interface FoundUsers {
   readonly users: readonly SearchedUser[];
   readonly columns: readonly Column[];
@@ -62,6 +63,7 @@ export interface UserFinder extends UserSearch {
   find(request: SearchRequest, options: FindOptions): Promise<FoundUsers>;
 }
 
+/** The dependencies of the search. */
 export interface UserFinderOptions {
   readonly store: Store;
   readonly directory: Pick<Directory, "organisation">;
@@ -70,6 +72,7 @@ export interface UserFinderOptions {
   readonly users: Users;
 }
 
+/** Creates the search of users. */
 export function createUserFinder({ store, directory, clock, loyalty, users }: UserFinderOptions): UserFinder {
   const facts = createFactsSource({ clock, configOf: loyalty.config });
   const options = { store, directory, clock, facts, users };

@@ -24,6 +24,7 @@ const downloadLimit: LimitRule = { name: "download", limit: 120, windowMs: 60_00
 const trailNetworkBits = { ipv4: 24, ipv6: 64 } as const;
 const mediaTypes = { csv: "text/csv; charset=utf-8; header=present", json: "application/json" } as const;
 
+/** Creates the route of downloads. */
 export function downloadRoutes({ exports }: { readonly exports: Exports }) {
   return [
     route({

@@ -40,6 +40,7 @@ export interface ExportCaller {
   readonly keyId: string;
 }
 
+/** Dependencies of the routes. */
 export interface ExportRoutesContext {
   readonly exports: Exports;
   /** Requires the permission `users:export`. */
@@ -48,6 +49,7 @@ export interface ExportRoutesContext {
   readonly reader: Guard<ExportCaller, "space_id">;
 }
 
+/** Creates the routes of exports. */
 export function exportRoutes(context: ExportRoutesContext) {
   return [requestRoute(context), exportRoute(context), ...listRoutes(context), webhookRoute(context)];
 }

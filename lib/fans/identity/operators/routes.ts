@@ -39,6 +39,7 @@ import {
 const operatorBase = "/internal/identity/projects/:projectId";
 const ofUser = `${operatorBase}/users/:userId` as const;
 
+/** Builds the routes of operators. */
 export function operatorRoutes(context: OperatorContext) {
   return [
     ...trailRoutes(context),

@@ -46,6 +46,7 @@ import {
 type PublicProfile = LeaderboardEntry["publicProfile"];
 type ListText = JsonText<v.InferOutput<typeof ListSchema>>;
 
+/** Services of the routes of leaderboards. */
 export interface LeaderboardContext extends LeaderboardServices {
   readonly live: LiveStreams;
   readonly hiddenUsers: HiddenUsers;

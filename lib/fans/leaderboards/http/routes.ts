@@ -29,6 +29,7 @@ import {
   ScoreBodySchema,
 } from "./schema.ts";
 
+/** Builds the leaderboard routes. */
 export function leaderboardRoutes(context: LeaderboardContext) {
   return [
     ...readRoutes(context, projectBoards),

@@ -37,6 +37,7 @@ import {
 } from "./resources.ts";
 import { type WebhookControlContext, webhookRoutes } from "./webhook_routes.ts";
 
+/** Services of the routes. */
 export interface LoyaltyControlContext extends WebhookControlContext {
   readonly versions: LoyaltyVersions;
 }
@@ -45,6 +46,7 @@ const what = "the loyalty configuration";
 const notModified: ResponseSpec = { description: "It has the entity tag that If-None-Match names" };
 const replaced = { description: "The configuration that is now in force", schema: ConfigurationSchema };
 
+/** Creates the routes of configurations. */
 export function loyaltyControlRoutes(context: LoyaltyControlContext) {
   return [
     getRoute(context),

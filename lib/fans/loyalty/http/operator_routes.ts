@@ -74,6 +74,7 @@ function objectSchemaFor(input: unknown): v.GenericSchema<unknown, Record<string
   return Array.isArray(input) ? v.never("Expected an object") : ReplayedDocument;
 }
 
+/** Creates the routes for operators. */
 export function loyaltyOperatorRoutes(context: LoyaltyOperatorContext) {
   return [
     dryRunRoute(context),

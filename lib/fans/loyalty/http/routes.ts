@@ -50,6 +50,7 @@ const aboutUser = {
   errors: ["not_found", "forbidden", "insufficient_scope", "validation_failed"],
 } as const;
 
+/** Creates the loyalty routes. */
 export function loyaltyRoutes(context: LoyaltyContext) {
   const { directory, loyalty, cursors, tokenHolder: auth } = context;
   return [

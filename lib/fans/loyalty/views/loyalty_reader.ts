@@ -512,6 +512,7 @@ export interface LoyaltyFacts {
   challenge(id: string): Exclude<ChallengeProgress["status"], "none"> | "not_started";
 }
 
+/** Reads facts about users of a space. */
 export interface FactsReader {
   /** The metrics of the space with their default values. */
   readonly metrics: ReadonlyMap<string, number>;
@@ -524,6 +525,7 @@ export interface FactsReader {
 /** The source of facts about users of all spaces. */
 export type FactsSource = ReturnType<typeof createFactsSource>;
 
+/** Creates the source of facts. */
 export function createFactsSource({ clock, configOf }: Pick<LoyaltyServices, "clock" | "configOf">) {
   return {
     /** The record of a user's partition that facts are read from. */
