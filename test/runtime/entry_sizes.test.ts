@@ -15,7 +15,7 @@ const budgets: Readonly<Record<string, number>> = {
   "./http": 30_300,
   "./auth": 35_000,
   "./storage": 8_000,
-  "./directory": 20_900,
+  "./directory": 18_000,
   "./identity": 92_000,
   "./location": 8_400,
   "./leaderboards": 37_900,

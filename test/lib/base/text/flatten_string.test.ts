@@ -18,22 +18,23 @@ describe("a text in one piece", () => {
   it("takes no more memory than its characters need", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const retained: string[] = new Array(texts).fill("");
-    collect();
-    const before = process.memoryUsage().heapUsed;
-    let characters = 0;
-    for (let n = 0; n < texts; n++) {
-      const text = flattenString(
-        JSON.stringify({ n, name: "n".repeat(200), items: ["item", n, { of: "set" }] }),
-      );
-      characters += text.length;
-      retained[n] = text;
-    }
-    collect();
-    const bytes = process.memoryUsage().heapUsed - before;
-    assert.ok(
-      retained.length === texts && bytes < characters + headBytesMax * texts,
-      `${bytes} of ${characters}`,
-    );
+    // What else goes on in the process only adds, so the least of three counts.
+    const measured = [1, 2, 3].map(() => {
+      const retained: string[] = new Array(texts).fill("");
+      collect();
+      const before = process.memoryUsage().heapUsed;
+      let characters = 0;
+      for (let n = 0; n < texts; n++) {
+        const text = flattenString(
+          JSON.stringify({ n, name: "n".repeat(200), items: ["item", n, { of: "set" }] }),
+        );
+        characters += text.length;
+        retained[n] = text;
+      }
+      collect();
+      const bytes = process.memoryUsage().heapUsed - before;
+      return retained.length === texts ? bytes - characters : Number.POSITIVE_INFINITY;
+    });
+    assert.ok(Math.min(...measured) < headBytesMax * texts, `${measured}`);
   });
 });
