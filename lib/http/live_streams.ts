@@ -381,7 +381,7 @@ export interface LiveMessage {
   /** The visible content; a message with the same content as the last one is not sent. */
   readonly shown: string;
   readonly bytes: Uint8Array;
-  /** The shorter message for a listener whose last one showed `from`../fans/leaderboards/live */
+  /** The shorter message for a listener whose last one showed `from`. */
   readonly change: { readonly from: string; readonly bytes: Uint8Array } | null;
 }
 

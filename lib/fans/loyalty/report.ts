@@ -146,7 +146,7 @@ async function namedElement(
 /**
  * Returns the vote of a report; null: it is none.
  *
- * @throws {AppError} `vote_closed`, `option` or `email_not_verified`./commands
+ * @throws {AppError} `vote_closed`, `option` or `email_not_verified`.
  */
 function voteOf({ user, report, named }: NamingReport): Vote | null {
   if (named === undefined) return null;
@@ -191,7 +191,7 @@ export interface ActionReport {
 /**
  * Checks that the caller may report the action and that its data are as declared.
  *
- * @throws {AppError} `forbidden` or `validation_failed`./commands
+ * @throws {AppError} `forbidden` or `validation_failed`.
  */
 export function requireReportable(config: CompiledConfig, report: ActionReport): void {
   const plan = config.actions.get(report.action);
