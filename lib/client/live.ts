@@ -17,13 +17,10 @@ const hiddenMs = 1_000;
 const pollMs = 5_000;
 
 /** Opens a connection. The header fields and the signal are for this connection. @throws {GrandstandError} */
-export type OpenStream = (
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-) => Promise<Response>;
+type OpenStream = (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>;
 
 /** Reads the document that the stream shows. @throws {GrandstandError} */
-export type ReadDocument = () => Promise<unknown>;
+type ReadDocument = () => Promise<unknown>;
 
 /**
  * Yields the data of events until the signal aborts. Goes on after the last event when the connection is lost, and yields the

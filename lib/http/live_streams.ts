@@ -236,13 +236,13 @@ export interface LivePart {
   readonly wrap: (data: string) => string;
 }
 
-export interface PartGroup extends LivePart {
+interface PartGroup extends LivePart {
   readonly listeners: Set<Listener>;
   /** The last message by limit. */
   messages: ReadonlyMap<number, LiveMessage>;
 }
 
-export interface WatcherOptions {
+interface WatcherOptions {
   /** Unix ms. */
   readonly clock: () => number;
   readonly timer: Timer;
@@ -257,7 +257,7 @@ export interface WatcherOptions {
 }
 
 /** Reads a source at most once in {@linkcode liveIntervalMs}, and only while it has listeners. */
-export class SourceWatcher {
+class SourceWatcher {
   source: LiveSource;
   readonly groups: Map<string, PartGroup> = new Map();
   /** Settles as the first read does. */
@@ -377,7 +377,7 @@ export class SourceWatcher {
 }
 
 /** A message of a part, the same for all listeners of the part with the same limit. */
-export interface LiveMessage {
+interface LiveMessage {
   /** The visible content; a message with the same content as the last one is not sent. */
   readonly shown: string;
   readonly bytes: Uint8Array;
@@ -389,19 +389,19 @@ const utf8 = new TextEncoder();
 const heartbeat = utf8.encode(":\n\n");
 
 /** The fields of an event. `data` must be one line. */
-export interface EventFields {
+interface EventFields {
   readonly event: string;
   readonly id: number;
   readonly data: string;
   readonly retryMs?: number;
 }
 
-export function encodeEvent({ event, id, data, retryMs }: EventFields): Uint8Array {
+function encodeEvent({ event, id, data, retryMs }: EventFields): Uint8Array {
   const retry = retryMs === undefined ? "" : `retry: ${retryMs}\n`;
   return utf8.encode(`${retry}event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
 }
 
-export class Listener {
+class Listener {
   /** Number of entries that it sees of each board. */
   readonly limit: number;
   /** Aborted when the server of its request begins to stop. */

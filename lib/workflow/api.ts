@@ -76,7 +76,7 @@ export interface ControlCallOptions {
 }
 
 /** Where and as whom a client calls. */
-export interface ControlClientOptions {
+interface ControlClientOptions {
   readonly baseURL: string;
   readonly fetch: Fetch;
   readonly token: () => string;

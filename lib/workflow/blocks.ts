@@ -77,7 +77,7 @@ function inputBlock(
 }
 
 /** A task that a handler asks for. */
-export interface TaskRequest {
+interface TaskRequest {
   readonly name: string;
   readonly arg: unknown;
 }

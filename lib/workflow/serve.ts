@@ -33,7 +33,7 @@ const bodyMsMax = 30_000;
 const slowMs = 3_000;
 
 /** The parts of a workflow that answer requests. */
-export interface WorkflowParts {
+interface WorkflowParts {
   readonly handlers: Handlers;
   /** Returns undefined where a state is not one of this version of the workflow. */
   readonly parseState: (state: unknown) => unknown;

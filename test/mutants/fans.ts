@@ -193,9 +193,9 @@ export const fans: readonly Mutant[] = [
   },
   {
     name: "instants may be milliseconds",
-    file: "lib/fans/loyalty/config/fields.ts",
-    text: "100_000_000_000",
-    replacement: "100_000_000_000_000",
+    file: "lib/base/calendar/mod.ts",
+    text: "instantSecondsMax = 100_000_000_000",
+    replacement: "instantSecondsMax = 100_000_000_000_000",
     tests: ["test/http/loyalty_time", "test/lib/fans/loyalty/config"],
   },
   {

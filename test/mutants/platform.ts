@@ -30,7 +30,7 @@ export const platform: readonly Mutant[] = [
   },
   {
     name: "a failed sync is forgotten",
-    file: "adapters/file/journal/file_journal.ts",
+    file: "adapters/file/journal/appender.ts",
     text: "this.#failure ??= new AppError(",
     replacement: "return new AppError(",
     tests: ["test/adapters/file"],
@@ -151,7 +151,7 @@ export const platform: readonly Mutant[] = [
   {
     name: "numbers beyond 2^53 are rounded",
     file: "lib/http/requests/validate.ts",
-    text: "v.maxValue(Number.MAX_SAFE_INTEGER)",
+    text: "v.maxValue(Number.MAX_SAFE_INTEGER, propertyNumberExpectation)",
     replacement: "v.finite()",
     tests: ["test/http/actions", "test/lib/http", "test/http/bad_input"],
   },

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { mutants } from "../mutants/faults.ts";
+import { mutated } from "../support/mutation.ts";
 import { entryExports, files, modules, sources, textOf, withoutComments } from "./files.ts";
 
 /** Most lines of a file. */
@@ -113,6 +115,13 @@ describe("the product's code", () => {
 
   it("has no comment that only repeats the name below it", () => {
     assert.deepEqual(sources.flatMap(repetitions), []);
+  });
+});
+
+describe("the mistakes of test/mutants", () => {
+  it("have their place in the source", () => {
+    assert.ok(mutants.length > 50);
+    for (const mutant of mutants) assert.doesNotThrow(() => mutated(mutant), mutant.name);
   });
 });
 

@@ -394,7 +394,7 @@ function ignoreRefusal(error: unknown): null {
 }
 
 /** Reads the page that a view names by its number, or the one after a position. The newest entries come first unless the view says otherwise. */
-export async function readExactPage(
+async function readExactPage(
   store: Store,
   partition: Partition,
   { key, view, after }: { readonly key: string; readonly view: ListView; readonly after: string | undefined },

@@ -483,7 +483,7 @@ export function bytesFrom(name: string): RandomBytes {
  *
  * @throws {AppError} `idempotency_mismatch`: it asked for something else.
  */
-export function notedIds(stored: Stored | null, { fingerprint }: Once): readonly string[] | null {
+function notedIds(stored: Stored | null, { fingerprint }: Once): readonly string[] | null {
   if (stored === null) return null;
   const note = JSON.parse(stored.value) as { readonly fingerprint: string; readonly ids: readonly string[] };
   if (note.fingerprint === fingerprint) return note.ids;
@@ -491,7 +491,7 @@ export function notedIds(stored: Stored | null, { fingerprint }: Once): readonly
 }
 
 /** Returns the write that notes a request; `makesHome` if one of the ids is that of a new home. */
-export function onceWrite(
+function onceWrite(
   { key, fingerprint }: Once,
   {
     ids,

@@ -182,7 +182,7 @@ export function byLocale(fields: unknown): ByLocale {
 }
 
 /** Leaves out members that are null. */
-export function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
+function withoutNulls<T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], null> } {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) as never;
 }
 
@@ -237,7 +237,7 @@ export function listingsOf({ project, events }: ProjectSource, now: number, base
 }
 
 /** Returns the earliest of the instants that lies after `now`. */
-export function nextAfter(now: number, instants: readonly (number | null)[]): number | null {
+function nextAfter(now: number, instants: readonly (number | null)[]): number | null {
   return instants.reduce((next, at) => (at === null || at <= now || (next ?? at) < at ? next : at), null);
 }
 

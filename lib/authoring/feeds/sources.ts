@@ -78,7 +78,7 @@ export interface ProjectSource {
   readonly events: readonly { readonly event: EventRecord; readonly version: string }[];
 }
 
-export interface SourcesOptions {
+interface SourcesOptions {
   readonly store: Store;
   readonly places: Places;
   /** Unix ms. */

@@ -15,7 +15,7 @@ import type { Platform } from "../../platform/platform.ts";
 import type { UserIndexProgress } from "../../platform/users.ts";
 import type { Store } from "../../storage/mod.ts";
 
-export interface Diagnosis {
+interface Diagnosis {
   /** About the surroundings: store, mail, files, address and waiting work. */
   readonly findings: readonly {
     readonly check: string;
@@ -69,7 +69,7 @@ export interface CliFiles {
   writeText(path: string, text: string): Promise<void>;
 }
 
-export interface AskOptions {
+interface AskOptions {
   /** Hides what is typed. @default false */
   readonly isSecret?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -111,7 +111,7 @@ export type SeedCounts = Readonly<
 /** Values of the flags that name the store of a deployment; others are ignored. */
 export type StoreFlags = Readonly<Partial<Record<"redis" | "data" | "env-file", string>>>;
 
-export interface NewOperator {
+interface NewOperator {
   readonly token: string;
   readonly userId: string;
   /** Null: there are organisations already. */
@@ -120,7 +120,7 @@ export interface NewOperator {
   readonly issuer: string;
 }
 
-export interface MadeBackup {
+interface MadeBackup {
   readonly bytes: number;
   readonly frames: number;
   readonly digest: string;

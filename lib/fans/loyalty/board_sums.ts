@@ -113,7 +113,7 @@ export function withRecountedSum(
 }
 
 /** Leaves out the sums to which nothing is added any more. */
-export function keptSums(sums: UserState["sums"], now: number): UserState["sums"] {
+function keptSums(sums: UserState["sums"], now: number): UserState["sums"] {
   return Object.fromEntries(
     Object.entries(sums).filter(([, [, keepUntil = Number.POSITIVE_INFINITY]]) => keepUntil > now),
   );

@@ -135,7 +135,7 @@ export type Retry =
   | { readonly retry: "limit to claim"; readonly ruleIds: readonly string[] };
 
 /** What the rule over a user's partition comes to. */
-export type CommitOutcome = { readonly done: Committed } | Retry;
+type CommitOutcome = { readonly done: Committed } | Retry;
 
 /** Uses of limited rules that a command may rely on. */
 export interface LimitUses {

@@ -37,7 +37,7 @@ import {
 } from "./user/state.ts";
 import { reversalMarkReads, reversalMarksRead, reversalMarkWrites } from "./user/stored_state.ts";
 
-export interface AdjustmentOrder {
+interface AdjustmentOrder {
   readonly changes: readonly MetricChange[];
   /** For people; part of the transaction. */
   readonly reason: string;
@@ -47,7 +47,7 @@ export interface AdjustmentOrder {
 }
 
 /** Records that change together with metrics. */
-export interface ExtraRecords {
+interface ExtraRecords {
   readonly reads: readonly ReadRecord[];
   /** Tells that the adjustment took effect before. Omitted: the records do not tell, so that a repetition takes effect again. */
   readonly wasApplied?: ((stored: readonly (Stored | null)[]) => boolean) | undefined;
@@ -159,7 +159,7 @@ export function reversalCommand(
 }
 
 /** Creates the error for a transaction that was taken back before. */
-export function reversedBefore(): AppError {
+function reversedBefore(): AppError {
   return new AppError("conflict", "Cannot take the transaction back as that was done already");
 }
 
@@ -167,7 +167,7 @@ export function reversedBefore(): AppError {
  * Makes the adjustment of an account that takes back, once, the points of a transaction of a user who was merged into it. Lots, counts
  * and items of the two users have nothing in common, so points alone go back.
  */
-export async function mergedReversal(
+async function mergedReversal(
   store: Store,
   user: Pick<SpaceUser, "organisationId" | "userId">,
   transactionId: string,

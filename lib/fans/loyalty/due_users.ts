@@ -163,7 +163,7 @@ export async function sweepDueUsers({
 
 export type DueUser = UserKey;
 
-export const dueUserKeys = {
+const dueUserKeys = {
   /** Board: when to look at a user next, in Unix ms. */
   due: "due",
   /** Board: when a user was first seen, in Unix ms. */
@@ -173,18 +173,18 @@ export const dueUserKeys = {
 /** Number of users that are read at a time. */
 const pageMax = 1_000;
 
-export interface ListedUser extends DueUser {
+interface ListedUser extends DueUser {
   /** Unix ms. */
   readonly firstSeenAt: number;
 }
 
 /** Returns a user's name on the boards of a shard. Ids of spaces have no slash. */
-export function boardMemberOf({ spaceId, userId }: DueUser): string {
+function boardMemberOf({ spaceId, userId }: DueUser): string {
   return `${spaceId}/${userId}`;
 }
 
 /** Returns the user of a name on the boards of a shard. */
-export function userOfBoardMember(organisationId: string, member: string): DueUser {
+function userOfBoardMember(organisationId: string, member: string): DueUser {
   const slash = member.indexOf("/");
   return { organisationId, spaceId: member.slice(0, slash), userId: member.slice(slash + 1) };
 }

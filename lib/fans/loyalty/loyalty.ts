@@ -53,7 +53,7 @@ import type { WebhookServices } from "./webhooks/services.ts";
 import { createWebhooks, type WebhookAdmin, type Webhooks } from "./webhooks/webhooks.ts";
 
 /** An unread notification as the API shows it. */
-export type NotificationView = Immutable<v.InferOutput<typeof NotificationSchema>>;
+type NotificationView = Immutable<v.InferOutput<typeof NotificationSchema>>;
 
 /** Reads and changes the loyalty of users. */
 export interface Loyalty extends Reports, UserCommands, UserVerification {
@@ -343,7 +343,7 @@ async function processDueUser(
  * Loads the state of a user, with the board scores to deliver, and creates an empty one where there is none. A state that a back
  * end created before the user's project was known joins the project.
  */
-export async function loadOrCreateState(
+async function loadOrCreateState(
   services: CommandServices,
   user: SpaceUser,
 ): Promise<Pick<Committed, "state" | "updates">> {
@@ -363,13 +363,13 @@ export async function loadOrCreateState(
 }
 
 /** Reads something of a user after what time alone has changed is stored. */
-export type ReadSettled = <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
+type ReadSettled = <T>(user: SpaceUser, read: () => Promise<T>) => Promise<T>;
 
 /**
  * Reads something of a user, after what time alone has changed is stored and interrupted redemptions are finished: lists then agree
  * with balances. Where there is nothing to do, the check costs no further round trip.
  */
-export async function readSettled<T>(
+async function readSettled<T>(
   services: CommandServices,
   /** Finishes redemptions that a stopped process left; false where there are none. */
   finishInterrupted: (user: SpaceUser, state: UserState) => Promise<boolean>,
@@ -390,7 +390,7 @@ export async function readSettled<T>(
  * Reads what a user gained; null where there is no such user. Corrects the running sum to it, whatever the user does meanwhile, and
  * gives a user without a project that of the sign-up.
  */
-export async function recountUser(
+async function recountUser(
   services: CommandServices,
   user: SpaceUser,
   sum: RecountedSum | null,

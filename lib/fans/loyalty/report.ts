@@ -33,7 +33,7 @@ import {
 } from "./votes/votes.ts";
 
 /** Services that reports need. */
-export interface ReportServices extends CommandServices {
+interface ReportServices extends CommandServices {
   readonly elements: ElementSource;
 }
 

@@ -283,7 +283,7 @@ export function fieldMark(name: string): DeclaredIndex["marks"] {
 /** Most users, and most values, that one commit writes. */
 const batchMax = 500;
 
-export interface MetricIndexingOptions extends MetricIndexSource {
+interface MetricIndexingOptions extends MetricIndexSource {
   readonly directory: Pick<Directory, "organisation">;
   /** Called with the error of values that are left to a later delivery. */
   readonly onGivenUp: (error: unknown) => void;

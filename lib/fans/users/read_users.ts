@@ -47,7 +47,7 @@ interface ShardWalk {
   isEnd: boolean;
 }
 
-export interface WalkedUsers {
+interface WalkedUsers {
   readonly store: Store;
   readonly organisationId: string;
   /** The entry after which the walk begins; null: the first one. */

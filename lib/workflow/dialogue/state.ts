@@ -16,7 +16,7 @@ export type DialogueEffect =
   | { readonly type: "cancelTimer" | "abort" };
 
 /** A request under way, or one that waits to be sent again. */
-export interface PendingRequest {
+interface PendingRequest {
   readonly kind: "start" | "poll" | "press" | "auto";
   readonly body: WorkflowRequest;
   readonly key: string;

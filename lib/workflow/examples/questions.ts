@@ -21,7 +21,7 @@ export const QuestionSchema = v.object({
 export type Question = v.InferOutput<typeof QuestionSchema>;
 
 /** A file as it was read, with all that is wrong with it. */
-export interface ReadQuestions {
+interface ReadQuestions {
   readonly questions: readonly Question[];
   readonly faults: readonly string[];
 }

@@ -334,7 +334,7 @@ export interface TokenInfo {
   readonly audience?: string | undefined;
 }
 
-export interface NewToken {
+interface NewToken {
   readonly userId: string;
   readonly name: string;
   readonly roleCap?: Role | null;

@@ -34,7 +34,7 @@ export function appKey(id: string): string {
   return `app:${id}`;
 }
 
-export interface ProjectType {
+interface ProjectType {
   readonly definition: ContentType;
   /** False: the project hides it. */
   readonly isEnabled: boolean;

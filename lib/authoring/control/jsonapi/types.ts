@@ -166,9 +166,9 @@ type View<T extends Type> = {
   readonly [N in T | Extract<TypesAlong<T, Included<T>>, string> as `fields[${N}]`]?: string;
 } & ([Included<T>] extends [never] ? unknown : { readonly include?: string });
 
-export type ReadQuery<T extends Type> = View<T>;
+type ReadQuery<T extends Type> = View<T>;
 
-export type WriteQuery<T extends Type> = View<T> & DryRun;
+type WriteQuery<T extends Type> = View<T> & DryRun;
 type DryRun = { readonly dry_run?: "true" | "false" };
 
 type SortOf<T extends Type> = Table[T]["sorts"][number];

@@ -258,7 +258,7 @@ export function setOpen(tx: Transaction, change: OpenEvent | string, now: number
 }
 
 /** Returns the ids of the events that a list asks for, in its order, or null where they can be any. */
-export async function narrowEvents(
+async function narrowEvents(
   services: ControlServices,
   projectId: string,
   { filters, sort }: Pick<ListView, "filters" | "sort">,

@@ -28,7 +28,7 @@ const refusals: Readonly<Record<number, ErrorCode>> = {
   503: "provider_unavailable",
 };
 
-export interface RelayRequest {
+interface RelayRequest {
   readonly name: string;
   readonly url: string;
   readonly request: WorkflowRequest;

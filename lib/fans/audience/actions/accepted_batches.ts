@@ -20,13 +20,13 @@ const keptMs = 24 * 60 * 60 * 1_000;
 const concurrentUsersMax = 64;
 export const batchPrefix = "bat_";
 
-export interface BatchKey {
+interface BatchKey {
   readonly organisationId: string;
   readonly spaceId: string;
   readonly batchId: string;
 }
 
-export interface AcceptedBatchesOptions {
+interface AcceptedBatchesOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Tells which actions took effect. */

@@ -44,7 +44,7 @@ export type ReportedAction = Pick<
   readonly actionId: string | null;
 };
 
-export interface ActionCheck {
+interface ActionCheck {
   /** Unix ms. */
   readonly now: number;
   /**

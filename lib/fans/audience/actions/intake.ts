@@ -46,7 +46,7 @@ export function createDirectIntake(sink: ActionSink): ActionIntake {
   };
 }
 
-export interface QueueIntakeOptions {
+interface QueueIntakeOptions {
   readonly queue: Queue;
   readonly shards: number;
   readonly clock: Clock;

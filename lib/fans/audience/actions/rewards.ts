@@ -103,7 +103,7 @@ const membersByType: ReadonlyMap<unknown, ReadonlySet<string>> = new Map(
 
 type RewardInput = v.InferOutput<typeof BulkRewardSchema>;
 
-export interface RewardOrder {
+interface RewardOrder {
   readonly userId: string;
   /** The id under which it is granted once; null if the request has none. */
   readonly rewardId: string | null;
@@ -112,7 +112,7 @@ export interface RewardOrder {
   readonly input: RewardInput;
 }
 
-export interface RewardCheck {
+interface RewardCheck {
   readonly config: CompiledConfig;
   /** Unix ms. */
   readonly now: number;

@@ -15,7 +15,7 @@ import { ShardAssignments } from "../worker/shard_assignment.ts";
 import { type ActionWorker, startActionWorker } from "../worker/worker.ts";
 import { type ActionIntake, createDirectIntake, createQueueIntake } from "./intake.ts";
 
-export interface ActionServiceOptions {
+interface ActionServiceOptions {
   readonly store: Store;
   /** Holds accepted actions. Omitted: actions are applied before their request is answered. */
   readonly queue?: Queue | undefined;

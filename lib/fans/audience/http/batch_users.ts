@@ -25,7 +25,7 @@ export const usersQuery = {
   ),
 };
 
-export type BatchUsers =
+type BatchUsers =
   | {
       readonly kind: "one";
       readonly user: SpaceUser;

@@ -43,7 +43,7 @@ export interface AudienceGuards {
   batchAudience(permission: Permission, scope: UserScope): Guard<AudienceUser | BackEnd, "space_id">;
 }
 
-export type AudienceGuardOptions = SpaceGuardOptions & {
+type AudienceGuardOptions = SpaceGuardOptions & {
   /** Demands an API key with the permission, or an admin of the organisation. */
   readonly spaceKey: (permission: Permission) => Guard<SpaceKey, "space_id">;
 };

@@ -77,11 +77,11 @@ export const ImportLineSchema = named("ImportLine", v.union([ImportedRowSchema, 
 type ImportedRow = Immutable<v.InferOutput<typeof ImportedRowSchema>>;
 type ImportSummary = Immutable<v.InferOutput<typeof ImportSummarySchema>>;
 
-export interface ImportServices extends ItemServices {
+interface ImportServices extends ItemServices {
   readonly profiles: Profiles;
 }
 
-export interface ImportFile {
+interface ImportFile {
   readonly body: ReadableStream<Uint8Array>;
   readonly format: ImportFormat;
   readonly find: FindColumn;

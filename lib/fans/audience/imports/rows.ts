@@ -158,7 +158,7 @@ function jsonOrUndefined(text: string): unknown {
   }
 }
 
-export interface RowUpdate {
+interface RowUpdate {
   readonly userId: unknown;
   /** As an item of a bulk update has it. */
   readonly content: JsonObject;

@@ -18,14 +18,14 @@ import {
   transactionDocument,
 } from "./documents.ts";
 
-export interface ListPage<T> {
+interface ListPage<T> {
   readonly data: readonly T[];
   /** Continues the list; null on the last page. */
   readonly lastEvaluatedKey: string | null;
 }
 
 /** The part of a list that is asked for. */
-export interface ListPageQuery {
+interface ListPageQuery {
   readonly limit: number;
   readonly lastEvaluatedKey?: string;
 }

@@ -41,7 +41,7 @@ const FieldsSchema = v.object({
 });
 const IndexesSchema = v.object({ indexes: v.optional(MetricIndexesSchema, []) });
 
-export type CustomField = v.InferOutput<typeof customField>;
+type CustomField = v.InferOutput<typeof customField>;
 
 export const CustomValueSchema = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 

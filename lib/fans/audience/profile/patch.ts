@@ -14,7 +14,7 @@ import type { ProfileRecord } from "./record.ts";
 const displayNameCharactersMax = 100;
 
 /** The members of a profile that clients change. */
-export type ProfileContent = Pick<ProfileRecord, "displayName" | "preferences" | "customFields">;
+type ProfileContent = Pick<ProfileRecord, "displayName" | "preferences" | "customFields">;
 
 /** A merge patch of a profile: null removes, absent members stay. */
 export interface ProfilePatch {

@@ -49,7 +49,7 @@ export interface ProfileChange {
   readonly isImport?: boolean;
 }
 
-export interface ProfileChanged {
+interface ProfileChanged {
   readonly version: number;
   /** The transaction that changed metrics; null if none did. */
   readonly transactionId: string | null;

@@ -18,7 +18,7 @@ export interface Candidate {
 }
 
 /** A part of a walk. It may be empty although more follow. */
-export interface WalkPart {
+interface WalkPart {
   readonly candidates: readonly Candidate[];
   /** The position after the part; null at the end of the walk. */
   readonly position: string | null;

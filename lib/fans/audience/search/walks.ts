@@ -26,7 +26,7 @@ import type { ValueRange } from "./filter_demands.ts";
 import { type PositionIn, printPosition } from "./search_cursor.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly store: Store;
   readonly organisationId: string;
 }

@@ -48,7 +48,7 @@ export interface DeadAction {
 /** Users whose further actions would become dead letters too, with the times (Unix ms) until which they would. */
 export type RefusedUsers = ReadonlyMap<string, number>;
 
-export interface DeadLetterCount {
+interface DeadLetterCount {
   readonly organisationId: string;
   /** At least one. */
   readonly count: number;

@@ -19,7 +19,7 @@ export interface ShardAssignment {
   readonly stalled?: readonly string[];
 }
 
-export interface ShardClaim {
+interface ShardClaim {
   readonly worker: string;
   readonly now: number;
   /** Until when the worker counts as alive, Unix ms. */

@@ -23,7 +23,7 @@ const idlePauseMsMin = 4;
 /** Polls of an idle shard, ten seconds of them, after which the consumer looks for messages that a dead worker holds. */
 const pollsPerLook = 40;
 
-export interface ShardConsumerOptions {
+interface ShardConsumerOptions {
   readonly queue: Queue;
   readonly topic: string;
   readonly worker: string;

@@ -28,7 +28,7 @@ const renewalsPerLease = 4;
 /** The last part of a lease, in which no work begins. */
 const marginShare = 1 / 5;
 
-export interface ActionWorkerOptions extends ActionProcessorOptions {
+interface ActionWorkerOptions extends ActionProcessorOptions {
   readonly queue: Queue;
   readonly store: Store;
   /** The same for all processes. */

@@ -28,7 +28,7 @@ export interface FoundExport {
   readonly password: string | null;
 }
 
-export interface NewExport {
+interface NewExport {
   readonly job: ExportJob;
   /** Null if the file is not to be encrypted. */
   readonly secret: ExportSecret | null;
@@ -42,7 +42,7 @@ export interface ExportPage {
   readonly cursor: string | null;
 }
 
-export interface ExportJobsOptions {
+interface ExportJobsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly seal: SecretSeal;

@@ -25,7 +25,7 @@ const firstPauseMs = 60_000;
 /** Most sent notifications that a process remembers. */
 const rememberedMax = 10_000;
 
-export interface NotifierOptions {
+interface NotifierOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Undefined: no mail is sent. */

@@ -24,14 +24,14 @@ const chunkBytes = 256 * 1_024;
 /** Most bytes of UTF-8 for a unit of UTF-16. */
 const bytesPerUnitMax = 3;
 
-export interface PartWriterOptions {
+interface PartWriterOptions {
   readonly blobs: Blobs;
   readonly kernels?: ExportKernels | undefined;
   /** Null if the file is not encrypted. */
   readonly cipher: GcmEncryption | null;
 }
 
-export type WalkPosition = Pick<Checkpoint, "cursor" | "rows" | "examined">;
+type WalkPosition = Pick<Checkpoint, "cursor" | "rows" | "examined">;
 
 /** Checks whether the last part is stored, and goes back to the checkpoint before it if not. */
 export async function confirmLastPart(lease: ExportLease, blobs: Blobs): Promise<void> {

@@ -15,13 +15,13 @@ import type { ExportRef } from "./partitions.ts";
 /** Bytes hashed before other work gets a turn; about 2 ms in portable code. */
 const hashSliceBytes = 262_144;
 
-export interface StoredPart {
+interface StoredPart {
   readonly name: string;
   readonly bytes: number;
 }
 
 /** A range of bytes, the end exclusive. */
-export interface FileRange {
+interface FileRange {
   readonly start: number;
   readonly end: number;
 }

@@ -47,7 +47,7 @@ const sumNeedsId =
   "Expected an id, as a repeated PUT must not add twice; POST {id, by} to …/users/{userId}/scores adds once for an id";
 
 /** Builds the routes that write to the boards of a scope. */
-export function writeRoutes<const U extends string, N extends BoardScope["name"]>(
+function writeRoutes<const U extends string, N extends BoardScope["name"]>(
   context: LeaderboardContext,
   { path, name, entry }: BoardScope<U, N>,
 ) {
@@ -186,7 +186,7 @@ const HiddenUsersReply = named("HiddenUsersReply", v.object({ data: v.array(Hidd
 const HiddenUserReply = named("HiddenUserReply", v.object({ data: HiddenUserSchema }));
 
 /** Builds the routes of hidden users. */
-export function hiddenUserRoutes(context: LeaderboardContext) {
+function hiddenUserRoutes(context: LeaderboardContext) {
   const { directory, hiddenUsers, usersReader, usersWriter } = context;
   return [
     route({

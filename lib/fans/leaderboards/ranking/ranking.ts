@@ -39,7 +39,7 @@ export interface Ranking {
   readonly totalCount: number;
 }
 
-export interface RankingQuery {
+interface RankingQuery {
   readonly limit: number;
   /** Users to add, wherever they rank; those without an entry are left out. */
   readonly include: readonly string[];
@@ -131,7 +131,7 @@ function withIncluded(
 }
 
 /** Ranks consecutive entries of a board; `start` says how many come before the first one, and its rank. */
-export function rankEntries(
+function rankEntries(
   { order, rankStyle }: Pick<BoardLocation, "order" | "rankStyle">,
   entries: readonly BoardEntry[],
   start: { readonly index: number; readonly rank: number } = { index: 0, rank: 1 },
@@ -268,7 +268,7 @@ function entriesAhead({ rankStyle }: BoardLocation, { below, position = below }:
 const attemptsMax = 8;
 const { rangeLimitMax } = storageLimits;
 
-export interface AroundQuery {
+interface AroundQuery {
   readonly userId: string;
   /** Number of entries, the user's own included. */
   readonly limit: number;

@@ -176,7 +176,7 @@ interface StoredEntry {
 type Entries = ReadonlyMap<string, StoredEntry | null>;
 
 /** Changes one shard of a guarded board; see `changeScores`. */
-export async function changeGuarded(
+async function changeGuarded(
   store: Store,
   { location, partition, changes }: ShardChanges,
 ): Promise<(number | null)[]> {
@@ -366,16 +366,16 @@ export const additionIdsMax = 100;
 export const hasAdditionsKey = "additions";
 
 /** An amount that counts once for its id. */
-export type Addition = Pick<ScoreChange, "userId" | "score" | "at"> & { readonly id: string };
+type Addition = Pick<ScoreChange, "userId" | "score" | "at"> & { readonly id: string };
 
 const keyOf = (userId: string): string => `added:${userId}`;
 
-export function additionIdsRead(userId: string): ReadRecord {
+function additionIdsRead(userId: string): ReadRecord {
   return { type: "record", key: keyOf(userId) };
 }
 
 /** Returns the writes that remember an id; null if it is remembered. */
-export function additionIdsWrites({ userId, id }: Addition, stored: Stored | null): readonly Write[] | null {
+function additionIdsWrites({ userId, id }: Addition, stored: Stored | null): readonly Write[] | null {
   const ids = stored === null ? [] : (JSON.parse(stored.value) as string[]);
   if (ids.includes(id)) return null;
   const newest = [...ids, id].slice(-additionIdsMax);
@@ -406,14 +406,14 @@ export interface ScoreChange {
 /** One change of a board: a score, or the removal of an entry. */
 export type BoardChange = ScoreChange | { readonly userId: string; readonly operator: "remove" };
 
-export interface ShardChanges {
+interface ShardChanges {
   readonly location: BoardLocation;
   readonly partition: Partition;
   readonly changes: readonly BoardChange[];
 }
 
 /** Creates the error for a sum beyond the numbers that scores can be. */
-export function sumOutOfRange(): AppError {
+function sumOutOfRange(): AppError {
   return new AppError("conflict", "Cannot add to the score as the sum would lie beyond ±9007199254740991");
 }
 

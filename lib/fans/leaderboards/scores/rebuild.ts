@@ -170,7 +170,7 @@ interface BoardReplay {
  *
  * @throws {AppError} `conflict` for a board whose scores back ends write.
  */
-export function createReplay(board: ReplayedBoard): BoardReplay {
+function createReplay(board: ReplayedBoard): BoardReplay {
   const { declaration, project, event, season, location } = board;
   const { source } = declaration;
   const amountOf = compileAmount(declaration);
@@ -228,7 +228,7 @@ export function createReplay(board: ReplayedBoard): BoardReplay {
 }
 
 /** A board of the previewed project, or of one of its events. */
-export interface PreviewedBoard {
+interface PreviewedBoard {
   readonly eventId: string | null;
   readonly leaderboardId: string;
 }

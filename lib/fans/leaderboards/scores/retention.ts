@@ -140,10 +140,7 @@ async function removableAt(
 }
 
 /** Lists where the boards of a project and its events that have scores without seasons keep them. */
-export async function* trackedLocations(
-  store: Store,
-  projectId: string,
-): AsyncGenerator<BoardLocation, void, void> {
+async function* trackedLocations(store: Store, projectId: string): AsyncGenerator<BoardLocation, void, void> {
   for (let offset = 0; ; offset += rangeLimitMax) {
     const [{ entries }] = await store.read(boardsPartition(projectId), [
       { type: "board", key: boardsKey, offset, limit: rangeLimitMax },

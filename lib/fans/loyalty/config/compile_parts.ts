@@ -371,12 +371,12 @@ function one(): number {
   return 1;
 }
 
-export type GiftEffect = Extract<RuleEffect, { readonly user?: unknown }> & {
+type GiftEffect = Extract<RuleEffect, { readonly user?: unknown }> & {
   readonly user: { readonly var: string };
 };
 
 /** Tests if an effect is one on another user. */
-export function isGift(effect: RuleEffect): effect is GiftEffect {
+function isGift(effect: RuleEffect): effect is GiftEffect {
   return "user" in effect && effect.user !== undefined;
 }
 
@@ -385,7 +385,7 @@ export function isGift(effect: RuleEffect): effect is GiftEffect {
  *
  * @throws {AppError} `validation_failed` where there is no such text, or the effect would take from the user.
  */
-export function compileRecipient(
+function compileRecipient(
   effect: GiftEffect,
   findVariable: FindVariable,
   pointer: string,

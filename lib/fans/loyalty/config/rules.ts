@@ -122,7 +122,7 @@ export const MultiplierSchema = v.strictObject({
   ...ruleTimeFields,
 });
 
-export type Multiplier = Immutable<v.InferOutput<typeof MultiplierSchema>>;
+type Multiplier = Immutable<v.InferOutput<typeof MultiplierSchema>>;
 
 /** Compiles the multipliers of a rule to their factor at a time (Unix ms); null where the rule has none. */
 export function compileFactor(

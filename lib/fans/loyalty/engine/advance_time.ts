@@ -163,7 +163,7 @@ function nextDueAt(compiled: CompiledConfig, state: UserState): number | null {
 }
 
 /** Lets the points expire of a user who was inactive for long. */
-export function expireInactive(next: NextState): void {
+function expireInactive(next: NextState): void {
   const { compiled, activeAt } = next;
   if (activeAt === 0) return;
   for (const [metricId, inactive] of compiled.inactivity) {
@@ -180,7 +180,7 @@ export function expireInactive(next: NextState): void {
  * Reminds the user of points that expire. A reminder also covers those that expire within the same time again, so that there is one
  * reminder in that time at most, and none comes late.
  */
-export function remind(next: NextState, state: UserState): void {
+function remind(next: NextState, state: UserState): void {
   const { compiled, at, timeZone } = next;
   for (const [metricId, { before, notification }] of compiled.reminders) {
     const lots = next.account(metricId).lots ?? [];

@@ -146,7 +146,7 @@ export function applyGrant(
   return next.finish({ kind: "grant", grant: { ...given, ...next.limitedFirings } });
 }
 
-export interface Adjustment {
+interface Adjustment {
   /** Applied in this order. */
   readonly changes: readonly MetricChange[];
   readonly reason: string;
@@ -283,7 +283,7 @@ export function reversedAction(
  * Takes back the use of the limits of the transaction's rule, and with the first transaction what the action has counted: counts,
  * sums, distinct values, and the progress of missions whose run is open. Streaks stay.
  */
-export function takeBackCounts(next: NextState, { action, at, ruleId, isFirst }: ReversedAction): void {
+function takeBackCounts(next: NextState, { action, at, ruleId, isFirst }: ReversedAction): void {
   const scope: Scope = { data: action.data, user: next, element: action.element };
   for (const { key, window, by } of findRule(next, ruleId)?.limits ?? []) {
     const value = by?.(scope);
@@ -304,7 +304,7 @@ export function takeBackCounts(next: NextState, { action, at, ruleId, isFirst }:
 }
 
 /** Gives back to the caps of the transaction's rule what was taken of a metric. Points that could not be taken stay counted. */
-export function takeBackCaps(
+function takeBackCaps(
   next: NextState,
   { at, ruleId }: ReversedAction,
   { metricId, amount }: Pick<LedgerEntry, "metricId" | "amount">,

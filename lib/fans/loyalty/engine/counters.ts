@@ -26,7 +26,7 @@ import {
 } from "../user/state.ts";
 
 /** The time at which something counts. */
-export interface CountingTime {
+interface CountingTime {
   /** Unix ms. */
   readonly at: number;
   readonly timeZone: string;
@@ -84,7 +84,7 @@ export function subtractFromCounter(
  * Returns a counter that keeps at most so many steps beyond those of its window, or as many of its values. A total and a streak stay
  * as they are.
  */
-export function shrinkCounter(
+function shrinkCounter(
   counter: Counter,
   window: CounterWindow | undefined,
   { at, timeZone, most }: CountingTime & { readonly most: number },
@@ -395,7 +395,7 @@ function fairShare(sizes: readonly number[], most: number): number | null {
 }
 
 /** Points that expire at a time (Unix ms). */
-export interface Expiring {
+interface Expiring {
   readonly amount: number;
   readonly expiresAt: number;
 }

@@ -322,7 +322,7 @@ export function openRun(next: NextState, of: CompiledChallenge): ChallengeProgre
  * Checks that an action happened within the time and the running period of a challenge, and not before a rule started it. One that
  * arrives after the end of its period counts for no other.
  */
-export function takesAction(next: NextState, of: CompiledChallenge): boolean {
+function takesAction(next: NextState, of: CompiledChallenge): boolean {
   const { at, happenedAt, timeZone } = next;
   if (happenedAt >= at) return true;
   if (happenedAt < of.from || happenedAt >= of.to) return false;
@@ -337,7 +337,7 @@ export function takesAction(next: NextState, of: CompiledChallenge): boolean {
 }
 
 /** Starts a challenge by a rule if it may start. */
-export function startChallenge(next: NextState, of: CompiledChallenge): void {
+function startChallenge(next: NextState, of: CompiledChallenge): void {
   const { id } = of.challenge;
   const stored = next.challengeProgress(id);
   if (stored?.status === "in_progress" || next.at < of.from || next.at >= of.to) return;
@@ -348,7 +348,7 @@ export function startChallenge(next: NextState, of: CompiledChallenge): void {
 }
 
 /** Adds to the count of a mission in a run, and completes the mission once that is enough. */
-export function advanceMission(
+function advanceMission(
   next: NextState,
   of: CompiledChallenge,
   step: {
@@ -398,7 +398,7 @@ export function takeBackProgress(
 }
 
 /** Completes a mission, and with the last one the challenge. With `run`, only in this run. */
-export function completeMission(
+function completeMission(
   next: NextState,
   of: CompiledChallenge,
   { mission, run }: { readonly mission: Mission; readonly run?: string },
@@ -414,7 +414,7 @@ export function completeMission(
 }
 
 /** Completes a challenge, and gives its rewards. */
-export function completeChallenge(next: NextState, of: CompiledChallenge): void {
+function completeChallenge(next: NextState, of: CompiledChallenge): void {
   const progress = openRun(next, of);
   if (progress === null) return;
   const { challenge, rewards } = of;
@@ -426,7 +426,7 @@ export function completeChallenge(next: NextState, of: CompiledChallenge): void 
 }
 
 /** Fails a challenge that is in progress or may start automatically. */
-export function failChallenge(next: NextState, of: CompiledChallenge): void {
+function failChallenge(next: NextState, of: CompiledChallenge): void {
   const progress = openRun(next, of);
   if (progress !== null) failRun(next, of, progress);
 }

@@ -189,7 +189,7 @@ function dryRunDocument({
   };
 }
 
-export interface LoyaltyOperatorContext {
+interface LoyaltyOperatorContext {
   readonly loyalty: Loyalty;
   /** Requires an API key that may read users. */
   readonly usersReader: Guard<SpaceKey, "space_id">;
@@ -344,7 +344,7 @@ const RefundBody = v.optional(
 
 const responses = { 200: { description: "The redemption", schema: RedemptionResponse } } as const;
 
-export function redemptionRoutes(context: LoyaltyOperatorContext) {
+function redemptionRoutes(context: LoyaltyOperatorContext) {
   const { usersReader, rewardsWriter } = context;
   const { products } = context.loyalty;
   return [

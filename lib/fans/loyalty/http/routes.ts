@@ -36,7 +36,7 @@ import {
   VotesResponse,
 } from "./responses.ts";
 
-export interface LoyaltyContext {
+interface LoyaltyContext {
   readonly directory: Directory;
   readonly loyalty: Loyalty;
   readonly cursors: Cursors;

@@ -71,7 +71,7 @@ export function debtPayment(amount: number, outside: number): number {
 }
 
 /** Takes an amount, or as much as they have, from usable lots in their order, and from those of some ids first. */
-export function drawFrom(
+function drawFrom(
   lots: readonly Lot[],
   wanted: number,
   {
@@ -116,13 +116,13 @@ function requireAmount(amount: number, { lots }: MetricAccount): void {
 }
 
 /** @throws {RangeError} The number is not a safe integer. */
-export function requireCountable(total: number): number {
+function requireCountable(total: number): number {
   if (Math.abs(total) <= Number.MAX_SAFE_INTEGER) return total;
   throw new RangeError("Cannot move the points as the balance would leave the range of safe integers");
 }
 
 /** @throws {RangeError} Points of the account have expired before this time: it is not settled. */
-export function requireSettled({ lots }: MetricAccount, at: number): void {
+function requireSettled({ lots }: MetricAccount, at: number): void {
   const next = lots?.[0]?.expiresAt ?? null;
   if (next !== null && next <= at) {
     throw new RangeError("Cannot move the points as the account is not settled at that time");
@@ -253,7 +253,7 @@ export function debit(account: MetricAccount, options: DebitOptions): AccountCha
 }
 
 /** Takes points, and draws the lots of these ids before all others. */
-export function debitFirst(
+function debitFirst(
   account: MetricAccount,
   { amount: wanted, at, floor, first }: DebitOptions & { readonly first: readonly string[] },
 ): AccountChange {
@@ -346,7 +346,7 @@ export interface AccountChange {
 
 const reversalGraceMs: number = 30 * 24 * 60 * 60 * 1_000;
 
-export interface ReverseOptions {
+interface ReverseOptions {
   readonly at: number;
   readonly floor: number;
   /** Highest balance, pending points included. */

@@ -109,13 +109,13 @@ interface TrackedLot {
 const fractionTolerance = 1e-9;
 
 /** Checks whether two balances are equal within the precision of fractions. */
-export function isSameBalance(a: number, b: number): boolean {
+function isSameBalance(a: number, b: number): boolean {
   if (Number.isInteger(a) && Number.isInteger(b)) return a === b;
   return Math.abs(a - b) <= fractionTolerance * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
 /** The balance and the lots of one metric, recomputed from entries. */
-export class EntryReplay {
+class EntryReplay {
   readonly #isComplete: boolean;
   readonly #lots = new Map<string, TrackedLot>();
   #sum: number | null;

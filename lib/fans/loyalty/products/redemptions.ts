@@ -371,11 +371,11 @@ export interface Reservation {
 /** Characters of the id that select the tally of the mark: 256 tallies, because each has a bound. */
 const markCharacters = 2;
 
-export function readRedemption(id: string): ReadRecord {
+function readRedemption(id: string): ReadRecord {
   return { type: "record", key: keyName("redemption", id) };
 }
 
-export function parseRedemption(stored: Stored): Redemption {
+function parseRedemption(stored: Stored): Redemption {
   return JSON.parse(stored.value) as Redemption;
 }
 
@@ -443,7 +443,7 @@ export function settleRedemptionCommand(context: StepContext, reservation: Reser
  * Makes the command that marks a product as handed over. Its decision throws `not_found`, and `conflict` where there is nothing to
  * hand over.
  */
-export function completeCommand(context: StepContext): Command {
+function completeCommand(context: StepContext): Command {
   return {
     kind: "redemption",
     isIdempotent: true,
@@ -494,7 +494,7 @@ export function refundCommand(context: StepContext, restocks: boolean): Command 
 }
 
 /** Makes the command that gives the price of a merged user's redemption to the account, once. */
-export function mergedRefundCommand({ id, config, now }: StepContext, redemption: Redemption): Command {
+function mergedRefundCommand({ id, config, now }: StepContext, redemption: Redemption): Command {
   const { currency, amount } = redemption.cost;
   const refunded = { ...redemption, status: "refunded", changedAt: now } as const;
   return adjustmentCommand(

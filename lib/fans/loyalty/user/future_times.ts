@@ -25,7 +25,7 @@ const historyEntriesMax = 800;
 const historyCharsMax = 2_000_000;
 
 /** What became of a user; `left`: a list cannot be dated anew. */
-export type FutureTimes = "none" | "found" | "repaired" | "left";
+type FutureTimes = "none" | "found" | "repaired" | "left";
 
 const historyRead: ReadLog = { type: "log", key: "history", limit: historyEntriesMax + 1 };
 const notificationsRead: ReadLog = { type: "log", key: "notifications", limit: notificationsMax };

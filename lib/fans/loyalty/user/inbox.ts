@@ -222,19 +222,19 @@ export function parseReadMarks(stored: Stored | null): ReadMarks {
 }
 
 /** Returns the marks of notifications that still exist. */
-export function keepMarks({ ids }: ReadMarks, entries: readonly LogEntry[]): Record<string, number> {
+function keepMarks({ ids }: ReadMarks, entries: readonly LogEntry[]): Record<string, number> {
   const present = new Set(entries.map(({ id }) => id));
   return Object.fromEntries(Object.entries(ids).filter(([id]) => present.has(id)));
 }
 
-export interface InboxContext {
+interface InboxContext {
   readonly marks: ReadMarks;
   readonly policy: InboxPolicy;
   readonly now: number;
 }
 
 /** Returns the notifications that have not expired, newest first. */
-export function validNotifications(
+function validNotifications(
   entries: readonly LogEntry[],
   { marks, policy, now }: InboxContext,
 ): InboxNotification[] {
@@ -293,7 +293,7 @@ function shortestMs({
   return minutes * 60_000 + hours * 3_600_000 + Math.max(0, calendarDays - 1) * dayMs;
 }
 
-export function withExpiry(item: InboxNotification, { keepFor, timeZone }: InboxPolicy): InboxItem {
+function withExpiry(item: InboxNotification, { keepFor, timeZone }: InboxPolicy): InboxItem {
   return { ...item, expiresAt: addDuration(item.createdAt, keepFor, timeZone) };
 }
 
@@ -304,7 +304,7 @@ function readAtOf(id: string, { through, ids }: ReadMarks): number | null {
 }
 
 /** Orders ids of log entries by their milliseconds, then by their numbers within them. */
-export function compareIds(a: string, b: string): number {
+function compareIds(a: string, b: string): number {
   const [aMs, aSequence] = parseEntryId(a);
   const [bMs, bSequence] = parseEntryId(b);
   return aMs - bMs || aSequence - bSequence;

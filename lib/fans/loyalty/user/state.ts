@@ -76,7 +76,7 @@ export type CounterBuckets = readonly (readonly [bucket: number, amount: number]
  * Points ever earned and spent. Points taken back by a reversal or correction count as never earned, so that earned minus spent
  * minus expired is the gain of a metric; `earned` may therefore be negative.
  */
-export type LifetimeTotals = readonly [earned: number, spent: number];
+type LifetimeTotals = readonly [earned: number, spent: number];
 
 export type RunningSum =
   | readonly [total: number]
@@ -327,7 +327,7 @@ export function copyState(state: UserState): MutableState {
 }
 
 /** The zone of a user, and the one before it. */
-export interface UserZone {
+interface UserZone {
   readonly name: string;
   /** Unix ms from which it is in force. */
   readonly from: number;
@@ -339,7 +339,7 @@ export interface UserZone {
 const keptMs = 7 * 24 * 60 * 60 * 1_000;
 
 /** Returns the zone of a user at a time (Unix ms). */
-export function zoneAt(zone: UserZone | null, at: number, documentZone: string): string {
+function zoneAt(zone: UserZone | null, at: number, documentZone: string): string {
   if (zone === null) return documentZone;
   return at >= zone.from ? zone.name : zone.before;
 }

@@ -42,7 +42,7 @@ import {
 } from "../user/stored_state.ts";
 
 /** A view of a user with a record of the same instant. */
-export interface ReadView<T> {
+interface ReadView<T> {
   readonly view: T;
   /** True where anything is on record of the user's loyalty. */
   readonly isKnown: boolean;
@@ -163,7 +163,7 @@ export function summarize(
 }
 
 /** Returns until when (Unix ms, exclusive) the summary of a state that is advanced to `at` stays the same. */
-export function summaryValidUntil({ dueAt, lots }: UserState, at: number): number {
+function summaryValidUntil({ dueAt, lots }: UserState, at: number): number {
   let until = dueAt ?? Number.POSITIVE_INFINITY;
   for (const id of Object.keys(lots)) until = Math.min(until, balancesValidUntil(lots[id] ?? [], at));
   return until;
@@ -198,7 +198,7 @@ function tierOf({ config, metrics }: CompiledConfig, state: UserState): LoyaltyS
 }
 
 /** Dependencies of a summary other than the state. */
-export interface SummaryContext {
+interface SummaryContext {
   readonly config: CompiledConfig;
   /** The version of the record that marks notifications as read; null: there is none. */
   readonly marks: Version | null;
@@ -211,7 +211,7 @@ export interface SummaryContext {
  * stands for the notifications too if they were read after the state was known. No {@linkcode Cache}, because entries last as long
  * as their states.
  */
-export class SummaryCache {
+class SummaryCache {
   readonly #summaries = new WeakMap<
     UserState,
     SummaryContext & { readonly summary: LoyaltySummary; readonly until: number }
@@ -288,10 +288,10 @@ function show({ config }: CompiledConfig, state: UserState): RewardsProfile {
   };
 }
 
-export type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
+type ChallengeStatus = "not_started" | "in_progress" | "completed" | "failed";
 
 /** Progress; `percent` is a whole number from 0 to 100. */
-export interface ProgressView {
+interface ProgressView {
   readonly current: number;
   readonly target: number;
   readonly percent: number;
@@ -320,11 +320,7 @@ export interface ChallengeView {
 }
 
 /** Lists the challenges that a user has begun or may begin at `at` (Unix ms), for a state that is advanced to it. */
-export function challengeViews(
-  compiled: CompiledConfig,
-  state: UserState,
-  at: number,
-): readonly ChallengeView[] {
+function challengeViews(compiled: CompiledConfig, state: UserState, at: number): readonly ChallengeView[] {
   return [...compiled.challenges.values()].flatMap(of => {
     const progress = ownValue(state.challenges, of.challenge.id);
     const hasRun = progress !== undefined && progress.status !== "none";
@@ -398,7 +394,7 @@ export interface LedgerCursor {
   readonly taken: number;
 }
 
-export interface LedgerQuery {
+interface LedgerQuery {
   /** Most entries of the page, 1 or more. */
   readonly limit: number;
   readonly type?: LedgerEntry["type"] | undefined;
@@ -419,7 +415,7 @@ export interface LedgerEntryView {
 }
 
 /** A part of the ledger, newest entry first. */
-export interface LedgerPage {
+interface LedgerPage {
   readonly items: readonly LedgerEntryView[];
   /** Null: there are no further entries. */
   readonly end: LedgerCursor | null;

@@ -76,7 +76,7 @@ interface StepContext {
   readonly pointer: string;
 }
 
-export class ScenarioPlayer {
+class ScenarioPlayer {
   readonly errors: FieldError[] = [];
   readonly checks: ScenarioCheck[] = [];
   readonly #config: CompiledConfig;
@@ -470,7 +470,7 @@ const step = choiceOf("ScenarioStep", allSteps, input => {
 });
 
 const section = v.exactOptional(v.unknown());
-export const ScenariosSchema = v.strictObject({
+const ScenariosSchema = v.strictObject({
   /** The sections of a project's settings that declare boards. */
   boards: v.optional(v.strictObject({ leaderboards: section, eventLeaderboards: section }), {}),
   scenarios: v.pipe(
@@ -485,9 +485,11 @@ export const ScenariosSchema = v.strictObject({
   ),
 });
 
-export type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
-export type StepOf<K extends "action" | "profile" | "expect" | "grant" | "redeem" | "refund" | "reverse"> =
-  Extract<Scenario["steps"][number], Readonly<Record<K, unknown>>>;
+type Scenario = v.InferOutput<typeof ScenariosSchema>["scenarios"][number];
+type StepOf<K extends "action" | "profile" | "expect" | "grant" | "redeem" | "refund" | "reverse"> = Extract<
+  Scenario["steps"][number],
+  Readonly<Record<K, unknown>>
+>;
 
 /**
  * Plays scenarios, each with users of its own. Limits for all users together and the stock of code pools never run out.

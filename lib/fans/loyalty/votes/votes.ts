@@ -243,7 +243,7 @@ function withFields(kept: Kept, generation: number, more: number): Kept {
 }
 
 /** Returns the reads of the user's votes for elements that were published at these times. */
-export function readVotes(publishedAt: readonly number[]): readonly ReadTally[] {
+function readVotes(publishedAt: readonly number[]): readonly ReadTally[] {
   const generations = new Set(publishedAt.map(generationOf));
   return [...generations].map(generation => ({ type: "tally", key: votesKey(generation) }));
 }

@@ -99,7 +99,7 @@ export function webhookOfName(name: string): WebhookAddress {
   return { organisationId, spaceId, webhookId };
 }
 
-export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
 export function createDeliveryStore(services: Pick<WebhookServices, "store" | "clock">) {
   return { ...waitingDeliveries(services), ...deadDeliveries(services) };
@@ -275,7 +275,7 @@ function deliveryKey(deliveryId: string): string {
   return keyName("letter", deliveryId);
 }
 
-export type SendResult =
+type SendResult =
   | { readonly outcome: "delivered" }
   /** To be tried again later. */
   | { readonly outcome: "failed"; readonly reason: string; readonly retryAfterMs: number | null }
@@ -285,14 +285,14 @@ export type SendResult =
   | { readonly outcome: "refused"; readonly reason: string; readonly isTried: boolean };
 
 /** A message and the webhook that it is for. */
-export interface SendRequest {
+interface SendRequest {
   readonly address: WebhookAddress;
   readonly webhook: WebhookDefinition;
   readonly delivery: WebhookDelivery;
 }
 
 /** Sends messages, once each time. */
-export type WebhookClient = ReturnType<typeof createWebhookClient>;
+type WebhookClient = ReturnType<typeof createWebhookClient>;
 
 /** Services that sending needs. */
 export interface SendingServices extends WebhookServices {
@@ -423,7 +423,7 @@ const failureStoredMs = 60_000;
 
 const cacheOptions = { entriesMax: 10_000, maxAgeMs: 5_000 };
 
-export interface EndpointState {
+interface EndpointState {
   /** Unix ms since which it has taken nothing; null: it takes messages. */
   readonly failingSince: number | null;
   readonly lastFailure: { readonly at: number; readonly reason: string } | null;
@@ -436,7 +436,7 @@ const healthy: EndpointState = { failingSince: null, lastFailure: null, disabled
 const readEndpoint: ReadRecord = { type: "record", key: webhookKeys.endpoint };
 
 /** The health of services. A service is a webhook with its URL: another URL is another service. */
-export type Endpoints = ReturnType<typeof createEndpoints>;
+type Endpoints = ReturnType<typeof createEndpoints>;
 
 export function createEndpoints({ store, clock }: Pick<WebhookServices, "store" | "clock">) {
   const cache = new Cache<EndpointState>({ ...cacheOptions, clock });
