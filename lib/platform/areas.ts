@@ -233,7 +233,7 @@ function guarded(route: AnyRoute, directory: Pick<Directory, "project">): AnyRou
   };
 }
 
-/** Returns the project that a request names, else that of its user's token. */
+/** Returns the project of the user's token, which the user acts in whatever the request names; without one that which it names. */
 function projectOf({
   params,
   query,
@@ -244,7 +244,7 @@ function projectOf({
   const { projectId: inBody } = (body ?? {}) as Named;
   const { projectId: inQuery, project_id: named = inQuery } = (query ?? {}) as Named;
   const { user, caller = user } = (principal ?? {}) as { readonly user?: Named; readonly caller?: Named };
-  const found = inPath ?? inBody ?? named ?? caller?.projectId;
+  const found = caller?.projectId ?? inPath ?? inBody ?? named;
   return typeof found === "string" ? found.toLowerCase() : null;
 }
 

@@ -156,7 +156,7 @@ describeOnStores("reporting an action", open => {
     assert.equal((await fan.profile()).metrics.points, 1);
   });
 
-  it("acts only for the token's own user", async () => {
+  it("acts only for the token's own user, and in the user's own project", async () => {
     const [sam, kim] = [await world.fan("Sam"), await world.fan("Kim")];
     const calls: [path: string, body?: unknown][] = [
       ["/api/loyalty/action", { action: "rest" }],
@@ -165,14 +165,16 @@ describeOnStores("reporting an action", open => {
       ["/api/loyalty/history"],
     ];
     for (const [path, body] of calls) {
-      const as = (userId: string): Promise<Answer> =>
-        world.call(`${path}?user_id=${userId}`, {
+      const as = (userId: string, projectId: string = ids.project): Promise<Answer> =>
+        world.call(`${path}?user_id=${userId}&project_id=${projectId}`, {
           token: sam.token,
           ...(body === undefined ? {} : { body }),
         });
       assertProblem(await as(kim.userId), 403, "forbidden");
       assertProblem(await as("nobody"), 403, "forbidden");
+      assertProblem(await as(sam.userId, ids.otherProject), 403, "forbidden");
       assert.equal((await as(sam.userId)).status, 200);
+      assert.equal((await as(sam.userId, ids.project.toUpperCase())).status, 200);
     }
     assert.equal((await kim.profile()).metrics.energy, 5);
   });

@@ -80,6 +80,22 @@ function archives(open: OpenStore): void {
     assert.equal((await patch("projects", ids.project, { name: "Back" })).status, 204);
   });
 
+  it("refuse a user of theirs who names another project", async t => {
+    const { world, archive } = await opened(t);
+    const fan = await world.fan("Sam");
+    await archive(true);
+    const points = (await fan.profile()).metrics.points;
+    const body = { action: "prediction", data: { outcome: "exact" } };
+    for (const projectId of [ids.otherProject, "0c000000-0000-4000-8000-00000000000f"]) {
+      const answer = await world.call(`/api/loyalty/action?project_id=${projectId}`, {
+        token: fan.token,
+        body,
+      });
+      assert.deepEqual([answer.status, answer.json.code], [409, "project_archived"]);
+    }
+    assert.equal((await fan.profile()).metrics.points, points);
+  });
+
   it("end what runs, and begin nothing until they are back", async t => {
     const { world, archive, event, patch, stateOf, call } = await opened(t);
     const now = Math.floor(world.clock.now() / 1_000);

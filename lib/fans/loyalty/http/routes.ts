@@ -210,7 +210,8 @@ function couponRoute({ directory, loyalty, tokenHolder: auth }: LoyaltyContext) 
 }
 
 /**
- * Returns the user whom the caller may act for: named by the query with a service token, else the token's own.
+ * Returns the user whom the caller may act for: named by the query with a service token, else the token's own. Users reach only their
+ * own data here, in the project that they signed in to, so their tokens need no scope: those of the token are of the audience API.
  *
  * @param permission The permission that a service token needs.
  */
@@ -224,6 +225,9 @@ async function authorizeUser(
   if (caller.kind === "user") {
     if (userId !== undefined && userId !== caller.userId) {
       throw new AppError("forbidden", "Cannot act for another user with a user's token");
+    }
+    if (projectId !== undefined && projectId !== caller.projectId) {
+      throw new AppError("forbidden", "Cannot act in another project with a user's token");
     }
     return { organisationId, spaceId, userId: caller.userId, projectId: caller.projectId };
   }
