@@ -13,6 +13,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { areaDeclarations } from "./declarations/mod.ts";
+import { slimDeclarations } from "./declarations/slim.ts";
 import { buildDocs, buildPage } from "./services/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -84,6 +85,10 @@ export async function declare(folder: string): Promise<void> {
   rmSync(`${client}/operations.d.ts`);
   for (const [name, text] of await areaDeclarations()) writeFileSync(`${client}/${name}`, text);
   appendFileSync(`${client}/mod.d.ts`, 'export type * from "./shared.ts";\n');
+  slimDeclarations(
+    resolve(root, folder),
+    entrySources().map(source => source.replace(/\.ts$/, ".d.ts")),
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -98,6 +99,11 @@ describe("the packed package", { skip: install() }, () => {
       "package.json",
       ...[...operations, ...services].map(name => `runtime/operations/${name}`),
     ]);
+  });
+
+  it("is at most 1.75 MB packed", () => {
+    const tarball = readdirSync(folder).find(file => file.endsWith(".tgz")) ?? "";
+    assert.ok(statSync(join(folder, tarball)).size <= 1_750_000);
   });
 
   it("has every document that another one links to", () => {
