@@ -15,10 +15,11 @@ import {
   type CompiledRule,
   compareRules,
   type TriggeredPart,
+  type TriggerKind,
   type TriggerPlan,
   triggerKey,
 } from "./compiled.ts";
-import { type LoyaltyConfig, LoyaltyConfigSchema, type RuleTrigger } from "./document.ts";
+import { type LoyaltyConfig, LoyaltyConfigSchema } from "./document.ts";
 import { customFieldOf, fieldErrors } from "./fields.ts";
 import { referenceErrors, sizeErrors } from "./semantic_errors.ts";
 
@@ -38,16 +39,15 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
   const challenges = config.challenges.map(challenge => parts.challenge(challenge));
   const triggers = compilePlans(config, parts, challenges);
   const products = config.products.map((product, index) => parts.product(product, `/products/${index}`));
-  const aggregates = parts.aggregates.all;
+  const aggregates = [...parts.aggregates.values()];
   const errors = [
     ...referenceErrors(config),
     ...sizeErrors(config, { bundles: parts.bundles, aggregates }),
     ...parts.errors,
   ];
   if (errors.length > 0) throw invalid(errors);
-  const productLimits = products.flatMap(({ limit }) => (limit === null ? [] : [limit]));
   const actions = config.actions.map((definition): [string, ActionPlan] => {
-    const plan = triggers.get(actionKey(definition.name)) ?? emptyPlan();
+    const plan = triggers.get(triggerKey("action", definition.name)) ?? emptyPlan();
     const counted = aggregates.filter(({ action }) => action === definition.name);
     return [definition.name, { ...plan, definition, aggregates: counted, answered: answeredPart(plan) }];
   });
@@ -77,9 +77,10 @@ export function compileConfig(document: unknown, version = ""): CompiledConfig {
     boundedRules: boundedRules(triggers.values()),
     zoneField,
     customFields: zoneField === null ? parts.customFields : new Set([...parts.customFields, zoneField]),
-    counterWindows: new Map(
-      [...aggregates, ...parts.limits, ...productLimits].map(({ key, window }) => [key, window]),
-    ),
+    counterWindows: new Map([
+      ...aggregates.map(({ key, window }) => [key, window] as const),
+      ...parts.limitWindows,
+    ]),
   };
 }
 
@@ -93,7 +94,10 @@ function compilePlans(
 ): ReadonlyMap<string, TriggerPlan> {
   const plans: Plans = new Map();
   for (const compiled of compileRules(config, parts)) {
-    planAt(plans, keyOf(compiled.rule.trigger)).rules.push(compiled);
+    // A trigger has one member.
+    for (const [kind, id] of Object.entries(compiled.rule.trigger)) {
+      planAt(plans, triggerKey(kind as TriggerKind, id)).rules.push(compiled);
+    }
   }
   for (const [index, challenge] of challenges.entries()) {
     addChallenge(plans, parts, challenge, `/challenges/${index}`);
@@ -135,22 +139,24 @@ function compileRules({ rules }: LoyaltyConfig, parts: ConfigPartsCompiler): Com
 function addChallenge(
   plans: Plans,
   parts: ConfigPartsCompiler,
-  challenge: CompiledChallenge,
+  of: CompiledChallenge,
   pointer: string,
 ): void {
-  for (const compiled of parts.missions(challenge, pointer)) {
-    if ("action" in compiled.mission.rule) {
-      planAt(plans, actionKey(compiled.mission.rule.action)).missions.push(compiled);
+  const { id, missions, fail } = of.challenge;
+  for (const [m, mission] of missions.entries()) {
+    const { rule } = mission;
+    if ("metric" in rule) {
+      const reached = { of, mission, metricId: rule.metric, atLeast: rule.atLeast, isAtStart: false };
+      planAt(plans, triggerKey("metric", rule.metric)).metricMissions.push(reached);
+      planAt(plans, triggerKey("challengeStarted", id)).metricMissions.push({ ...reached, isAtStart: true });
+    } else {
+      const compiled = parts.mission(of, { mission, rule }, `${pointer}/missions/${m}`);
+      planAt(plans, triggerKey("action", rule.action)).missions.push(compiled);
     }
   }
-  for (const mission of parts.metricMissions(challenge)) {
-    planAt(plans, triggerKey("metric", mission.metricId)).metricMissions.push(mission);
-    const atStart = { ...mission, isAtStart: true };
-    planAt(plans, triggerKey("challengeStarted", challenge.challenge.id)).metricMissions.push(atStart);
-  }
-  const { fail } = challenge.challenge;
   if (fail === undefined) return;
-  planAt(plans, actionKey(fail.action)).failures.push(...parts.failure(challenge, pointer));
+  const compiled = parts.failure(of, fail, `${pointer}/fail`);
+  planAt(plans, triggerKey("action", fail.action)).failures.push(compiled);
 }
 
 function planAt(plans: Plans, key: string): Mutable<TriggerPlan> {
@@ -161,18 +167,6 @@ function planAt(plans: Plans, key: string): Mutable<TriggerPlan> {
 
 function emptyPlan(): Mutable<TriggerPlan> {
   return { rules: [], failures: [], missions: [], metricMissions: [], milestoneSets: [] };
-}
-
-function actionKey(name: string): string {
-  return `action:${name}`;
-}
-
-function keyOf(trigger: RuleTrigger): string {
-  if ("action" in trigger) return actionKey(trigger.action);
-  if ("metric" in trigger) return triggerKey("metric", trigger.metric);
-  if ("challengeCompleted" in trigger) return triggerKey("challengeCompleted", trigger.challengeCompleted);
-  if ("milestoneReached" in trigger) return triggerKey("milestoneReached", trigger.milestoneReached);
-  return triggerKey("inventoryReceived", trigger.inventoryReceived);
 }
 
 function invalid(fields: readonly FieldError[]): AppError {

@@ -5,34 +5,38 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import * as v from "valibot";
 import { AppError, type FieldError } from "../../../base/errors/mod.ts";
 import {
-  type Condition,
+  type AggregateKind,
   compileCondition,
   compileExplanation,
   compileNumber,
   type Environment,
+  unknownVariable,
+  type VariableDeclaration,
 } from "../../../base/expressions/mod.ts";
-import type {
-  CompiledChallenge,
-  CompiledEffect,
-  CompiledFailure,
-  CompiledGift,
-  CompiledLimit,
-  CompiledMetricMission,
-  CompiledMilestoneSet,
-  CompiledMission,
-  CompiledProduct,
-  CompiledRule,
-  ConditionalPart,
-} from "./compiled.ts";
+import { suggestion } from "../../../base/text/suggest.ts";
+import { canonicalJson } from "../../../http/requests/body.ts";
 import {
   type ActionValue,
-  AggregateCompiler,
   answerVariable,
-  compileValue,
+  type CompiledAggregate,
+  type CompiledChallenge,
+  type CompiledEffect,
+  type CompiledFailure,
+  type CompiledGift,
+  type CompiledLimit,
+  type CompiledMilestoneSet,
+  type CompiledMission,
+  type CompiledProduct,
+  type CompiledRule,
+  type ConditionalPart,
+  type CounterWindow,
   countedUnit,
-  counterKey,
+  customNames,
   customVariable,
   dataNames,
   dataVariables,
@@ -42,7 +46,6 @@ import {
   multiplied,
   type Scope,
   toCounterWindow,
-  userNames,
   userVariables,
   type WeekStart,
 } from "./compiled.ts";
@@ -52,33 +55,30 @@ import type {
   LoyaltyConfig,
   LoyaltyRule,
   MilestoneSet,
+  Mission,
   Product,
   Reward,
   RuleEffect,
 } from "./document.ts";
-import type { CountWindow } from "./fields.ts";
+import { aggregateSchemas, type CountWindow, fieldErrors } from "./fields.ts";
 import type { SingleReward } from "./parts.ts";
 import { compileFactor, compileTimes } from "./rules.ts";
 
 export class ConfigPartsCompiler {
   readonly bundles: ReadonlyMap<string, readonly SingleReward[]>;
-  readonly aggregates: AggregateCompiler;
   readonly errors: FieldError[] = [];
-  /** The limits and caps of all rules and metrics, also of disabled ones, so that a pause does not give each user another firing. */
-  readonly limits: CompiledLimit[] = [];
+  /** By their keys. Equal ones share a counter. */
+  readonly aggregates = new Map<string, CompiledAggregate>();
+  /** The windows of all limits and caps, also of disabled rules, so that a pause does not give each user another firing. */
+  readonly limitWindows = new Map<string, CounterWindow>();
   /** The custom fields of profiles that are read. */
   readonly customFields = new Set<string>();
-  /** Number of variables so far that read custom fields. */
-  #customReads = 0;
-  /** Number of variables so far that read the answer of an element. */
-  #answerReads = 0;
   readonly #actions: ReadonlyMap<string, ActionDefinition>;
   readonly #metricCaps: ReadonlyMap<string, readonly CompiledLimit[]>;
   readonly #timeZone: string;
   readonly #weekStartsOn: WeekStart;
   readonly #multipliers: LoyaltyConfig["multipliers"];
-  readonly #userVariable: FindVariable;
-  readonly #userNames: readonly string[];
+  readonly #userVariables: ReadonlyMap<string, VariableDeclaration<Scope>>;
 
   constructor(config: LoyaltyConfig) {
     this.#weekStartsOn = config.weekStartsOn;
@@ -92,12 +92,9 @@ export class ConfigPartsCompiler {
         ),
       ]),
     );
-    this.limits.push(...[...this.#metricCaps.values()].flat());
     this.#timeZone = config.timeZone;
     this.#multipliers = config.multipliers;
-    this.#userVariable = userVariables(config);
-    this.#userNames = userNames(config);
-    this.aggregates = new AggregateCompiler(this.#actions, this.#weekStartsOn);
+    this.#userVariables = userVariables(config);
   }
 
   singleRewards(rewards: readonly Reward[]): readonly SingleReward[] {
@@ -113,22 +110,20 @@ export class ConfigPartsCompiler {
       metricId: cap.metricId,
       cap: this.#cap({ kind: "cap", rule: rule.id, metric: cap.metricId }, cap, `${pointer}/caps/${index}`),
     }));
-    this.limits.push(...limits, ...caps.map(({ cap }) => cap));
     const capsOf = (metricId: string): readonly CompiledLimit[] => [
       ...caps.filter(cap => cap.metricId === metricId).map(({ cap }) => cap),
       ...(this.#metricCaps.get(metricId) ?? []),
     ];
-    const customReads = this.#customReads;
-    const answerReads = this.#answerReads;
     return {
       rule,
-      ...this.#conditional(rule.when, environment, { condition: `${pointer}/when`, part: pointer }),
+      ...this.#conditional(rule.when, environment, pointer),
       effects: rule.effects.flatMap((effect, index) =>
         isGift(effect) ? [] : this.#effect(effect, { environment, capsOf }, `${pointer}/effects/${index}`),
       ),
       gifts: this.#gifts(rule, environment, pointer),
-      readsProfile: this.#customReads > customReads,
-      readsAnswer: this.#answerReads > answerReads,
+      // After everything that reads.
+      readsProfile: environment.reads.profile,
+      readsAnswer: environment.reads.answer,
       limits,
       hasGlobalLimit: rule.limits.some(({ per }) => per === "global"),
       timeFault: compileTimes(rule, this.#timeZone),
@@ -147,52 +142,39 @@ export class ConfigPartsCompiler {
     };
   }
 
-  missions(of: CompiledChallenge, pointer: string): CompiledMission[] {
-    return of.challenge.missions.flatMap((mission, m) => {
-      if ("metric" in mission.rule) return [];
-      const { action, when, count } = mission.rule;
-      const amount = "amount" in mission.rule ? mission.rule.amount : undefined;
-      const at = `${pointer}/missions/${m}/rule`;
-      const environment = this.#environment(action);
-      const answerReads = this.#answerReads;
-      const value =
-        "distinct" in mission.rule
-          ? { by: this.#value(action, mission.rule.distinct.var, `${at}/distinct`) }
-          : {};
-      return [
-        {
-          of,
-          mission,
-          count,
-          amount: amount === undefined ? one : this.#number(amount, environment, `${at}/amount`),
-          ...value,
-          ...this.#conditional(when, environment, {
-            condition: `${at}/when`,
-            part: `${pointer}/missions/${m}`,
-          }),
-          readsAnswer: this.#answerReads > answerReads,
-        },
-      ];
-    });
+  /** Compiles a mission that actions advance. */
+  mission(
+    of: CompiledChallenge,
+    {
+      mission,
+      rule,
+    }: { readonly mission: Mission; readonly rule: Exclude<Mission["rule"], { readonly metric: string }> },
+    pointer: string,
+  ): CompiledMission {
+    const environment = this.#environment(rule.action);
+    const amount = "amount" in rule ? rule.amount : undefined;
+    return {
+      of,
+      mission,
+      count: rule.count,
+      by:
+        "distinct" in rule
+          ? this.#value(rule.action, rule.distinct.var, `${pointer}/rule/distinct`)
+          : undefined,
+      amount: amount === undefined ? one : this.#number(amount, environment, `${pointer}/rule/amount`),
+      ...this.#conditional(rule.when, environment, pointer, `${pointer}/rule/when`),
+      readsAnswer: environment.reads.answer,
+    };
   }
 
-  metricMissions(of: CompiledChallenge): CompiledMetricMission[] {
-    return of.challenge.missions.flatMap(mission => {
-      if (!("metric" in mission.rule)) return [];
-      return [
-        { of, mission, metricId: mission.rule.metric, atLeast: mission.rule.atLeast, isAtStart: false },
-      ];
-    });
-  }
-
-  failure(of: CompiledChallenge, pointer: string): CompiledFailure[] {
-    const { fail } = of.challenge;
-    if (fail === undefined) return [];
-    const part = `${pointer}/fail`;
-    const environment = this.#environment(fail.action);
-    const answerReads = this.#answerReads;
-    const conditional = this.#conditional(fail.when, environment, { condition: `${part}/when`, part });
-    return [{ of, ...conditional, readsAnswer: this.#answerReads > answerReads }];
+  failure(
+    of: CompiledChallenge,
+    { action, when }: NonNullable<Challenge["fail"]>,
+    pointer: string,
+  ): CompiledFailure {
+    const environment = this.#environment(action);
+    const conditional = this.#conditional(when, environment, pointer);
+    return { of, ...conditional, readsAnswer: environment.reads.answer };
   }
 
   milestoneSet(set: MilestoneSet): CompiledMilestoneSet {
@@ -202,37 +184,40 @@ export class ConfigPartsCompiler {
   /** Compiles a product. The counter of its limit stays the same while its window does. */
   product(product: Product, pointer: string): CompiledProduct {
     const { id, limits, when } = product;
-    const condition = { condition: `${pointer}/when`, part: pointer };
-    const compiled = {
-      product,
-      when: when === undefined ? null : this.#conditional(when, this.#environment(null), condition).when,
-    };
-    if (limits === undefined) return { ...compiled, limit: null };
+    const condition =
+      when === undefined ? null : this.#conditional(when, this.#environment(null), pointer).when;
+    if (limits === undefined) return { product, when: condition, limit: null };
     const { perUser: max, window: calendar } = limits;
-    const window = calendar === undefined ? {} : { window: { calendar } };
-    const limit = this.#cap({ kind: "product", product: id }, { max, ...window }, `${pointer}/limits`);
-    return { ...compiled, limit };
+    const window = calendar && { calendar };
+    const limit = this.#cap({ kind: "product", product: id }, { max, window }, `${pointer}/limits`);
+    return { product, when: condition, limit };
   }
 
   /** Compiles a bound of amounts. Its counter stays the same while its window does. */
   #cap(
     of: object,
-    { max, window }: { readonly max: number; readonly window?: CountWindow },
+    { max, window }: { readonly max: number; readonly window?: CountWindow | undefined },
     pointer: string,
   ): CompiledLimit {
     const key = counterKey({ ...of, window });
-    return { key, max, window: toCounterWindow(window, this.#weekStartsOn), pointer };
+    return { key, max, window: this.#limitWindow(key, window), pointer };
+  }
+
+  #limitWindow(key: string, of: CountWindow | undefined): CounterWindow {
+    const window = toCounterWindow(of, this.#weekStartsOn);
+    this.limitWindows.set(key, window);
+    return window;
   }
 
   /** Compiles the effects on other users. No cap applies to them, as it is one of what the user of the action gets. */
   #gifts(
     { effects, trigger }: LoyaltyRule,
-    environment: Environment<Scope>,
+    environment: PartEnvironment,
     pointer: string,
   ): readonly CompiledGift[] {
     const action = "action" in trigger ? this.#actions.get(trigger.action) : undefined;
     const data = action === undefined ? undefined : dataVariables(action);
-    const findVariable: FindVariable = path => data?.(path) ?? this.#customVariable(path);
+    const findVariable: FindVariable = path => data?.(path) ?? this.#customVariable(path, environment.reads);
     return effects.flatMap((effect, index) => {
       if (!isGift(effect)) return [];
       const at = `${pointer}/effects/${index}`;
@@ -280,32 +265,33 @@ export class ConfigPartsCompiler {
   }
 
   /** The variables where an action triggers, or a change (null). */
-  #environment(action: string | null): Environment<Scope> {
+  #environment(action: string | null): PartEnvironment {
     const definition = action === null ? undefined : this.#actions.get(action);
     const data = definition === undefined ? undefined : dataVariables(definition);
+    const reads = { answer: false, profile: false };
     return {
-      variable: path =>
-        data?.(path) ??
-        (data === undefined ? null : this.#elementVariable(path)) ??
-        this.#userVariable(path) ??
-        this.#customVariable(path),
-      names: () =>
-        definition === undefined
-          ? this.#userNames
-          : [...dataNames(definition), ...this.#userNames, ...elementNames],
-      aggregate: (kind, source, pointer) => this.aggregates.variable(kind, source, pointer),
+      reads,
+      variable: path => {
+        if (path === answerVariable && data !== undefined) reads.answer = true;
+        return (
+          data?.(path) ??
+          (data === undefined ? null : elementVariable(path)) ??
+          this.#userVariables.get(path) ??
+          this.#customVariable(path, reads)
+        );
+      },
+      names: () => {
+        const ofUser = [...this.#userVariables.keys(), ...customNames];
+        return definition === undefined ? ofUser : [...dataNames(definition), ...ofUser, ...elementNames];
+      },
+      aggregate: (kind, source, pointer) => this.#aggregate(kind, source, pointer),
     };
   }
 
-  #elementVariable(path: string): ReturnType<FindVariable> {
-    if (path === answerVariable) this.#answerReads += 1;
-    return elementVariable(path);
-  }
-
-  #customVariable(path: string): ReturnType<FindVariable> {
+  #customVariable(path: string, reads: PartEnvironment["reads"]): ReturnType<FindVariable> {
     const found = customVariable(path);
     if (found === null) return null;
-    this.#customReads += 1;
+    reads.profile = true;
     this.customFields.add(found.name);
     return found.operand;
   }
@@ -313,15 +299,82 @@ export class ConfigPartsCompiler {
   #conditional(
     source: unknown,
     environment: Environment<Scope>,
-    pointers: { readonly condition: string; readonly part: string },
+    pointer: string,
+    condition = `${pointer}/when`,
   ): ConditionalPart {
-    const { condition, part } = pointers;
-    if (source === undefined) return { when: always, explain: () => () => [], pointer: part };
+    if (source === undefined) return { when: always, explain: () => () => [], pointer };
     return {
       when: this.#collect(always, () => compileCondition(source, environment, condition)),
       explain: () => compileExplanation(source, environment, condition),
-      pointer: part,
+      pointer,
     };
+  }
+
+  /**
+   * Compiles an aggregate operand to a variable that reads its counter.
+   *
+   * @throws {AppError} `validation_failed` with the pointers of the errors.
+   */
+  #aggregate(kind: AggregateKind, definition: unknown, pointer: string): VariableDeclaration<Scope> {
+    const compiled = this.#compileAggregate(kind, definition, pointer);
+    const key = counterKey({ kind, definition });
+    if (!this.aggregates.has(key)) this.aggregates.set(key, { ...compiled, key });
+    const { window, by } = compiled;
+    if (by !== undefined) {
+      return { type: "number", read: ({ user }) => user.distinctValues(key, window) };
+    }
+    return { type: "number", read: ({ user }) => user.counterValue(key, window) };
+  }
+
+  #compileAggregate(kind: AggregateKind, source: unknown, pointer: string): Omit<CompiledAggregate, "key"> {
+    switch (kind) {
+      case "count":
+        return this.#counted(parse(aggregateSchemas.count, source, pointer), pointer);
+      case "distinct": {
+        const distinct = parse(aggregateSchemas.distinct, source, pointer);
+        const { action, of } = distinct;
+        const counted = this.#counted(distinct, pointer);
+        return { ...counted, by: compileValue(this.#actions.get(action), of.var, `${pointer}/of`) };
+      }
+      case "sum": {
+        const sum = parse(aggregateSchemas.sum, source, pointer);
+        const counted = this.#counted(sum, pointer);
+        const amount = compileNumber(sum.of, this.#dataEnvironment(sum.action), `${pointer}/of`);
+        return { ...counted, amount };
+      }
+      case "streak": {
+        const streak = parse(aggregateSchemas.streak, source, pointer);
+        const unit = countedUnit(streak.unit, this.#weekStartsOn);
+        return { ...this.#counted(streak, pointer), window: { kind: "streak", unit } };
+      }
+    }
+  }
+
+  #counted(
+    {
+      action,
+      where: condition,
+      window,
+    }: { readonly action: string; readonly where?: unknown; readonly window?: CountWindow | undefined },
+    pointer: string,
+  ): Omit<CompiledAggregate, "key"> {
+    if (!this.#actions.has(action)) {
+      const detail = `Expected an action listed under /actions.${suggestion(action, [...this.#actions.keys()])}`;
+      throw invalid(`${pointer}/action`, detail);
+    }
+    const environment = this.#dataEnvironment(action);
+    return {
+      action,
+      window: toCounterWindow(window, this.#weekStartsOn),
+      when: condition === undefined ? always : compileCondition(condition, environment, `${pointer}/where`),
+      amount: one,
+    };
+  }
+
+  /** The properties of the action alone, so that a count does not depend on the state of the user. */
+  #dataEnvironment(action: string): Environment<Scope> {
+    const definition = this.#actions.get(action) ?? { name: action, clientReportable: false };
+    return { variable: dataVariables(definition), names: () => dataNames(definition) };
   }
 
   /** Compiles the limits for each user. Of limits with the same counter the lowest counts. */
@@ -334,9 +387,8 @@ export class ConfigPartsCompiler {
       if (max >= (lowest.get(key)?.max ?? Number.POSITIVE_INFINITY)) continue;
       const at = `${pointer}/limits/${index}`;
       const action = "action" in trigger ? trigger.action : null;
-      const value = by === undefined ? {} : { by: this.#value(action, by.var, `${at}/by`) };
-      const counted = toCounterWindow(window, this.#weekStartsOn);
-      lowest.set(key, { key, max, window: counted, pointer: at, ...value });
+      const value = by && this.#value(action, by.var, `${at}/by`);
+      lowest.set(key, { key, max, window: this.#limitWindow(key, window), pointer: at, by: value });
     }
     return [...lowest.values()];
   }
@@ -361,7 +413,38 @@ export class ConfigPartsCompiler {
   }
 }
 
-const always: Condition<Scope> = () => true;
+/** The variables of one part, and what it has read of them so far. */
+interface PartEnvironment extends Environment<Scope> {
+  readonly reads: { answer: boolean; profile: boolean };
+}
+
+const keyCharacters = 12;
+
+/** Returns the key of a counter, which is the same for equal definitions in every configuration. */
+function counterKey(definition: unknown): string {
+  const json = canonicalJson(JSON.parse(JSON.stringify(definition)));
+  return bytesToHex(sha256(utf8ToBytes(json))).slice(0, keyCharacters);
+}
+
+/**
+ * Compiles a property of an action to the keys of its values. `1` and `"1"` are different values.
+ *
+ * @throws {AppError} `validation_failed` where the action declares no such property.
+ */
+function compileValue(action: ActionDefinition | undefined, path: string, pointer: string): ActionValue {
+  const variable = action === undefined ? null : dataVariables(action)(path);
+  if (variable === null) {
+    const detail =
+      action === undefined
+        ? "Expected a property of the action, such as data.matchId"
+        : unknownVariable(path, dataNames(action));
+    throw invalid(`${pointer}/var`, detail);
+  }
+  return scope => {
+    const value = variable.read(scope);
+    return value === undefined ? null : counterKey(value);
+  };
+}
 
 function noValue(): null {
   return null;
@@ -369,6 +452,17 @@ function noValue(): null {
 
 function one(): number {
   return 1;
+}
+
+function always(): boolean {
+  return true;
+}
+
+function parse<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer: string): T {
+  const parsed = v.safeParse(schema, source);
+  if (!parsed.success)
+    throw new AppError("validation_failed", malformed, { fields: fieldErrors(parsed.issues, pointer) });
+  return parsed.output;
 }
 
 type GiftEffect = Extract<RuleEffect, { readonly user?: unknown }> & {
@@ -436,8 +530,9 @@ function rewardOf(effect: CompiledEffect, scope: Scope, factor: number): SingleR
   }
 }
 
+/** The message of errors that {@linkcode ConfigPartsCompiler} collects by their fields. */
+const malformed = "Cannot use the part as it is not well formed";
+
 function invalid(pointer: string, detail: string): AppError {
-  return new AppError("validation_failed", "Cannot use the effect as it is not well formed", {
-    fields: [{ pointer, detail }],
-  });
+  return new AppError("validation_failed", malformed, { fields: [{ pointer, detail }] });
 }

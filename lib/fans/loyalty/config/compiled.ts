@@ -4,26 +4,16 @@
  * @module
  */
 
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import * as v from "valibot";
 import type { CountedUnit, Duration, PeriodUnit } from "../../../base/calendar/mod.ts";
-import { AppError, type FieldError } from "../../../base/errors/mod.ts";
-import {
-  type AggregateKind,
-  type Condition,
-  compileCondition,
-  compileNumber,
-  type Environment,
-  type Failure,
-  type Operand,
-  unknownVariable,
-  type ValueType,
-  type VariableDeclaration,
+import type {
+  Condition,
+  Environment,
+  Failure,
+  Operand,
+  ValueType,
+  VariableDeclaration,
 } from "../../../base/expressions/mod.ts";
 import { roundDecimal } from "../../../base/text/mod.ts";
-import { suggestion } from "../../../base/text/suggest.ts";
-import { canonicalJson } from "../../../http/requests/body.ts";
 import type { ElementFacts } from "../votes/elements.ts";
 import type {
   ActionData,
@@ -38,7 +28,7 @@ import type {
   Product,
   RuleEffect,
 } from "./document.ts";
-import { aggregateSchemas, type CountWindow, customFieldOf, fieldErrors } from "./fields.ts";
+import { type CountWindow, customFieldOf } from "./fields.ts";
 import type { LotPolicy, SingleReward } from "./parts.ts";
 import type { TimeFault } from "./rules.ts";
 
@@ -81,7 +71,7 @@ export interface CompiledLimit {
   readonly window: CounterWindow;
   readonly pointer: string;
   /** Counts the actions of each value for themselves. @default counts all together */
-  readonly by?: ActionValue;
+  readonly by?: ActionValue | undefined;
 }
 
 /** A rule with its condition, effects and limits per user. */
@@ -119,7 +109,7 @@ export interface CompiledMission extends TriggeredPart {
   readonly count: number;
   readonly amount: (scope: Scope) => number;
   /** Counts each value once. @default counts every action */
-  readonly by?: ActionValue;
+  readonly by?: ActionValue | undefined;
 }
 
 /** A mission that depends on the value of a metric. */
@@ -215,8 +205,9 @@ export function hasEntries(record: object): boolean {
   return false;
 }
 
-/** The kinds of changes that trigger rules. */
+/** The kinds of actions and changes that trigger rules. */
 export type TriggerKind =
+  | "action"
   | "metric"
   | "challengeStarted"
   | "challengeCompleted"
@@ -308,36 +299,53 @@ export function dataNames({ data: declared }: ActionDefinition): readonly string
   return declared === undefined ? ["data.<name>"] : Object.keys(declared).map(name => `data.${name}`);
 }
 
-export function userNames(config: LoyaltyConfig): readonly string[] {
-  const kinds = ["metrics", "inventory", "challenges", "milestones"] as const;
-  const known = kinds.flatMap(kind => config[kind].map(({ id }) => `user.${kind}.${id}`));
-  return [...known, "user.segments", "user.custom.<field>"];
-}
-
-/** The parts of the state that have variables. */
-type UserVariable = "metrics" | "inventory" | "challenges" | "milestones";
-
-const userVariableTypes: Readonly<Record<UserVariable, ValueType>> = {
-  metrics: "number",
-  inventory: "list",
-  challenges: "string",
-  milestones: "string",
-};
-
-/** Resolves `user.metrics.<id>`, `user.inventory.<setId>`, `user.challenges.<id>` and `user.milestones.<setId>`. */
-export function userVariables(config: LoyaltyConfig): FindVariable {
-  const ids = {
-    metrics: new Set(config.metrics.map(({ id }) => id)),
-    inventory: new Set(config.inventory.map(({ id }) => id)),
-    challenges: new Set(config.challenges.map(({ id }) => id)),
-    milestones: new Set(config.milestones.map(({ id }) => id)),
-  };
-  return path => {
-    const [root, kind = "", ...rest] = path.split(".");
-    const id = rest.join(".");
-    if (root !== "user" || !isUserVariable(kind) || !ids[kind].has(id)) return null;
-    return { type: userVariableTypes[kind], read: readerOf(kind, id) };
-  };
+/** Lists the variables `user.metrics.<id>`, `user.inventory.<setId>`, `user.challenges.<id>` and `user.milestones.<setId>`. */
+export function userVariables({
+  metrics,
+  inventory,
+  challenges,
+  milestones,
+}: LoyaltyConfig): ReadonlyMap<string, VariableDeclaration<Scope>> {
+  const variables = (
+    kind: string,
+    parts: readonly { readonly id: string }[],
+    type: ValueType,
+    reader: (id: string) => Operand<Scope>,
+  ) => parts.map(({ id }) => [`user.${kind}.${id}`, { type, read: reader(id) }] as const);
+  return new Map([
+    ...variables(
+      "metrics",
+      metrics,
+      "number",
+      id =>
+        ({ user }) =>
+          user.metric(id),
+    ),
+    ...variables(
+      "inventory",
+      inventory,
+      "list",
+      id =>
+        ({ user }) =>
+          user.items(id),
+    ),
+    ...variables(
+      "challenges",
+      challenges,
+      "string",
+      id =>
+        ({ user }) =>
+          user.challenge(id),
+    ),
+    ...variables(
+      "milestones",
+      milestones,
+      "string",
+      id =>
+        ({ user }) =>
+          user.milestone(id),
+    ),
+  ]);
 }
 
 /**
@@ -355,27 +363,12 @@ export function customVariable(
 
 /** The custom field with the segments of a user. */
 const segments = "segments";
+/** The variables of custom fields, for messages. */
+export const customNames: readonly string[] = ["user.segments", "user.custom.<field>"];
 
 function segmentsOf({ user }: Scope): readonly string[] {
   const value = user.customField(segments);
   return Array.isArray(value) ? value : [];
-}
-
-function readerOf(kind: UserVariable, id: string): Operand<Scope> {
-  switch (kind) {
-    case "metrics":
-      return ({ user }) => user.metric(id);
-    case "inventory":
-      return ({ user }) => user.items(id);
-    case "challenges":
-      return ({ user }) => user.challenge(id);
-    case "milestones":
-      return ({ user }) => user.milestone(id);
-  }
-}
-
-function isUserVariable(text: string): text is UserVariable {
-  return Object.hasOwn(userVariableTypes, text);
 }
 
 /** A counter that an action adds to. */
@@ -386,143 +379,7 @@ export interface CompiledAggregate {
   readonly when: Condition<Scope>;
   readonly amount: (scope: Scope) => number;
   /** Counts the actions of each value for themselves. @default counts all together */
-  readonly by?: ActionValue;
-}
-
-const keyCharacters = 12;
-
-/** Returns the key of a counter, which is the same for equal definitions in every configuration. */
-export function counterKey(definition: unknown): string {
-  const json = canonicalJson(JSON.parse(JSON.stringify(definition)));
-  return bytesToHex(sha256(utf8ToBytes(json))).slice(0, keyCharacters);
-}
-
-/** Compiles the aggregates of a configuration. Equal ones share a counter. */
-export class AggregateCompiler {
-  readonly #actions: ReadonlyMap<string, ActionDefinition>;
-  readonly #weekStartsOn: WeekStart;
-  readonly #compiled = new Map<string, CompiledAggregate>();
-
-  constructor(actions: ReadonlyMap<string, ActionDefinition>, weekStartsOn: WeekStart) {
-    this.#actions = actions;
-    this.#weekStartsOn = weekStartsOn;
-  }
-
-  /** All aggregates that were compiled so far. */
-  get all(): readonly CompiledAggregate[] {
-    return [...this.#compiled.values()];
-  }
-
-  /**
-   * Compiles an aggregate operand to a variable that reads its counter.
-   *
-   * @throws {AppError} `validation_failed` with the pointers of the errors.
-   */
-  variable(kind: AggregateKind, definition: unknown, pointer: string): VariableDeclaration<Scope> {
-    const compiled = this.#compile(kind, definition, pointer);
-    const key = counterKey({ kind, definition });
-    if (!this.#compiled.has(key)) this.#compiled.set(key, { ...compiled, key });
-    const { window, by } = compiled;
-    if (by !== undefined) {
-      return { type: "number", read: ({ user }) => user.distinctValues(key, window) };
-    }
-    return { type: "number", read: ({ user }) => user.counterValue(key, window) };
-  }
-
-  #compile(kind: AggregateKind, source: unknown, pointer: string): Omit<CompiledAggregate, "key"> {
-    if (kind === "streak") {
-      const streak = parse(aggregateSchemas.streak, source, pointer);
-      return {
-        ...this.#selection(streak, pointer),
-        window: { kind: "streak", unit: countedUnit(streak.unit, this.#weekStartsOn) },
-        amount: one,
-      };
-    }
-    if (kind === "count") {
-      const count = parse(aggregateSchemas.count, source, pointer);
-      return {
-        ...this.#selection(count, pointer),
-        window: toCounterWindow(count.window, this.#weekStartsOn),
-        amount: one,
-      };
-    }
-    if (kind === "distinct") {
-      const distinct = parse(aggregateSchemas.distinct, source, pointer);
-      const { action, of } = distinct;
-      return {
-        ...this.#selection(distinct, pointer),
-        window: toCounterWindow(distinct.window, this.#weekStartsOn),
-        amount: one,
-        by: compileValue(this.#actions.get(action), of.var, `${pointer}/of`),
-      };
-    }
-    const sum = parse(aggregateSchemas.sum, source, pointer);
-    return {
-      ...this.#selection(sum, pointer),
-      window: toCounterWindow(sum.window, this.#weekStartsOn),
-      amount: compileNumber(sum.of, this.#environment(sum.action), `${pointer}/of`),
-    };
-  }
-
-  #selection(
-    { action, where: condition }: { readonly action: string; readonly where?: unknown },
-    pointer: string,
-  ): Pick<CompiledAggregate, "action" | "when"> {
-    if (!this.#actions.has(action)) {
-      const detail = `Expected an action listed under /actions.${suggestion(action, [...this.#actions.keys()])}`;
-      throw invalid([{ pointer: `${pointer}/action`, detail }]);
-    }
-    if (condition === undefined) return { action, when: always };
-    return { action, when: compileCondition(condition, this.#environment(action), `${pointer}/where`) };
-  }
-
-  /** The properties of the action alone, so that a count does not depend on the state of the user. */
-  #environment(action: string): Environment<Scope> {
-    const definition = this.#actions.get(action) ?? { name: action, clientReportable: false };
-    return { variable: dataVariables(definition), names: () => dataNames(definition) };
-  }
-}
-
-/**
- * Compiles a property of an action to the keys of its values. `1` and `"1"` are different values.
- *
- * @throws {AppError} `validation_failed` where the action declares no such property.
- */
-export function compileValue(
-  action: ActionDefinition | undefined,
-  path: string,
-  pointer: string,
-): ActionValue {
-  const variable = action === undefined ? null : dataVariables(action)(path);
-  if (variable === null) {
-    const detail =
-      action === undefined
-        ? "Expected a property of the action, such as data.matchId"
-        : unknownVariable(path, dataNames(action));
-    throw invalid([{ pointer: `${pointer}/var`, detail }]);
-  }
-  return scope => {
-    const value = variable.read(scope);
-    return value === undefined ? null : counterKey(value);
-  };
-}
-
-function one(): number {
-  return 1;
-}
-
-function always(): boolean {
-  return true;
-}
-
-function parse<T>(schema: v.GenericSchema<unknown, T>, source: unknown, pointer: string): T {
-  const parsed = v.safeParse(schema, source);
-  if (!parsed.success) throw invalid(fieldErrors(parsed.issues, pointer));
-  return parsed.output;
-}
-
-function invalid(fields: readonly FieldError[]): AppError {
-  return new AppError("validation_failed", "Cannot use the aggregate as it is not well formed", { fields });
+  readonly by?: ActionValue | undefined;
 }
 
 /** Multiplies the whole amount that a rule gives. What it takes stays. */

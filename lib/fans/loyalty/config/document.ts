@@ -38,7 +38,7 @@ export type {
   Reward,
   WebhookDefinition,
 } from "./parts.ts";
-export type { ActionData, ActionDefinition, LoyaltyRule, RuleEffect, RuleTrigger } from "./rules.ts";
+export type { ActionData, ActionDefinition, LoyaltyRule, RuleEffect } from "./rules.ts";
 
 const productsMax = 200;
 const webhooksMax = 10;
@@ -47,6 +47,10 @@ const notificationPolicy = v.strictObject({
   /** Users lose a notification this long after it was sent, read or not. */
   keepFor: v.optional(durationField, { days: 30 }),
 });
+
+function partsOf<T>(name: string, description: string, item: v.GenericSchema<unknown, T>, max?: number) {
+  return v.pipe(listOf(name, item, max), v.description(description));
+}
 
 const document = v.strictObject({
   timeZone: v.optional(
@@ -75,45 +79,27 @@ const document = v.strictObject({
     v.optional(v.picklist(["monday", "sunday"]), "monday"),
     v.description("First day of weeks"),
   ),
-  metrics: v.pipe(
-    listOf("LoyaltyMetrics", MetricSchema),
-    v.description("Numbers of each user, such as points"),
+  metrics: partsOf("LoyaltyMetrics", "Numbers of each user, such as points", MetricSchema),
+  inventory: partsOf("LoyaltyInventory", "Sets of things that users collect", InventorySetSchema),
+  milestones: partsOf(
+    "LoyaltyMilestones",
+    "Thresholds of metrics, and what reaching them earns",
+    MilestoneSetSchema,
   ),
-  inventory: v.pipe(
-    listOf("LoyaltyInventory", InventorySetSchema),
-    v.description("Sets of things that users collect"),
+  coupons: partsOf("LoyaltyCoupons", "Coupons that users are given", CouponSchema),
+  codePools: partsOf("LoyaltyCodePools", "Pools of unique codes, for coupons and products", CodePoolSchema),
+  actions: partsOf("LoyaltyActions", "Actions that may be reported", ActionSchema),
+  challenges: partsOf("LoyaltyChallenges", "Challenges and their missions", ChallengeSchema),
+  rules: partsOf("LoyaltyRules", "What actions and events cause", RuleSchema),
+  multipliers: partsOf(
+    "LoyaltyMultipliers",
+    "Times at which rules give a multiple",
+    MultiplierSchema,
+    partItemsMax,
   ),
-  milestones: v.pipe(
-    listOf("LoyaltyMilestones", MilestoneSetSchema),
-    v.description("Thresholds of metrics, and what reaching them earns"),
-  ),
-  coupons: v.pipe(listOf("LoyaltyCoupons", CouponSchema), v.description("Coupons that users are given")),
-  codePools: v.pipe(
-    listOf("LoyaltyCodePools", CodePoolSchema),
-    v.description("Pools of unique codes, for coupons and products"),
-  ),
-  actions: v.pipe(listOf("LoyaltyActions", ActionSchema), v.description("Actions that may be reported")),
-  challenges: v.pipe(
-    listOf("LoyaltyChallenges", ChallengeSchema),
-    v.description("Challenges and their missions"),
-  ),
-  rules: v.pipe(listOf("LoyaltyRules", RuleSchema), v.description("What actions and events cause")),
-  multipliers: v.pipe(
-    listOf("LoyaltyMultipliers", MultiplierSchema, partItemsMax),
-    v.description("Times at which rules give a multiple"),
-  ),
-  rewards: v.pipe(
-    listOf("LoyaltyRewards", RewardDefinitionSchema),
-    v.description("Rewards that others name by their ids"),
-  ),
-  products: v.pipe(
-    listOf("LoyaltyProducts", ProductSchema, productsMax),
-    v.description("What users pay for with metrics"),
-  ),
-  webhooks: v.pipe(
-    listOf("LoyaltyWebhooks", WebhookDefinitionSchema, webhooksMax),
-    v.description("Services that receive changes"),
-  ),
+  rewards: partsOf("LoyaltyRewards", "Rewards that others name by their ids", RewardDefinitionSchema),
+  products: partsOf("LoyaltyProducts", "What users pay for with metrics", ProductSchema, productsMax),
+  webhooks: partsOf("LoyaltyWebhooks", "Services that receive changes", WebhookDefinitionSchema, webhooksMax),
   notifications: v.pipe(
     v.optional(notificationPolicy, { keepFor: { days: 30 } }),
     v.description("How long notifications are kept"),

@@ -159,30 +159,18 @@ export const ActionSchema = v.strictObject({
 /** An action that the space accepts. */
 export type ActionDefinition = Immutable<v.InferOutput<typeof ActionSchema>>;
 
-const actionTrigger = v.strictObject({ action: ActionNameSchema });
-const changeTriggers = {
+const triggers = {
+  action: v.strictObject({ action: ActionNameSchema }),
   metric: v.strictObject({ metric: idField }),
   challengeCompleted: v.strictObject({ challengeCompleted: uuidField }),
   milestoneReached: v.strictObject({ milestoneReached: idField }),
   inventoryReceived: v.strictObject({ inventoryReceived: idField }),
 };
-const triggers = [
-  actionTrigger,
-  changeTriggers.metric,
-  changeTriggers.challengeCompleted,
-  changeTriggers.milestoneReached,
-  changeTriggers.inventoryReceived,
-] as const;
-
-const triggerField = choiceOf("RuleTrigger", triggers, input => {
+/** The event that makes the engine evaluate a rule: the only member. */
+const triggerField = choiceOf("RuleTrigger", Object.values(triggers), input => {
   const [kind = ""] = typeof input === "object" && input !== null ? Object.keys(input) : [];
-  return Object.hasOwn(changeTriggers, kind)
-    ? changeTriggers[kind as keyof typeof changeTriggers]
-    : actionTrigger;
+  return Object.hasOwn(triggers, kind) ? triggers[kind as keyof typeof triggers] : triggers.action;
 });
-
-/** The event that makes the engine evaluate a rule. */
-export type RuleTrigger = Immutable<v.InferOutput<typeof triggerField>>;
 
 /** A constant amount, or an expression that the compiler checks. An expression's value is rounded toward zero. */
 const amount = choiceOf("RuleAmount", [quantityField, calculationField], input =>

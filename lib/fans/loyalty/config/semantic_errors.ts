@@ -7,9 +7,8 @@
 
 import type { FieldError } from "../../../base/errors/mod.ts";
 import { suggestion } from "../../../base/text/suggest.ts";
-import type { CompiledAggregate } from "./compiled.ts";
-import { toCounterWindow } from "./compiled.ts";
-import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect, RuleTrigger } from "./document.ts";
+import { type CompiledAggregate, type TriggerKind, toCounterWindow } from "./compiled.ts";
+import type { Challenge, LoyaltyConfig, Product, Reward, RuleEffect } from "./document.ts";
 
 const rewardsTotalMax = 250;
 const windowStepsTotalMax = 10_000;
@@ -72,73 +71,69 @@ function windowSteps(
   );
 }
 
-function idsOf(parts: readonly { readonly id: string }[]): string[] {
-  return parts.map(({ id }) => id);
+function idsOf(parts: readonly { readonly id: string }[]): ReadonlySet<string> {
+  return new Set(parts.map(({ id }) => id));
 }
 
 function duplicateIds(config: LoyaltyConfig): FieldError[] {
-  const lists: [pointer: string, ids: readonly string[]][] = [
-    ["/metrics", idsOf(config.metrics)],
-    ["/inventory", idsOf(config.inventory)],
-    ["/milestones", idsOf(config.milestones)],
-    ["/coupons", idsOf(config.coupons)],
-    ["/codePools", idsOf(config.codePools)],
-    ["/actions", config.actions.map(({ name }) => name)],
-    ["/challenges", idsOf(config.challenges)],
-    ["/rules", idsOf(config.rules)],
-    ["/multipliers", idsOf(config.multipliers)],
-    ["/rewards", idsOf(config.rewards)],
-    ["/products", idsOf(config.products)],
-    ["/webhooks", idsOf(config.webhooks)],
+  const { inventory, milestones, challenges } = config;
+  const lists: (readonly [pointer: string, parts: readonly IdentifiedPart[]])[] = [
+    ...Object.entries(config).flatMap(([name, parts]) =>
+      Array.isArray(parts) ? [[`/${name}`, parts as readonly IdentifiedPart[]] as const] : [],
+    ),
+    ...inventory.map(({ items }, i) => [`/inventory/${i}/items`, items] as const),
+    ...milestones.map((set, m) => [`/milestones/${m}/milestones`, set.milestones] as const),
+    ...challenges.map(({ missions }, c) => [`/challenges/${c}/missions`, missions] as const),
   ];
-  for (const [i, { items }] of config.inventory.entries()) {
-    lists.push([`/inventory/${i}/items`, idsOf(items)]);
-  }
-  for (const [i, { milestones }] of config.milestones.entries()) {
-    lists.push([`/milestones/${i}/milestones`, idsOf(milestones)]);
-  }
-  for (const [i, { missions }] of config.challenges.entries()) {
-    lists.push([`/challenges/${i}/missions`, idsOf(missions)]);
-  }
-  return lists.flatMap(([pointer, ids]) =>
-    ids.flatMap((id, index) =>
+  return lists.flatMap(([pointer, parts]) => {
+    const ids = parts.map(part => ("id" in part ? part.id : part.name));
+    return ids.flatMap((id, index) =>
       ids.indexOf(id) === index
         ? []
         : [{ pointer: `${pointer}/${index}`, detail: "Expected an id that no earlier one has" }],
-    ),
-  );
+    );
+  });
 }
 
+type IdentifiedPart = { readonly id: string } | { readonly name: string };
+
 /** The lists that parts refer to. */
-type ReferencedList =
-  | "metrics"
-  | "inventory"
-  | "milestones"
-  | "coupons"
-  | "codePools"
-  | "actions"
-  | "rewards";
+type ReferencedList = keyof ReturnType<typeof referencedIds>;
+
+function referencedIds(config: LoyaltyConfig) {
+  return {
+    metrics: idsOf(config.metrics),
+    inventory: idsOf(config.inventory),
+    milestones: idsOf(config.milestones),
+    coupons: idsOf(config.coupons),
+    codePools: idsOf(config.codePools),
+    rewards: idsOf(config.rewards),
+    actions: new Set(config.actions.map(({ name }) => name)),
+    challenges: idsOf(config.challenges),
+  };
+}
+
+/** The lists that triggers refer to. */
+const triggerLists: Readonly<Record<Exclude<TriggerKind, "challengeStarted">, ReferencedList>> = {
+  action: "actions",
+  metric: "metrics",
+  milestoneReached: "milestones",
+  inventoryReceived: "inventory",
+  challengeCompleted: "challenges",
+};
 
 class ReferenceChecker {
   readonly #config: LoyaltyConfig;
-  readonly #ids: Readonly<Record<ReferencedList, ReadonlySet<string>>>;
+  readonly #ids: ReturnType<typeof referencedIds>;
   readonly #items: ReadonlySet<string>;
   readonly #missions: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #errors: FieldError[] = [];
 
   constructor(config: LoyaltyConfig) {
     this.#config = config;
-    this.#ids = {
-      metrics: new Set(idsOf(config.metrics)),
-      inventory: new Set(idsOf(config.inventory)),
-      milestones: new Set(idsOf(config.milestones)),
-      coupons: new Set(idsOf(config.coupons)),
-      codePools: new Set(idsOf(config.codePools)),
-      rewards: new Set(idsOf(config.rewards)),
-      actions: new Set(config.actions.map(({ name }) => name)),
-    };
+    this.#ids = referencedIds(config);
     this.#items = new Set(config.inventory.flatMap(set => set.items.map(item => `${set.id}/${item.id}`)));
-    this.#missions = new Map(config.challenges.map(({ id, missions }) => [id, new Set(idsOf(missions))]));
+    this.#missions = new Map(config.challenges.map(({ id, missions }) => [id, idsOf(missions)]));
   }
 
   errors(): readonly FieldError[] {
@@ -161,7 +156,9 @@ class ReferenceChecker {
     for (const [p, product] of products.entries()) this.#product(product, `/products/${p}`);
     for (const [c, challenge] of challenges.entries()) this.#challenge(challenge, `/challenges/${c}`);
     for (const [r, rule] of rules.entries()) {
-      this.#trigger(rule.trigger, `/rules/${r}/trigger`);
+      for (const [kind, id] of Object.entries(rule.trigger)) {
+        this.#expect(triggerLists[kind as keyof typeof triggerLists], id, `/rules/${r}/trigger/${kind}`);
+      }
       this.#effects(rule.effects, `/rules/${r}/effects`);
       for (const [c, { metricId }] of rule.caps.entries()) {
         this.#expect("metrics", metricId, `/rules/${r}/caps/${c}/metricId`);
@@ -177,7 +174,7 @@ class ReferenceChecker {
       else this.#expect("actions", rule.action, `${at}/action`);
     }
     if (fail !== undefined) this.#expect("actions", fail.action, `${pointer}/fail/action`);
-    for (const [r, id] of requires.entries()) this.#expectChallenge(id, `${pointer}/requires/${r}`);
+    for (const [r, id] of requires.entries()) this.#expect("challenges", id, `${pointer}/requires/${r}`);
     this.#effects(rewards, `${pointer}/rewards`);
   }
 
@@ -194,16 +191,6 @@ class ReferenceChecker {
     if (fulfilment.type === "webhook" && !isNotified) {
       this.#report(at, "Expected a webhook that subscribes to redemptionConfirmed");
     }
-  }
-
-  #trigger(trigger: RuleTrigger, pointer: string): void {
-    if ("action" in trigger) this.#expect("actions", trigger.action, `${pointer}/action`);
-    else if ("metric" in trigger) this.#expect("metrics", trigger.metric, `${pointer}/metric`);
-    else if ("milestoneReached" in trigger)
-      this.#expect("milestones", trigger.milestoneReached, `${pointer}/milestoneReached`);
-    else if ("inventoryReceived" in trigger)
-      this.#expect("inventory", trigger.inventoryReceived, `${pointer}/inventoryReceived`);
-    else this.#expectChallenge(trigger.challengeCompleted, `${pointer}/challengeCompleted`);
   }
 
   #effects(effects: readonly (RuleEffect | Reward)[], pointer: string): void {
@@ -230,9 +217,9 @@ class ReferenceChecker {
       case "notification":
         return null;
       default: {
-        const missions = this.#missions.get(effect.challengeId);
-        if (missions === undefined) return expectedIn("challenges");
-        const isKnown = effect.type !== "missionCompletion" || missions.has(effect.missionId);
+        const missing = this.#missing("challenges", effect.challengeId);
+        if (missing !== null || effect.type !== "missionCompletion") return missing;
+        const isKnown = this.#missions.get(effect.challengeId)?.has(effect.missionId) === true;
         return isKnown ? null : "Expected a mission of the challenge";
       }
     }
@@ -246,21 +233,15 @@ class ReferenceChecker {
   /** Says that a list has no such id, and which one may be meant; null where it has. */
   #missing(list: ReferencedList, id: string): string | null {
     if (this.#ids[list].has(id)) return null;
-    const suggested = suggestion(id, [...this.#ids[list]]);
-    return suggested === "" ? expectedIn(list) : `${expectedIn(list)}.${suggested}`;
-  }
-
-  #expectChallenge(id: string, pointer: string): void {
-    if (!this.#missions.has(id)) this.#report(pointer, expectedIn("challenges"));
+    // Challenges have UUIDs, which nobody misspells.
+    const suggested = list === "challenges" ? "" : suggestion(id, [...this.#ids[list]]);
+    const expected = `Expected one that is listed under /${list}`;
+    return suggested === "" ? expected : `${expected}.${suggested}`;
   }
 
   #report(pointer: string, detail: string): void {
     this.#errors.push({ pointer, detail });
   }
-}
-
-function expectedIn(list: ReferencedList | "challenges"): string {
-  return `Expected one that is listed under /${list}`;
 }
 
 /** Finds challenges that require themselves over others, and so could never start. */
