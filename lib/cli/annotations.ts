@@ -45,7 +45,7 @@ const deleteAnnotation: CommandSpec = {
   changes: "Removes one annotation",
   examples: ["annotations delete project $PROJECT note"],
   requests: 2,
-  output: record({ key: ["KEY", "text"], old: ["OLD", "text?"] }),
+  output: record({ key: "text", old: "text?" }),
   async run({ args }, context) {
     const [target, key = ""] = [targetOf(args), args[2]];
     const found = await read(target, context);
@@ -63,7 +63,7 @@ const getAnnotations: CommandSpec = {
   flags: { key: { value: "key", description: "The one whose value is printed as it is" } },
   examples: ["annotations get project $PROJECT", "annotations get event $EVENT --key context"],
   requests: 1,
-  output: rows({ key: ["KEY", "text"], value: ["VALUE", "text"] }),
+  output: rows({ key: "text", value: "text" }),
   exits: { [exits.notFound]: "There is no annotation --key" },
   async run({ args, flags: { key } }, context) {
     const all = [...(await read(targetOf(args), context))].map(([name, value]) => ({ key: name, value }));
@@ -89,7 +89,7 @@ const setAnnotations: CommandSpec = {
   changes: "Sets the named annotations",
   examples: ['annotations set project $PROJECT note=Rain "context=Friday show"'],
   requests: 2,
-  output: rows({ key: ["KEY", "text"], old: ["OLD", "text?"], new: ["NEW", "text"] }),
+  output: rows({ key: "text", old: "text?", new: "text" }),
   async run({ args }, context) {
     const target = targetOf(args);
     const pairs = await Promise.all(args.slice(2).map(pair => pairOf(pair, context)));
@@ -115,8 +115,6 @@ async function pairOf(pair: string, { files }: CliContext): Promise<readonly [ke
   throw missingFile(given.path);
 }
 
-export const annotationsCommands: readonly CommandSpec[] = [deleteAnnotation, getAnnotations, setAnnotations];
-
 /** Kinds in which roles are given; below, the role is that of the project. */
 const scopes: readonly Kind[] = ["project", "space", "organisation"];
 
@@ -127,14 +125,7 @@ const context: CommandSpec = {
   flags: { "only-target": { description: "Leave out what it belongs to" } },
   examples: ["context event $EVENT", "context element $ELEMENT --only-target"],
   requests: 1,
-  output: rows({
-    kind: ["KIND", "text"],
-    id: ["ID", "text"],
-    name: ["NAME", "text?"],
-    state: ["STATE", "text?"],
-    role: ["ROLE", "text?"],
-    context: ["CONTEXT", "text?"],
-  }),
+  output: rows({ kind: "text", id: "text", name: "text?", state: "text?", role: "text?", context: "text?" }),
   async run({ args, flags }, { api }) {
     const target = targetOf(args);
     const levels = kinds[target.kind].above.split(".").filter(name => name !== "") as Kind[];
@@ -173,4 +164,4 @@ function stateOf({ attributes }: ResourceObject): unknown {
   return attributes.archived === true ? "archived" : (attributes.state ?? attributes.environment ?? null);
 }
 
-export const contextCommands: readonly CommandSpec[] = [context];
+export const commands: readonly CommandSpec[] = [deleteAnnotation, getAnnotations, setAnnotations, context];

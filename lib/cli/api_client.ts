@@ -7,9 +7,9 @@
 import type { ApiClient } from "./frame/client.ts";
 import type { CliContext, CliInput, FlagSpec } from "./frame/command.ts";
 import { CliError, exits } from "./frame/errors.ts";
+import { orgFlag, spaceFlag } from "./frame/flags.ts";
 import { entryFor, notAllowed, tokenOf } from "./frame/profile.ts";
 import type { Target } from "./frame/resources.ts";
-import { orgFlag, spaceFlag } from "./orgs.ts";
 
 const keyFlag: FlagSpec = {
   value: "key",

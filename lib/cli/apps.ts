@@ -5,9 +5,9 @@ import type { Check } from "./frame/checks.ts";
 import type { CliContext, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid } from "./frame/errors.ts";
+import { spaceFlag } from "./frame/flags.ts";
 import { type Fields, listed, record, rows } from "./frame/output.ts";
 import { documentOf, pathOf } from "./frame/resources.ts";
-import { spaceFlag } from "./orgs.ts";
 
 const catalogueBytesMax = 1_048_576;
 
@@ -25,12 +25,7 @@ const catalogue: CommandSpec = {
   words: ["apps", "catalogue"],
   summary: "List known apps: that of the platform, and those in catalogue.json beside the configuration",
   examples: ["apps catalogue"],
-  output: rows({
-    name: ["NAME", "text"],
-    version: ["VERSION", "text"],
-    spec_url: ["SPEC_URL", "text"],
-    types: ["TYPES", "texts"],
-  }),
+  output: rows({ name: "text", version: "text", spec_url: "text", types: "texts" }),
   async run(_, context) {
     const { catalogueApp, catalogueSpecPath } = await import("../authoring/table/catalogue.ts");
     const base = context.settings.controlUrl?.replace(/\/+$/, "") ?? "";
@@ -83,7 +78,7 @@ const createApp: CommandSpec = {
   changes: "Adds an app to the space",
   examples: ["apps create --spec-url $SPEC_URL", "apps create --space $SPACE --spec-url $SPEC_URL --json"],
   requests: 1,
-  output: record({ id: ["ID", "text"], name: ["NAME", "text"], version: ["VERSION", "text"] }),
+  output: record({ id: "text", name: "text", version: "text" }),
   exits: {
     [exits.forbidden]: "You are no admin of the space",
     [exits.conflict]: "The space has this version of the app already",
@@ -118,10 +113,10 @@ export async function registerApp(
 }
 
 const appFields: Fields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  version: ["VERSION", "text"],
-  spec_url: ["SPEC_URL", "text"],
+  id: "text",
+  name: "text",
+  version: "text",
+  spec_url: "text",
   project_count: ["PROJECTS", "whole"],
   created_at: ["CREATED", "time"],
 };
@@ -151,13 +146,7 @@ const validateSpecUrl: CommandSpec = {
   },
   examples: ["apps validate-spec-url $SPEC_URL", "apps validate-spec-url $SPEC_URL --ua Mozilla/5.0"],
   requests: 1,
-  output: rows({
-    file: ["FILE", "text"],
-    check: ["CHECK", "text"],
-    result: ["RESULT", "text"],
-    detail: ["DETAIL", "text?"],
-    pointer: [null, "text?"],
-  }),
+  output: rows({ file: "text", check: "text", result: "text", detail: "text?", pointer: [null, "text?"] }),
   exits: { [exits.invalid]: "A step failed" },
   async run({ args: [url = ""], flags: { ua } }, context) {
     const api = await context.api().catch((error: unknown) => {
@@ -188,4 +177,4 @@ async function serverChecks(api: ControlApi, url: string, ua?: string): Promise<
   return data.attributes.checks as readonly CheckRow[];
 }
 
-export const appsCommands: readonly CommandSpec[] = [catalogue, createApp, listApps, validateSpecUrl];
+export const commands: readonly CommandSpec[] = [catalogue, createApp, listApps, validateSpecUrl];

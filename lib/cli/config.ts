@@ -39,11 +39,11 @@ const listCommand: CommandSpec = {
   output: rows({
     name: ["PROFILE", "text"],
     is_current: ["CURRENT", "flag"],
-    control_url: ["CONTROL_URL", "text?"],
+    control_url: "text?",
     org: ["ORG_ID", "text?"],
     space: ["SPACE_ID", "text?"],
     has_token: ["TOKEN", "flag"],
-    allow: ["ALLOW", "text"],
+    allow: "text",
   }),
   async run(_, { config, settings }) {
     const { profiles } = await readConfiguration(config);
@@ -86,7 +86,7 @@ const setCommand: CommandSpec = {
     "config set allow space:$SPACE --profile staging",
     "config set current staging",
   ],
-  output: record({ key: ["KEY", "text"], value: ["VALUE", "text?"] }),
+  output: record({ key: "text", value: "text?" }),
   makesProfile: true,
   async run({ args: [name = "", value = null] }, { config, settings }) {
     const fault = value === null ? null : checks[name]?.(value);
@@ -97,7 +97,7 @@ const setCommand: CommandSpec = {
   },
 };
 
-export const configCommands: readonly CommandSpec[] = [listCommand, getCommand, setCommand];
+export const commands: readonly CommandSpec[] = [listCommand, getCommand, setCommand];
 
 function change(profile: Profile, name: string, value: string | null): Readonly<Record<string, unknown>> {
   if (name === "demo_form_id") {

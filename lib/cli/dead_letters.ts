@@ -4,10 +4,12 @@
  * @module
  */
 
-import { createApiClient, type SpaceClient } from "./api_client.ts";
+import type { DeadActionReplayReply, DeadActionsReply } from "../fans/audience/http/dead_letter_routes.ts";
+import { createApiClient, organisationFlags, type SpaceClient, userFlags, withSpace } from "./api_client.ts";
+import type { AnswerOf } from "./frame/client.ts";
 import type { CliInput, CommandSpec, FlagSpec } from "./frame/command.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
-import { type Output, type Rows, record } from "./frame/output.ts";
+import { type Output, type Rows, record, rows } from "./frame/output.ts";
 
 export const deadLettersPageMax = 100;
 
@@ -66,7 +68,7 @@ export function deadLetterCommands<L>(kind: DeadLetters<L>): readonly CommandSpe
     changes: "queues what failed again, and removes it from the list",
     examples: [`${name} replay${example} --all`, `${name} replay${example} --id $DEAD_LETTER`],
     requests: 2,
-    output: record({ replayed: ["REPLAYED", "texts"], notFound: ["NOT_FOUND", "texts"] }),
+    output: record({ replayed: "texts", notFound: ["NOT_FOUND", "texts"] }),
     exits: { [exits.notFound]: "some no longer exist" },
     async run(input, context) {
       const named = input.lists.id ?? [];
@@ -91,3 +93,55 @@ export function deadLetterCommands<L>(kind: DeadLetters<L>): readonly CommandSpe
   };
   return [listCommand, replayCommand];
 }
+
+const path = "/v1/api/audience/internal/actions/dead-letters";
+
+type DeadAction = AnswerOf<typeof DeadActionsReply>["data"][number];
+
+export const commands: readonly CommandSpec[] = deadLetterCommands<DeadAction>({
+  words: ["actions", "dead-letters"],
+  summaries: {
+    list: "List the actions that failed for good, newest first",
+    replay: "Queue actions that failed for good again",
+  },
+  flags: { ...organisationFlags, ...userFlags },
+  example: "",
+  output: rows({
+    deadLetterId: ["ID", "text"],
+    failedAt: ["FAILED", "time"],
+    userId: ["USER", "text"],
+    spaceId: [null, "text"],
+    action: "text",
+    actionId: ["ACTION_ID", "text"],
+    timestamp: [null, "time"],
+    data: [null, "json"],
+    metadata: [null, "json"],
+    attempts: "whole",
+    reason: "json",
+  }),
+  async page(server, _, offset) {
+    const query = `?limit=${deadLettersPageMax}&offset=${offset}`;
+    const { json } = await server.send<typeof DeadActionsReply>(withSpace(path + query, server));
+    return [json.data, json.totalCount];
+  },
+  idOf: ({ deadLetterId }) => deadLetterId,
+  table: letters => ({
+    columns: ["ID", "FAILED", "USER", "ACTION", "ACTION_ID", "ATTEMPTS", "REASON"],
+    rows: letters.map(({ deadLetterId, failedAt, userId, action, actionId, attempts, reason }) => [
+      deadLetterId,
+      failedAt,
+      userId,
+      action,
+      actionId,
+      String(attempts),
+      `${reason.code}: ${reason.message}`,
+    ]),
+  }),
+  async replay(server, _, ids) {
+    const request = { method: "POST", body: { ids } };
+    const replayPath = withSpace(`${path}/replay`, server);
+    const answer = await server.send<typeof DeadActionReplayReply>(replayPath, request);
+    return answer.json.data;
+  },
+  queued: count => `Queued ${count} again.`,
+});

@@ -17,8 +17,8 @@ const base = "/v1/api/audience/internal";
 const exportFlags = { ...organisationFlags, ...userFlags } as const;
 const exportFields: Fields = {
   exportId: ["EXPORT", "text"],
-  status: ["STATUS", "text"],
-  format: ["FORMAT", "text"],
+  status: "text",
+  format: "text",
   encrypted: [null, "flag"],
   createdAt: ["CREATED", "time"],
   expiresAt: [null, "time"],
@@ -130,14 +130,14 @@ const showExportCommand: CommandSpec = {
   },
 };
 
-export const decryptCommand: CommandSpec = {
+const decryptCommand: CommandSpec = {
   words: ["export", "decrypt"],
   isOurs: true,
   summary:
     "Verify and decrypt an export; the password is GRANDSTAND_EXPORT_PASSWORD, the first line of stdin, or typed",
   changes: "writes the decrypted file",
   examples: ["export decrypt users.csv.enc", "export decrypt users.csv.enc --out users.csv --force"],
-  output: record({ file: ["FILE", "text"], bytes: ["BYTES", "whole"] }),
+  output: record({ file: "text", bytes: "whole" }),
   exits: {
     [exits.conflict]: "the file to write exists",
     [exits.invalid]: "the password is wrong, or the file was changed",
@@ -174,8 +174,9 @@ function withoutSuffix(file: string): string {
   throw wrongUsage(`--out must name the file to write, as ${file} does not end in ${encryptedSuffix}`);
 }
 
-export const exportsCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   createExportCommand,
   listExportsCommand,
   showExportCommand,
+  decryptCommand,
 ];

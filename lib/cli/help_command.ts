@@ -42,8 +42,7 @@ const completionCommand: CommandSpec = {
   run: async ({ args: [shell = ""] }, { groups }) => ({ data: await completionScript(shell, groups) }),
 };
 
-export const helpCommands: readonly CommandSpec[] = [helpCommand];
-export const completionCommands: readonly CommandSpec[] = [completionCommand];
+export const commands: readonly CommandSpec[] = [helpCommand, completionCommand];
 
 async function completionScript(shell: string, groups: readonly CommandGroup[]): Promise<string> {
   const commands = (await Promise.all(groups.map(({ load }) => load()))).flat();

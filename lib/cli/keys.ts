@@ -19,11 +19,7 @@ const graceSecondsDefault = 86_400;
 
 type NewKey = Pick<IssuedApiKey, "key" | "secret" | "permissions">;
 
-const newKey: Fields = {
-  key: ["KEY", "text"],
-  secret: ["SECRET", "text"],
-  permissions: ["PERMISSIONS", "texts"],
-};
+const newKey: Fields = { key: "text", secret: "text", permissions: "texts" };
 const keyArgument = { name: "key", description: "The id of the key, gsk_…" } as const;
 
 const bootstrapCommand: CommandSpec = {
@@ -87,8 +83,8 @@ const listCommand: CommandSpec = {
   requests: 1,
   output: rows({
     id: ["KEY", "text"],
-    name: ["NAME", "text"],
-    permissions: ["PERMISSIONS", "texts"],
+    name: "text",
+    permissions: "texts",
     created_at: [null, "whole"],
     created_at_iso: ["CREATED", "time"],
     last_used_at: [null, "whole?"],
@@ -176,7 +172,7 @@ function secretResult({ key, secret, permissions }: NewKey, ...notes: readonly s
   };
 }
 
-export const keysCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   bootstrapCommand,
   createCommand,
   listCommand,

@@ -7,12 +7,12 @@ import { platformUrl, writeProfile } from "./frame/profile.ts";
 import type { ResourceObject } from "./frame/resources.ts";
 
 const who = record({
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  email: ["EMAIL", "text"],
+  id: "text",
+  name: "text",
+  email: "text",
   system_role: ["ROLE", "text"],
-  profile: ["PROFILE", "text"],
-  control_url: ["CONTROL_URL", "text"],
+  profile: "text",
+  control_url: "text",
 });
 
 const loginCommand: CommandSpec = {
@@ -54,7 +54,7 @@ const logoutCommand: CommandSpec = {
   changes: "your token, on the platform and on this machine",
   examples: ["logout"],
   requests: 1,
-  output: record({ profile: ["PROFILE", "text"], was_logged_in: ["WAS_LOGGED_IN", "flag"] }),
+  output: record({ profile: "text", was_logged_in: "flag" }),
   async run(_, context) {
     const { settings, config } = context;
     const { profile, profileName } = settings;
@@ -78,9 +78,7 @@ const whoamiCommand: CommandSpec = {
   run: async (_, context) => ({ data: await meOf(context) }),
 };
 
-export const loginCommands: readonly CommandSpec[] = [loginCommand];
-export const logoutCommands: readonly CommandSpec[] = [logoutCommand];
-export const whoamiCommands: readonly CommandSpec[] = [whoamiCommand];
+export const commands: readonly CommandSpec[] = [loginCommand, logoutCommand, whoamiCommand];
 
 async function meOf({ api, settings }: CliContext) {
   const { data } = await (await api()).get("/me");

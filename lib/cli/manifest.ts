@@ -1,13 +1,13 @@
 /** Commands about manifests: files that say what projects, events and elements there are to be. */
 
 import { writeFiles } from "./elements/apply.ts";
-import { id } from "./frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "./frame/command.ts";
 import { conflict, exits, wrongUsage } from "./frame/errors.ts";
-import { record, rows, yamlText } from "./frame/output.ts";
+import { projectFlag, spaceFlag, yesFlag } from "./frame/flags.ts";
+import { record, rows } from "./frame/output.ts";
+import { yamlText } from "./frame/text.ts";
 import type { Applied } from "./manifest/apply.ts";
 import type { Plan } from "./manifest/plan.ts";
-import { spaceFlag } from "./orgs.ts";
 
 const largeSettingsBytes = 2_097_152;
 
@@ -21,12 +21,12 @@ const space: FlagSpec = {
 const variables = ["The variables that the manifest lists under env"];
 
 const fields = {
-  action: ["ACTION", "text"],
-  kind: ["KIND", "text"],
-  key: ["KEY", "text"],
-  id: ["ID", "text?"],
-  fields: ["FIELDS", "texts"],
-  notes: ["NOTES", "texts"],
+  action: "text",
+  kind: "text",
+  key: "text",
+  id: "text?",
+  fields: "texts",
+  notes: "texts",
 } as const;
 
 const planCommand: CommandSpec = {
@@ -67,7 +67,7 @@ const applyCommand: CommandSpec = {
     file: fileFlag,
     space,
     plan: { value: "path", description: "A plan of plan --out, in place of a manifest" },
-    yes: { description: "Do not ask" },
+    yes: yesFlag,
     "dry-run": { description: "Let the server check everything, and change nothing" },
     "force-conflicts": { description: "Replace what others changed since the manifest was applied" },
     confirm: { description: "Allow settings of more than 2 MB" },
@@ -77,7 +77,7 @@ const applyCommand: CommandSpec = {
   examples: ["apply --file show.yaml --yes", "apply --dry-run", "apply --plan plan.json --yes"],
   requests: 4,
   isAlpha: true,
-  output: rows({ ...fields, result: ["RESULT", "text"] }),
+  output: rows({ ...fields, result: "text" }),
   exits: { 7: "something has changed since the plan, or can no longer change" },
   async run({ flags }, context) {
     const isDryRun = "dry-run" in flags;
@@ -102,19 +102,14 @@ const exportCommand: CommandSpec = {
   words: ["export"],
   summary: "Write a project with its events and elements as a manifest",
   flags: {
-    project: { value: "id", description: "The project", required: true, check: id },
+    project: projectFlag,
     out: { value: "path", description: "The file to write; - is stdout", otherwise: defaultFile },
     force: { description: "Replace a file that differs" },
   },
   examples: ["export --project $PROJECT", "export --project $PROJECT --out -"],
   requests: 3,
   isAlpha: true,
-  output: record({
-    path: ["PATH", "text"],
-    events: ["EVENTS", "whole"],
-    elements: ["ELEMENTS", "whole"],
-    manifest: [null, "json?"],
-  }),
+  output: record({ path: "text", events: "whole", elements: "whole", manifest: [null, "json?"] }),
   exits: { 7: "the file exists and differs" },
   async run({ flags: { project = "", out = defaultFile, ...flags } }, context) {
     const { exportProject } = await import("./manifest/export.ts");
@@ -137,10 +132,7 @@ const exportCommand: CommandSpec = {
   },
 };
 
-export const planCommands: readonly CommandSpec[] = [planCommand];
-export const applyCommands: readonly CommandSpec[] = [applyCommand];
-/** Commands that begin with `export`, but for the one that decrypts. */
-export const exportCommands: readonly CommandSpec[] = [exportCommand];
+export const commands: readonly CommandSpec[] = [planCommand, applyCommand, exportCommand];
 
 async function madePlan(
   manifest: Plan["manifest"],

@@ -4,9 +4,9 @@ import { type Check, id, instant, oneOf } from "./frame/checks.ts";
 import type { ArgumentSpec, CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
 import { CliError, exits } from "./frame/errors.ts";
+import { idArgument, spaceFlag, yesFlag } from "./frame/flags.ts";
 import { fieldsOf, listed, record, rows } from "./frame/output.ts";
 import { type Kind, kindOf, kinds, pathOf, type ResourceObject, type Target } from "./frame/resources.ts";
-import { spaceFlag } from "./orgs.ts";
 
 const roles = oneOf("viewer", "creator", "admin");
 const scopeKinds: readonly (Kind | null)[] = ["organisation", "space", "project"];
@@ -15,10 +15,10 @@ const isScope: Check = word =>
 
 const scopeArgs: readonly ArgumentSpec[] = [
   { name: "kind", description: "organisation, space or project", check: isScope },
-  { name: "id", description: "Its id", check: id },
+  idArgument("id", "Its id"),
 ];
 const emailArg: ArgumentSpec = { name: "email", description: "Address of the person" };
-const member = { id: ["ID", "text"], email: ["EMAIL", "text"], role: ["ROLE", "text"] } as const;
+const member = { id: "text", email: "text", role: "text" } as const;
 
 const listMembers: CommandSpec = {
   words: ["members", "list"],
@@ -64,7 +64,7 @@ const removeMember: CommandSpec = {
   words: ["members", "remove"],
   summary: "Take a person's role away",
   args: [...scopeArgs, emailArg],
-  flags: { yes: { description: "Do not ask" } },
+  flags: { yes: yesFlag },
   changes: "the person's role",
   examples: ["members remove space $SPACE sam@example.com --yes"],
   requests: 2,
@@ -87,14 +87,12 @@ const removeMember: CommandSpec = {
   },
 };
 
-export const membersCommands: readonly CommandSpec[] = [listMembers, setMember, removeMember];
-
 const token = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  prefix: ["PREFIX", "text"],
-  role_cap: ["ROLE_CAP", "text?"],
-  scopes: ["SCOPES", "texts"],
+  id: "text",
+  name: "text",
+  prefix: "text",
+  role_cap: "text?",
+  scopes: "texts",
   expires_at: ["EXPIRES", "time?"],
 } as const;
 
@@ -130,7 +128,7 @@ const createToken: CommandSpec = {
   changes: "your tokens",
   examples: ["tokens create --name Pipeline --role-cap creator --scope project:$PROJECT"],
   requests: 1,
-  output: record({ ...token, token: ["TOKEN", "text"] }),
+  output: record({ ...token, token: "text" }),
   async run({ flags, lists }, { api }) {
     const end = flags["expires-at"];
     const scopes = lists.scope?.map(one => {
@@ -156,20 +154,18 @@ const createToken: CommandSpec = {
 const revokeToken: CommandSpec = {
   words: ["tokens", "revoke"],
   summary: "End an access token of yours, within a second everywhere",
-  args: [{ name: "token", description: "Its id", check: id }],
+  args: [idArgument("token", "Its id")],
   changes: "the token",
   examples: ["tokens revoke $TOKEN"],
   requests: 1,
-  output: record({ id: ["ID", "text"] }),
+  output: record({ id: "text" }),
   async run({ args: [tokenId = ""] }, { api }) {
     await (await api()).write("DELETE", `/access_tokens/${encodeURIComponent(tokenId)}`, { within: null });
     return { data: { id: tokenId } };
   },
 };
 
-export const tokensCommands: readonly CommandSpec[] = [listTokens, createToken, revokeToken];
-
-const tag = { id: ["ID", "text"], name: ["NAME", "text"] } as const;
+const tag = { id: "text", name: "text" } as const;
 
 const listTags: CommandSpec = {
   words: ["tags", "list"],
@@ -199,7 +195,16 @@ const createTag: CommandSpec = {
   },
 };
 
-export const tagsCommands: readonly CommandSpec[] = [listTags, createTag];
+export const commands: readonly CommandSpec[] = [
+  listMembers,
+  setMember,
+  removeMember,
+  listTokens,
+  createToken,
+  revokeToken,
+  listTags,
+  createTag,
+];
 
 function scopeOf([kind = "", id = ""]: readonly string[]): Target {
   return { kind: kindOf(kind) ?? "space", id: id.toLowerCase() };

@@ -1,41 +1,11 @@
-/** Commands about organisations and spaces. */
-
-import { id } from "./frame/checks.ts";
-import type { CommandSpec, FlagSpec } from "./frame/command.ts";
+import type { CommandSpec } from "./frame/command.ts";
 import type { Listing } from "./frame/control_api.ts";
+import { orgFlag } from "./frame/flags.ts";
 import { type Fields, listed, rows } from "./frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "./frame/resources.ts";
 
-export const orgFlag: FlagSpec = {
-  value: "id",
-  description: "The organisation",
-  variable: "GRANDSTAND_ORG",
-  profile: "org",
-  required: true,
-  check: id,
-};
-
-export const spaceFlag: FlagSpec = {
-  value: "id",
-  description: "The space",
-  variable: "GRANDSTAND_SPACE",
-  profile: "space",
-  required: true,
-  check: id,
-};
-
-const organisation: Fields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  role: ["ROLE", "text"],
-  is_default: ["DEFAULT", "flag"],
-};
-const space: Fields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  domain: ["DOMAIN", "text?"],
-  role: ["ROLE", "text"],
-};
+const organisation: Fields = { id: "text", name: "text", role: "text", is_default: ["DEFAULT", "flag"] };
+const space: Fields = { id: "text", name: "text", domain: "text?", role: "text" };
 
 const listOrganisations: CommandSpec = {
   words: ["orgs", "list"],
@@ -66,8 +36,7 @@ const listSpaces: CommandSpec = {
   },
 };
 
-export const orgsCommands: readonly CommandSpec[] = [listOrganisations];
-export const spacesCommands: readonly CommandSpec[] = [listSpaces];
+export const commands: readonly CommandSpec[] = [listOrganisations, listSpaces];
 
 function roleOf(one: ResourceObject, list: Listing): unknown {
   return list.included("scope_roles", relation(one, "my_role"))?.attributes.role ?? "none";

@@ -1,9 +1,9 @@
 /** Commands about what may be changed: by the allow-list of the profile and by the role. */
 
-import { id } from "./frame/checks.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import type { ControlApi } from "./frame/control_api.ts";
 import { exits } from "./frame/errors.ts";
+import { idArgument } from "./frame/flags.ts";
 import { record, rows } from "./frame/output.ts";
 import { type Kind, kindCheck, kindOf, pathOf, type Target } from "./frame/resources.ts";
 
@@ -13,7 +13,7 @@ export const targetArgs = [
     description: "organisation, space, project, event, element or event-template",
     check: kindCheck,
   },
-  { name: "id", description: "Its id", check: id },
+  idArgument("id", "Its id"),
 ] as const;
 
 export function targetOf([kind = "", id = ""]: readonly string[]): Target {
@@ -27,12 +27,12 @@ const checkCommand: CommandSpec = {
   examples: ["scope check event $EVENT"],
   requests: 2,
   output: record({
-    kind: ["KIND", "text"],
-    id: ["ID", "text"],
-    local: ["LOCAL", "text"],
-    role: ["ROLE", "text"],
-    verdict: ["VERDICT", "text"],
-    matched_by: ["MATCHED_BY", "text?"],
+    kind: "text",
+    id: "text",
+    local: "text",
+    role: "text",
+    verdict: "text",
+    matched_by: "text?",
   }),
   exits: { 5: "the change is not allowed" },
   async run({ args }, { api, settings }) {
@@ -58,7 +58,7 @@ const showCommand: CommandSpec = {
   words: ["scope", "show"],
   summary: "Show the allow-list of the profile",
   examples: ["scope show"],
-  output: rows({ kind: ["KIND", "text"], id: ["ID", "text"], label: ["LABEL", "text?"] }),
+  output: rows({ kind: "text", id: "text", label: "text?" }),
   async run(_, { settings }) {
     const { allow } = settings.profile;
     const data = (allow ?? []).map(({ kind, id, label = null }) => ({ kind, id, label }));
@@ -67,7 +67,7 @@ const showCommand: CommandSpec = {
   },
 };
 
-export const scopeCommands: readonly CommandSpec[] = [checkCommand, showCommand];
+export const commands: readonly CommandSpec[] = [checkCommand, showCommand];
 
 const creators = ["creator", "admin"];
 /** Roles that may change a resource. */

@@ -5,10 +5,11 @@
  */
 
 import type { CommandSpec, FlagSpec } from "./frame/command.ts";
-import { envFileFlag } from "./frame/env_file.ts";
 import { exits, wrongUsage } from "./frame/errors.ts";
+import { envFileFlag } from "./frame/flags.ts";
 import type { StoreFlags } from "./frame/host.ts";
 import { record, rows } from "./frame/output.ts";
+import { isoTime } from "./frame/text.ts";
 
 export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
   redis: { value: "urls", description: "The Redis of the deployment", variable: "GRANDSTAND_REDIS" },
@@ -20,18 +21,18 @@ export const storeFlags: Readonly<Record<keyof StoreFlags, FlagSpec>> = {
   "env-file": envFileFlag,
 };
 
-export const applySeedCommand: CommandSpec = {
+const applySeedCommand: CommandSpec = {
   words: ["seed", "apply"],
   summary:
     "Create or replace the records of a seed file, in the store; repeatable, and on Redis while servers run",
   changes: "creates or replaces the records that the file names",
   examples: ["seed apply seed.json --redis redis://127.0.0.1:6379"],
   output: record({
-    organisations: ["ORGANISATIONS", "whole"],
-    spaces: ["SPACES", "whole"],
-    projects: ["PROJECTS", "whole"],
-    events: ["EVENTS", "whole"],
-    loyalty: ["LOYALTY", "whole"],
+    organisations: "whole",
+    spaces: "whole",
+    projects: "whole",
+    events: "whole",
+    loyalty: "whole",
   }),
   args: [{ name: "file", description: "The JSON file, as GRANDSTAND_SEED names one" }],
   flags: storeFlags,
@@ -46,16 +47,16 @@ export const applySeedCommand: CommandSpec = {
   },
 };
 
-export const doctorCommand: CommandSpec = {
+const doctorCommand: CommandSpec = {
   words: ["doctor"],
   summary:
     "Check a deployment and what it has stored, and repair that; repeatable, and on Redis while servers run",
   changes: "writes and removes one file to try the storage; nothing else without --repair",
   examples: ["doctor --redis redis://127.0.0.1:6379", "doctor --data $DATA --repair"],
   output: rows({
-    check: ["CHECK", "text"],
+    check: "text",
     status: ["VERDICT", "text"],
-    seen: ["SEEN", "text"],
+    seen: "text",
     advice: [null, "text?"],
     examined: [null, "whole?"],
     found: [null, "whole?"],
@@ -98,16 +99,11 @@ export const doctorCommand: CommandSpec = {
 
 const tokenBytesMax = 65_536;
 
-export const doctorTokenCommand: CommandSpec = {
+const doctorTokenCommand: CommandSpec = {
   words: ["doctor", "token"],
   summary: "Say why a token is accepted or refused, of this deployment or of a project's OpenID provider",
   examples: ["doctor token token.txt --project $PROJECT --redis redis://127.0.0.1:6379"],
-  output: rows({
-    check: ["CHECK", "text"],
-    status: ["VERDICT", "text"],
-    seen: ["SEEN", "text"],
-    advice: [null, "text?"],
-  }),
+  output: rows({ check: "text", status: ["VERDICT", "text"], seen: "text", advice: [null, "text?"] }),
   exits: { [exits.failed]: "the token is refused" },
   args: [{ name: "file", description: "The file that has the token; - for standard input" }],
   flags: {
@@ -127,14 +123,9 @@ export const doctorTokenCommand: CommandSpec = {
   },
 };
 
-const backupOutput = record({
-  file: ["FILE", "text"],
-  bytes: ["BYTES", "whole"],
-  frames: ["FRAMES", "whole"],
-  digest: ["DIGEST", "text"],
-});
+const backupOutput = record({ file: "text", bytes: "whole", frames: "whole", digest: "text" });
 
-export const backupCommand: CommandSpec = {
+const backupCommand: CommandSpec = {
   words: ["backup"],
   summary: "Copy the journal of a data folder to one file, also while its server runs",
   changes: "writes the file",
@@ -153,7 +144,7 @@ export const backupCommand: CommandSpec = {
   },
 };
 
-export const restoreCommand: CommandSpec = {
+const restoreCommand: CommandSpec = {
   words: ["restore"],
   summary: "Put a backup of a journal into an empty data folder",
   changes: "writes the journal of the folder; a backup that is cut or changed changes nothing",
@@ -172,7 +163,7 @@ export const restoreCommand: CommandSpec = {
   },
 };
 
-export const rebuildCommand: CommandSpec = {
+const rebuildCommand: CommandSpec = {
   words: ["leaderboards", "rebuild"],
   summary:
     "Recompute a board from stored user histories, in the store; repeatable, and on Redis while servers run",
@@ -181,7 +172,7 @@ export const rebuildCommand: CommandSpec = {
     "leaderboards rebuild overall --project $PROJECT --redis redis://127.0.0.1:6379",
     "leaderboards rebuild overall --project $PROJECT --season $SEASON --data $DATA",
   ],
-  output: record({ written: ["WRITTEN", "whole"], removed: ["REMOVED", "whole"] }),
+  output: record({ written: "whole", removed: "whole" }),
   args: [{ name: "board", description: "The id of the leaderboard" }],
   flags: {
     ...storeFlags,
@@ -199,17 +190,13 @@ export const rebuildCommand: CommandSpec = {
   },
 };
 
-export const indexUsersCommand: CommandSpec = {
+const indexUsersCommand: CommandSpec = {
   words: ["users", "index"],
   summary:
     "Add users from before the index of users to it, in the store; repeatable, and on Redis while servers run",
   changes: "adds users to the index",
   examples: ["users index --redis redis://127.0.0.1:6379"],
-  output: record({
-    examined: ["EXAMINED", "whole"],
-    listed: ["LISTED", "whole"],
-    metrics: ["METRICS", "whole"],
-  }),
+  output: record({ examined: "whole", listed: "whole", metrics: "whole" }),
   flags: storeFlags,
   usesProfile: false,
   async run({ flags }, { indexUsers, progress }) {
@@ -221,3 +208,132 @@ export const indexUsersCommand: CommandSpec = {
     return { data: done, notes: [note] };
   },
 };
+
+const bootstrapOperatorCommand: CommandSpec = {
+  words: ["operators", "bootstrap"],
+  summary:
+    "Make a person an operator with an access token, and the first organisation and space, in the store; GRANDSTAND_SECRET is that of the server",
+  changes:
+    "makes an operator with a token in the store, and where there is none an organisation with a space",
+  examples: [
+    "operators bootstrap --redis redis://127.0.0.1:6379 --email sam@example.com",
+    "operators bootstrap --data $DATA --email sam@example.com --name Club",
+  ],
+  output: record({
+    token: [null, "text"],
+    userId: ["USER", "text"],
+    organisationId: ["ORGANISATION", "text?"],
+    spaceId: ["SPACE", "text?"],
+  }),
+  flags: {
+    ...storeFlags,
+    email: { value: "address", description: "E-mail address of the person", required: true },
+    name: { value: "text", description: "Name of the organisation and the space; otherwise First" },
+  },
+  usesProfile: false,
+  async run({ flags }, { bootstrapOperator }) {
+    const { email = "", name = "First" } = flags;
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw wrongUsage("--email must be an e-mail address");
+    const { issuer, ...made } = await bootstrapOperator(flags, { email, name });
+    const where =
+      made.organisationId === null
+        ? "The store has organisations already, so none was made"
+        : `The organisation is ${made.organisationId}, its space ${made.spaceId}`;
+    const isUrn = issuer.startsWith("urn:");
+    const hint = isUrn
+      ? ": set GRANDSTAND_PUBLIC_URL before the first command to have your address there"
+      : "";
+    return {
+      data: made,
+      shown: `GRANDSTAND_TOKEN=${made.token}\n`,
+      notes: [
+        where,
+        `Tokens of fans name the issuer ${issuer}${hint}`,
+        "The token is shown only once: store it where only its owner can read it",
+      ],
+    };
+  },
+};
+
+const listSigningKeysCommand: CommandSpec = {
+  words: ["signing-keys", "list"],
+  summary: "List the keys that sign and verify tokens, in the order in which they sign",
+  examples: ["signing-keys list --redis redis://127.0.0.1:6379"],
+  output: rows({
+    kid: ["KEY", "text"],
+    algorithm: "text",
+    state: "text",
+    activeFrom: [null, "whole"],
+    goneAt: [null, "whole?"],
+  }),
+  flags: storeFlags,
+  usesProfile: false,
+  async run({ flags }, { inKeyRing }) {
+    const keys = await inKeyRing(flags, "signing-keys list", ring => ring.list());
+    const rows = keys.map(({ kid, algorithm, state, activeFrom, goneAt }) => [
+      kid,
+      algorithm,
+      state,
+      isoTime(activeFrom / 1_000),
+      isoTime(goneAt && goneAt / 1_000) ?? "",
+    ]);
+    return {
+      data: keys,
+      shown: { columns: ["KEY", "ALGORITHM", "STATE", "SIGNS_FROM", "VERIFIES_UNTIL"], rows },
+    };
+  },
+};
+
+const rotateSigningKeysCommand: CommandSpec = {
+  words: ["signing-keys", "rotate"],
+  summary:
+    "Publish a new signing key, which signs once every cache of the key set has it; servers may run on Redis",
+  changes: "adds a key to the key set",
+  examples: ["signing-keys rotate --redis redis://127.0.0.1:6379"],
+  output: record({ kid: ["KEY", "text"], activeFrom: [null, "whole"] }),
+  flags: storeFlags,
+  usesProfile: false,
+  async run({ flags }, { inKeyRing }) {
+    const rotation = await inKeyRing(flags, "signing-keys rotate", ring => ring.rotate());
+    const { kid, activeFrom } = rotation;
+    return {
+      data: rotation,
+      notes: [`${kid} signs from ${isoTime(activeFrom / 1_000)} on; the key before it goes on verifying`],
+    };
+  },
+};
+
+const revokeSigningKeyCommand: CommandSpec = {
+  words: ["signing-keys", "revoke"],
+  summary: "End a key that does not sign, with every token that it signed; servers may run on Redis",
+  changes: "ends a key and the tokens that it signed",
+  examples: ["signing-keys revoke $SIGNING_KEY --redis redis://127.0.0.1:6379"],
+  output: record({ kid: ["KEY", "text"] }),
+  args: [
+    {
+      name: "key",
+      description: "The id of the key, as signing-keys list shows it; after -- if it begins with a dash",
+    },
+  ],
+  flags: storeFlags,
+  usesProfile: false,
+  async run({ args: [kid = ""], flags }, { inKeyRing }) {
+    await inKeyRing(flags, "signing-keys revoke", ring => ring.revoke(kid));
+    const note = `${kid} is revoked; servers know within a minute, other verifiers once their copy of the key set ends (10 minutes)`;
+    return { data: { kid }, notes: [note] };
+  },
+};
+
+export const commands: readonly CommandSpec[] = [
+  applySeedCommand,
+  doctorCommand,
+  doctorTokenCommand,
+  backupCommand,
+  restoreCommand,
+  rebuildCommand,
+  indexUsersCommand,
+  bootstrapOperatorCommand,
+  listSigningKeysCommand,
+  rotateSigningKeysCommand,
+  revokeSigningKeyCommand,
+];

@@ -1,16 +1,11 @@
-/** Commands that print addresses. */
-
-import { id } from "./frame/checks.ts";
-import type { CliContext, CliInput, CommandSpec, FlagSpec } from "./frame/command.ts";
+import type { CliContext, CliInput, CommandSpec } from "./frame/command.ts";
 import { invalid } from "./frame/errors.ts";
+import { eventFlag, idFlag, projectFlag } from "./frame/flags.ts";
 import { rows, text } from "./frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "./frame/resources.ts";
 
 /** The form that `forms demo` names where the profile names none. */
 const demoFormId = "00000000-0000-8000-8000-000000000f02";
-
-const projectFlag: FlagSpec = { value: "id", description: "The project", required: true, check: id };
-const eventFlag: FlagSpec = { value: "id", description: "An event of the project", check: id };
 
 type Addresses = Readonly<Record<string, string>>;
 
@@ -18,7 +13,7 @@ function pageCommand(name: "consumer" | "studio", summary: string): CommandSpec 
   return {
     words: ["url", name],
     summary,
-    flags: { project: projectFlag, event: eventFlag },
+    flags: { project: projectFlag, event: idFlag("An event of the project") },
     examples: [`url ${name} --project $PROJECT`, `url ${name} --project $PROJECT --event $EVENT`],
     requests: 1,
     output: text,
@@ -60,7 +55,7 @@ const feeds: CommandSpec = {
   flags: { project: projectFlag },
   examples: ["url feeds --project $PROJECT"],
   requests: 1,
-  output: rows({ name: ["NAME", "text"], url: ["URL", "text"] }),
+  output: rows({ name: "text", url: "text" }),
   async run(input, context) {
     const {
       self: _,
@@ -76,7 +71,7 @@ const feeds: CommandSpec = {
 const liveStats: CommandSpec = {
   words: ["url", "livestats"],
   summary: "Print the address of the live statistics of an event",
-  flags: { event: { ...eventFlag, description: "The event", required: true } },
+  flags: { event: eventFlag },
   examples: ["url livestats --event $EVENT"],
   requests: 1,
   output: text,
@@ -86,19 +81,18 @@ const liveStats: CommandSpec = {
   },
 };
 
-export const urlCommands: readonly CommandSpec[] = [
+const demoForm: CommandSpec = {
+  words: ["forms", "demo"],
+  summary: "Print the id of the demo form: demo_form_id in the urls of the profile, else the one built in",
+  examples: ["forms demo"],
+  output: text,
+  run: async (_, { settings }) => ({ data: settings.profile.urls?.demo_form_id ?? demoFormId }),
+};
+
+export const commands: readonly CommandSpec[] = [
   pageCommand("consumer", "Print the address at which fans see a project"),
   feeds,
   liveStats,
   pageCommand("studio", "Print the address at which a project is edited"),
-];
-
-export const formsCommands: readonly CommandSpec[] = [
-  {
-    words: ["forms", "demo"],
-    summary: "Print the id of the demo form: demo_form_id in the urls of the profile, else the one built in",
-    examples: ["forms demo"],
-    output: text,
-    run: async (_, { settings }) => ({ data: settings.profile.urls?.demo_form_id ?? demoFormId }),
-  },
+  demoForm,
 ];

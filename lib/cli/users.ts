@@ -11,7 +11,6 @@ import type { AnswerOf } from "./frame/client.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { CliError, exits, missingFile } from "./frame/errors.ts";
 import { rows } from "./frame/output.ts";
-import { indexUsersCommand } from "./store.ts";
 
 const reportedMax = 1_000;
 /** Longest time of an import, in ms, beside that for its bytes; of one from stdin. */
@@ -48,12 +47,7 @@ const importCommand: CommandSpec = {
     "users import - --format csv < users.csv",
   ],
   requests: 1,
-  output: rows({
-    row: ["ROW", "whole"],
-    userId: ["USER", "text?"],
-    status: ["STATUS", "text"],
-    error: ["REASON", "json"],
-  }),
+  output: rows({ row: "whole", userId: ["USER", "text?"], status: "text", error: ["REASON", "json"] }),
   exits: { [exits.failed]: "rows were not applied, or the import ended before the file did" },
   async run(input, context) {
     const [path = ""] = input.args;
@@ -149,4 +143,4 @@ function progressText(sent: number, bytes: number | null): string {
   return `Sent ${mebibytes(sent)}${bytes === null ? "" : ` of ${mebibytes(bytes)}`} MiB`;
 }
 
-export const usersCommands: readonly CommandSpec[] = [importCommand, indexUsersCommand];
+export const commands: readonly CommandSpec[] = [importCommand];

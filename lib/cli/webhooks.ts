@@ -7,13 +7,13 @@
 import type { webhookAnswers } from "../fans/loyalty/mod.ts";
 import { createApiClient, type SpaceClient, spaceFlags } from "./api_client.ts";
 import { deadLetterCommands, deadLettersPageMax } from "./dead_letters.ts";
-import { isoTime } from "./frame/checks.ts";
 import type { AnswerOf } from "./frame/client.ts";
 import type { CommandSpec } from "./frame/command.ts";
 import { type Fields, record, rows } from "./frame/output.ts";
+import { isoTime } from "./frame/text.ts";
 
 /** A resource of the server; tables show its attributes. */
-const resource: Fields = { type: [null, "text"], id: ["ID", "text"], attributes: [null, "json"] };
+const resource: Fields = { type: [null, "text"], id: "text", attributes: [null, "json"] };
 
 const webhooksCommand: CommandSpec = {
   words: ["webhooks", "list"],
@@ -117,8 +117,4 @@ function rowOf({
   ];
 }
 
-export const webhooksCommands: readonly CommandSpec[] = [
-  webhooksCommand,
-  enableCommand,
-  ...webhookDeadLetters,
-];
+export const commands: readonly CommandSpec[] = [webhooksCommand, enableCommand, ...webhookDeadLetters];

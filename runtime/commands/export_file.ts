@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { nativeExportKernels } from "../../adapters/native/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
-import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
+import { trimmedVariables } from "../../lib/cli/frame/flags.ts";
 import { CliError, exits } from "../../lib/cli/mod.ts";
 import { decryptExport } from "../../lib/fans/exports/file/mod.ts";
 import { onEndingSignal } from "./terminal.ts";

@@ -5,8 +5,8 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promis
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { parseEnv } from "node:util";
-import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
-import { yamlText } from "../../lib/cli/frame/output.ts";
+import { trimmedVariables } from "../../lib/cli/frame/flags.ts";
+import { yamlText } from "../../lib/cli/frame/text.ts";
 import {
   CliError,
   type CliFiles,

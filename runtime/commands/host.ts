@@ -1,7 +1,7 @@
 /** What this machine provides to commands. Modules of the store and of documents are loaded when they are needed. */
 
 import { setTimeout } from "node:timers/promises";
-import { trimmedVariables } from "../../lib/cli/frame/env_file.ts";
+import { trimmedVariables } from "../../lib/cli/frame/flags.ts";
 import { type CliHost, conflict } from "../../lib/cli/mod.ts";
 import { config, files } from "./files.ts";
 import { terminal } from "./terminal.ts";

@@ -1,7 +1,7 @@
 /** The commands that run a server or a worker until a signal ends them. */
 
 import process from "node:process";
-import { envFileFlag } from "../../lib/cli/frame/env_file.ts";
+import { envFileFlag } from "../../lib/cli/frame/flags.ts";
 import {
   CliError,
   type CliInput,

@@ -219,7 +219,7 @@ export const authoring: readonly Mutant[] = [
   },
   {
     name: "YAML words stand without quotes",
-    file: "lib/cli/frame/output.ts",
+    file: "lib/cli/frame/text.ts",
     text: 'compat: "yaml-1.1"',
     replacement: 'compat: "core"',
     tests: [

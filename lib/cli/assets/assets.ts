@@ -5,23 +5,23 @@ import { interrupted } from "../frame/client.ts";
 import type { ArgumentSpec, CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { exits, invalid, wrongUsage } from "../frame/errors.ts";
+import { idArgument, idFlag, spaceFlag, yesFlag } from "../frame/flags.ts";
 import type { OpenedFile } from "../frame/host.ts";
 import { type Fields, fieldsOf, record, rows } from "../frame/output.ts";
 import type { Target } from "../frame/resources.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { spaceFlag } from "../orgs.ts";
 
 const pageMax = 100;
 const pagesMax = 100_000;
 
-const assetArgument: ArgumentSpec = { name: "asset", description: "Its id", check: id };
+const assetArgument: ArgumentSpec = idArgument("asset", "Its id");
 const assetFields: Fields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  mime: ["MIME", "text"],
+  id: "text",
+  name: "text",
+  mime: "text",
   bytes: ["SIZE", "whole"],
-  tags: ["TAGS", "texts"],
-  uploader: ["UPLOADER", "text?"],
+  tags: "texts",
+  uploader: "text?",
   alt_text: [null, "text"],
   url: [null, "text"],
   created_at: ["CREATED", "time"],
@@ -39,11 +39,11 @@ const deleteAsset: CommandSpec = {
   words: ["assets", "delete"],
   summary: "Delete an asset; its address ends at once",
   args: [assetArgument],
-  flags: { yes: { description: "Do not ask" } },
+  flags: { yes: yesFlag },
   changes: "Removes the asset and its file",
   examples: ["assets delete $ASSET --yes"],
   requests: 2,
-  output: record({ id: ["ID", "text"], name: ["NAME", "text"] }),
+  output: record({ id: "text", name: "text" }),
   async run({ args: [assetId = ""] }, { api, confirm }) {
     const control = await api();
     const { asset, etag, within } = await readAsset(control, assetId);
@@ -60,8 +60,8 @@ const listAssets: CommandSpec = {
   flags: {
     space: spaceFlag,
     mime: { value: "type", description: "Of this media type alone, such as image/png or image/*" },
-    tag: { value: "id", description: "With this tag alone", check: id },
-    uploader: { value: "id", description: "Of this uploader alone", check: id },
+    tag: idFlag("With this tag alone"),
+    uploader: idFlag("Of this uploader alone"),
     page: { value: "number", description: "The page", otherwise: "1", check: whole(1, pagesMax) },
     limit: {
       value: "number",
@@ -126,7 +126,7 @@ function tagCommand(word: "tag" | "untag"): CommandSpec {
     changes: "Changes the tags of the asset",
     examples: [`assets ${word} $ASSET $TAG`],
     requests: 2,
-    output: record({ id: ["ASSET", "text"], tags: ["TAGS", "texts"] }),
+    output: record({ id: ["ASSET", "text"], tags: "texts" }),
     exits: { [exits.invalid]: "A tag is unknown; nothing was changed" },
     async run({ args: [assetId = "", ...tags] }, context) {
       const api = await context.api();
@@ -141,7 +141,7 @@ function tagCommand(word: "tag" | "untag"): CommandSpec {
   };
 }
 
-const changedFields: Fields = { id: ["ID", "text"], name: ["NAME", "text"], alt_text: ["ALT", "text"] };
+const changedFields: Fields = { id: "text", name: "text", alt_text: ["ALT", "text"] };
 
 const updateAsset: CommandSpec = {
   words: ["assets", "update"],
@@ -206,11 +206,11 @@ const uploadAssets: CommandSpec = {
   ],
   requests: 1,
   output: rows({
-    file: ["FILE", "text"],
-    id: ["ID", "text?"],
-    mime: ["MIME", "text?"],
+    file: "text",
+    id: "text?",
+    mime: "text?",
     bytes: ["SIZE", "whole?"],
-    result: ["RESULT", "text"],
+    result: "text",
     error: [null, "text?"],
   }),
   exits: { [exits.failed]: "Some files failed; the others are stored", [exits.invalid]: "A tag is unknown" },
@@ -332,20 +332,20 @@ async function upload(
   return { file, id: data.id, mime, bytes, result: status === 201 ? "created" : "exists", error: null };
 }
 
-export const assetsCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   deleteAsset,
   listAssets,
   countCommand("media-types", "List the media types in use in a space, the most frequent first", {
-    mime: ["MIME", "text"],
-    count: ["COUNT", "whole"],
+    mime: "text",
+    count: "whole",
   }),
   tagCommand("tag"),
   tagCommand("untag"),
   updateAsset,
   uploadAssets,
   countCommand("uploaders", "List who has uploaded assets of a space, the busiest first", {
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    count: ["COUNT", "whole"],
+    id: "text",
+    name: "text",
+    count: "whole",
   }),
 ];

@@ -1,12 +1,14 @@
 /** `elements apply` and `elements export`: elements of an event and files of them. */
 
 import { needsLocales } from "../element_content.ts";
-import { eventFlag, isActive } from "../events/fields.ts";
+import { isActive } from "../events/fields.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, conflict, exits, invalid, missingFile } from "../frame/errors.ts";
+import { eventFlag } from "../frame/flags.ts";
 import type { LocatedDocument } from "../frame/host.ts";
-import { json, rows, yamlText } from "../frame/output.ts";
+import { json, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
+import { yamlText } from "../frame/text.ts";
 import { type Attributes, type Change, creationsOf, listElements, sendChanges } from "./batches.ts";
 import type { FileElement } from "./file.ts";
 import { eventName, mapTexts, pathOfToken, replaceTokens, tokenOf } from "./references.ts";
@@ -43,11 +45,11 @@ export const applyElements: CommandSpec = {
   ],
   requests: 2,
   output: rows({
-    name: ["NAME", "text"],
-    type: ["TYPE", "text"],
-    action: ["ACTION", "text"],
+    name: "text",
+    type: "text",
+    action: "text",
     is_published: ["PUBLISHED", "flag"],
-    id: ["ID", "text?"],
+    id: "text?",
   }),
   exits: {
     [exits.conflict]: "An element of the same name differs, or the event is not running",
@@ -64,7 +66,7 @@ export const applyElements: CommandSpec = {
     const remotes = await listElements(api, eventId);
     const byName = new Map(remotes.map(remote => [String(remote.attributes.name), remote]));
     const { elementsOfFile, filePointer } = await import("./file.ts");
-    const { compared } = await import("./items.ts");
+    const { compared } = await import("./file.ts");
     const { elements, faults } = elementsOfFile(file.document, new Set(byName.keys()), locales);
     if (faults.length > 0) {
       const own = faults.map(({ pointer, detail }) => `${file.locate(pointer)}: ${detail}`);
@@ -282,7 +284,7 @@ export const exportElements: CommandSpec = {
   output: json,
   exits: { [exits.conflict]: "The file exists and differs" },
   async run({ flags: { event: eventId = "", out = "-", force } }, context) {
-    const { itemsOf } = await import("./items.ts");
+    const { itemsOf } = await import("./file.ts");
     const data = itemsOf(eventId, await listElements(await context.api(), eventId));
     const text = await yamlText(data);
     if (out === "-") return { data, shown: text };

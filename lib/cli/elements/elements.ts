@@ -2,10 +2,10 @@
 
 import { replaceIds } from "../../authoring/table/copies.ts";
 import { isMap } from "../element_content.ts";
-import { eventFlag } from "../events/fields.ts";
 import { id, pathOrText } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { exits, invalid, missingFile, wrongUsage } from "../frame/errors.ts";
+import { eventFlag, idFlag, requiredId } from "../frame/flags.ts";
 import { record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
 import {
@@ -62,12 +62,7 @@ const createElement: CommandSpec = {
     "elements create --event $EVENT --file poll.yaml",
   ],
   requests: 1,
-  output: record({
-    id: ["ID", "text"],
-    type: ["TYPE", "text"],
-    name: ["NAME", "text"],
-    state: ["STATE", "text"],
-  }),
+  output: record({ id: "text", type: "text", name: "text", state: "text" }),
   exits: { [exits.invalid]: "The element has errors, or a {{…}} is left" },
   async run(input, context) {
     const { event = "" } = input.flags;
@@ -144,12 +139,12 @@ const list: CommandSpec = {
   requests: 1,
   output: rows({
     position: ["#", "whole"],
-    id: ["ID", "text"],
-    type: ["TYPE", "text"],
-    name: ["NAME", "text"],
-    state: ["STATE", "text"],
+    id: "text",
+    type: "text",
+    name: "text",
+    state: "text",
     start_offset: ["OFFSET", "whole?"],
-    parent: ["PARENT", "text?"],
+    parent: "text?",
   }),
   async run({ flags: { event = "" } }, { api, terminal }) {
     const elements = await listElements(await api(), event);
@@ -188,22 +183,13 @@ const publish: CommandSpec = {
   summary: "Publish an element, or all drafts of an event",
   args: [{ name: "id", description: "The element", optional: true, check: id }],
   flags: {
-    event: {
-      value: "id",
-      description: "Publish all drafts of this event, children before wrappers",
-      check: id,
-    },
+    event: idFlag("Publish all drafts of this event, children before wrappers"),
     "dry-run": { description: "Ask the server whether it would, and change nothing" },
   },
   changes: "Publishes elements, all or none of each 500",
   examples: ["elements publish --event $EVENT", "elements publish $DRAFT"],
   requests: 3,
-  output: rows({
-    level: ["LEVEL", "whole"],
-    id: ["ID", "text"],
-    type: ["TYPE", "text"],
-    result: ["RESULT", "text"],
-  }),
+  output: rows({ level: "whole", id: "text", type: "text", result: "text" }),
   exits: {
     [exits.ok]: "Published, or nothing to publish",
     [exits.conflict]: "The event is not running, or a child of the wrapper is not published",
@@ -285,7 +271,7 @@ function parsed(text: string): unknown {
   }
 }
 
-const output = rows({ source: ["SOURCE", "text"], type: ["TYPE", "text"], id: ["NEW_ID", "text"] });
+const output = rows({ source: "text", type: "text", id: ["NEW_ID", "text"] });
 const copyExits = {
   [exits.conflict]: "The event is not running, so that nothing can be published",
   [exits.invalid]: "A content type is unknown, or the project of the event does not use it",
@@ -296,8 +282,8 @@ const cloneFrom: CommandSpec = {
   words: ["elements", "clone-from"],
   summary: "Copy the elements of an event into another one",
   flags: {
-    "src-event": { ...eventFlag, description: "The event that has them" },
-    "dst-event": { ...eventFlag, description: "The event that gets them" },
+    "src-event": requiredId("The event that has them"),
+    "dst-event": requiredId("The event that gets them"),
     include: { value: "types", description: "Only these content types, separated by commas" },
     exclude: { value: "types", description: "Not these content types, separated by commas" },
     publish: publishFlag,
@@ -334,8 +320,8 @@ const cloneGroup: CommandSpec = {
   words: ["elements", "clone-group"],
   summary: "Copy a wrapper with its children into an event",
   flags: {
-    wrapper: { value: "id", description: "The wrapper", required: true, check: id },
-    "to-event": { ...eventFlag, description: "The event that gets them; it may be that of the wrapper" },
+    wrapper: requiredId("The wrapper"),
+    "to-event": requiredId("The event that gets them; it may be that of the wrapper"),
     publish: publishFlag,
   },
   changes,
@@ -390,7 +376,7 @@ async function copyInto(
       hint: `It uses ${enabled.join(", ")}`,
     });
   }
-  const { copiedAttributes } = await import("./items.ts");
+  const { copiedAttributes } = await import("./file.ts");
   const ids = new Set(chosen.map(one => one.id));
   const source = chosen[0] === undefined ? null : relation(chosen[0], "event");
   const linked = (text: string): string =>
@@ -427,7 +413,7 @@ function typeNameOf({ attributes }: ResourceObject): string {
   return String(attributes.content_type);
 }
 
-export const elementsCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   applyElements,
   cloneFrom,
   cloneGroup,

@@ -2,12 +2,12 @@
 
 import type { ContentType } from "../../authoring/table/mod.ts";
 import { dataOf } from "../element_content.ts";
-import { idArgument } from "../events/fields.ts";
-import { id } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { type CliError, exits, invalid } from "../frame/errors.ts";
-import { json, rows, yamlText } from "../frame/output.ts";
+import { idArgument, idFlag } from "../frame/flags.ts";
+import { json, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject } from "../frame/resources.ts";
+import { yamlText } from "../frame/text.ts";
 import { mapTexts, replaceReferences } from "./references.ts";
 
 type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
@@ -15,7 +15,7 @@ type Property = NonNullable<NonNullable<ContentType["question"]>>[number];
 export type Item = Readonly<Record<string, unknown>>;
 
 const appFlag = {
-  project: { value: "id", description: "A project, whose app is asked in place of the catalogue", check: id },
+  project: idFlag("A project, whose app is asked in place of the catalogue"),
 };
 const typeExits = { [exits.invalid]: "There is no such content type" };
 
@@ -29,12 +29,12 @@ export const showSchema: CommandSpec = {
   examples: ["elements schema $PROJECT poll"],
   requests: 1,
   output: rows({
-    field: ["FIELD", "text"],
-    type: ["TYPE", "text"],
-    required: ["REQUIRED", "flag"],
-    limits: ["LIMITS", "text"],
-    default: ["DEFAULT", "json"],
-    help: ["HELP", "text"],
+    field: "text",
+    type: "text",
+    required: "flag",
+    limits: "text",
+    default: "json",
+    help: "text",
   }),
   exits: typeExits,
   async run({ args: [project = "", name = ""] }, context) {
@@ -101,12 +101,7 @@ export const listTemplates: CommandSpec = {
   summary: "List the templates of elements",
   flags: { type: { value: "content type", description: "Only those of this content type" }, ...appFlag },
   examples: ["elements templates", "elements templates --type poll"],
-  output: rows({
-    type: ["TYPE", "text"],
-    name: ["NAME", "text"],
-    title: ["TITLE", "text"],
-    source: ["SOURCE", "text"],
-  }),
+  output: rows({ type: "text", name: "text", title: "text", source: "text" }),
   exits: typeExits,
   async run({ flags: { type, project } }, context) {
     const types =

@@ -2,27 +2,19 @@
 
 import { isTimed } from "../elements/apply.ts";
 import { type Change, listElements, sendChanges } from "../elements/batches.ts";
-import { instant, isoTime, oneOf, someOf, whole } from "../frame/checks.ts";
+import { instant, oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { CliError, conflict, exits, invalid } from "../frame/errors.ts";
+import { dryRunFlag, eventFlag, idArgument, projectFlag, yesFlag } from "../frame/flags.ts";
 import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import {
-  countsOf,
-  dryRunFlag,
-  durationMax,
-  eventFields,
-  eventFlag,
-  idArgument,
-  namesOf,
-  projectFlag,
-  yesFlag,
-} from "./fields.ts";
+import { isoTime } from "../frame/text.ts";
+import { countsOf, durationMax, eventFields, namesOf } from "./fields.ts";
 
 const nameFlag = { value: "text", description: "The name" };
 const oneEvent = record(eventFields);
-const countedFields: Fields = { id: ["ID", "text"], name: ["NAME", "text"], elements: ["ELEMENTS", "whole"] };
+const countedFields: Fields = { id: "text", name: "text", elements: "whole" };
 
 const cloneEvent: CommandSpec = {
   words: ["events", "clone"],
@@ -131,11 +123,7 @@ async function addEvent(
   return fieldsOf(eventFields, event);
 }
 
-const listFields: Fields = {
-  ...eventFields,
-  drafts: ["DRAFT", "whole"],
-  published: ["PUBLISHED", "whole"],
-};
+const listFields: Fields = { ...eventFields, drafts: ["DRAFT", "whole"], published: "whole" };
 
 const listEvents: CommandSpec = {
   words: ["events", "list"],
@@ -188,13 +176,7 @@ const pruneEvents: CommandSpec = {
   changes: "Deletes events with their drafts",
   examples: ["events prune --project $PROJECT --yes", "events prune --project $PROJECT --empty --dry-run"],
   requests: 2,
-  output: rows({
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    state: ["STATE", "text"],
-    reason: ["REASON", "text"],
-    result: ["RESULT", "text"],
-  }),
+  output: rows({ id: "text", name: "text", state: "text", reason: "text", result: "text" }),
   exits: { [exits.conflict]: "An event changed meanwhile and was kept" },
   async run({ flags }, context) {
     const { project = "", before } = flags;
@@ -270,12 +252,12 @@ const scheduleEvent: CommandSpec = {
   examples: ["events schedule --event $FUTURE_EVENT --space-seconds 60"],
   requests: 3,
   output: rows({
-    order: ["ORDER", "whole"],
+    order: "whole",
     id: ["ELEMENT", "text"],
-    name: ["NAME", "text"],
+    name: "text",
     old_offset: ["OLD", "whole?"],
-    offset: ["OFFSET", "whole"],
-    wrapper: ["WRAPPER", "text?"],
+    offset: "whole",
+    wrapper: "text?",
   }),
   exits: { [exits.conflict]: "The event is not future" },
   async run({ flags }, context) {
@@ -312,12 +294,7 @@ const scheduleEvent: CommandSpec = {
   },
 };
 
-const stateOutput = record({
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  state: ["STATE", "text"],
-  result: ["RESULT", "text"],
-});
+const stateOutput = record({ id: "text", name: "text", state: "text", result: "text" });
 
 const startEvent: CommandSpec = {
   words: ["events", "start"],
@@ -382,7 +359,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-export const eventsCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   cloneEvent,
   createEvent,
   fromTemplate,

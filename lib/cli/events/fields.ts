@@ -1,29 +1,15 @@
-/** Flags, fields and rows that commands about events and elements share. */
-
-import { id } from "../frame/checks.ts";
-import type { ArgumentSpec, FlagSpec } from "../frame/command.ts";
 import type { Fields } from "../frame/output.ts";
 import type { ResourceObject } from "../frame/resources.ts";
 
 /** Longest duration, in seconds. */
 export const durationMax = 31_536_000;
 
-export const projectFlag: FlagSpec = { value: "id", description: "The project", required: true, check: id };
-export const eventFlag: FlagSpec = { value: "id", description: "The event", required: true, check: id };
-export const yesFlag: FlagSpec = { description: "Do not ask" };
-/** The flag that keeps a command from changing anything. */
-export const dryRunFlag: FlagSpec = { description: "Say what would be done, and change nothing" };
-
-export function idArgument(name: string, description: string): ArgumentSpec {
-  return { name, description, check: id };
-}
-
 export const eventFields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  state: ["STATE", "text"],
+  id: "text",
+  name: "text",
+  state: "text",
   start_at: ["START", "time?"],
-  duration: ["DURATION", "whole"],
+  duration: "whole",
 } as const satisfies Fields;
 
 interface ElementCounts {

@@ -6,10 +6,11 @@ import { contentsOf } from "../elements/types.ts";
 import { whole } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import { CliError, exits, invalid } from "../frame/errors.ts";
+import { projectFlag, yesFlag } from "../frame/flags.ts";
 import { rows } from "../frame/output.ts";
 import { documentOf, pathOf, type ResourceObject } from "../frame/resources.ts";
 import { pageAddress } from "../url.ts";
-import { durationMax, namesOf, projectFlag, yesFlag } from "./fields.ts";
+import { durationMax, namesOf } from "./fields.ts";
 
 /** Both mark an event of ours: a name alone could be somebody else's. */
 const prefix = "smoke-";
@@ -22,7 +23,7 @@ const clean: CommandSpec = {
   changes: "Stops and deletes events whose name and annotation are those of smoke run",
   examples: ["smoke clean --project $PROJECT --yes"],
   requests: 3,
-  output: rows({ id: ["ID", "text"], name: ["NAME", "text"], action: ["ACTION", "text"] }),
+  output: rows({ id: "text", name: "text", action: "text" }),
   async run({ flags: { project = "" } }, context) {
     const api = await context.api();
     const path = pathOf({ kind: "project", id: project }, "events");
@@ -66,13 +67,7 @@ const run: CommandSpec = {
   changes: "Creates and starts an event, creates and publishes elements",
   examples: ["smoke run --project $PROJECT --types poll,message", "smoke run --project $PROJECT"],
   requests: 7,
-  output: rows({
-    type: ["TYPE", "text"],
-    id: [null, "text?"],
-    create: ["CREATE", "text"],
-    publish: ["PUBLISH", "text"],
-    error: ["ERROR", "text?"],
-  }),
+  output: rows({ type: "text", id: [null, "text?"], create: "text", publish: "text", error: "text?" }),
   exits: {
     [exits.failed]: "A type failed; the others were tried",
     [exits.invalid]: "The project does not use a type",
@@ -203,4 +198,4 @@ function sampleOf(property: Property, nth: number, now: number, earlier: string 
   return many === true ? [value] : value;
 }
 
-export const smokeCommands: readonly CommandSpec[] = [clean, run];
+export const commands: readonly CommandSpec[] = [clean, run];

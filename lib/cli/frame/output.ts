@@ -4,17 +4,17 @@
  * @module
  */
 
-import { isoTime, relativeTime } from "./checks.ts";
-import { cleanJson } from "./clean.ts";
 import type { Listing } from "./control_api.ts";
 import type { ResourceObject } from "./resources.ts";
+import { cleanJson, isoTime, relativeTime } from "./text.ts";
 
 /** The type of a field; a `?` behind it allows null. `time` is ISO 8601 in UTC, `json` anything. */
 type FieldType = BaseType | `${BaseType}?`;
 type BaseType = "text" | "whole" | "number" | "flag" | "time" | "texts" | "json";
 
-/** Fields by name: the heading of the column, null for JSON alone, and the type. */
-export type Fields = Readonly<Record<string, readonly [heading: string | null, type: FieldType]>>;
+/** The type of a field whose heading is its name in capitals, or its own heading and type; a field without a heading is in JSON alone. */
+type Field = FieldType | readonly [heading: string | null, type: FieldType];
+export type Fields = Readonly<Record<string, Field>>;
 
 export type Output =
   | { readonly kind: "rows" | "record"; readonly fields: Fields }
@@ -31,10 +31,9 @@ export const json: Output = { kind: "json" };
 
 /** Returns the fields of a resource: its id, and attributes by their names. */
 export function fieldsOf(fields: Fields, { id, attributes }: ResourceObject): Record<string, unknown> {
-  const entries = Object.entries(fields).map(([name, [, type]]) => {
+  const entries = columnsOf(fields).map(({ name, type }) => {
     const value = name === "id" ? id : (attributes[name] ?? null);
-    const isUnixTime = typeof value === "number" && splitType(type)[0] === "time";
-    return [name, isUnixTime ? isoTime(value) : value];
+    return [name, typeof value === "number" && type === "time" ? isoTime(value) : value];
   });
   return Object.fromEntries(entries);
 }
@@ -67,10 +66,10 @@ const schemas: Readonly<Record<BaseType, object>> = {
 export function schemaOf(output: Output): object {
   if (!("fields" in output)) return schemas[output.kind];
   const properties = Object.fromEntries(
-    Object.entries(output.fields).map(([name, [, type]]) => {
-      const [base, isNullable] = splitType(type);
-      return [name, isNullable ? { anyOf: [schemas[base], { type: "null" }] } : schemas[base]];
-    }),
+    columnsOf(output.fields).map(({ name, type, isNullable }) => [
+      name,
+      isNullable ? { anyOf: [schemas[type], { type: "null" }] } : schemas[type],
+    ]),
   );
   const object = {
     type: "object",
@@ -84,11 +83,11 @@ export function schemaOf(output: Output): object {
 /** Formats data as a table or text. `now`, in Unix ms, makes times relative; null leaves them as they are. */
 export function shownAs(output: Output, data: unknown, now: number | null): Rows | string {
   if (!("fields" in output)) return output.kind === "text" ? `${data}\n` : `${cleanJson(data, 2)}\n`;
-  const shown = Object.entries(output.fields).filter(([, [heading]]) => heading !== null);
+  const shown = columnsOf(output.fields).filter(({ heading }) => heading !== null);
   const records = (output.kind === "rows" ? data : [data]) as readonly Readonly<Record<string, unknown>>[];
   return {
-    columns: shown.map(([, [heading]]) => heading ?? ""),
-    rows: records.map(one => shown.map(([name, [, type]]) => cell(one[name], splitType(type)[0], now))),
+    columns: shown.map(({ heading }) => heading ?? ""),
+    rows: records.map(one => shown.map(({ name, type }) => cell(one[name], type, now))),
   };
 }
 
@@ -99,12 +98,9 @@ function cell(value: unknown, type: BaseType, now: number | null): string {
   return type === "json" && typeof value !== "string" ? JSON.stringify(value) : String(value);
 }
 
-function splitType(type: FieldType): readonly [BaseType, boolean] {
-  return type.endsWith("?") ? [type.slice(0, -1) as BaseType, true] : [type as BaseType, false];
-}
-
-/** Writes YAML that tools of version 1.1 read alike: they take `Yes`, `no` and `2024-01-01` without quotes for other values. */
-export async function yamlText(value: unknown): Promise<string> {
-  const { stringify } = await import("yaml");
-  return stringify(value, { lineWidth: 0, compat: "yaml-1.1" });
+function columnsOf(fields: Fields) {
+  return Object.entries(fields).map(([name, field]) => {
+    const [heading, type] = typeof field === "string" ? [name.toUpperCase(), field] : field;
+    return { name, heading, type: type.replace("?", "") as BaseType, isNullable: type.endsWith("?") };
+  });
 }

@@ -12,10 +12,10 @@ import type { ClientEnvironment } from "../../client/environment.ts";
 import { GrandstandError } from "../../client/errors.ts";
 import { jsonLines } from "../../client/streams.ts";
 import { type ReadContent, readJson, send as transport } from "../../client/transport.ts";
-import { clean } from "./clean.ts";
 import { type ApiClient, type ApiRequest, type ClientContext, interrupted, unknownAnswer } from "./client.ts";
 import { CliError, type CliErrorOptions, exitOf, exits } from "./errors.ts";
 import { platformUrl } from "./profile.ts";
+import { clean } from "./text.ts";
 
 const attemptsMax = 4;
 /** Longest pause, in ms, even if the server asks for more. */

@@ -5,7 +5,6 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { clean, cleanJson } from "./clean.ts";
 import { interrupted } from "./client.ts";
 import type { CliContext, CliInput, CliResult, CommandGroup, CommandSpec } from "./command.ts";
 import type { ControlApi } from "./control_api.ts";
@@ -15,6 +14,7 @@ import type { CliHost } from "./host.ts";
 import { type Output, type Rows, shownAs } from "./output.ts";
 import { parseCommandLine } from "./parse.ts";
 import { firstGiven, given, readSettings, type Settings } from "./profile.ts";
+import { clean, cleanJson } from "./text.ts";
 
 /** Runs a command line and returns its exit code. It never rejects. */
 export async function runCommandLine(

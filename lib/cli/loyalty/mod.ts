@@ -4,6 +4,7 @@ import { createApiClient, type SpaceClient, spaceFlags, userFlags, withSpace } f
 import { type AnswerOf, dataOf } from "../frame/client.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec, FlagSpec } from "../frame/command.ts";
 import { CliError, exits, wrongUsage } from "../frame/errors.ts";
+import { exitCodeFlag } from "../frame/flags.ts";
 import { json, record, rows } from "../frame/output.ts";
 import {
   configurationOf,
@@ -20,12 +21,12 @@ const versionsCommand: CommandSpec = {
   examples: ["loyalty versions"],
   requests: 1,
   output: rows({
-    version: ["VERSION", "whole"],
+    version: "whole",
     created_at: [null, "whole"],
     created_at_iso: ["CREATED", "time"],
     created_by: ["BY", "text"],
-    rollback_of: ["ROLLBACK_OF", "whole?"],
-    digest: ["DIGEST", "text"],
+    rollback_of: "whole?",
+    digest: "text",
   }),
   flags: spaceFlags,
   async run(input, context) {
@@ -42,11 +43,7 @@ const rollbackCommand: CommandSpec = {
   changes: "makes an earlier version the newest one",
   examples: ["loyalty rollback 1"],
   requests: 1,
-  output: record({
-    version: ["VERSION", "whole"],
-    digest: ["DIGEST", "text"],
-    etag: [null, "text"],
-  }),
+  output: record({ version: "whole", digest: "text", etag: [null, "text"] }),
   args: [{ name: "version", description: "Its number" }],
   flags: spaceFlags,
   async run(input, context) {
@@ -95,7 +92,7 @@ const replayCommand: CommandSpec = {
   flags: {
     ...oneUserFlags,
     file: { value: "path", description: "Replay against this configuration" },
-    "exit-code": { description: "Exit with 3 if there are differences" },
+    "exit-code": exitCodeFlag,
   },
   run: replay,
 };
@@ -316,7 +313,7 @@ async function test(
   };
 }
 
-export const loyaltyCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   validateCommand,
   testCommand,
   pullCommand,

@@ -7,7 +7,7 @@
 import { type Attribute, resources } from "../../authoring/table/mod.ts";
 import { mapConcurrent } from "../../storage/background/mod.ts";
 import { dataOf, type ElementContent, plainOf } from "../element_content.ts";
-import { namesOf } from "../elements/items.ts";
+import { namesOf } from "../elements/file.ts";
 import { mapTexts, written } from "../elements/references.ts";
 import type { ControlApi } from "../frame/control_api.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";

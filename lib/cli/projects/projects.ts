@@ -7,14 +7,15 @@ import type {
 } from "../../fans/identity/operators/schema.ts";
 import { createApiClient, organisationFlags } from "../api_client.ts";
 import { registerApp } from "../apps.ts";
-import { id, isoTime, someOf } from "../frame/checks.ts";
+import { someOf } from "../frame/checks.ts";
 import type { CliContext, CommandSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, invalid, wrongUsage } from "../frame/errors.ts";
+import { exitCodeFlag, idArgument, idFlag, requiredId, spaceFlag } from "../frame/flags.ts";
 import { type Fields, json, listed, record, rows } from "../frame/output.ts";
 import { pathOf, type ResourceObject, relation } from "../frame/resources.ts";
-import { spaceFlag } from "../orgs.ts";
-import { exitCodeFlag, projectArgument, settingsCommands } from "./settings.ts";
+import { isoTime } from "../frame/text.ts";
+import { projectArgument, settingsCommands } from "./settings.ts";
 import type { Difference, Setting } from "./settings_document.ts";
 
 const createProject: CommandSpec = {
@@ -23,12 +24,12 @@ const createProject: CommandSpec = {
   flags: {
     space: spaceFlag,
     name: { value: "text", description: "Its name", required: true },
-    app: { value: "id", description: "Its app, one of `apps list`", required: true, check: id },
+    app: requiredId("Its app, one of `apps list`"),
   },
   changes: "Adds a project to the space",
   examples: ["projects create --name Show --app $APP"],
   requests: 1,
-  output: record({ id: ["ID", "text"], name: ["NAME", "text"], app_id: ["APP", "text"] }),
+  output: record({ id: "text", name: "text", app_id: ["APP", "text"] }),
   exits: { [exits.invalid]: "The app is not one of the space" },
   async run({ flags: { space = "", name = "", app = "" } }, { api }) {
     const related = { app: { type: "apps", id: app } };
@@ -39,11 +40,11 @@ const createProject: CommandSpec = {
 };
 
 const projectFields: Fields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
-  app: ["APP", "text?"],
+  id: "text",
+  name: "text",
+  app: "text?",
   app_id: [null, "text?"],
-  state: ["STATE", "text"],
+  state: "text",
   updated_at: ["UPDATED", "time"],
 };
 
@@ -73,16 +74,16 @@ const inspectProject: CommandSpec = {
   examples: ["projects inspect $PROJECT", "projects inspect $PROJECT --json"],
   requests: 2,
   output: record({
-    id: ["ID", "text"],
-    name: ["NAME", "text"],
-    state: ["STATE", "text"],
+    id: "text",
+    name: "text",
+    state: "text",
     space_id: ["SPACE", "text?"],
     app_id: ["APP", "text?"],
     app: ["APP_NAME", "text?"],
-    spec_url: ["SPEC_URL", "text?"],
+    spec_url: "text?",
     settings_digest: ["SETTINGS", "text"],
     settings_bytes: ["BYTES", "whole"],
-    types: ["TYPES", "json"],
+    types: "json",
   }),
   async run({ args: [projectId = ""] }, context) {
     const api = await context.api();
@@ -126,7 +127,7 @@ const reloadProject: CommandSpec = {
   summary: "Move a project to another app, or to what the address of its app has now",
   args: [projectArgument],
   flags: {
-    app: { value: "id", description: "The app; otherwise the address of its app is read again", check: id },
+    app: idFlag("The app; otherwise the address of its app is read again"),
     force: { description: "Move it although elements lose their content type" },
     "dry-run": { description: "Show what would change" },
   },
@@ -134,9 +135,9 @@ const reloadProject: CommandSpec = {
   examples: ["projects reload $PROJECT --app $APP", "projects reload $PROJECT --dry-run"],
   requests: 4,
   output: record({
-    project: ["PROJECT", "text"],
-    before: ["BEFORE", "text?"],
-    after: ["AFTER", "text?"],
+    project: "text",
+    before: "text?",
+    after: "text?",
     app_id: ["APP", "text?"],
     added_types: ["ADDED", "texts"],
     removed_types: ["REMOVED", "texts"],
@@ -300,10 +301,7 @@ const sections = ["settings", "app", "enabled"] as const;
 const diffProjects: CommandSpec = {
   words: ["projects", "diff"],
   summary: "Compare two projects",
-  args: [
-    { name: "a", description: "A project", check: id },
-    { name: "b", description: "The other project", check: id },
-  ],
+  args: [idArgument("a", "A project"), idArgument("b", "The other project")],
   flags: {
     only: {
       value: sections.join("|"),
@@ -318,7 +316,7 @@ const diffProjects: CommandSpec = {
     "projects diff $PROJECT $OTHER_PROJECT --only settings,app",
   ],
   requests: 2,
-  output: rows({ section: ["SECTION", "text"], key: ["KEY", "text"], a: ["A", "json"], b: ["B", "json"] }),
+  output: rows({ section: "text", key: "text", a: "json", b: "json" }),
   async run({ args: [a = "", b = ""], flags: { only = "", "exit-code": exitCode } }, context) {
     const api = await context.api();
     const wanted = only.split(",");
@@ -386,7 +384,7 @@ function appOf(
   return included("apps", relation(project, "app"));
 }
 
-export const projectsCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   createProject,
   diffProjects,
   inspectProject,

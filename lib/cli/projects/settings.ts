@@ -1,9 +1,9 @@
 /** Commands about the settings of projects: they move between a server and files, and no edit of others is lost. */
 
-import { id } from "../frame/checks.ts";
 import type { ArgumentSpec, CliContext, CommandSpec, FlagSpec } from "../frame/command.ts";
 import type { ControlApi, Document } from "../frame/control_api.ts";
 import { CliError, conflict, exits, explain, wrongUsage } from "../frame/errors.ts";
+import { exitCodeFlag, idArgument } from "../frame/flags.ts";
 import { record, rows } from "../frame/output.ts";
 import { documentOf, pathOf } from "../frame/resources.ts";
 import type { Setting, SettingsDocument } from "./settings_document.ts";
@@ -17,13 +17,12 @@ const nameDigits = 12;
 /** Most backups of one digest. */
 const backupsMax = 100;
 
-export const projectArgument: ArgumentSpec = { name: "project", description: "Its id", check: id };
+export const projectArgument: ArgumentSpec = idArgument("project", "Its id");
 const fileFlag: FlagSpec = {
   value: "path",
   description: "The file with the settings; - is stdin",
   otherwise: "settings.json",
 };
-export const exitCodeFlag: FlagSpec = { description: "Exit with 3 if there are differences" };
 
 interface Remote extends SettingsDocument {
   readonly etag: string | null;
@@ -54,13 +53,7 @@ const diffSettings: CommandSpec = {
   flags: { file: fileFlag, "exit-code": exitCodeFlag },
   examples: ["projects settings diff $PROJECT", "projects settings diff $PROJECT --file - --exit-code"],
   requests: 1,
-  output: rows({
-    op: ["OP", "text"],
-    key: ["KEY", "text"],
-    pointer: ["POINTER", "text"],
-    remote: ["REMOTE", "json"],
-    local: ["LOCAL", "json"],
-  }),
+  output: rows({ op: "text", key: "text", pointer: "text", remote: "json", local: "json" }),
   async run({ args: [projectId = ""], flags: { file = "", "exit-code": exitCode } }, context) {
     const { differences, requireSettings } = await load();
     const local = await requireSettings(file, projectId, context);
@@ -86,12 +79,7 @@ const pullSettings: CommandSpec = {
   },
   examples: ["projects settings pull $PROJECT", "projects settings pull $PROJECT --out settings.json"],
   requests: 1,
-  output: record({
-    file: ["FILE", "text"],
-    digest: ["DIGEST", "text"],
-    bytes: ["BYTES", "whole"],
-    settings: [null, "json"],
-  }),
+  output: record({ file: "text", digest: "text", bytes: "whole", settings: [null, "json"] }),
   exits: { [exits.conflict]: "The file has other settings" },
   async run({ args: [projectId = ""], flags: { out, force } }, context) {
     const { settings, digest, bytes } = await readRemote(await context.api(), projectId);
@@ -129,11 +117,11 @@ const pushSettings: CommandSpec = {
   examples: ["projects settings push $PROJECT", "projects settings push $PROJECT --file show.json --json"],
   requests: 2,
   output: record({
-    project: ["PROJECT", "text"],
-    keys: ["KEYS", "texts"],
+    project: "text",
+    keys: "texts",
     old_digest: ["OLD", "text"],
     new_digest: ["NEW", "text"],
-    backup: ["BACKUP", "text?"],
+    backup: "text?",
   }),
   exits: {
     [exits.failed]: "The copy cannot be written; nothing was sent",

@@ -1,11 +1,20 @@
 /** The ways to a backend: through the platform by the id of a workflow, or to its address. */
 
-import type { DialogueOptions } from "../../workflow/dialogue/mod.ts";
+import type { DialogueContext, DialogueOptions } from "../../workflow/dialogue/mod.ts";
+import { pathOrText } from "../frame/checks.ts";
 import type { CliContext } from "../frame/command.ts";
 import type { ControlApi } from "../frame/control_api.ts";
+import { CliError, exits, missingFile, wrongUsage } from "../frame/errors.ts";
+import type { CliFiles } from "../frame/host.ts";
 import { tokenOf } from "../frame/profile.ts";
-import { kinds, type Target } from "../frame/resources.ts";
-import { createDialogueToken, readDialogueScope } from "./dialogue_scope.ts";
+import {
+  documentOf,
+  type Identifier,
+  kinds,
+  pathOf,
+  type ResourceObject,
+  type Target,
+} from "../frame/resources.ts";
 
 /** Longest time of a request in ms: that of a backend, and some for the way. */
 const requestMs = 35_000;
@@ -101,4 +110,63 @@ async function boundedText({ body }: Response): Promise<string> {
     if (text.length > dialogueLimits.answerBytesMax) break;
   }
   return text;
+}
+
+interface DialogueScope {
+  readonly context: Omit<DialogueContext, "baseURL">;
+  readonly place: Identifier;
+}
+
+/** Finds out where an organisation, space, project or event belongs. @throws {CliError} The caller has no role there. */
+export async function readDialogueScope(api: ControlApi, target: Target): Promise<DialogueScope> {
+  const isEvent = target.kind === "event";
+  const answer = await api.get(
+    isEvent ? pathOf(target) : pathOf(target, "my_role"),
+    isEvent ? { include: "my_role" } : {},
+  );
+  const role = isEvent ? answer.included("scope_roles", target.id) : { ...answer.data, meta: answer.meta };
+  if (role === undefined || role.attributes.role === "none") {
+    throw new CliError(exits.notFound, `You have no role in the ${target.kind} ${target.id}`, {
+      code: "no_role",
+    });
+  }
+  const own: Identifier = { type: kinds[target.kind].path, id: target.id };
+  const chain = [own, ...((role.meta?.parents ?? []) as readonly Identifier[])];
+  const ids = chain.toReversed().map(({ type, id }) => [`${type.slice(0, -1)}Id`, id]);
+  return { context: Object.fromEntries(ids), place: own };
+}
+
+/** Creates the token that the backend at an address gets: it works in one place for ten minutes. @throws {CliError} The server refused. */
+export async function createDialogueToken(
+  api: ControlApi,
+  place: Identifier,
+  audience: string,
+): Promise<ResourceObject> {
+  const limits = { kind: "dialogue", scopes: [place], audience };
+  const document = documentOf("access_tokens", { name: "Dialogue", ...limits });
+  return (await api.write("POST", "/access_tokens", { within: null, document })).data;
+}
+
+export async function readInputs(
+  given: readonly string[],
+  files: CliFiles,
+): Promise<Readonly<Record<string, string>>> {
+  const inputs = given.map(async text => {
+    const [, name = "", value = ""] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
+    if (name === "") throw wrongUsage(`--input must be name=value or name=@path, not ${text}`);
+    const read = pathOrText(value);
+    return [name, "path" in read ? await readBase64(read.path, files) : read.text] as const;
+  });
+  return Object.fromEntries(await Promise.all(inputs));
+}
+
+/** Reads a file for an input. @throws {CliError} It is missing, a folder or too large. */
+export async function readBase64(path: string, files: CliFiles): Promise<string> {
+  const file = await files.open(path);
+  if (file === null) throw missingFile(path);
+  const { dialogueLimits, encodeFile } = await import("../../workflow/dialogue/mod.ts");
+  const bytes = new Uint8Array(await new Response(file.stream()).arrayBuffer());
+  const { fileBytesMax } = dialogueLimits;
+  if (bytes.length > fileBytesMax) throw wrongUsage(`${path} must not exceed ${fileBytesMax} bytes`);
+  return encodeFile(bytes);
 }

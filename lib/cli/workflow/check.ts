@@ -9,8 +9,7 @@ import { CliError, exits, wrongUsage } from "../frame/errors.ts";
 import { rows } from "../frame/output.ts";
 import { given } from "../frame/profile.ts";
 import { type Kind, kindOf } from "../frame/resources.ts";
-import { createDialogueToken, readDialogueScope } from "./dialogue_scope.ts";
-import { readInputs } from "./inputs.ts";
+import { createDialogueToken, readDialogueScope, readInputs } from "./backend.ts";
 
 const scopes: readonly (Kind | null)[] = ["organisation", "space", "project", "event"];
 
@@ -59,11 +58,11 @@ export const checkCommand: CommandSpec = {
     "workflow check https://workflows.example/line-up --scope event:$EVENT --yes",
   ],
   output: rows({
-    result: ["RESULT", "text"],
-    level: ["LEVEL", "text"],
+    result: "text",
+    level: "text",
     id: ["CHECK", "text"],
     title: [null, "text"],
-    detail: ["DETAIL", "text?"],
+    detail: "text?",
     hint: [null, "text?"],
   }),
   exits: {

@@ -1,8 +1,9 @@
 /** Commands about workflows. */
 
-import { id, oneOf, someOf, whole } from "../frame/checks.ts";
+import { oneOf, someOf, whole } from "../frame/checks.ts";
 import type { CommandSpec } from "../frame/command.ts";
 import { conflict, exits } from "../frame/errors.ts";
+import { idArgument, yesFlag } from "../frame/flags.ts";
 import { type Fields, fieldsOf, listed, record, rows } from "../frame/output.ts";
 import { platformUrl } from "../frame/profile.ts";
 import { documentOf } from "../frame/resources.ts";
@@ -23,7 +24,7 @@ const exampleCommand: CommandSpec = {
     port: { value: "port", description: "Port of the backend", otherwise: "3000", check: whole(0, 65_535) },
   },
   examples: ["workflow example quiz-from-csv", "workflow example leaderboard-winners --port 3001"],
-  output: record({ url: ["URL", "text"] }),
+  output: record({ url: "text" }),
   exits: { [exits.conflict]: "Another program has the port" },
   async run({ args: [name = ""], flags }, { settings, fetch, memoryStore, serve, note, interruption }) {
     const { generateMasterSecret, systemRandom } = await import("../../workflow/mod.ts");
@@ -52,11 +53,11 @@ const exampleCommand: CommandSpec = {
 const scopes = ["organisation", "space", "project", "event"] as const;
 
 const workflow: Fields = {
-  id: ["ID", "text"],
-  name: ["NAME", "text"],
+  id: "text",
+  name: "text",
   endpoint_url: ["ENDPOINT", "text"],
-  availability: ["AVAILABILITY", "texts"],
-  enabled: ["ENABLED", "flag"],
+  availability: "texts",
+  enabled: "flag",
 };
 
 const listWorkflows: CommandSpec = {
@@ -128,8 +129,8 @@ const registerWorkflow: CommandSpec = {
 const removeWorkflow: CommandSpec = {
   words: ["workflow", "remove"],
   summary: "Remove a workflow from the platform; its backend is left alone",
-  args: [{ name: "workflow", description: "Its id", check: id }],
-  flags: { yes: { description: "Do not ask" } },
+  args: [idArgument("workflow", "Its id")],
+  flags: { yes: yesFlag },
   changes: "Removes the workflow for everybody on the platform",
   examples: ["workflow remove $WORKFLOW --yes"],
   requests: 2,
@@ -145,7 +146,7 @@ const removeWorkflow: CommandSpec = {
   },
 };
 
-export const workflowCommands: readonly CommandSpec[] = [
+export const commands: readonly CommandSpec[] = [
   listWorkflows,
   registerWorkflow,
   removeWorkflow,

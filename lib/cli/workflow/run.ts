@@ -1,8 +1,9 @@
 /** Runs a workflow in the terminal, or by a script. */
 
-import { address, id } from "../frame/checks.ts";
+import { address } from "../frame/checks.ts";
 import type { CliContext, CliInput, CliResult, CommandSpec } from "../frame/command.ts";
 import { conflict, exits, wrongUsage } from "../frame/errors.ts";
+import { idFlag } from "../frame/flags.ts";
 import { record } from "../frame/output.ts";
 import { given } from "../frame/profile.ts";
 import type { Kind, Target } from "../frame/resources.ts";
@@ -21,10 +22,10 @@ export const runWorkflow: CommandSpec = {
   summary: "Run a workflow of the platform, or the backend at an address, in the terminal or by a script",
   args: [{ name: "workflow", description: "Id of a workflow, or the address of a backend" }],
   flags: {
-    event: { value: "id", description: "The event in which it runs", check: id },
-    project: { value: "id", description: "The project in which it runs", check: id },
-    space: { value: "id", description: "The space in which it runs", check: id },
-    org: { value: "id", description: "The organisation in which it runs", check: id },
+    event: idFlag("The event in which it runs"),
+    project: idFlag("The project in which it runs"),
+    space: idFlag("The space in which it runs"),
+    org: idFlag("The organisation in which it runs"),
     input: {
       value: "name=value",
       description: "Value of an input; =@path sends a file, =@@ begins a text with @",
@@ -53,11 +54,7 @@ export const runWorkflow: CommandSpec = {
     "workflow run http://127.0.0.1:3000 --project $PROJECT --record dialogue.json",
   ],
   requests: 3,
-  output: record({
-    outcome: ["OUTCOME", "text"],
-    problem: [null, "text?"],
-    views: [null, "json"],
-  }),
+  output: record({ outcome: "text", problem: [null, "text?"], views: [null, "json"] }),
   exits: {
     [exits.failed]: "The task failed, or the backend did",
     [exits.conflict]: "The file of --record exists",
@@ -85,7 +82,7 @@ async function runDialogue(
     throw conflict(`${path} exists`, { code: "file_exists", hint: "Replace it with --force" });
   }
   const [{ readInputs }, { openBackend }, { Runner }] = await Promise.all([
-    import("./inputs.ts"),
+    import("./backend.ts"),
     import("./backend.ts"),
     import("./runner.ts"),
   ]);

@@ -10,12 +10,12 @@ import {
   type Recording,
   type ShownBlock,
 } from "../../workflow/dialogue/mod.ts";
-import { clean } from "../frame/clean.ts";
 import { interrupted } from "../frame/client.ts";
 import type { CliContext, CliResult } from "../frame/command.ts";
 import { exits, invalid } from "../frame/errors.ts";
+import { clean } from "../frame/text.ts";
 import type { Backend } from "./backend.ts";
-import { readBase64 } from "./inputs.ts";
+import { readBase64 } from "./backend.ts";
 
 type InputBlock = ShownBlock & { readonly type: "input" };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createApiClient } from "../../../lib/cli/api_client.ts";
-import { keysCommands } from "../../../lib/cli/keys.ts";
+import { commands } from "../../../lib/cli/keys.ts";
 import { type CliContext, CliError, type CliInput, exits } from "../../../lib/cli/mod.ts";
 import { cliContext } from "../../support/terminal.ts";
 
@@ -116,7 +116,7 @@ describe("the server of commands", () => {
   });
 
   it("receives a request once if a repetition would take effect twice", async () => {
-    for (const command of keysCommands) {
+    for (const command of commands) {
       const [, name = ""] = command.words;
       if (name === "bootstrap") continue;
       let asked = 0;

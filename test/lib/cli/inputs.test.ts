@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readInputs } from "../../../lib/cli/workflow/inputs.ts";
+import { readInputs } from "../../../lib/cli/workflow/backend.ts";
 import { testHost } from "../../support/terminal.ts";
 
 describe("values of --input", () => {
