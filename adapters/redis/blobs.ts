@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/base/errors/mod.ts";
+import { retry } from "../../lib/storage/background/mod.ts";
 import type { BlobInfo, BlobRange, Blobs, OpenBlob } from "../../lib/storage/ports.ts";
 import { validateBlobName, validateBlobRange } from "../../lib/storage/validate.ts";
 import { createClient, RedisConnection } from "./connection.ts";
@@ -58,15 +59,15 @@ class RedisBlobs implements Blobs {
       throw error;
     });
     const text = `${upload} ${size}`;
-    for (let attempt = 0; attempt < blobAttemptsMax; attempt++) {
+    const complete = async () => {
       const before = await this.#head(name);
       const keys = [upload, before?.upload ?? upload].map(one => this.#chunkKey(name, one));
       const args = [before?.text ?? "", text, String(count), String(blobReplacedMsMax)];
       const done = await this.#connection.run(blobCompleteScript, [[this.#headKey(name), ...keys], args]);
-      if (done === 1) return { size };
       if (done === -1) throw failed(`the blob ${name} arrived too slowly, and its beginning has expired`);
-    }
-    throw contended(name);
+      return done === 1 ? { size } : undefined;
+    };
+    return await retry(complete, { attemptsMax: blobAttemptsMax, exhausted: () => contended(name) });
   }
 
   async get(name: string, range: BlobRange = {}): Promise<OpenBlob | null> {
@@ -80,13 +81,13 @@ class RedisBlobs implements Blobs {
 
   async remove(name: string): Promise<void> {
     validateBlobName(name);
-    for (let attempt = 0; attempt < blobAttemptsMax; attempt++) {
+    const unlink = async () => {
       const head = await this.#head(name);
-      if (head === null) return;
+      if (head === null) return true;
       const keys = [this.#headKey(name), this.#chunkKey(name, head.upload)];
-      if ((await this.#connection.run(blobRemoveScript, [keys, [head.text]])) === 1) return;
-    }
-    throw contended(name);
+      return (await this.#connection.run(blobRemoveScript, [keys, [head.text]])) === 1 ? true : undefined;
+    };
+    await retry(unlink, { attemptsMax: blobAttemptsMax, exhausted: () => contended(name) });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

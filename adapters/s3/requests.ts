@@ -2,6 +2,7 @@
 
 import { AwsV4Signer } from "aws4fetch";
 import { AppError } from "../../lib/base/errors/mod.ts";
+import { retry } from "../../lib/storage/background/mod.ts";
 
 interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
@@ -42,18 +43,17 @@ export class S3Requests {
    * @throws {AppError} `storage_unavailable` or, for what changes something, `outcome_unknown`: there was no answer.
    */
   async send(request: S3Request): Promise<S3Answer> {
-    for (let attempt = 1; ; attempt++) {
-      const isLast = attempt >= s3AttemptsMax;
-      try {
-        const answer = await this.#attempt(request);
-        if (isLast || !isBusy(answer.response.status)) return answer;
-      } catch (error) {
-        if (isLast)
-          throw lostAnswer(error, { isWrite: request.method !== "GET" && request.method !== "HEAD" });
-      }
-      const pauseMs = s3FirstPauseMsMax * 2 ** (attempt - 1) * this.#random();
-      await new Promise<void>(resolve => this.#after(pauseMs, resolve));
-    }
+    const work = async (attempt: number) => {
+      const answer = await this.#attempt(request);
+      return attempt < s3AttemptsMax && isBusy(answer.response.status) ? undefined : answer;
+    };
+    const pause = {
+      timer: (done: () => void, ms: number) => this.#after(ms, done),
+      ms: (attempt: number) => s3FirstPauseMsMax * 2 ** (attempt - 1) * this.#random(),
+    };
+    return await retry(work, { attemptsMax: s3AttemptsMax, isRetryable: () => true, pause }).catch(error => {
+      throw lostAnswer(error, { isWrite: request.method !== "GET" && request.method !== "HEAD" });
+    });
   }
 
   /** One attempt; the content of a blob is the caller's to read. */

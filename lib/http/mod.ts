@@ -4,6 +4,7 @@
  * @module
  */
 
+export type { Timer } from "../storage/background/mod.ts";
 export { chain } from "../storage/background/mod.ts";
 export type { FailureLimit } from "./dispatch/rate_limits.ts";
 export { logFailure } from "./errors/failure.ts";
@@ -21,7 +22,6 @@ export {
 export type { Json } from "./openapi/schema.ts";
 export type { CorsOptions } from "./replies/replies.ts";
 export { empty, envelope, identityEnvelope, json, jsonText, stream, text } from "./replies/replies.ts";
-export type { Timer } from "./requests/body.ts";
 export { named, validate } from "./requests/validate.ts";
 export * from "./route.ts";
 export { integerParameter } from "./routing/route_index.ts";

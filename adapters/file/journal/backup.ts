@@ -4,10 +4,12 @@
  *
  * @module
  */
+
 import { copyFile, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pid } from "node:process";
 import { AppError } from "../../../lib/base/errors/mod.ts";
+import { retry } from "../../../lib/storage/background/mod.ts";
 import { openFileStore } from "./file_journal.ts";
 import { DirectoryLock } from "./lock.ts";
 import {
@@ -42,19 +44,22 @@ const attemptsMax = 5;
 export async function backUpJournal(directory: string, file: string): Promise<BackupFacts> {
   if (await exists(file)) throw new AppError("conflict", `Cannot write ${file}: it exists`);
   const part = `${file}.${pid}.part`;
-  for (let attempt = 1; ; attempt++) {
-    const target = await LogFile.create(part);
-    try {
-      await copyChain(directory, target);
-      const facts = await finish(target);
-      await rename(part, file);
-      await syncDirectory(dirname(resolve(file)));
-      return facts;
-    } catch (error) {
-      await target.remove().catch(() => rm(part, { force: true }));
-      if (!isMissing(error) || attempt === attemptsMax) throw error;
-    }
-  }
+  return await retry(
+    async () => {
+      const target = await LogFile.create(part);
+      try {
+        await copyChain(directory, target);
+        const facts = await finish(target);
+        await rename(part, file);
+        await syncDirectory(dirname(resolve(file)));
+        return facts;
+      } catch (error) {
+        await target.remove().catch(() => rm(part, { force: true }));
+        throw error;
+      }
+    },
+    { attemptsMax, isRetryable: isMissing },
+  );
 }
 
 async function copyChain(directory: string, target: LogFile): Promise<void> {

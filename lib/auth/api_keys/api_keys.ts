@@ -9,7 +9,7 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { Cache, mapConcurrent } from "../../storage/background/mod.ts";
-import { decide, type Store, tenantPartition } from "../../storage/mod.ts";
+import { type Decision, decide, type Store, tenantPartition } from "../../storage/mod.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes } from "../crypto/mod.ts";
 import {
   type ApiKeyRecord,
@@ -36,7 +36,6 @@ const cachedKeysMax = 10_000;
 export const apiKeyNameCharsMax = 100;
 /** Default time that the old secret works after a rotation: a day. */
 const rotationGraceMs = 86_400_000;
-const changeAttemptsMax = 8;
 
 interface ApiKeysOptions {
   readonly store: Store;
@@ -252,14 +251,14 @@ export class ApiKeys {
   }
 
   async #verifyStored(key: string, secret: string, now: number): Promise<ApiKeyPrincipal> {
-    const { record } = await this.#read(key);
+    const record = await this.#read(key);
     const isValid = hasLiveSecret(record, this.#hash(key, secret), this.#options.clock());
     if (record === null || !isValid) throw invalidApiKey();
     return this.#remember(record, now);
   }
 
   async #isStored(token: ApiKeyReference & { readonly issuedAt?: number }, now: number): Promise<boolean> {
-    const { record } = await this.#read(token.keyId);
+    const record = await this.#read(token.keyId);
     if (record === null || !isLiveFor(record, token, now)) return false;
     this.#remember(record, now);
     return true;
@@ -283,12 +282,11 @@ export class ApiKeys {
     return principal;
   }
 
-  async #read(keyId: string): Promise<{ record: ApiKeyRecord | null; version: string | null }> {
+  async #read(keyId: string): Promise<ApiKeyRecord | null> {
     const [stored] = await this.#options.store.read(apiKeyPartition(keyId), [
       { type: "record", key: apiKeyRecord },
     ]);
-    if (stored === null) return { record: null, version: null };
-    return { record: JSON.parse(stored.value), version: stored.version };
+    return stored === null ? null : JSON.parse(stored.value);
   }
 
   /** Replaces the record by the result of `apply`, or deletes it for null; returns the last state. */
@@ -296,26 +294,26 @@ export class ApiKeys {
     { organisationId, keyId }: ApiKeyReference,
     apply: (record: ApiKeyRecord) => ApiKeyRecord | null,
   ): Promise<ApiKeyRecord> {
-    for (let attempt = 0; attempt < changeAttemptsMax; attempt++) {
-      const { record, version } = isApiKeyId(keyId)
-        ? await this.#read(keyId)
-        : { record: null, version: null };
-      if (record === null || record.organisationId !== organisationId) {
-        throw new AppError("not_found", "The organisation has no such API key");
-      }
-      const changed = apply(record);
-      const commit = await this.#options.store.commit(apiKeyPartition(keyId), {
-        checks: [{ key: apiKeyRecord, version }],
-        writes:
-          changed === null
-            ? [apiKeyRecord, apiKeyUse].map(key => ({ type: "delete", shape: "record", key }) as const)
-            : [{ type: "put", key: apiKeyRecord, value: JSON.stringify(changed) }],
-      });
-      this.#verified.delete(keyId);
-      if (commit.ok) return changed ?? record;
-    }
-    throw new AppError("conflict", "The API key is being changed by others: try again");
+    if (!isApiKeyId(keyId)) throw unknownApiKey();
+    const change = decide(this.#options.store, apiKeyPartition(keyId), {
+      reads: [{ type: "record", key: apiKeyRecord }],
+      apply: ([stored]): Decision<ApiKeyRecord> => {
+        const record: ApiKeyRecord | null = stored === null ? null : JSON.parse(stored.value);
+        if (record === null || record.organisationId !== organisationId) throw unknownApiKey();
+        const next = apply(record);
+        if (next !== null) {
+          return { writes: [{ type: "put", key: apiKeyRecord, value: JSON.stringify(next) }], answer: next };
+        }
+        const keys = [apiKeyRecord, apiKeyUse];
+        return { writes: keys.map(key => ({ type: "delete", shape: "record", key })), answer: record };
+      },
+    });
+    return await change.finally(() => this.#verified.delete(keyId));
   }
+}
+
+function unknownApiKey(): AppError {
+  return new AppError("not_found", "The organisation has no such API key");
 }
 
 function infoOf(

@@ -9,6 +9,7 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
+import { retry } from "../../storage/background/mod.ts";
 import type { Store, Stored } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import { type Clock, deriveKey, type MasterSecret, type RandomBytes, seal, unseal } from "../crypto/mod.ts";
@@ -237,14 +238,17 @@ export class KeyRing {
   async #change(decide: (lives: readonly KeyLife[], now: number) => RingChange | undefined): Promise<void> {
     const { store, clock } = this.#options;
     const minted = new Map<SignatureAlgorithm, string>();
-    for (let attempt = 0; attempt < changeAttemptsMax; attempt++) {
+    const attempt = async (): Promise<true | undefined> => {
       const readAt = clock();
       const stored = await this.#read();
       const lives = stored === null ? [] : keyLives(decodeRing(stored.value));
       const algorithm = this.#algorithmAfter(lives);
       const gone = lives.filter(life => keyState(life, lives, readAt) === "gone").map(life => life.key.kid);
       const change = decide(lives, readAt);
-      if (change === undefined) return await this.#adopt(stored, readAt);
+      if (change === undefined) {
+        await this.#adopt(stored, readAt);
+        return true;
+      }
       const kept = change.kept.filter(({ kid }) => !gone.includes(kid));
       const keys = [...kept];
       if (change.activeFrom !== undefined) {
@@ -258,11 +262,12 @@ export class KeyRing {
         checks: [{ key: ringKey, version: stored?.version ?? null }],
         writes: [{ type: "put", key: ringKey, value }],
       });
-      if (commit.ok) return await this.#adopt({ value, version: commit.version }, readAt);
-    }
-    throw new Error(
-      `Cannot change the key ring: other processes changed it ${changeAttemptsMax} times meanwhile`,
-    );
+      if (!commit.ok) return undefined;
+      await this.#adopt({ value, version: commit.version }, readAt);
+      return true;
+    };
+    const message = `Cannot change the key ring: other processes changed it ${changeAttemptsMax} times meanwhile`;
+    await retry(attempt, { attemptsMax: changeAttemptsMax, exhausted: () => new Error(message) });
   }
 
   async #read(): Promise<Stored | null> {

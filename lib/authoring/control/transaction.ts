@@ -11,6 +11,7 @@
 
 import { AppError } from "../../base/errors/mod.ts";
 import { bytesPerUnitMax, utf8Length } from "../../base/text/mod.ts";
+import { retry } from "../../storage/background/mod.ts";
 import { readMany } from "../../storage/board_pages.ts";
 import { type ReadRecord, type Store, type Stored, storageLimits, type Write } from "../../storage/mod.ts";
 
@@ -147,12 +148,12 @@ export async function runTransaction<A>(
   rule: TransactionRule<A>,
 ): Promise<readonly A[]> {
   const keys = new Set(rule.keys);
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  async function attempt(): Promise<readonly A[] | undefined> {
     const { tx, answers } = await applied(store, partition, rule, keys);
     if (rule.isDry === true || tx.isUnchanged) {
       // What one read answers is from one instant.
-      if (keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, tx))) return answers;
-      continue;
+      const isCurrent = keys.size <= storageLimits.readsMax || (await areCurrent(store, partition, tx));
+      return isCurrent ? answers : undefined;
     }
     const { checks, writes } = tx.batch();
     requireOneCommit(checks.length, writes);
@@ -160,8 +161,10 @@ export async function runTransaction<A>(
     if (commit.ok) return answers;
     if (commit.because === "guard")
       throw new AppError("conflict", "Cannot make the change as a bound is reached");
+    return undefined;
   }
-  throw new AppError("conflict", "Cannot make the change now as others change the same records: try again");
+  const message = "Cannot make the change now as others change the same records: try again";
+  return await retry(attempt, { attemptsMax, exhausted: () => new AppError("conflict", message) });
 }
 
 /** Reads and runs until no record is missing. `keys` grows by those that were asked for. */

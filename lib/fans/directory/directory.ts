@@ -7,7 +7,7 @@
 
 import { isUuid } from "../../auth/crypto/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
-import { Cache, type Loaded } from "../../storage/background/mod.ts";
+import { Cache, type Loaded, retry } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
   type ReadRecord,
@@ -303,18 +303,20 @@ export async function claimDomain(
   now: number,
 ): Promise<Version> {
   const value = JSON.stringify(spaceId);
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const version = await requireFreeDomain(store, spaceId, domain);
-    const commit = await store.commit(domainPartition(domain), {
-      checks: [{ key: "space", version }],
-      writes: [
-        { type: "put", key: "space", value },
-        { type: "put", key: "pending", value, expireAt: now + pendingMs },
-      ],
-    });
-    if (commit.ok) return commit.version;
-  }
-  throw taken(domain);
+  return await retry(
+    async () => {
+      const version = await requireFreeDomain(store, spaceId, domain);
+      const commit = await store.commit(domainPartition(domain), {
+        checks: [{ key: "space", version }],
+        writes: [
+          { type: "put", key: "space", value },
+          { type: "put", key: "pending", value, expireAt: now + pendingMs },
+        ],
+      });
+      return commit.ok ? commit.version : undefined;
+    },
+    { attemptsMax, exhausted: () => taken(domain) },
+  );
 }
 
 /**

@@ -11,7 +11,7 @@
 import type { Clock } from "../../auth/mod.ts";
 import { AppError } from "../../base/errors/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
-import { Batcher, Cache } from "../../storage/background/mod.ts";
+import { Batcher, Cache, retry } from "../../storage/background/mod.ts";
 import type { Partition, Store, Write } from "../../storage/mod.ts";
 import {
   activityMs,
@@ -95,15 +95,8 @@ export function createDueUserQueue({
 
 /** Commits writes that may be repeated, until the outcome is known. */
 async function commitRepeatedly(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await store.commit(partition, { writes });
-      return;
-    } catch (error) {
-      const isUnknown = error instanceof AppError && error.code === "outcome_unknown";
-      if (!isUnknown || attempt >= attemptsMax) throw error;
-    }
-  }
+  const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
+  await retry(() => store.commit(partition, { writes }), { attemptsMax, isRetryable });
 }
 
 function registrationWrites({ user, isActivity }: Registration, now: number): readonly Write[] {

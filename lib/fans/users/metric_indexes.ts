@@ -14,8 +14,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
 import { chain } from "../../http/mod.ts";
-import { Delivery, memoize } from "../../storage/background/mod.ts";
-import { followRecord } from "../../storage/decide.ts";
+import { Delivery, followRecord, memoize } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
   type Partition,

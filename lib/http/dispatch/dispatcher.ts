@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors/mod.ts";
 import type { ServerSpan, Tracer } from "../../base/tracing/mod.ts";
-import { Cache } from "../../storage/background/mod.ts";
+import { Cache, type Timer } from "../../storage/background/mod.ts";
 import { type ErrorFamily, failureReply, logFailure, problemFamily } from "../errors/failure.ts";
 import { type Idempotency, idempotencyKeyOf } from "../idempotency/idempotency.ts";
 import type { Logger } from "../logger.ts";
@@ -14,7 +14,7 @@ import {
   prefersHtml,
   respond,
 } from "../replies/replies.ts";
-import { badJson, idleMsMaxDefault, openBody, readJson, type Timer } from "../requests/body.ts";
+import { badJson, idleMsMaxDefault, openBody, readJson } from "../requests/body.ts";
 import { validate } from "../requests/validate.ts";
 import { type AnyRoute, type Call, type ClientInfo, type GuardInput, open, type Reply } from "../route.ts";
 import {

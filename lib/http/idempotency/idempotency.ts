@@ -10,11 +10,11 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
+import { retry, type Timer } from "../../storage/background/mod.ts";
 import { type Store, type Stored, tenantPartition, type Version, type Write } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
 import { errorFacts } from "../errors/failure.ts";
 import type { Logger } from "../logger.ts";
-import type { Timer } from "../requests/body.ts";
 import { canonicalJson } from "../requests/body.ts";
 import type { IdempotencySubject, Reply } from "../route.ts";
 
@@ -97,13 +97,15 @@ export class Idempotency {
   async #claim(partition: string, fingerprint: string): Promise<IdempotencyClaim | Reply> {
     const { store } = this.#options;
     const running: RequestState = { state: "running", fingerprint };
-    for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
-      const claim = new IdempotencyClaim(this.#options, partition, JSON.stringify(running));
-      if (await claim.take()) return claim;
-      const [stored] = await store.read(partition, [{ type: "record", key }]);
-      if (stored !== null) return replay(stored, fingerprint);
-    }
-    throw inProgress();
+    return await retry(
+      async () => {
+        const claim = new IdempotencyClaim(this.#options, partition, JSON.stringify(running));
+        if (await claim.take()) return claim;
+        const [stored] = await store.read(partition, [{ type: "record", key }]);
+        return stored === null ? undefined : replay(stored, fingerprint);
+      },
+      { attemptsMax: claimAttemptsMax, exhausted: inProgress },
+    );
   }
 
   async #storeReply(

@@ -8,8 +8,8 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
+import type { Timer } from "../../storage/background/mod.ts";
 import type { Limiter, LimitRule, LimitVerdict } from "../../storage/mod.ts";
-import type { Timer } from "../requests/body.ts";
 
 /** Longest time that a request waits for the shared limiter, in ms. */
 const limiterMsMax = 50;

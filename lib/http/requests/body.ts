@@ -5,7 +5,7 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { createPause } from "../../storage/background/mod.ts";
+import { createPause, type Timer } from "../../storage/background/mod.ts";
 
 /** Bytes up to which the values of a text are not counted, as they are few enough. */
 const uncountedBytesMax = 65_536;
@@ -13,9 +13,6 @@ const uncountedBytesMax = 65_536;
 export const bodyBytesMaxDefault = uncountedBytesMax;
 /** Default deadline for a body to arrive, in ms. */
 export const bodyMsMaxDefault = 10_000;
-
-/** Calls back after a delay in ms. The returned function cancels the call. */
-export type Timer = (callback: () => void, delayMs: number) => () => void;
 
 /** Calls back by `setTimeout`. */
 export function systemTimer(callback: () => void, delayMs: number): () => void {

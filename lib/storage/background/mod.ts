@@ -4,6 +4,7 @@
  * @module
  */
 
+import { AppError } from "../../base/errors/mod.ts";
 import { BoundedCache, type Stored } from "../mod.ts";
 
 /** Longest time that work holds the event loop, in ms. */
@@ -293,6 +294,51 @@ export function chain<T, R>(value: T | Promise<T>, next: (value: T) => R | Promi
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
+/** Calls back after a delay in ms. The returned function cancels the call. */
+export type Timer = (callback: () => void, delayMs: number) => () => void;
+
+interface RetryOptions {
+  /** Number of attempts, the first one included. */
+  readonly attemptsMax: number;
+  /** True for an error after which another attempt may succeed. @default no error */
+  readonly isRetryable?: (error: unknown) => boolean;
+  /** Returns the error if the last attempt, too, returned undefined. */
+  readonly exhausted?: () => Error | undefined;
+  /** Waits between attempts. @default no pause */
+  readonly pause?: {
+    readonly timer: Timer;
+    /** Returns the time in ms to wait after an attempt that failed, counted from 1. */
+    readonly ms: (attempt: number) => number;
+  };
+}
+
+/**
+ * Makes attempts until one returns something. An attempt asks for another by returning undefined, as where it lost a race, or by
+ * an error that is retryable.
+ */
+export async function retry<T extends NonNullable<unknown> | null>(
+  work: (attempt: number) => Promise<T | undefined>,
+  { attemptsMax, isRetryable, exhausted, pause }: RetryOptions,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const result = await work(attempt);
+      if (result !== undefined) return result;
+      if (attempt >= attemptsMax) throw exhausted?.();
+    } catch (error) {
+      if (attempt >= attemptsMax || isRetryable?.(error) !== true) throw error;
+    }
+    if (pause !== undefined) await sleep(pause.timer, pause.ms(attempt));
+  }
+}
+
+/** Resolves after a time in ms. */
+export function sleep(timer: Timer, ms: number): Promise<void> {
+  return new Promise(resolve => {
+    timer(resolve, ms);
+  });
+}
+
 const attemptsMax = 3;
 
 interface DeliveryOptions<T> {
@@ -326,13 +372,14 @@ export class Delivery<T> {
       batchMax,
       async run(key, batch) {
         const items = batch.map(({ item }) => item);
-        let isDelivered = true;
-        try {
-          await retry(() => write(key, items));
-        } catch (error) {
+        const written = async () => {
+          await write(key, items);
+          return true;
+        };
+        const isDelivered = await retry(written, { attemptsMax, isRetryable: () => true }).catch(error => {
           onGivenUp(error);
-          isDelivered = false;
-        }
+          return false;
+        });
         for (const { done } of batch) done(isDelivered);
       },
     });
@@ -362,13 +409,39 @@ export class Delivery<T> {
   }
 }
 
-async function retry(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (attempt >= attemptsMax) throw error;
-    }
-  }
+const followsMax = 16;
+
+/** An entry that has another score than the one that was written. */
+interface FollowingEntry<S extends { readonly score: number }> {
+  /** The score that the entry has. */
+  readonly shown: number;
+  /** Reads the score that the record has now; null where the entry is left as it is. */
+  readonly read: () => Promise<S | null>;
+  /** Removes the entry and writes it anew in one commit, so that its version is forgotten. Returns the score that it then has. */
+  readonly overwrite: (score: S) => Promise<number | null>;
+}
+
+/**
+ * Gives an entry the score of its record where it has another one. What is overwritten meanwhile was on record before it was written,
+ * so the record is read again after every write, until it has what was written.
+ *
+ * @throws {AppError} `busy`: the record keeps changing.
+ */
+export async function followRecord<S extends { readonly score: number }>({
+  shown: before,
+  read,
+  overwrite,
+}: FollowingEntry<S>): Promise<void> {
+  let shown: number | null = before;
+  const message = "Cannot write the score on record as that keeps changing";
+  const exhausted = () => new AppError("busy", message, { retryAfterMs: 1_000 });
+  await retry(
+    async () => {
+      const recorded = await read();
+      if (recorded === null || recorded.score === shown) return true;
+      shown = await overwrite(recorded);
+      return undefined;
+    },
+    { attemptsMax: followsMax, exhausted },
+  );
 }

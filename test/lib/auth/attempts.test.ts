@@ -8,7 +8,8 @@ import { ids } from "../../support/platform.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 import { createFixture, hasCode, openRing } from "./_setup.ts";
 
-const apiKeyAttemptsMax = 8;
+/** As many as every decision. */
+const apiKeyAttemptsMax = 50;
 const ringAttemptsMax = 8;
 
 /** A store in which somebody else writes every record anew that is about to be changed, so many times. */

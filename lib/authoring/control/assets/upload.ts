@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { AppError, type ErrorCode, invalidField } from "../../../base/errors/mod.ts";
 import { OutboundError } from "../../../base/outbound/outbound.ts";
 import { route, streamedBody } from "../../../http/mod.ts";
+import { retry } from "../../../storage/background/mod.ts";
 import { fileName, resources } from "../../table/mod.ts";
 import type { ResourceObject } from "../jsonapi/documents.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
@@ -176,12 +177,14 @@ async function createAsset(
   const { kind, files, reader, services } = context;
   const parent = { type: "spaces", id: home.id } as const;
   const more = { ...given, attributes: { name, ...facts, ...kindAs(name) } };
-  for (let attempt = 1; ; attempt++) {
+  let conflict: AppError | undefined;
+  async function createOnce(): Promise<{ data: ResourceObject; isNew: boolean } | undefined> {
     try {
       const { data } = await write(call, { op: "add", kind, id, parent, more, pointer: "/data" }, context);
       return { data, isNew: true };
     } catch (error) {
-      if (!(error instanceof AppError && error.code === "conflict") || attempt === attemptsMax) throw error;
+      if (!(error instanceof AppError && error.code === "conflict")) throw error;
+      conflict = error;
       const same = await files.find(home, facts.sha256);
       // Others may have removed it meanwhile.
       const view = { include: [], fields: new Map() };
@@ -192,8 +195,10 @@ async function createAsset(
         return { data: await lookedAtAgain(call, context, found.data, kindAs), isNew: false };
       }
       await requireRoom(services, home, facts.bytes);
+      return undefined;
     }
   }
+  return await retry(createOnce, { attemptsMax, exhausted: () => conflict });
 }
 
 /** Corrects what an asset says of its file, where the same file is known better by now. */

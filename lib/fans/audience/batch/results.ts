@@ -8,8 +8,7 @@ import * as v from "valibot";
 import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";
 import { causesOf, errorFacts } from "../../../http/errors/failure.ts";
 import { type Immutable, type Logger, named, type Timer } from "../../../http/mod.ts";
-import { createPause, mapConcurrent } from "../../../storage/background/mod.ts";
-import { sleep } from "../worker/alarm.ts";
+import { createPause, mapConcurrent, retry } from "../../../storage/background/mod.ts";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -190,17 +189,14 @@ async function findOutcome(
   timer: Timer,
 ): Promise<ItemOutcome> {
   let unknown: unknown = null;
-  for (let attempts = 0; ; attempts++) {
-    try {
-      return await apply();
-    } catch (error) {
-      if (isUnknown(error)) unknown ??= error;
-      if (unknown === null || !leavesOpen(error)) throw error;
-      const pauseMs = pauses[attempts];
-      if (pauseMs === undefined) throw unknown;
-      await sleep(timer, pauseMs);
-    }
-  }
+  const isRetryable = (error: unknown): boolean => {
+    if (isUnknown(error)) unknown ??= error;
+    return unknown !== null && leavesOpen(error);
+  };
+  const pause = { timer, ms: (attempt: number) => pauses[attempt - 1] ?? 0 };
+  return await retry(apply, { attemptsMax: pauses.length + 1, isRetryable, pause }).catch(error => {
+    throw isRetryable(error) ? unknown : error;
+  });
 }
 
 function isUnknown(error: unknown): boolean {

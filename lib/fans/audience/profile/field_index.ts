@@ -10,8 +10,7 @@
 
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
-import { Batcher } from "../../../storage/background/mod.ts";
-import { followRecord } from "../../../storage/decide.ts";
+import { Batcher, followRecord } from "../../../storage/background/mod.ts";
 import { type Partition, type Score, type Store, storageLimits, type Write } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { spaceUserPartition } from "../../loyalty/user/state.ts";

@@ -6,13 +6,6 @@
 
 import type { Timer } from "../../../http/mod.ts";
 
-/** Resolves after a time in ms. */
-export function sleep(timer: Timer, ms: number): Promise<void> {
-  return new Promise(resolve => {
-    timer(resolve, ms);
-  });
-}
-
 /** A wait that another part of the process can end early. */
 export class Alarm {
   readonly #timer: Timer;

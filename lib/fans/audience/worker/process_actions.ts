@@ -8,8 +8,8 @@ import type { Clock } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";
 import { causesOf } from "../../../http/errors/failure.ts";
 import type { Logger, Timer } from "../../../http/mod.ts";
+import { retry, sleep } from "../../../storage/background/mod.ts";
 import type { Loyalty } from "../../loyalty/mod.ts";
-import { sleep } from "./alarm.ts";
 import type { DeadAction, DeadLetterQueue } from "./dead_letter_queue.ts";
 import type { QueuedAction } from "./queued_action.ts";
 
@@ -139,19 +139,17 @@ async function addDeadLetter(
   refusedUntil: number | undefined,
 ): Promise<boolean> {
   const { organisationId, spaceId, action } = dead.action;
-  while (await canProceed()) {
-    try {
-      const hasDropped = await deadLetters.add(dead, refusedUntil);
-      const facts = { deadLetterId: dead.id, organisationId, spaceId, action };
-      logger.log("warn", "action_dead", { ...facts, ...dead.reason });
-      if (hasDropped) logger.log("error", "dead_letter_dropped", { organisationId });
-      return true;
-    } catch (error) {
-      logger.log("warn", "dead_letter_deferred", { organisationId, error: String(error) });
-      await sleep(timer, outagePauseMs);
-    }
+  async function add(): Promise<boolean> {
+    if (!(await canProceed())) return false;
+    const hasDropped = await deadLetters.add(dead, refusedUntil);
+    const facts = { deadLetterId: dead.id, organisationId, spaceId, action };
+    logger.log("warn", "action_dead", { ...facts, ...dead.reason });
+    if (hasDropped) logger.log("error", "dead_letter_dropped", { organisationId });
+    return true;
   }
-  return false;
+  return await outlastOutage(add, timer, error => {
+    logger.log("warn", "dead_letter_deferred", { organisationId, error: String(error) });
+  });
 }
 
 /** Notes a try, however long the store is unavailable; null once the shard belongs to another worker. */
@@ -160,16 +158,24 @@ async function noteTry(
   taken: TakenAction,
   canProceed: () => Promise<boolean>,
 ): Promise<number | null> {
-  while (await canProceed()) {
-    try {
-      return await deadLetters.noteTry(taken, name);
-    } catch (error) {
-      const { organisationId } = taken.action;
-      logger.log("warn", "action_try_deferred", { organisationId, error: String(error) });
-      await sleep(timer, outagePauseMs);
-    }
-  }
-  return null;
+  const { organisationId } = taken.action;
+  const note = async () => ((await canProceed()) ? await deadLetters.noteTry(taken, name) : null);
+  return await outlastOutage(note, timer, error => {
+    logger.log("warn", "action_try_deferred", { organisationId, error: String(error) });
+  });
+}
+
+async function outlastOutage<T extends number | boolean | null>(
+  work: () => Promise<T>,
+  timer: Timer,
+  onError: (error: unknown) => void,
+): Promise<T> {
+  const isRetryable = (error: unknown) => {
+    onError(error);
+    return true;
+  };
+  const pause = { timer, ms: () => outagePauseMs };
+  return await retry(work, { attemptsMax: Number.POSITIVE_INFINITY, isRetryable, pause });
 }
 
 /** Errors that no retry cures: the space does not accept what was reported. */

@@ -8,8 +8,9 @@
  */
 
 import type { Logger, Timer } from "../../../http/mod.ts";
+import { sleep } from "../../../storage/background/mod.ts";
 import { type Queue, type QueueMessage, storageLimits } from "../../../storage/mod.ts";
-import { Alarm, sleep } from "./alarm.ts";
+import { Alarm } from "./alarm.ts";
 import { type ActionProcessor, outagePauseMs, type TakenAction } from "./process_actions.ts";
 import { decodeAction } from "./queued_action.ts";
 

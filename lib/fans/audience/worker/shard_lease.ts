@@ -9,7 +9,7 @@
 
 import type { Clock } from "../../../auth/mod.ts";
 import type { Timer } from "../../../http/mod.ts";
-import { sleep } from "./alarm.ts";
+import { sleep } from "../../../storage/background/mod.ts";
 
 /** Pause between two looks at a lease that is about to expire, in ms. */
 const retryMs = 50;

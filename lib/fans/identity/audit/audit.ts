@@ -13,8 +13,9 @@ import { deriveKey, keyedTag } from "../../../auth/crypto/mod.ts";
 import type { Clock, MasterSecret } from "../../../auth/mod.ts";
 import { AppError, type ErrorCode } from "../../../base/errors/mod.ts";
 import type { Call, ClientInfo, Logger } from "../../../http/mod.ts";
-import { Batcher, Cache } from "../../../storage/background/mod.ts";
+import { Batcher, Cache, retry } from "../../../storage/background/mod.ts";
 import {
+  type Commit,
   decide,
   type Partition,
   type ReadLog,
@@ -160,20 +161,16 @@ class AuditWriter {
   }
 
   async #commit({ projectId, userId, entries }: TrailEntries, log: number): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        if (userId === null)
-          await this.#store.commit(auditPartition(projectId, log), { writes: entries.map(append) });
-        else await extendUserTrail(this.#store, projectId, userId, entries);
-        return;
-      } catch (error) {
-        // After an unknown outcome another attempt could write the entries twice.
-        const isFinal = !(error instanceof AppError) || error.code === "outcome_unknown";
-        if (!isFinal && attempt < attemptsMax) continue;
-        this.#onLost(entries.length, String(error));
-        return;
-      }
-    }
+    const store = this.#store;
+    const commit = (): Promise<Commit | true> =>
+      userId === null
+        ? store.commit(auditPartition(projectId, log), { writes: entries.map(append) })
+        : extendUserTrail(store, projectId, userId, entries);
+    // After an unknown outcome another attempt could write the entries twice.
+    const isRetryable = (error: unknown) => error instanceof AppError && error.code !== "outcome_unknown";
+    await retry(commit, { attemptsMax, isRetryable }).catch(error => {
+      this.#onLost(entries.length, String(error));
+    });
   }
 }
 
@@ -377,8 +374,8 @@ async function extendUserTrail(
   projectId: string,
   userId: string,
   added: readonly AuditEntry[],
-): Promise<void> {
-  await decide(store, userPartition(projectId, userId), {
+): Promise<true> {
+  return await decide(store, userPartition(projectId, userId), {
     reads: [read],
     apply: ([stored]) => {
       const before = trailOf(stored);
@@ -387,7 +384,7 @@ async function extendUserTrail(
       const trail: StoredTrail = { dropped: before.dropped + excess, entries: all.slice(excess) };
       return {
         writes: [{ type: "put", key: userAuditKey, value: JSON.stringify(trail) }],
-        answer: undefined,
+        answer: true,
       };
     },
   });

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { capabilityId, uuid } from "../../../auth/crypto/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
 import { identityEnvelope, json, named } from "../../../http/mod.ts";
+import { retry } from "../../../storage/background/mod.ts";
 import type { IdentityContext } from "../context.ts";
 import {
   answerOf,
@@ -267,7 +268,7 @@ async function userOfDevice(
 ): Promise<{ readonly user: User; readonly isNew: boolean }> {
   const now = unixSeconds(clock);
   const key = { kind: "device", ...registration } as const;
-  for (let attempt = 1; attempt <= deviceClaimsMax; attempt++) {
+  async function claimUser(): Promise<{ user: User; isNew: boolean } | undefined> {
     const offered = users.sealIds(uuid(random), capabilityId(random));
     const ids = await users.claim(projectId, key, offered);
     const user = await users.create(projectId, {
@@ -282,8 +283,11 @@ async function userOfDevice(
     });
     if (isAnonymous(user)) return { user, isNew: ids.userId === offered.userId };
     await users.release(projectId, key, user.userId);
+    return undefined;
   }
-  throw new AppError("conflict", "Cannot register the device as its user changes all the time: try again");
+  const message = "Cannot register the device as its user changes all the time: try again";
+  const exhausted = () => new AppError("conflict", message);
+  return await retry(claimUser, { attemptsMax: deviceClaimsMax, exhausted });
 }
 
 /** Logs a registered device in. A pair that does not belong together answers exactly like an unknown one. */

@@ -10,6 +10,7 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { shardOf } from "../../../base/text/mod.ts";
+import { retry } from "../../../storage/background/mod.ts";
 import { compareBoardEntries } from "../../../storage/board_pages.ts";
 import {
   type BoardEntry,
@@ -339,16 +340,16 @@ async function readShardedPart(
   location: BoardLocation,
   { userId, limit }: PartQuery,
 ): Promise<Part | null> {
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const found = await findUser(store, location, userId);
-    if (found === null) return null;
-    const wider = { userId, limit: Math.min(limit + 2, rangeLimitMax) };
-    const part = await mergeParts(store, location, found, wider);
-    if (part !== null) return part;
-  }
-  throw new AppError("busy", "Cannot show the part of the leaderboard as the user keeps moving", {
-    retryAfterMs: 1_000,
-  });
+  const wider = { userId, limit: Math.min(limit + 2, rangeLimitMax) };
+  const message = "Cannot show the part of the leaderboard as the user keeps moving";
+  const exhausted = () => new AppError("busy", message, { retryAfterMs: 1_000 });
+  return await retry(
+    async () => {
+      const found = await findUser(store, location, userId);
+      return found === null ? null : await mergeParts(store, location, found, wider);
+    },
+    { attemptsMax, exhausted },
+  );
 }
 
 interface FoundUser {
@@ -384,7 +385,7 @@ async function mergeParts(
   { shards }: BoardLocation,
   { positions, size }: FoundUser,
   { userId, limit }: PartQuery,
-): Promise<Part | null> {
+): Promise<Part | undefined> {
   const position = sum(positions);
   const before = position - Math.max(0, Math.min(position - Math.floor((limit - 1) / 2), size - limit));
   const behind = limit - before;
@@ -400,7 +401,7 @@ async function mergeParts(
   );
   const entries = ranges.flatMap(range => range.entries).sort(compareBoardEntries);
   const index = entries.findIndex(({ member }) => member === userId);
-  if (index === -1) return null;
+  if (index === -1) return undefined;
   const start = Math.max(0, index - before);
   return {
     entries: entries.slice(start, index + behind),

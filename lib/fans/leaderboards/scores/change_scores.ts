@@ -6,6 +6,7 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { addDecimals } from "../../../base/text/mod.ts";
+import { retry } from "../../../storage/background/mod.ts";
 import {
   type BoardEntry,
   type Decision,
@@ -211,7 +212,7 @@ async function changeUsers(
     { type: "standing", key: scoreVersionsKey, member },
   ]);
   let scores: readonly number[] = distinctScores(entriesOf(users, await store.read(partition, entryReads)));
-  for (let attempt = 1; attempt <= decisionAttemptsMax; attempt++) {
+  async function attempt(): Promise<readonly (number | null)[] | undefined> {
     const readScores = scores;
     const answer = await decide(store, partition, {
       reads: [
@@ -247,10 +248,11 @@ async function changeUsers(
     });
     if ("results" in answer) return answer.results;
     scores = answer.missing;
+    return undefined;
   }
-  throw new AppError("busy", "Cannot change the scores as they keep changing meanwhile", {
-    retryAfterMs: 1_000,
-  });
+  const message = "Cannot change the scores as they keep changing meanwhile";
+  const exhausted = () => new AppError("busy", message, { retryAfterMs: 1_000 });
+  return await retry(attempt, { attemptsMax: decisionAttemptsMax, exhausted });
 }
 
 /** Reads enough holders of a score to see whether any user outside the decision has it. */

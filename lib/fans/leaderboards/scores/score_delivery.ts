@@ -11,8 +11,7 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { chain } from "../../../http/mod.ts";
-import { Cache, Delivery, mapConcurrent } from "../../../storage/background/mod.ts";
-import { followRecord } from "../../../storage/decide.ts";
+import { Cache, Delivery, followRecord, mapConcurrent } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import type { Directory, Event, Project } from "../../directory/mod.ts";
 import type { BoardDeclaration } from "../settings/board_settings.ts";

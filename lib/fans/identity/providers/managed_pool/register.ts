@@ -12,6 +12,7 @@ import { capabilityId, uuid } from "../../../../auth/crypto/mod.ts";
 import { checkPassword, dummyHash } from "../../../../auth/passwords/mod.ts";
 import { AppError } from "../../../../base/errors/mod.ts";
 import { identityEnvelope, named } from "../../../../http/mod.ts";
+import { retry } from "../../../../storage/background/mod.ts";
 import type { Project } from "../../../directory/mod.ts";
 import type { IdentityContext } from "../../context.ts";
 import { emailKey } from "../../lookup_keys.ts";
@@ -304,23 +305,28 @@ async function openSession(
 ): Promise<OpenedSession & { readonly user: User }> {
   const { sessions, users, clock } = context;
   const { project } = call;
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const found = attempt === 1 ? login.found : await users.findByKey(project.id, emailKey(login.email));
-    const verified = await verifyPassword(context, call, { ...login, found });
-    const { user, passwordHash, needsRehash } = verified;
-    const opened = await sessions.open(project, user, login.device);
-    const written = await users.update(project.id, user.userId, old =>
-      old.account?.passwordHash === passwordHash
-        ? withLogin(old, login.device.deviceId, unixSeconds(clock))
-        : old,
-    );
-    if (written?.account?.passwordHash === passwordHash && !isWithdrawn(written)) {
-      if (needsRehash) rehashInBackground(context, call, verified, login.password);
-      return { ...opened, user: written };
-    }
-    await sessions.revoke(project.id, user.userId, opened.session.sid);
-  }
-  throw new AppError("conflict", "Cannot log in as the account changed meanwhile: try again");
+  const exhausted = () =>
+    new AppError("conflict", "Cannot log in as the account changed meanwhile: try again");
+  return await retry(
+    async attempt => {
+      const found = attempt === 1 ? login.found : await users.findByKey(project.id, emailKey(login.email));
+      const verified = await verifyPassword(context, call, { ...login, found });
+      const { user, passwordHash, needsRehash } = verified;
+      const opened = await sessions.open(project, user, login.device);
+      const written = await users.update(project.id, user.userId, old =>
+        old.account?.passwordHash === passwordHash
+          ? withLogin(old, login.device.deviceId, unixSeconds(clock))
+          : old,
+      );
+      if (written?.account?.passwordHash === passwordHash && !isWithdrawn(written)) {
+        if (needsRehash) rehashInBackground(context, call, verified, login.password);
+        return { ...opened, user: written };
+      }
+      await sessions.revoke(project.id, user.userId, opened.session.sid);
+      return undefined;
+    },
+    { attemptsMax, exhausted },
+  );
 }
 
 /** Tests if the user logged in on the device before. */
