@@ -123,7 +123,7 @@ export interface GuardInput {
 }
 
 /** An OpenAPI security scheme object. */
-type SecurityScheme = Readonly<Record<string, unknown>>;
+export type SecurityScheme = Readonly<Record<string, unknown>>;
 
 /** Credentials that a guard takes, as the OpenAPI document describes them. */
 interface SecurityOption {

@@ -9,7 +9,7 @@ import type { ErrorFamily } from "../errors/failure.ts";
 import { families, problemFamily } from "../errors/failure.ts";
 import { rateLimitPolicy } from "../rate_limit/policies.ts";
 import { bodyBytesMaxDefault } from "../requests/body.ts";
-import type { AnyRoute, Area, BodySpec, Guard, RateLimit } from "../route.ts";
+import type { AnyRoute, Area, BodySpec, Guard, RateLimit, SecurityScheme } from "../route.ts";
 import { type PathReader, pathReader } from "../routing/route_index.ts";
 
 export interface Endpoint {
@@ -44,7 +44,7 @@ export interface PreparedBody {
  */
 export function prepareEndpoints(areas: readonly Area[], basePath: string): readonly Endpoint[] {
   const operations = new Set<string>();
-  const schemes = new Map<string, string>();
+  const schemes = new Map<string, SecurityScheme>();
   return areas.flatMap(area =>
     area.routes.map(route => {
       if (!/^[a-z][a-z0-9_-]*$/.test(area.name))
@@ -165,16 +165,16 @@ function checkParameters(route: AnyRoute, where: string): void {
   }
 }
 
-function checkSchemes({ auth }: AnyRoute, descriptions: Map<string, string>, where: string): void {
+function checkSchemes({ auth }: AnyRoute, known: Map<string, SecurityScheme>, where: string): void {
   for (const { schemes } of auth.security) {
     if (Object.keys(schemes).length === 0)
       throw new TypeError(`Cannot route ${where}: a security option must name its schemes`);
     for (const [name, scheme] of Object.entries(schemes)) {
-      const described = JSON.stringify(scheme);
-      if ((descriptions.get(name) ?? described) !== described) {
+      const other = known.get(name) ?? scheme;
+      if (other !== scheme && JSON.stringify(other) !== JSON.stringify(scheme)) {
         throw new TypeError(`Cannot route ${where}: the security scheme ${name} is described in two ways`);
       }
-      descriptions.set(name, described);
+      known.set(name, scheme);
     }
   }
 }

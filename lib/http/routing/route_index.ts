@@ -34,7 +34,8 @@ export type FoundRoute<T> =
 interface Site<T> {
   readonly path: string;
   readonly methods: Map<string, FoundRoute<T> & { readonly endpoint: T }>;
-  readonly pattern: RegExp;
+  /** Compiled by the first request that nearly matches: processes serve few of their paths. */
+  pattern?: RegExp;
 }
 
 /** Sites of one segment count whose literal beginning is equally long, by that beginning. */
@@ -55,7 +56,7 @@ export class RouteIndex<T extends Located> {
     const byShape = new Map<string, Site<T>>();
     for (const endpoint of endpoints) {
       const shape = shapeOf(endpoint.path);
-      const site = byShape.get(shape) ?? compile<T>(endpoint.path);
+      const site = byShape.get(shape) ?? siteOf<T>(endpoint.path);
       byShape.set(shape, site);
       addMethod(site, endpoint);
     }
@@ -72,9 +73,9 @@ export class RouteIndex<T extends Located> {
     for (const tier of this.#tiers[countSegments(path)] ?? []) {
       const sites = tier.sites.get(path.slice(0, segmentEnd(path, tier.literals)));
       if (sites === undefined) continue;
-      for (const { methods, pattern } of sites) {
-        const found = methods.get(method);
-        if (found !== undefined && pattern.test(path)) return found;
+      for (const site of sites) {
+        const found = site.methods.get(method);
+        if (found !== undefined && patternOf(site).test(path)) return found;
       }
     }
     return { endpoint: null, allow: this.#allow(path) };
@@ -84,7 +85,7 @@ export class RouteIndex<T extends Located> {
     const methods = new Set<string>(this.#literal.get(path)?.methods.keys());
     for (const tier of this.#tiers[countSegments(path)] ?? []) {
       for (const site of tier.sites.get(path.slice(0, segmentEnd(path, tier.literals))) ?? []) {
-        if (site.pattern.test(path)) for (const method of site.methods.keys()) methods.add(method);
+        if (patternOf(site).test(path)) for (const method of site.methods.keys()) methods.add(method);
       }
     }
     return methods.size === 0 ? null : [...methods, "OPTIONS"].sort().join(", ");
@@ -134,7 +135,7 @@ export function pathReader(pattern: string): PathReader {
   };
 }
 
-function compile<T>(path: string): Site<T> {
+function siteOf<T>(path: string): Site<T> {
   const segments = path === "/" ? [] : path.split("/").slice(1);
   const wrong = segments.find(segment => !segmentShape.test(segment));
   if (!path.startsWith("/") || wrong !== undefined) {
@@ -144,9 +145,12 @@ function compile<T>(path: string): Site<T> {
   if (new Set(names).size !== names.length) {
     throw new TypeError(`Cannot route ${path}: a parameter name must occur once`);
   }
-  const [compiled] = IttyRouter().all(path).routes;
-  if (compiled === undefined) throw new TypeError(`Cannot route ${path}: the pattern did not compile`);
-  return { path, methods: new Map(), pattern: compiled[1] };
+  return { path, methods: new Map() };
+}
+
+function patternOf(site: Site<unknown>): RegExp {
+  site.pattern ??= IttyRouter().all(site.path).routes[0]?.[1] as RegExp;
+  return site.pattern;
 }
 
 function addMethod<T extends Located>(site: Site<T>, endpoint: T): void {

@@ -45,6 +45,11 @@ export function bodySchema<const T extends ResourceType, const N extends boolean
   resource: Resource & { readonly type: T },
   isNew: N,
 ): v.GenericSchema<N extends true ? NewBody<Extract<T, Type>> : ChangedBody<Extract<T, Type>>> {
+  const name = `${isNew ? "New" : "Changed"}${pascal(resource.type)}`;
+  return once(name, () => writtenSchema(resource, isNew)) as never;
+}
+
+function writtenSchema(resource: Resource, isNew: boolean): v.GenericSchema {
   const { type, attributes, relationships, actions = [], createActions = [] } = resource;
   const isWritten = ({ write = "always" }: Attribute | Relationship): boolean =>
     write === "always" || write === "draft" || (isNew && write === "create");
@@ -68,11 +73,10 @@ export function bodySchema<const T extends ResourceType, const N extends boolean
   const data: Entries = { type: v.literal(type), attributes: v.exactOptional(v.object(written)) };
   if (!isNew) data.id = v.pipe(text, v.description("Id of the path"));
   if (Object.keys(related).length > 0) data.relationships = v.exactOptional(v.object(related));
-  const name = `${isNew ? "New" : "Changed"}${pascal(type)}`;
   const description = isNew
     ? `Resource object to create, of the type \`${type}\``
     : `Resource object to change, of the type \`${type}\`; absent members stay`;
-  return once(name, () => v.object({ data: v.pipe(v.object(data), v.description(description)) })) as never;
+  return v.object({ data: v.pipe(v.object(data), v.description(description)) });
 }
 
 type Entries = Record<string, v.ObjectEntries[string]>;
@@ -102,7 +106,11 @@ function once(name: string, make: () => v.GenericSchema): v.GenericSchema {
   return made;
 }
 
-function resourceSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
+function resourceSchema(resource: Resource): v.GenericSchema {
+  return once(pascal(resource.type), () => shownSchema(resource));
+}
+
+function shownSchema({ type, attributes, relationships }: Resource): v.GenericSchema {
   const shown: Entries = {};
   for (const [name, { schema, description, required, default: given = null }] of Object.entries(attributes)) {
     const value = required === true || given !== null ? schema : v.nullable(schema);
@@ -115,16 +123,14 @@ function resourceSchema({ type, attributes, relationships }: Resource): v.Generi
     const schema = kind === "link" ? v.object({ links: Links }) : v.object({ data });
     related[name] = v.exactOptional(v.pipe(schema, v.description(description)));
   }
-  return once(pascal(type), () =>
-    v.object({
-      type: v.literal(type),
-      id: text,
-      attributes: v.object(shown),
-      relationships: v.exactOptional(v.object(related)),
-      links: v.exactOptional(Links),
-      meta: v.exactOptional(Meta),
-    }),
-  );
+  return v.object({
+    type: v.literal(type),
+    id: text,
+    attributes: v.object(shown),
+    relationships: v.exactOptional(v.object(related)),
+    links: v.exactOptional(Links),
+    meta: v.exactOptional(Meta),
+  });
 }
 
 /** Returns the schema of an answer with one resource. */
@@ -147,9 +153,13 @@ function answerSchema(
   dataOf: (schema: v.GenericSchema) => v.GenericSchema,
   links: v.ObjectEntries[string],
 ): v.GenericSchema {
-  const included = v.exactOptional(v.array(IncludedSchema));
   return once(pascal(resource.type) + form, () =>
-    v.object({ data: dataOf(resourceSchema(resource)), included, links, meta: v.exactOptional(Meta) }),
+    v.object({
+      data: dataOf(resourceSchema(resource)),
+      included: v.exactOptional(v.array(IncludedSchema)),
+      links,
+      meta: v.exactOptional(Meta),
+    }),
   );
 }
 
@@ -192,7 +202,7 @@ export function listQuery<const T extends ResourceType>(
   resource: Resource & { readonly type: T },
 ): v.GenericSchema<ListQuery<Extract<T, Type>>> {
   const { sorts, filters = {} } = resource;
-  const entries = viewEntries(resource);
+  const entries = { ...viewEntries(resource) };
   if (sorts.length > 0)
     entries.sort = listed(`One of ${sorts.join(", ")}; with \`-\` in front the highest first`);
   for (const [name, schema] of Object.entries(filters)) {
@@ -224,12 +234,19 @@ export const dryRun = {
   ),
 };
 
-function viewEntries({ type, include = [] }: Resource): Record<string, v.ObjectEntries[string]> {
-  const entries: Record<string, v.ObjectEntries[string]> = {};
+const views = new WeakMap<Resource, Readonly<Entries>>();
+
+/** Returns the parameters of what is shown; each resource has them in several routes. */
+function viewEntries(resource: Resource): Readonly<Entries> {
+  const known = views.get(resource);
+  if (known !== undefined) return known;
+  const { type, include = [] } = resource;
+  const entries: Entries = {};
   if (include.length > 0) entries.include = listed(`Related resources: ${include.join(", ")}`);
   for (const name of new Set([type, ...include.flatMap(path => typesOf(type, path))])) {
     entries[`fields[${name}]`] = listed(`Names of the shown attributes and relationships of ${name}`);
   }
+  views.set(resource, entries);
   return entries;
 }
 

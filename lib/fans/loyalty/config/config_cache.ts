@@ -33,7 +33,7 @@ export function createConfigCache({
   readonly logger: Logger;
 }): ConfigCache {
   const compiled = new WeakMap<LoyaltyDocument, CompiledConfig | Promise<CompiledConfig>>();
-  const empty = compileConfig({});
+  let empty: CompiledConfig | undefined;
 
   function compile(stored: LoyaltyDocument, spaceId: string): CompiledConfig | Promise<CompiledConfig> {
     try {
@@ -55,7 +55,10 @@ export function createConfigCache({
 
   return spaceId =>
     chain(directory.loyalty(spaceId), stored => {
-      if (stored === null) return empty;
+      if (stored === null) {
+        empty ??= compileConfig({});
+        return empty;
+      }
       const config = compiled.get(stored) ?? compile(stored, spaceId);
       compiled.set(stored, config);
       return config;
