@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type CallOptions, ids, openPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
-describeOnEveryStore("assets in use", open => {
+describeOnStores("assets in use", open => {
   it("keeps an asset that an event, element or template shows, and names what does", async t => {
     const world = await openPlatform(open);
     t.after(() => world.dispose());

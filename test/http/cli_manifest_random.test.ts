@@ -46,7 +46,7 @@ async function changesOf(world: CliWorld, rows: readonly Row[]): Promise<readonl
 
 describe("random manifests", () => {
   const seedsOfWorld = 20;
-  const seedsMax = sampleSize(200, 6);
+  const seedsMax = sampleSize(100, 6);
   for (let first = 1; first <= seedsMax; first += seedsOfWorld) {
     it(`are as they should be once they are applied, from seed ${first}`, async t => {
       const world = await openCliWorld();

@@ -8,7 +8,7 @@ import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import type { Store } from "../../lib/storage/mod.ts";
 import { dieAtCommit } from "../support/dying_store.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { describeOnCluster, describeOnEveryStore, type OpenStore } from "../support/stores.ts";
+import { describeOnCluster, describeOnStores, type OpenStore } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
 
 function clones(open: OpenStore): void {
@@ -262,7 +262,7 @@ function clones(open: OpenStore): void {
   });
 }
 
-describeOnEveryStore("clones of events", clones);
+describeOnStores("clones of events", clones);
 describeOnCluster("clones of events", clones);
 
 const partition = directoryPartition("project", ids.project);

@@ -7,7 +7,7 @@ import { Users } from "../../lib/fans/identity/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
 import { forge } from "../support/issuer.ts";
 import { type Answer, ids, testSecret } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { WatchedStore } from "../support/watched_store.ts";
 import { backEnd } from "./audience/_back_end.ts";
 import { searchPath } from "./audience/_searched.ts";
@@ -80,7 +80,7 @@ function assertNone(text: string, externalIds: readonly string[]): void {
   }
 }
 
-describeOnEveryStore("external ids", open => {
+describeOnStores("external ids", open => {
   async function openDesk(): Promise<{ desk: Desk; store: Store & PartitionLister; watched: WatchedStore }> {
     let store: (Store & PartitionLister) | undefined;
     let watched: WatchedStore | undefined;

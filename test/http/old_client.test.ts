@@ -3,10 +3,10 @@
 import { it } from "node:test";
 import { playOldClient } from "../support/old_client.ts";
 import { ids, openPlatform } from "../support/platform.ts";
-import { describeOnEveryStore } from "../support/stores.ts";
+import { describeOnStores } from "../support/stores.ts";
 import { operatorToken } from "./_control_examples.ts";
 
-describeOnEveryStore("an old client", open => {
+describeOnStores("an old client", open => {
   // The clock stands still: what happens in one second keeps its order.
   it("runs a show", async t => {
     const world = await openPlatform(open);

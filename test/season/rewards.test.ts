@@ -6,6 +6,7 @@ import { createRandom } from "../../adapters/conformance/random.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import type { Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { skipUnlessFull } from "../support/full.ts";
 import { sharedData } from "../support/shared_data.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { type Match, readSeason } from "./fixtures.ts";
@@ -147,7 +148,9 @@ describeOnStores("a season of rewards", (open, on) => {
     assertIsRich(await playAndCheck(store, timeline, { matches: madeUpMatches(), fans, seed: 29 }));
   });
 
-  it("of the real league ends as plain counting says", { skip: data.skip }, async () => {
+  it("of the real league ends as plain counting says", {
+    skip: data.skip || skipUnlessFull("a season of the real league"),
+  }, async () => {
     const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));
     await using store = await open(timeline.now);
     const fans = on === "memory" ? 24 : 9;

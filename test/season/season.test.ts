@@ -6,6 +6,7 @@ import { createRedisStore } from "../../adapters/redis/mod.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { createPlatform, type Platform } from "../../lib/mod.ts";
 import type { Store } from "../../lib/storage/mod.ts";
+import { skipUnlessFull } from "../support/full.ts";
 import { testSecret } from "../support/platform.ts";
 import { redisAvailable, sharedRedis } from "../support/redis.ts";
 import { sharedData } from "../support/shared_data.ts";
@@ -56,7 +57,7 @@ if (data.path !== null) {
 }
 
 describe("a season of predictions (two platforms on one Redis)", {
-  skip: data.skip || redisAvailable(),
+  skip: data.skip || skipUnlessFull("on two platforms") || redisAvailable(),
 }, () => {
   it("ends with the tables, profiles and histories that plain counting gives", async () => {
     const timeline = createTimeline(Date.parse("2024-08-01T12:00:00Z"));

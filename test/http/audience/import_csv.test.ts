@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { seed } from "../../support/platform.ts";
-import { describeOnEveryStore } from "../../support/stores.ts";
+import { describeOnStores } from "../../support/stores.ts";
 import { type WatchedStore, watching } from "../../support/watched_store.ts";
 import { backEnd } from "./_back_end.ts";
 import { base, csv, exported, lines, opened } from "./_importer.ts";
 
-describeOnEveryStore("an import of a spreadsheet", open => {
+describeOnStores("an import of a spreadsheet", open => {
   it("takes a quote inside a cell as data, and fails a row with an open quote alone", async t => {
     const files = await opened(open);
     t.after(() => files.world.dispose());

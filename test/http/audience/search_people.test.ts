@@ -7,7 +7,7 @@ import type { Seed } from "../../../lib/fans/directory/mod.ts";
 import { userBoards, userIndexPartition } from "../../../lib/fans/users/mod.ts";
 import type { Batch, Commit, Read, Results } from "../../../lib/storage/mod.ts";
 import { type Answer, ids, openPlatform, seed, type TestPlatform } from "../../support/platform.ts";
-import { describeOnEveryStore, type OpenStore } from "../../support/stores.ts";
+import { describeOnStores, type OpenStore } from "../../support/stores.ts";
 import { WatchedStore } from "../../support/watched_store.ts";
 import { type BackEndCall, backEnd } from "./_back_end.ts";
 import { searchPath } from "./_searched.ts";
@@ -88,7 +88,7 @@ async function foundIds(world: World, filter: object): Promise<readonly string[]
   return data.map(({ userId }: { userId: string }) => userId).toSorted();
 }
 
-describeOnEveryStore("a back end that looks for a known person", open => {
+describeOnStores("a back end that looks for a known person", open => {
   it("finds an account by its e-mail in any case, in three round trips, and by the new one after a change", async t => {
     const world = await openWorld(open);
     t.after(() => world.dispose());

@@ -5,7 +5,7 @@ import type { Directory, Event } from "../../../../lib/fans/directory/mod.ts";
 import { seedDirectory } from "../../../../lib/fans/directory/seed.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids, otherHost, seed } from "../../../support/platform.ts";
-import { describeOnEveryStore } from "../../../support/stores.ts";
+import { describeOnStores } from "../../../support/stores.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
 
 const [match] = seed.events;
@@ -17,7 +17,7 @@ const eventAt = (number: number, state: Event["state"]) => ({
   startAt: match.startAt + number,
 });
 
-describeOnEveryStore("the directory", open => {
+describeOnStores("the directory", open => {
   async function opened(t: { after(end: () => Promise<void>): void }) {
     const clock = createTestClock();
     const store = new WatchedStore(await open(clock.now));

@@ -9,7 +9,7 @@ import type { Blobs, Store } from "../../../../lib/storage/mod.ts";
 import { createDyingBlobs } from "../../../support/dying_blobs.ts";
 import { createDyingStore, type Death } from "../../../support/dying_store.ts";
 import { sampleSize } from "../../../support/full.ts";
-import { describeOnEveryStore } from "../../../support/stores.ts";
+import { describeOnStores } from "../../../support/stores.ts";
 import { settle } from "../../../support/timer.ts";
 import { WatchedStore } from "../../../support/watched_store.ts";
 import {
@@ -51,9 +51,9 @@ async function finish(world: ExportWorld, exportId: string): Promise<TestProcess
   return process;
 }
 
-/** After each operation, which is before the next one; after every other one in a quick run. */
+/** After each operation, which is before the next one; after every fourth one in a quick run. */
 function deaths(operations: number): Death[] {
-  const step = sampleSize(1, 2);
+  const step = sampleSize(1, 4);
   return Array.from({ length: Math.ceil(operations / step) }, (_, n) => ({ at: n * step, when: "after" }));
 }
 
@@ -103,7 +103,7 @@ describe("a process that dies while it exports", () => {
   }
 });
 
-describeOnEveryStore("an export that changes hands", open => {
+describeOnStores("an export that changes hands", open => {
   it("continues behind the last part, and reads no user again that is in a part", async () => {
     await using world = await ExportWorld.open(open, users());
     const exportId = await requestExport(world.process());
