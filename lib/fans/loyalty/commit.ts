@@ -28,6 +28,7 @@ import { notificationsMax } from "./user/inbox.ts";
 import type { CachedUser, SpaceUser } from "./user/state.ts";
 import {
   copyState,
+  dueInstant,
   emptyState,
   type ProfileFields,
   type ProfileFieldsCache,
@@ -199,7 +200,7 @@ const noReads: readonly Read[] = [];
 const accountReads: readonly Read[] = [readAccountNote];
 const notRemoved = Number.NEGATIVE_INFINITY;
 const noWrites: readonly Write[] = [];
-const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
+export const noScoring: Omit<Gain, "metrics"> = { action: "", data: {} };
 
 /** Makes the rule that applies one command to what the user's partition has. */
 export function commandRule(
@@ -208,27 +209,27 @@ export function commandRule(
   ready: Promise<void> | undefined,
 ): Rule<readonly Read[], CommitOutcome> {
   const { once, refused, reads = noReads } = command;
-  const account = context.readsAccount ? accountReads : noReads;
+  const accountRead = context.readsAccount ? accountReads : noReads;
   const marks = once === undefined ? noReads : onceMarkReads(once, context.now);
   const profile = profileReads(context);
   const marksFrom = 1 + profile.length;
   const accountAt = marksFrom + marks.length;
-  const readsFrom = accountAt + account.length;
+  const readsFrom = accountAt + accountRead.length;
   return {
     // Joined, not spread: an array that is spread is made larger than needed, and this is made for every action.
-    reads: [context.states.query as Read].concat(profile, marks, account, reads, progressReads(context)),
+    reads: [context.states.query as Read].concat(profile, marks, accountRead, reads, progressReads(context)),
     // A repeated id changes nothing, so a command with one may be decided again when its outcome is unknown.
     idempotent: once !== undefined || command.isIdempotent === true,
     ready,
     apply(found) {
       const before = stateIn(context, found[0] as Stored | null);
-      const signUp = context.readsAccount ? (found[accountAt] as Stored | null) : null;
+      const account = context.readsAccount ? (found[accountAt] as Stored | null) : null;
       const applied = applyCommand(context, command, {
         before,
         isNew: found[0] === null,
         isRepeated: hasMark(found, marksFrom, marks.length),
-        removedAt: parseAccountNote(signUp)?.removedAt ?? notRemoved,
-        signUpProject: context.readsAccount ? signUpProjectOf(signUp) : context.foundProject,
+        removedAt: account === null ? notRemoved : (parseAccountNote(account)?.removedAt ?? notRemoved),
+        signUpProject: context.readsAccount ? signUpProjectOf(account) : context.foundProject,
         profile: profileIn(context, found),
         results: reads.length === 0 ? reads : found.slice(readsFrom, readsFrom + reads.length),
       });
@@ -265,35 +266,27 @@ function applyCommand(
   if (before.projectId !== projectId && before.records > 0) return { retry: "project to join", projectId };
   if (projectId !== context.projectId) return { retry: "project unknown", projectId };
 
+  // An instant of the past is decided for itself, so that boards count it for that instant and not for the time of this command.
   const due = dueInstant(before, now);
   if (due !== null && !advancesPast(command, due, now)) return { retry: "time must pass", until: due };
-  const passed = advanceTime(config, before, now, { instantsMax: 0 });
+  const passed = due === null ? null : advanceTime(config, before, now, { instantsMax: 0 });
+  const current = passed?.state ?? before;
 
   const extra = command.writes?.(results) ?? noWrites;
-  const result =
-    command.apply?.(passed.state, results, { globalLimitReached: uses.isReached, profile }) ?? null;
+  const result = command.apply?.(current, results, { globalLimitReached: uses.isReached, profile }) ?? null;
   const ruleIds = uses.missing(result?.fired ?? []);
   if (ruleIds.length > 0) return { retry: "limit to claim", ruleIds };
 
   const waiting = cachedUser.undelivered(before.undelivered);
-  const gifts = withoutSettled(before.gifts, command);
-  const dropsNothing =
-    gifts.length === before.gifts.length &&
-    (command.dropsDelivered !== true ||
-      (waiting.length === before.undelivered.length &&
-        cachedUser.unlisted(before.voterOf).length === before.voterOf.length));
-  if (result === null && passed.state === before && dropsNothing && extra.length === 0) {
-    return unchanged(before, waiting);
+  if (result === null && current === before && extra.length === 0) {
+    const { settledGifts, dropsDelivered = false } = command;
+    const dropsGifts = settledGifts !== undefined && before.gifts.some(({ id }) => settledGifts.has(id));
+    const isDelivered =
+      waiting.length < before.undelivered.length ||
+      cachedUser.unlisted(before.voterOf).length < before.voterOf.length;
+    if (!dropsGifts && !(dropsDelivered && isDelivered)) return unchanged(before, waiting);
   }
   return changed(context, command, { before, passed, result, waiting, extra });
-}
-
-/**
- * Finds the first instant until now at which time alone changes something. It is decided for itself, so that boards count it
- * for that instant and not for the time at which somebody noticed.
- */
-function dueInstant({ dueAt, changedAt }: UserState, now: number): number | null {
-  return dueAt === null || dueAt > Math.max(now, changedAt) ? null : Math.max(dueAt, changedAt);
 }
 
 function advancesPast({ advanceTime: how }: Command, due: number, now: number): boolean {
@@ -317,7 +310,8 @@ function otherProject(): AppError {
 
 interface Change {
   readonly before: UserState;
-  readonly passed: TimeOutcome;
+  /** Null: time alone changed nothing. */
+  readonly passed: TimeOutcome | null;
   readonly result: CommandResult | null;
   /** Board scores of earlier commands that have not arrived. */
   readonly waiting: readonly ScoreUpdate[];
@@ -329,9 +323,9 @@ function changed(
   command: Command,
   { before, passed, result, waiting, extra }: Change,
 ): Applied {
-  const { once, scoring = noScoring, addedSums, changesKnownSums = false } = command;
-  const state = result?.state ?? copyState(passed.state);
-  const gained = addGains(passed.gained, result?.gained ?? {});
+  const { once, scoring = noScoring, addedSums, changesKnownSums = false, settledGifts } = command;
+  const state = result?.state ?? copyState(passed?.state ?? before);
+  const gained = passed === null ? (result?.gained ?? {}) : addGains(passed.gained, result?.gained ?? {});
   const { action, data } = scoring;
   const summed = changesKnownSums ? knownTargets(targets, before.sums, now) : targets;
   const sums: readonly ChangedSum[] =
@@ -339,33 +333,32 @@ function changed(
       ? changedSums(summed, before.sums, { action, data, metrics: gained })
       : withSumsBefore(before.sums, addedSums);
   const current = scoreUpdates(state, targets, { totals: sums, gained });
-  const updates = notReplaced(waiting, current).concat(current);
+  const updates = waiting.length === 0 ? current : notReplaced(waiting, current).concat(current);
   state.projectId = projectId;
-  state.gifts = withoutSettled(state.gifts, command);
+  if (settledGifts !== undefined) state.gifts = state.gifts.filter(({ id }) => !settledGifts.has(id));
   state.undelivered = updates;
   state.voterOf = cachedUser.unlisted(state.voterOf);
   state.sums = withChangedSums(before.sums, sums, now);
   if (once !== undefined) state.onceMarks = nextOnceMarks(before, now);
-  const record = result === null ? [] : withEvent(result.record, targets);
-  const history = appendRecords(before.historyParts, passed.records.concat(record));
-  const records: readonly Write[] = history.writes;
+  const records = passed?.records ?? [];
+  const history = appendRecords(
+    before.historyParts,
+    result === null ? records : records.concat(withEvent(result.record, targets)),
+  );
   state.historyParts = history.parts;
   const marks = once === undefined ? noWrites : onceMarkWrites(before, once, now);
-  const diagnostics = result?.diagnostics ?? passed.diagnostics;
+  const notifications = notificationWrites(passed?.notifications ?? [], result?.notifications ?? [], state);
+  const diagnostics = result?.diagnostics ?? passed?.diagnostics ?? [];
   return {
     done: { state, updates, result, recordId: null, diagnostics },
-    writes: records.concat(
+    writes: (history.writes as readonly Write[]).concat(
       marks,
-      notificationWrites(passed, result, state),
+      notifications,
       extra,
       result?.writes ?? noWrites,
     ),
-    recordCount: records.length,
+    recordCount: history.writes.length,
   };
-}
-
-function withoutSettled(gifts: UserState["gifts"], { settledGifts }: Command): UserState["gifts"] {
-  return settledGifts === undefined ? gifts : gifts.filter(({ id }) => !settledGifts.has(id));
 }
 
 /** Notes which event an alias named, so that boards can be rebuilt from the record later. */
@@ -379,11 +372,10 @@ function withEvent(record: HistoryRecord, targets: readonly ScoreTarget[]): Hist
 
 /** Writes no more notifications of either kind than a user has: they would push each other out of the log. */
 function notificationWrites(
-  { notifications: ofTime }: TimeOutcome,
-  result: Outcome | null,
+  ofTime: TimeOutcome["notifications"],
+  ofResult: Outcome["notifications"],
   { changedAt }: UserState,
 ): readonly Write[] {
-  const ofResult = result?.notifications ?? [];
   if (ofTime.length + ofResult.length === 0) return noWrites;
   return [
     ...ofTime.slice(-notificationsMax).map(({ at, ...one }) => notificationWrite(one, at)),
@@ -398,7 +390,6 @@ function notificationWrite(notification: Notification, at: number): Write {
 
 /** Leaves out updates that a later one of the same board replaces. */
 function notReplaced(updates: readonly ScoreUpdate[], later: readonly ScoreUpdate[]): readonly ScoreUpdate[] {
-  if (updates.length === 0 || later.length === 0) return updates;
   return updates.filter(({ target }) => !later.some(update => update.target === target));
 }
 

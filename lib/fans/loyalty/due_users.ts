@@ -9,10 +9,9 @@
  */
 
 import type { Clock } from "../../auth/mod.ts";
-import { AppError } from "../../base/errors/mod.ts";
 import { DueQueue } from "../../storage/background/due_queue.ts";
-import { Batcher, Cache, retry } from "../../storage/background/mod.ts";
-import type { Partition, Store, Write } from "../../storage/mod.ts";
+import { Batcher, Cache } from "../../storage/background/mod.ts";
+import { decide, type Partition, type Store, type Write } from "../../storage/mod.ts";
 import {
   activityMs,
   activityWrites,
@@ -34,8 +33,6 @@ export const registrationMs = 3_600_000;
 const marginMs = 60_000;
 /** Most registrations of one commit. */
 const batchMax = 240;
-/** Attempts to register while the outcome of the last one is unknown. */
-const attemptsMax = 3;
 const organisationsMax = 10_000;
 /** Record that every registration renews, so that a sweep notices those that come while it works. */
 const gateKey = "gate";
@@ -58,7 +55,7 @@ export function createDueUserQueue({
     async run(partition, registrations) {
       const now = clock();
       const writes = registrations.flatMap(one => registrationWrites(one, now));
-      await commitRepeatedly(store, partition, [{ type: "put", key: gateKey, value: "" }, ...writes]);
+      await writeUnchecked(store, partition, [{ type: "put", key: gateKey, value: "" }, ...writes]);
       for (const { user, isActivity } of registrations) {
         user.registeredUntil = now + registrationMs - marginMs;
         if (isActivity) user.activeUntil = now + activityMs - marginMs;
@@ -70,33 +67,35 @@ export function createDueUserQueue({
   async function listOrganisation(organisationId: string): Promise<{ readonly value: true }> {
     const score = clock();
     const write: Write = { type: "score", op: "min", key: organisationsKey, member: organisationId, score };
-    await commitRepeatedly(store, organisationsPartition(), [write]);
+    await writeUnchecked(store, organisationsPartition(), [write]);
     return { value: true };
   }
 
   return {
     /**
-     * Makes sure that a sweep will look at the user. Undefined where that is certain; else the change may be committed once the
-     * promise resolves. Without activity, as when only time passes, the user is not listed as active.
+     * Makes sure that a sweep will look at the user, before a change of the user is committed. Without activity, as when only time
+     * passes, the user is not listed as active.
      */
-    register(
+    async register(
       dueUser: DueUser,
       { isActivity = true }: { readonly isActivity?: boolean } = {},
-    ): Promise<void> | undefined {
+    ): Promise<void> {
       const user = dueUser instanceof CachedUser ? dueUser : users.get(dueUser);
-      const now = clock();
-      if (user.registeredUntil > now && (!isActivity || user.activeUntil > now)) return undefined;
+      if (user.isRegistered(clock(), isActivity)) return;
+      await organisations.getOrLoad(user.organisationId, listOrganisation);
       const partition = userShardPartition(user.organisationId, userShardOf(user.userId));
-      const listed = organisations.getOrLoad(user.organisationId, listOrganisation);
-      return Promise.resolve(listed).then(() => batcher.add(partition, { user, isActivity }));
+      await batcher.add(partition, { user, isActivity });
     },
   };
 }
 
-/** Commits writes that may be repeated, until the outcome is known. */
-async function commitRepeatedly(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
-  const isRetryable = (error: unknown) => error instanceof AppError && error.code === "outcome_unknown";
-  await retry(() => store.commit(partition, { writes }), { attemptsMax, isRetryable });
+/** Writes what may be written again without another effect, so that an unknown outcome is tried again. */
+function writeUnchecked(store: Store, partition: Partition, writes: readonly Write[]): Promise<void> {
+  return decide(store, partition, {
+    reads: [],
+    idempotent: true,
+    apply: () => ({ writes, answer: undefined, unchecked: true }),
+  });
 }
 
 function registrationWrites({ user, isActivity }: Registration, now: number): readonly Write[] {

@@ -38,7 +38,7 @@ export interface Claimant {
   readonly spaceId: string;
   readonly userId: string;
   /** An action with an id claims its uses once. */
-  readonly actionId?: string;
+  readonly actionId?: string | undefined;
   readonly timeZone: string;
   readonly weekStartsOn: WeekStart;
   /** Unix ms. */

@@ -21,22 +21,28 @@ import { type ConfigCache, createConfigCache } from "./config/config_cache.ts";
 import { createUserCommands, type UserCommands } from "./corrections.ts";
 import { type CodePools, createCodePools } from "./coupons/code_pools.ts";
 import { type CouponView, couponRetryMs, createCoupons, createFillWarnings } from "./coupons/coupons.ts";
-import { deliverLateScores, deliverState, deliverStateNow, LateScores } from "./deliver.ts";
+import { deliverLate, deliverState, deliverStateNow } from "./deliver.ts";
 import { createDueUserQueue, type DueUser, listUsersOf, sweepDueUsers } from "./due_users.ts";
-import { advanceTime, isDue } from "./engine/advance_time.ts";
+import { advanceTime } from "./engine/advance_time.ts";
 import { createGlobalLimits } from "./limits.ts";
 import { mergeUsers } from "./merge_users.ts";
 import { createProducts, type Products } from "./products/products.ts";
-import { createReports, type Reports } from "./report.ts";
-import { type CommandServices, runCommand, sendUserGifts } from "./run.ts";
+import { type ActionReport, type Reported, report, reportAll } from "./report.ts";
+import { type CommandServices, type RunAllOutcome, runCommand, sendGifts } from "./run.ts";
 import type { LoyaltyServices } from "./services.ts";
 import type { NotificationSchema } from "./user/change_payload.ts";
 import { type TransactionView, transactionView } from "./user/history.ts";
 import { Inbox, type InboxNotification } from "./user/inbox.ts";
 import { type HistoryPage, type HistoryQuery, readEarnings, readTransactions } from "./user/read_history.ts";
 import { isKeptUser, removeUserState } from "./user/remove_state.ts";
-import type { UserState } from "./user/state.ts";
-import { createProfileFieldsCache, type SpaceUser, spaceUserPartition, UserCache } from "./user/state.ts";
+import {
+  createProfileFieldsCache,
+  dueInstant,
+  type SpaceUser,
+  spaceUserPartition,
+  UserCache,
+  type UserState,
+} from "./user/state.ts";
 import { parseState, printState, readState } from "./user/stored_state.ts";
 import {
   createLoyaltyReader,
@@ -56,7 +62,13 @@ import { createWebhooks, type WebhookAdmin, type Webhooks } from "./webhooks/web
 type NotificationView = Immutable<v.InferOutput<typeof NotificationSchema>>;
 
 /** Reads and changes the loyalty of users. */
-export interface Loyalty extends Reports, UserCommands, UserVerification {
+export interface Loyalty extends UserCommands, UserVerification {
+  /** Applies an action. Returns false where one with the same id took effect before. */
+  report(user: SpaceUser, reported: ActionReport): Promise<boolean>;
+  /** Applies an action like `report`, and returns the user's votes for the element that it names. */
+  reportVote(user: SpaceUser, reported: ActionReport): Promise<Reported>;
+  /** Applies actions of one user in their order, up to the first that fails. */
+  reportAll(user: SpaceUser, reports: readonly ActionReport[]): Promise<RunAllOutcome>;
   /** Returns the compiled configuration of a space; without a promise while it is fresh. */
   config(spaceId: string): CompiledConfig | Promise<CompiledConfig>;
   /** Returns the rewards profile; an empty one is created where there is none. */
@@ -159,8 +171,7 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const dueUsers = createDueUserQueue(shared);
   const queue = createRevealQueue(options);
   const voters = new Voters({ ...options, queue });
-  const lateScores = new LateScores();
-  const services = { ...shared, limits, coupons, dueUsers, webhooks, lateScores, voters };
+  const services = { ...shared, limits, coupons, dueUsers, webhooks, voters, lateUsers: new Map() };
   const reveals = new Reveals({ ...services, queue });
   const products = createProducts({ ...services, pools });
   const { finishInterrupted } = products;
@@ -169,7 +180,9 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
   const inbox = new Inbox(shared, settled);
   const historyPage = createHistoryPages(store, settled);
   return {
-    ...createReports(services),
+    report: async (user, reported) => (await report(services, user, reported)).isNew,
+    reportVote: report.bind(null, services),
+    reportAll: (user, reports) => reportAll(services, user, reports),
     ...createUserCommands(services),
     ...createUserVerification(shared, limits),
     config: configOf,
@@ -192,13 +205,13 @@ export function createLoyalty(options: LoyaltyOptions): Loyalty {
     removeUser: user => removeUserState(store, states, user),
     isKept: (user, projectId) => isKeptUser(store, user, projectId),
     async sweep() {
-      await deliverLateScores(services);
+      await deliverLate(services);
       await webhooks.work();
       return await sweepWith(options, dueWork);
     },
     merge: (from, into) => mergeUsers(services, dueWork, from, into),
     recount: (user, sum) => recountUser(services, user, sum),
-    register: async user => await dueUsers.register(user),
+    register: user => dueUsers.register(user),
     async listAgain(user) {
       users.get(user).forget();
       await dueUsers.register(user);
@@ -326,7 +339,7 @@ async function processDueUser(
   if (isDelivered && updates.length + state.voterOf.length > 0) {
     await runCommand(services, user, () => ({ kind: "time", isFromSweep: true, dropsDelivered: true }));
   }
-  const giftsLeft = state.gifts.length === 0 ? 0 : await sendUserGifts(services, user, state);
+  const giftsLeft = state.gifts.length === 0 ? 0 : await sendGifts(services, user, state);
   const withoutCode = await coupons.assignCodes(user, state);
   const webhooksDueAt = await webhooks.deliver(user);
   const now = clock();
@@ -381,7 +394,7 @@ async function readSettled<T>(
   const [[stored], found] = await Promise.all([store.read(partition, [states.query]), read()]);
   if (stored === null) return found;
   const state = states.valueOf(partition, stored);
-  const isTimeDue = isDue(state, clock());
+  const isTimeDue = dueInstant(state, clock()) !== null;
   if (isTimeDue) await runCommand(services, user, () => ({ kind: "time" }));
   return (await finishInterrupted(user, state)) || isTimeDue ? await read() : found;
 }

@@ -56,44 +56,37 @@ interface NamingReport {
 /** What this process knows of an element may be a second old, so it is read before the report is refused for it. */
 const readAgain: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["vote_closed", "option"]);
 
-export type Reports = ReturnType<typeof createReports>;
-
-export function createReports(services: ReportServices) {
-  return {
-    /** Applies an action. Returns false where one with the same id took effect before. */
-    report: async (user: SpaceUser, reported: ActionReport): Promise<boolean> =>
-      (await report(services, user, reported)).isNew,
-    /** Applies an action like `report`, and returns the user's votes for the element that it names. */
-    reportVote: (user: SpaceUser, reported: ActionReport): Promise<Reported> =>
-      report(services, user, reported),
-    reportAll: (user: SpaceUser, reports: readonly ActionReport[]): Promise<RunAllOutcome> =>
-      reportAll(services, user, reports),
-  };
-}
-
 /**
  * Applies an action; it has taken effect when the promise resolves, and boards follow in the background.
  *
  * @throws {AppError} `forbidden` where the caller may not report the action, `validation_failed` where its data are not as
  *   declared; for a vote also `vote_closed`, `vote_limit`, `option` and `email_not_verified`.
  */
-async function report(services: ReportServices, user: SpaceUser, reported: ActionReport): Promise<Reported> {
+export async function report(
+  services: ReportServices,
+  user: SpaceUser,
+  reported: ActionReport,
+): Promise<Reported> {
   if (reported.data.elementId !== undefined) return await reportNaming(services, user, reported);
   const { result } = await onAccount(user, of =>
-    runCommand(services, of, reporting(services, { user, report: reported })),
+    runCommand(services, of, (config, now) =>
+      reportCommand(services, { user, report: reported }, config, now),
+    ),
   );
   return { isNew: result !== null, vote: null };
 }
 
 /** Applies actions of one user in their order, up to the first that fails, with as few commits as possible. */
-async function reportAll(
+export async function reportAll(
   services: ReportServices,
   user: SpaceUser,
   reports: readonly ActionReport[],
 ): Promise<RunAllOutcome> {
   const named = await Promise.all(reports.map(each => namedElement(services, user, each)));
-  const commands = reports.map((each, index) =>
-    reporting(services, { user, report: each, named: named[index] }),
+  const commands = reports.map(
+    (each, index): MakeCommand =>
+      (config, now) =>
+        reportCommand(services, { user, report: each, named: named[index] }, config, now),
   );
   const outcome = await runCommands(services, user, commands);
   if (!(outcome.error instanceof MergedUserError)) return outcome;
@@ -110,13 +103,12 @@ async function reportNaming(
 ): Promise<Reported> {
   const attempt = (named: NamedElement): Promise<Reported> =>
     onAccount(user, async of => {
-      const { result } = await runCommand(
-        services,
-        of,
-        reporting(services, { user, report: reported, named }),
+      const naming = { user, report: reported, named };
+      const { result } = await runCommand(services, of, (config, now) =>
+        reportCommand(services, naming, config, now),
       );
       const isNew = result !== null;
-      const vote = voteOf({ user, report: reported, named });
+      const vote = voteOf(naming);
       if (vote === null) return { isNew, vote };
       const now = storeTime(services);
       return { isNew, vote: await countedVote(services.store, of, { vote, isNew, now }) };
@@ -214,19 +206,13 @@ export function requireReportable(config: CompiledConfig, report: ActionReport):
 type ActionCommand = Extract<Command, { kind: "action" }>;
 
 /** Checks that the action may be reported, then makes its command. */
-function reporting(services: ReportServices, of: NamingReport): MakeCommand {
-  return (config, now) => {
-    requireReportable(config, of.report);
-    return reportCommand(services, config, of, now);
-  };
-}
-
 function reportCommand(
   services: ReportServices,
-  config: CompiledConfig,
   of: NamingReport,
+  config: CompiledConfig,
   now: number,
 ): Command {
+  requireReportable(config, of.report);
   const { action: name, data, actionId: id, metadata, projectId } = of.report;
   const at = Math.min(of.report.at ?? now, now);
   const action: Action = { name, data, at, id, metadata };
@@ -241,7 +227,7 @@ function reportCommand(
       return applyAction(config, state, action, options);
     },
   };
-  const vote = voteOf(of);
+  const vote = of.named === undefined ? null : voteOf(of);
   return vote === null ? command : voteCommand(services, config, { vote, action, command });
 }
 

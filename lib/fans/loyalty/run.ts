@@ -4,8 +4,10 @@
  * @module
  */
 
-import { decide } from "../../storage/mod.ts";
-import type { ScoreTarget, TargetQuery } from "../leaderboards/scores/score_delivery.ts";
+import { AppError } from "../../base/errors/mod.ts";
+import { decide, type Store } from "../../storage/mod.ts";
+import type { ScoreTarget } from "../leaderboards/scores/score_delivery.ts";
+import { readAccountNote, signUpProjectOf } from "../users/mod.ts";
 import { joinProject, targetQueryOf } from "./board_sums.ts";
 import {
   type BatchedCommand,
@@ -18,21 +20,25 @@ import {
   type LimitUses,
   type MakeCommand,
   noLimits,
+  noScoring,
 } from "./commit.ts";
 import type { CompiledConfig } from "./config/compiled.ts";
-import {
-  type DeliveredTo,
-  type DeliveryServices,
-  deliver,
-  deliverState,
-  logDiagnostics,
-  sendGifts,
-} from "./deliver.ts";
+import { type DeliveredTo, type DeliveryServices, deliver, deliverState, logDiagnostics } from "./deliver.ts";
 import { type DueUserQueue, registrationMs } from "./due_users.ts";
 import { settledInstantsMax } from "./engine/advance_time.ts";
+import { applyRefusals, type Refusal } from "./engine/apply_change.ts";
+import { grantCommand } from "./grants.ts";
 import { type Claimant, type GlobalLimits, withinLimits } from "./limits.ts";
 import type { LoyaltyServices } from "./services.ts";
-import type { CachedUser, SpaceUser, UserState } from "./user/state.ts";
+import {
+  type CachedUser,
+  type Gift,
+  onAccount,
+  type SpaceUser,
+  spaceUserPartition,
+  type UserState,
+} from "./user/state.ts";
+import { readState } from "./user/stored_state.ts";
 
 /** Services that commands need. */
 export interface CommandServices extends LoyaltyServices, DeliveryServices {
@@ -68,7 +74,7 @@ export async function runCommand(
   // Boards and webhooks follow in the background; codes of coupons and gifts precede the answer.
   await deliver(services, run, [committed]);
   if (committed.state.gifts.length > 0 && command.isFromSweep !== true) {
-    await sendUserGifts(services, user, committed.state);
+    await sendGifts(services, user, committed.state);
   }
   return committed;
 }
@@ -78,7 +84,7 @@ async function commitCommand(services: CommandServices, run: Run, uses: LimitUse
   const { store, boards, states, profiles, webhooks } = services;
   const { config, user, cachedUser, now, command } = run;
   const { progress } = webhooks;
-  const query = targetQuery(run);
+  const query = targetQueryOf(command.scoring ?? noScoring, command.at ?? now);
   let ready = registerDue(services, run);
   let projectId = user.projectId ?? cachedUser.projectId;
   let foundProject: string | null = null;
@@ -149,7 +155,7 @@ async function advanceUserTime(services: CommandServices, run: Run, instant: num
   const advanceTime = instant === null ? "toNow" : "nextInstant";
   const command: Command = { kind: "time", advanceTime, isFromSweep };
   const committed = await commitCommand(services, { ...run, command, now: instant ?? run.now }, noLimits);
-  logDiagnostics(services, run, committed);
+  logDiagnostics(services, run, committed.diagnostics);
   deliverState(services, run.cachedUser, committed);
 }
 
@@ -163,11 +169,6 @@ function commitWithinLimits(services: CommandServices, run: Run): Promise<Commit
     onLost: (error: unknown) => logger.log("warn", "rule_use_lost", { error: String(error) }),
   };
   return withinLimits(options, uses => commitCommand(services, run, uses));
-}
-
-/** Sends what the user's actions give to other users; returns how many gifts are left because of failures. */
-export function sendUserGifts(services: CommandServices, user: SpaceUser, state: UserState): Promise<number> {
-  return sendGifts(services, (of, makeCommand) => runCommand(services, of, makeCommand), user, state);
 }
 
 /** Outcome of several commands of a user. */
@@ -234,7 +235,8 @@ async function commitBatch(services: CommandServices, { config, user, batch }: B
       refusal = { error };
       break;
     }
-    const targets = await boards.targets(projectId, targetQuery({ now, command }));
+    const { scoring = noScoring, at = now } = command;
+    const targets = await boards.targets(projectId, targetQueryOf(scoring, at));
     made.push({ command, targets });
   }
   const [first] = made;
@@ -251,7 +253,7 @@ async function commitBatch(services: CommandServices, { config, user, batch }: B
   const last = outcome.done.at(-1);
   if (last !== undefined) noteCommitted(cachedUser, projectId, last);
   await deliver(services, { config, user, cachedUser }, outcome.done);
-  if (last !== undefined && last.state.gifts.length > 0) await sendUserGifts(services, user, last.state);
+  if (last !== undefined && last.state.gifts.length > 0) await sendGifts(services, user, last.state);
   return outcome.done.length === made.length ? { ...outcome, ...refusal } : outcome;
 }
 
@@ -260,25 +262,113 @@ async function commitBatch(services: CommandServices, { config, user, batch }: B
  * sweep itself must not: it would look at each user once an hour for ever.
  */
 function registerDue(
-  { dueUsers }: CommandServices,
+  { dueUsers, clock }: CommandServices,
   { cachedUser, command }: Pick<Run, "cachedUser" | "command">,
 ): Promise<void> | undefined {
-  if (command.isFromSweep === true) return undefined;
-  const ready = dueUsers.register(cachedUser, { isActivity: command.apply !== undefined });
+  const isActivity = command.apply !== undefined;
+  if (command.isFromSweep === true || cachedUser.isRegistered(clock(), isActivity)) return undefined;
+  const ready = dueUsers.register(cachedUser, { isActivity });
   // The commit awaits it; until then a failure must not count as unhandled.
-  ready?.catch(() => {});
+  ready.catch(() => {});
   return ready;
-}
-
-function targetQuery({ command, now }: Pick<Run, "command" | "now">): TargetQuery {
-  const scoring = command.scoring ?? { action: "", data: {} };
-  return targetQueryOf(scoring, command.at ?? now);
 }
 
 /** Returns whom uses of limited rules are counted for; a repeated command finds the claim of its id. */
 function claimantOf({ user, config, now, command: { once, at = now } }: Run): Claimant {
   const { organisationId, spaceId, userId } = user;
   const { timeZone, weekStartsOn } = config.config;
-  const actionId = once === undefined ? {} : { actionId: `${once.of}:${once.id}` };
-  return { organisationId, spaceId, userId, at, timeZone, weekStartsOn, ...actionId };
+  const actionId = once === undefined ? undefined : `${once.of}:${once.id}`;
+  return { organisationId, spaceId, userId, actionId, at, timeZone, weekStartsOn };
+}
+
+/** Longest id of a user, in characters. */
+const userIdMax = 128;
+
+const reasons = {
+  self: "Cannot give the reward as the action names its own user",
+  unknown: "Cannot give the reward as the action names nobody who is known",
+} as const;
+
+/**
+ * Sends what the user's actions give to other users; returns how many gifts are left because of failures. It may be repeated.
+ */
+export async function sendGifts(
+  services: CommandServices,
+  user: SpaceUser,
+  { gifts }: Pick<UserState, "gifts">,
+): Promise<number> {
+  const settled = new Set<string>();
+  const refusals: Refusal[] = [];
+  const onFailed = (error: unknown): void =>
+    services.logger.log("warn", "gift_deferred", { error: String(error) });
+  for (const gift of gifts) {
+    try {
+      const reason = await sendGift(services, user, gift);
+      settled.add(gift.id);
+      if (reason !== null) refusals.push({ gift, reason: reasons[reason] });
+    } catch (error) {
+      onFailed(error);
+    }
+  }
+  if (settled.size === 0) return gifts.length;
+  try {
+    await runCommand(services, user, (config, now) => settleCommand(config, { settled, refusals }, now));
+    return gifts.length - settled.size;
+  } catch (error) {
+    onFailed(error);
+    return gifts.length;
+  }
+}
+
+/** Gives a gift to its user, once. Returns why the user cannot get it; null where the user has it. */
+async function sendGift(
+  services: CommandServices,
+  from: SpaceUser,
+  { id, userId, ruleId, rewards }: Gift,
+): Promise<keyof typeof reasons | null> {
+  const to: SpaceUser = { ...from, userId, projectId: null };
+  if (!(await isKnown(services.store, to))) return "unknown";
+  const order = {
+    rewards,
+    reason: `Rule ${ruleId}`,
+    metadata: { ruleId, fromUserId: from.userId },
+    id: `referral:${from.userId}:${id}`,
+  };
+  try {
+    return await onAccount(to, async of => {
+      if (of.userId === from.userId) return "self";
+      await runCommand(services, of, (config, now) => grantCommand(config, order, now));
+      return null;
+    });
+  } catch (error) {
+    // The user was removed since.
+    if (error instanceof AppError && error.code === "forbidden") return "unknown";
+    throw error;
+  }
+}
+
+/** Tests if a user has signed up, or has been seen otherwise: nothing is written of ids that nobody has. */
+async function isKnown(store: Store, user: SpaceUser): Promise<boolean> {
+  const { userId } = user;
+  if (userId === "" || userId.length > userIdMax || !userId.isWellFormed()) return false;
+  const [account, state] = await store.read(spaceUserPartition(user), [readAccountNote, readState]);
+  return state !== null || signUpProjectOf(account) !== null;
+}
+
+/** Makes the command that removes the notes of gifts from their giver, and records those that were refused. */
+function settleCommand(
+  config: CompiledConfig,
+  { settled, refusals }: { readonly settled: ReadonlySet<string>; readonly refusals: readonly Refusal[] },
+  now: number,
+): Command {
+  return {
+    kind: "gifts",
+    isIdempotent: true,
+    isFromSweep: true,
+    settledGifts: settled,
+    apply: state => {
+      const open = refusals.filter(({ gift }) => state.gifts.some(({ id }) => id === gift.id));
+      return open.length === 0 ? null : applyRefusals(config, state, { refusals: open, at: now });
+    },
+  };
 }

@@ -12,7 +12,7 @@ import type { CompiledConfig } from "../config/compiled.ts";
 import { ownValue } from "../config/compiled.ts";
 import { expireUsable, nextSettlement, settleLots } from "../ledger/settle_lots.ts";
 import type { HistoryRecord, Notification, Transaction } from "../user/history.ts";
-import type { ChallengeProgress, UserState } from "../user/state.ts";
+import { type ChallengeProgress, dueInstant, type UserState } from "../user/state.ts";
 import { dueReminders, earlier, endOfDuration, expiryInstants } from "./counters.ts";
 import { type Diagnostic, NextState, type Outcome, TransactionBuilder } from "./next_state.ts";
 import { requalify } from "./rewards.ts";
@@ -46,7 +46,7 @@ export function advanceTime(
   at: number,
   { instantsMax = settledInstantsMax }: { readonly instantsMax?: number } = {},
 ): TimeOutcome {
-  if (!isDue(state, at)) {
+  if (dueInstant(state, at) === null) {
     return { state, records: [], notifications: [], gained: {}, diagnostics: [] };
   }
   const records: HistoryRecord[] = [];
@@ -69,12 +69,6 @@ export function advanceTime(
   }
   const changed = [...gained].filter(([, gain]) => gain !== 0);
   return { state: now, records, notifications, gained: Object.fromEntries(changed), diagnostics };
-}
-
-/** Checks whether advancing a state to that time (Unix ms) may change it. */
-export function isDue(state: Pick<UserState, "dueAt" | "changedAt">, at: number): boolean {
-  const { dueAt } = state;
-  return dueAt !== null && dueAt <= Math.max(at, state.changedAt);
 }
 
 /** Settles one instant, or all from `from` to `at` as one. */

@@ -241,6 +241,14 @@ export function usableEarnings(
   return pending.reduce((usable, { remaining }) => usable - remaining, earned);
 }
 
+/** Returns the first instant until `at` at which time alone may change a state; null: there is none. Both in Unix ms. */
+export function dueInstant(
+  { dueAt, changedAt }: Pick<UserState, "dueAt" | "changedAt">,
+  at: number,
+): number | null {
+  return dueAt === null || dueAt > Math.max(at, changedAt) ? null : Math.max(dueAt, changedAt);
+}
+
 /** Most that a state may have changed after now, in ms: as far as clocks of processes may be ahead of the store's. */
 const aheadMsMax = 300_000;
 
@@ -422,6 +430,11 @@ export class CachedUser implements UserKey {
     this.spaceId = spaceId;
     this.userId = userId;
     this.partition = spaceUserPartition({ organisationId, userId });
+  }
+
+  /** Tests if a sweep is certain to look at the user, and with activity also if the user counts as active. */
+  isRegistered(now: number, isActivity: boolean): boolean {
+    return this.registeredUntil > now && (!isActivity || this.activeUntil > now);
   }
 
   /** Forgets a user whose record is gone: who is removed is no longer in the due queue. */

@@ -17,7 +17,7 @@ import type {
 } from "../../../storage/mod.ts";
 import { type CompiledChallenge, type CompiledConfig, ownValue } from "../config/compiled.ts";
 import type { Challenge, Metric, Mission } from "../config/document.ts";
-import { advanceTime, isDue } from "../engine/advance_time.ts";
+import { advanceTime } from "../engine/advance_time.ts";
 import type { LedgerEntry } from "../ledger/movements.ts";
 import { type Balances, balancesOf, balancesValidUntil } from "../ledger/settle_lots.ts";
 import type { LoyaltyServices } from "../services.ts";
@@ -26,6 +26,7 @@ import { countUnread, inboxReads, inboxValidUntil, parseReadMarks } from "../use
 import { parseEntry, ReadSize } from "../user/read_history.ts";
 import {
   type ChallengeProgress,
+  dueInstant,
   emptyState,
   type SpaceUser,
   spaceUserPartition,
@@ -539,7 +540,7 @@ export function createFactsSource({ clock, configOf }: Pick<LoyaltyServices, "cl
           const state = new StoredStateReader(stored.value);
           const now = clock();
           // Most users have nothing due; then the text is searched for what is asked and not parsed as a whole.
-          if (!isDue(state, now)) return factsOf(state, defaults);
+          if (dueInstant(state, now) === null) return factsOf(state, defaults);
           return factsOf(advanceTime(compiled, parseState(stored.value), now).state, defaults);
         },
       };

@@ -23,7 +23,7 @@ import { decide, RecordCache, type Write } from "../../../../lib/storage/mod.ts"
 import { createTestClock } from "../../../support/clock.ts";
 import { ProbeStore } from "../../../support/probe_store.ts";
 
-const registrationAttemptsMax = 3;
+const registrationAttemptsMax = 4;
 const registrationBatchMax = 240;
 const ledgerReadMax = 250;
 const ledgerRecordsMax = 1_000;
