@@ -193,7 +193,7 @@ const rebuildCommand: CommandSpec = {
 const indexUsersCommand: CommandSpec = {
   words: ["users", "index"],
   summary:
-    "Add users from before the index of users to it, in the store; repeatable, and on Redis while servers run",
+    "Add stored users whom the index of users lacks to it, in the store; repeatable, and on Redis while servers run",
   changes: "adds users to the index",
   examples: ["users index --redis redis://127.0.0.1:6379"],
   output: record({ examined: "whole", listed: "whole", metrics: "whole" }),

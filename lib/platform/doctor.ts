@@ -11,16 +11,11 @@ import { AppError } from "../base/errors/mod.ts";
 import { createDirectory } from "../fans/directory/directory.ts";
 import type { Directory, Project } from "../fans/directory/mod.ts";
 import { findUnlisted } from "../fans/directory/seed.ts";
-import { findFutureLogins } from "../fans/identity/future_logins.ts";
 import { Users } from "../fans/identity/mod.ts";
 import { findLostKeys } from "../fans/identity/users.ts";
 import { type ComparedBoard, comparedBoards, type Difference } from "../fans/leaderboards/scores/rebuild.ts";
 import { readRecordedScore } from "../fans/loyalty/board_sums.ts";
-import { listUsersOf } from "../fans/loyalty/due_users.ts";
-import { repairFutureTimes } from "../fans/loyalty/user/future_times.ts";
-import { futureEntries, listedOrganisations, redateEntries, userShardPartitions } from "../fans/users/mod.ts";
-import { mapConcurrent } from "../storage/background/mod.ts";
-import { type PartitionLister, type Store, storageLimits } from "../storage/mod.ts";
+import type { PartitionLister, Store } from "../storage/mod.ts";
 import { tenantPartitions } from "../storage/names.ts";
 
 /** Dependencies of a check. */
@@ -59,16 +54,12 @@ interface DoctorCheck {
 
 /** Every check, in the order in which they run. */
 const checks: readonly DoctorCheck[] = [
-  { name: "user-times", run: checkUserTimes },
-  { name: "index-times", run: checkIndexTimes },
-  { name: "identity-times", run: checkIdentityTimes },
   { name: "directory", run: checkDirectory },
   { name: "lookup-keys", run: checkLookupKeys },
   { name: "boards", run: checkBoards, advice: "Run the commands that the examples name" },
 ];
 
 const examplesMax = 20;
-const usersAtOnce = 16;
 
 /**
  * Runs every check. Servers may run meanwhile, and it may be repeated.
@@ -105,48 +96,6 @@ class Report {
     const [examined, found, repaired] = [this.#examined, this.#found, this.#repaired];
     const status = found === 0 ? "ok" : found === repaired ? "repaired" : "found";
     return { check, status, examined, found, repaired, examples: this.#examples, advice };
-  }
-}
-
-/** Finds users of whom a process wrote whose clock was ahead. */
-async function checkUserTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
-  async function examine(users: readonly { organisationId: string; userId: string }[]): Promise<void> {
-    await mapConcurrent(users, usersAtOnce, async user => {
-      const outcome = await repairFutureTimes(store, user, { now: clock(), repairs });
-      const name = `user ${user.userId} of organisation ${user.organisationId}`;
-      const hint = outcome === "left" ? " has lists that cannot be dated anew" : " was dated ahead";
-      report.add(outcome === "none" ? null : name + hint, outcome === "repaired");
-    });
-  }
-  for await (const organisationId of listedOrganisations(store)) {
-    let group: { organisationId: string; userId: string }[] = [];
-    for await (const user of listUsersOf(store, organisationId)) {
-      group.push(user);
-      if (group.length < storageLimits.rangeLimitMax) continue;
-      await examine(group);
-      group = [];
-    }
-    await examine(group);
-  }
-}
-
-async function checkIndexTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
-  for await (const organisationId of listedOrganisations(store)) {
-    for (const partition of userShardPartitions(organisationId)) {
-      const found = await futureEntries(store, partition, clock());
-      if (repairs && found.length > 0) await redateEntries(store, partition, found, clock());
-      if (found.length === 0) report.add(null);
-      for (const { key, member } of found) report.add(`${member} on ${key} of ${partition}`, repairs);
-    }
-  }
-}
-
-async function checkIdentityTimes({ store, clock, repairs }: DoctorOptions, report: Report): Promise<void> {
-  for await (const group of findFutureLogins(store, clock())) {
-    for (const found of group) {
-      if (repairs) await found?.repair();
-      report.add(found === null ? null : `${found.name} was dated ahead`, repairs);
-    }
   }
 }
 

@@ -20,22 +20,17 @@ import { spaceUserPartition } from "../fans/loyalty/user/state.ts";
 import { readMetrics } from "../fans/loyalty/views/loyalty_reader.ts";
 import {
   buildDeclaredIndexes,
-  buildMetricIndex,
-  buildNameIndex,
+  buildIndex,
   createUserIndex,
   declaredBoards,
-  declaredFields,
+  declaredIndexes,
   listedOrganisations,
   listRecordedUsers,
   type MetricIndex,
   MetricIndexing,
-  type MetricIndexSource,
-  metricIndexesOf,
-  metricMark,
-  type NameSource,
+  metricIndex,
   type RecordedUser,
   recordedUsersMax,
-  usableIndexes,
 } from "../fans/users/mod.ts";
 import type { Logger } from "../http/mod.ts";
 import { createPause } from "../storage/background/mod.ts";
@@ -116,15 +111,14 @@ class ListedUsers extends Users {
       return after;
     });
     if (user === null) return null;
-    const { provider, username: name } = user;
-    const account = { projectId, userId, provider, name };
-    if (isOtherAccount) {
-      await this.#note(projectId, organisationId => index.changed({ organisationId, ...account }));
-    }
     if (user.mergedInto !== undefined) {
       await this.#note(projectId, organisationId => this.#unlist({ organisationId, projectId, userId }));
-    } else if (isSignIn) {
-      await this.#note(projectId, organisationId => index.signedIn({ organisationId, ...account }));
+    } else if (isSignIn || isOtherAccount) {
+      const { provider, username: name } = user;
+      await this.#note(projectId, organisationId => {
+        const account = { organisationId, projectId, userId, provider, name };
+        return index.changed(account, { isSignIn, isOtherAccount });
+      });
     }
     return user;
   }
@@ -137,8 +131,7 @@ class ListedUsers extends Users {
 
   async #unlist(account: Parameters<ListedUsersOptions["index"]["remove"]>[0]): Promise<void> {
     const { directory, index } = this.#options;
-    const organisation = await directory.organisation(account.organisationId);
-    await index.remove(account, declaredBoards(organisation?.settings ?? {}));
+    await index.remove(account, declaredBoards(await directory.organisation(account.organisationId)));
   }
 
   /** Updates the index. A failure is logged, and does not prevent a login; the next one repairs what it left out. */
@@ -155,38 +148,26 @@ class ListedUsers extends Users {
 
 export interface UserDirectory extends PlatformUsers {
   readonly finder: UserFinder;
-  /** Builds the index of names, and the indexes that settings declare, where they are incomplete. */
+  /** Builds the indexes that settings declare, where they are incomplete. */
   work(): Promise<void>;
 }
 
 export function userDirectory(options: UserFinderOptions & { readonly random: RandomBytes }): UserDirectory {
-  const { store, directory, clock, users } = options;
-  const fields = createFieldIndexes(options);
+  const { store, directory } = options;
+  const fieldIndexes = createFieldIndexes(options);
   const finder = createUserFinder(options);
-  const registeredNames: NameSource = {
-    ...{ store, clock, partitionOf: spaceUserPartition },
-    nameOf: async (projectId, userId) => (await users.findById(projectId, userId))?.username ?? null,
-  };
-  const source: MetricIndexSource = { store, clock, metricsOf: user => readMetrics(store, user) };
+  const metricsOf = readMetrics.bind(null, store);
   return {
     finder,
     search: finder,
-    buildIndex: index => buildMetricIndex(source, index),
+    buildIndex: index => buildIndex(options, metricIndex(metricsOf, index)),
     async work() {
       for await (const organisationId of listedOrganisations(store)) {
-        const metricIds = await metricIndexesOf(directory, organisationId);
-        const organisation = await directory.organisation(organisationId);
-        const names = declaredFields(organisation?.settings ?? {});
-        const built = await usableIndexes(store, organisationId, { metrics: metricIds, fields: names });
-        if (!built.names) await buildNameIndex(registeredNames, organisationId);
-        if (names.length > 0) await fields.repair(organisationId, names);
-        const metrics = metricIds.filter(metricId => !built.metrics.has(metricId));
-        await buildDeclaredIndexes(source, organisationId, [
-          ...metrics.map(metricId => ({
-            marks: metricMark(metricId),
-            build: () => buildMetricIndex(source, { organisationId, metricId }),
-          })),
-          ...names.filter(name => !built.fields.has(name)).map(name => fields.declared(organisationId, name)),
+        const { metrics, fields } = declaredIndexes(await directory.organisation(organisationId));
+        if (fields.length > 0) await fieldIndexes.repair(organisationId, fields);
+        await buildDeclaredIndexes(options, organisationId, [
+          ...metrics.map(metricId => metricIndex(metricsOf, { organisationId, metricId })),
+          ...fields.map(name => fieldIndexes.declared(organisationId, name)),
         ]);
       }
     },
@@ -266,9 +247,9 @@ export async function buildUserIndex(options: UserIndexOptions): Promise<UserInd
   await list(registeredUsers(options));
   for await (const organisationId of listedOrganisations(store)) {
     await list(usersWithHistory(store, organisationId));
-    for (const metricId of await metricIndexesOf(directory, organisationId)) {
-      const source = { store, clock, metricsOf: readMetrics.bind(null, store) };
-      await buildMetricIndex(source, { organisationId, metricId });
+    for (const metricId of declaredIndexes(await directory.organisation(organisationId)).metrics) {
+      const index = metricIndex(readMetrics.bind(null, store), { organisationId, metricId });
+      await buildIndex({ store, clock }, index);
       report({ metrics: progress.metrics + 1 });
     }
   }

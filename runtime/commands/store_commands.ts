@@ -14,7 +14,6 @@ import { createControl } from "../../lib/authoring/control/mod.ts";
 import { AppError } from "../../lib/base/errors/mod.ts";
 import { type CliContext, CliError, exitOf, exits, type StoreFlags, wrongUsage } from "../../lib/cli/mod.ts";
 import { createDirectory } from "../../lib/fans/directory/directory.ts";
-import { findUnlisted } from "../../lib/fans/directory/seed.ts";
 import { errorFacts } from "../../lib/http/errors/failure.ts";
 import { silentLogger } from "../../lib/http/mod.ts";
 import {
@@ -184,8 +183,7 @@ export const applySeedFile: CliContext["applySeed"] = (flags, path) =>
   );
 
 /**
- * Makes a person an operator, and where there is no organisation the first one with a space, through the control API. Records of
- * former versions, which no list has, are listed first.
+ * Makes a person an operator, and where there is no organisation the first one with a space, through the control API.
  *
  * @throws {CliError} The settings name no durable store, or the secret is not that of the servers.
  */
@@ -214,7 +212,6 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
     try {
       const { issuer } = platform;
       const made = { token, userId: user.id, organisationId: null, spaceId: null, issuer };
-      if (!(await hasOrganisations())) await listUnlisted(store);
       if (await hasOrganisations()) return made;
       const attributes = { name };
       const { data: organisation } = await send("organisations", { type: "organisations", attributes });
@@ -225,13 +222,6 @@ export const bootstrapOperator: CliContext["bootstrapOperator"] = (flags, { emai
       await platform.close();
     }
   });
-
-/** Puts what former versions wrote on the lists of the control API. */
-async function listUnlisted(store: Storage["store"]): Promise<void> {
-  for await (const group of findUnlisted(store, systemClock() / 1_000)) {
-    for (const found of group) await found?.repair();
-  }
-}
 
 /**
  * Examines the surroundings of a deployment, then what is stored. Where the store does not answer, its contents are not examined.

@@ -22,8 +22,9 @@ import { emptyState, spaceUserPartition } from "../../lib/fans/loyalty/user/stat
 import { printState, readState } from "../../lib/fans/loyalty/user/stored_state.ts";
 import {
   activityWrites,
-  buildMetricIndex,
+  buildIndex,
   listingWrites,
+  metricIndex,
   userBoards,
   userShardOf,
   userShardPartitions,
@@ -193,10 +194,8 @@ async function fill(store: Store, { organisationId, count }: Audience, now: numb
   for (const { partition, writes } of shards.values())
     await surely(() => store.commit(partition, { writes }));
   // Notes that the index is whole, which it is by what was written above.
-  await buildMetricIndex(
-    { store, clock: () => now, metricsOf: async () => null },
-    { organisationId, metricId: "points" },
-  );
+  const index = metricIndex(async () => null, { organisationId, metricId: "points" });
+  await buildIndex({ store, clock: () => now }, index);
 }
 
 /** Filling may be too much for a busy machine; whatever was written is written again. */

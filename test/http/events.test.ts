@@ -6,6 +6,7 @@ import { directoryPartition } from "../../lib/fans/directory/records.ts";
 import { seedDirectory } from "../../lib/fans/directory/seed.ts";
 import { runDoctor } from "../../lib/mod.ts";
 import type { PartitionLister, Store } from "../../lib/storage/mod.ts";
+import { platformPartition } from "../../lib/storage/names.ts";
 import { ids, openPlatform, seed } from "../support/platform.ts";
 import { describeOnStores } from "../support/stores.ts";
 import { operatorHeaders, resource, to } from "./_control_examples.ts";
@@ -124,25 +125,16 @@ describeOnStores("events", open => {
     assert.ok(left.every(record => record === null));
   });
 
-  it("finds and changes events of former versions, which the doctor lists", async t => {
-    const { world, call, change, list, read, seconds } = await opened(t);
-    const { store, clock, platform } = world;
-    // As seeds wrote them before there were authors.
+  it("are found again after lost writes took their project and place from the lists, by the doctor", async t => {
+    const { world, call, list, read } = await opened(t);
+    const { store, clock } = world;
     const id = "0d000000-0000-4000-8000-0000000000aa";
-    const old = { id, projectId: ids.project, name: "Old", state: "current", settings: {} };
-    const partition = directoryPartition("project", ids.project);
-    const event = JSON.stringify({ ...old, startAt: seconds() - 60 });
-    await store.commit(partition, {
-      writes: [
-        { type: "put", key: `event:${id}`, value: event },
-        { type: "score", op: "set", key: "events", member: id, score: seconds() - 60 },
-        { type: "delete", shape: "record", key: "open" },
-      ],
-    });
-    await store.commit(directoryPartition("space", ids.space), {
-      writes: [{ type: "delete", shape: "record", key: "projects" }],
-    });
-    assert.equal((await platform.directory.event(ids.project, id))?.state, "current");
+    const show = { id, projectId: ids.project, name: "Show", state: "current", startAt: 1 } as const;
+    await seedDirectory(store, { ...seed, events: [...seed.events, show] }, { clock: clock.now });
+    const lose = (partition: string, key: string) =>
+      store.commit(partition, { writes: [{ type: "delete", shape: "record", key }] });
+    await lose(directoryPartition("space", ids.space), "projects");
+    await lose(platformPartition("place", id), "home");
     assert.equal((await call(`/events/${id}`)).status, 404);
     const lister = store as Store & PartitionLister;
     const doctor = async (repairs: boolean) => {
@@ -155,10 +147,6 @@ describeOnStores("events", open => {
     assert.equal((await doctor(false))?.status, "ok");
     assert.deepEqual((await read(id)).actions, ["stop"]);
     assert.ok((await list("filter[state]=current&sort=created_at")).includes(id));
-    assert.equal((await change(id, { action: "stop" })).status, 204);
-    assert.equal((await read(id)).state, "past");
-    assert.equal((await change(id, { action: "stop" })).status, 422);
-    assert.equal((await platform.directory.event(ids.project, "latest"))?.id, id);
     assert.equal((await call(`/spaces/${ids.space}/projects`)).json.data.length, 1);
   });
 

@@ -7,9 +7,6 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { openFileStore } from "../../adapters/file/mod.ts";
 import { storedIssuer } from "../../lib/auth/tokens/jwks_routes.ts";
-import { directoryPartition } from "../../lib/fans/directory/records.ts";
-import { platformPartition } from "../../lib/storage/names.ts";
-import { ids } from "../support/platform.ts";
 import { start } from "./processes.ts";
 import { cliCommand, runtimes } from "./runtimes.ts";
 
@@ -19,21 +16,6 @@ const base = {
   GRANDSTAND_DATA: folder,
   GRANDSTAND_SECRET: "a secret that only this test knows, long enough",
 };
-
-/** The records of a directory as versions before the control API wrote them. */
-async function writeOldDirectory(data: string): Promise<void> {
-  await using store = await openFileStore(data);
-  const space = { id: ids.space, organisationId: ids.organisation, name: "Club space", settings: {} };
-  const organisation = { id: ids.organisation, name: "Club" };
-  for (const [kind, record] of Object.entries({ organisation, space }) as [
-    "organisation" | "space",
-    object,
-  ][]) {
-    await store.commit(directoryPartition(kind, ids[kind]), {
-      writes: [{ type: "put", key: kind, value: JSON.stringify(record) }],
-    });
-  }
-}
 
 async function bootstrap(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
   assert.ok(built !== undefined);
@@ -98,26 +80,5 @@ describe("grandstand operators bootstrap", () => {
     assert.equal(await opened.ended, 0, opened.stderr());
     const made = await bootstrap(["--email", "sam@example.com"], { GRANDSTAND_DATA: data });
     assert.match(made.stderr, /issuer urn:uuid:\S+: set GRANDSTAND_PUBLIC_URL before the first command/);
-  });
-
-  it("makes no organisation where a former version wrote some, and finds them", async () => {
-    const data = mkdtempSync(join(tmpdir(), "grandstand-operators-"));
-    after(() => rmSync(data, { recursive: true }));
-    await writeOldDirectory(data);
-    const made = await bootstrap(["--email", "sam@example.com", "--json"], { GRANDSTAND_DATA: data });
-    assert.equal(made.code, 0, made.stderr);
-    assert.equal(JSON.parse(made.stdout).data.organisationId, null);
-    await using store = await openFileStore(data);
-    const [organisations] = await store.read(platformPartition("control"), [
-      { type: "board", key: "organisations", limit: 10 },
-    ]);
-    const [spaces] = await store.read(directoryPartition("organisation", ids.organisation), [
-      { type: "record", key: "spaces" },
-    ]);
-    assert.deepEqual(
-      organisations.entries.map(({ member }) => member),
-      [ids.organisation],
-    );
-    assert.deepEqual(JSON.parse(spaces?.value ?? ""), [ids.space]);
   });
 });

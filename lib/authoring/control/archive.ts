@@ -31,7 +31,7 @@ export async function settleArchive(
   const [stored] = await store.read(partition, [{ type: "record", key: projectKey }]);
   const project = stored === null ? null : (JSON.parse(stored.value) as Project);
   const isArchived = project?.archived === true;
-  const open = await openEventsOf(store, home.id, now);
+  const open = await openEventsOf(store, home.id);
   const ids = open.filter(event => mayFollow(event, isArchived, now)).map(({ id }) => id);
   for (let start = 0; start < ids.length; start += eventsAtOnce) {
     const part = ids.slice(start, start + eventsAtOnce);

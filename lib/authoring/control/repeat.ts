@@ -31,10 +31,10 @@ export function eventTask(services: ControlServices): WorkTask {
     if (home.kind !== "project") return null;
     const now = Math.floor(clock / 1_000);
     if (await settleArchive(services, home)) return null;
-    for (const event of await openEventsOf(store, home.id, now)) {
+    for (const event of await openEventsOf(store, home.id)) {
       if (event.repeats === true && hasEnded(event, now)) await repeat(services, home, event.id, now);
     }
-    const open = await openEventsOf(store, home.id, now);
+    const open = await openEventsOf(store, home.id);
     if (!open.every(event => isOpen(event, now))) await prune(services, home, now);
     const instants = open.flatMap(({ fixedState, repeats, end, over }) =>
       fixedState === undefined ? [repeats === true ? end : over] : [],

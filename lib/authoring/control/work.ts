@@ -51,14 +51,14 @@ export class ControlWork {
 
   /**
    * Lets the tasks look at a home soon. Call it before a change, so that a process which dies after the change leaves nothing
-   * undone. `prepare` runs once for changes that follow each other within a second.
+   * undone.
    */
-  async expect({ kind, id }: Home, prepare?: () => Promise<void>): Promise<void> {
+  async expect({ kind, id }: Home): Promise<void> {
     const { store, clock } = this.#options;
     const member = `${kind}/${id}`;
     await this.#scheduled.getOrLoad(member, async () => {
       const writes = this.#queue.schedule([member], clock() + settlingMs, "min");
-      await Promise.all([store.commit(platformPartition("control"), { writes }), prepare?.()]);
+      await store.commit(platformPartition("control"), { writes });
       return { value: true };
     });
   }

@@ -12,7 +12,6 @@ import {
   defaultListings,
   type ListingBounds,
   openEventsKey,
-  openEventsOf,
   parseOpenEvents,
   shownEvents,
 } from "../../fans/directory/open_events.ts";
@@ -185,10 +184,9 @@ export class Sources {
       ...likely.map(each => record(`event:${each}`)),
     ]);
     if (project === null) return { value: null };
-    const listed = open === null ? await openEventsOf(store, id, now) : parseOpenEvents(open);
     const parsed = parse<Project & Authored>(project);
     const bounds = parsed.authored?.state?.listings ?? defaultListings;
-    const shown = shownEvents(listed, begun.entries, now, bounds).map(each => each.id);
+    const shown = shownEvents(parseOpenEvents(open), begun.entries, now, bounds).map(each => each.id);
     const others = shown.filter(each => !likely.includes(each));
     const read = await readMany(
       store,

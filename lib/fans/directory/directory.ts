@@ -18,7 +18,7 @@ import {
 } from "../../storage/mod.ts";
 import { eventState } from "./event_times.ts";
 import { currentKey, parseRevision } from "./loyalty_versions.ts";
-import { openEventsKey, openEventsOf, parseOpenEvents } from "./open_events.ts";
+import { openEventsKey, parseOpenEvents } from "./open_events.ts";
 import {
   directoryPartition,
   domainCharactersMax,
@@ -236,7 +236,7 @@ async function readAliasedEvent(
     { type: "board", key: "events", limit: begunScanMax, reverse: true, max: now / 1_000 },
   ]);
   if (size === 0) return { version: null, value: null };
-  const open = stored === null ? await openEventsOf(store, projectId, now / 1_000) : parseOpenEvents(stored);
+  const open = parseOpenEvents(stored);
   const states: readonly Event["state"][] = alias === "current" ? ["current"] : ["past", "on_demand"];
   const candidates = open
     .filter(event => states.includes(eventState(event, now / 1_000)))

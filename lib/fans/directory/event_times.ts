@@ -23,7 +23,7 @@ export interface EventTimes {
   readonly extraTime: number;
   /** Seconds for which it stays on demand after its end. */
   readonly onDemand: number;
-  /** A state that the clock does not change, as older seeds have it. */
+  /** A state that the clock does not change: a seed named it. */
   readonly fixedState?: EventState | undefined;
 }
 

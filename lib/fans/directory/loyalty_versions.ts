@@ -128,10 +128,7 @@ export function createLoyaltyVersions({ store, clock }: LoyaltyVersionsOptions):
 }
 
 export function parseRevision(text: string): LoyaltyRevision {
-  const value: unknown = JSON.parse(text);
-  if (isRevision(value)) return value;
-  // Before versions were kept, the record was the document alone.
-  return { number: 1, digest: documentDigest(value), at: 0, by: "seed", document: value };
+  return JSON.parse(text) as LoyaltyRevision;
 }
 
 /**
@@ -142,10 +139,9 @@ export function documentDigest(document: unknown): string {
   return `sha256:${bytesToHex(sha256(utf8ToBytes(canonicalJson(document))))}`;
 }
 
-/** Returns the versions oldest first. A space from before versions were kept has its document alone. */
-function versionsOf([current, list]: StoredVersions): readonly LoyaltyVersion[] {
-  if (list !== null) return JSON.parse(list.value) as readonly LoyaltyVersion[];
-  return current === null ? [] : [withoutDocument(parseRevision(current.value))];
+/** Returns the versions oldest first. */
+function versionsOf([, list]: StoredVersions): readonly LoyaltyVersion[] {
+  return list === null ? [] : (JSON.parse(list.value) as readonly LoyaltyVersion[]);
 }
 
 /** Moves the record of the replaced version, unchanged, to a key of its own. */
@@ -170,10 +166,6 @@ function versionKey(number: number): string {
 
 function withoutDocument({ document: _, ...version }: LoyaltyRevision): LoyaltyVersion {
   return version;
-}
-
-function isRevision(value: unknown): value is LoyaltyRevision {
-  return typeof value === "object" && value !== null && "number" in value && "document" in value;
 }
 
 function requireSmall(document: unknown): void {

@@ -5,14 +5,13 @@
  */
 
 import { AppError } from "../../base/errors/mod.ts";
-import { type BoardEntry, decide, type ReadRecord, type Store } from "../../storage/mod.ts";
+import { type BoardEntry, decide, type Store } from "../../storage/mod.ts";
 import { type EventInstants, type EventState, eventInstants, eventState } from "./event_times.ts";
 import { directoryPartition, eventTimesOf, type StoredEvent } from "./records.ts";
 
 /** The record of a project that lists its open events. */
 export const openEventsKey = "open";
 const openEventsMax = 1_000;
-const readsAtOnce = 500;
 
 /** An event that has not ended. Times are Unix seconds. */
 export interface OpenEvent extends EventInstants {
@@ -98,34 +97,10 @@ export function isOpen(entry: OpenEvent, now: number): boolean {
   return eventState(entry, now) !== "past" || entry.repeats === true;
 }
 
-/** Returns the open events of a project. Makes their record where there is none, as former versions left it. */
-export async function openEventsOf(
-  store: Store,
-  projectId: string,
-  now: number,
-): Promise<readonly OpenEvent[]> {
-  const partition = directoryPartition("project", projectId);
-  const [stored] = await store.read(partition, [openRead]);
-  if (stored !== null) return parseOpenEvents(stored);
-  const found: OpenEvent[] = [];
-  for (let offset = 0, isEnd = false; !isEnd; offset += readsAtOnce) {
-    const [{ entries }] = await store.read(partition, [
-      { type: "board", key: "events", offset, limit: readsAtOnce, reverse: true },
-    ]);
-    const reads = entries.map(({ member }): ReadRecord => ({ type: "record", key: `event:${member}` }));
-    for (const event of reads.length === 0 ? [] : await store.read(partition, reads)) {
-      if (event === null) continue;
-      const entry = openEventOf(JSON.parse(event.value) as StoredEvent);
-      if (isOpen(entry, now)) found.push(entry);
-    }
-    isEnd = entries.length < readsAtOnce;
-  }
-  const open = found.slice(0, openEventsMax);
-  const commit = await store.commit(partition, {
-    checks: [{ key: openEventsKey, version: null }],
-    writes: [putOpenEvents(open)],
-  });
-  return commit.ok ? open : await openEventsOf(store, projectId, now);
+/** Returns the open events of a project. */
+export async function openEventsOf(store: Store, projectId: string): Promise<readonly OpenEvent[]> {
+  const [stored] = await store.read(directoryPartition("project", projectId), [openRead]);
+  return parseOpenEvents(stored);
 }
 
 /** Lists seeded events where they have not ended. */
@@ -135,24 +110,20 @@ export async function listOpenEvents(
   events: readonly StoredEvent[],
   now: number,
 ): Promise<void> {
-  await openEventsOf(store, projectId, now);
   await decide(store, directoryPartition("project", projectId), {
     reads: [openRead],
     idempotent: true,
     apply: ([stored]) => {
-      const before = stored === null ? [] : parseOpenEvents(stored);
+      const before = parseOpenEvents(stored);
       const after = events.reduce((list, event) => withOpenEvent(list, openEventOf(event), now), before);
-      return { writes: [putOpenEvents(after)], answer: undefined };
+      const value = JSON.stringify(after);
+      return { writes: [{ type: "put", key: openEventsKey, value }], answer: undefined };
     },
   });
 }
 
 const openRead = { type: "record", key: openEventsKey } as const;
 
-function putOpenEvents(list: readonly OpenEvent[]) {
-  return { type: "put", key: openEventsKey, value: JSON.stringify(list) } as const;
-}
-
-export function parseOpenEvents({ value }: { readonly value: string }): readonly OpenEvent[] {
-  return JSON.parse(value) as readonly OpenEvent[];
+export function parseOpenEvents(stored: { readonly value: string } | null): readonly OpenEvent[] {
+  return stored === null ? [] : (JSON.parse(stored.value) as readonly OpenEvent[]);
 }

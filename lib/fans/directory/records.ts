@@ -77,7 +77,7 @@ export interface Project extends Immutable<v.InferOutput<typeof ProjectSchema>> 
 export interface Event extends Immutable<Omit<v.InferOutput<typeof EventSchema>, "state">> {
   readonly state: (typeof eventStates)[number];
 }
-/** An event as stored: with its times, or as an older seed wrote it. */
+/** An event as stored: with its times, or as a seed wrote it. */
 export type StoredEvent = Immutable<v.InferOutput<typeof EventSchema>> & { readonly times?: EventTimes };
 
 /** Returns the facts that decide the state of an event. A state that was written down lasts until somebody starts or stops the event. */

@@ -15,7 +15,6 @@ import { readMany } from "../../storage/board_pages.ts";
 import {
   decide,
   type PartitionLister,
-  type Read,
   type ReadRecord,
   type Store,
   type Stored,
@@ -26,7 +25,7 @@ import {
 import { platformPartition, tenantPartitions } from "../../storage/names.ts";
 import { claimDomain, requireFreeDomain, requireUnarchived, settleDomain } from "./directory.ts";
 import { createLoyaltyVersions } from "./loyalty_versions.ts";
-import { listOpenEvents, openEventsKey, openEventsOf } from "./open_events.ts";
+import { listOpenEvents } from "./open_events.ts";
 import {
   claimPlace,
   directoryPartition,
@@ -340,7 +339,7 @@ function invalid(fields: readonly FieldError[]): AppError {
 const eventsAtOnce = 100;
 const readsAtOnce = 16;
 
-/** A record that the control API does not find. */
+/** A record that the control API does not find, as after lost writes or a seed that was interrupted. */
 interface Unlisted {
   readonly name: string;
   repair(): Promise<void>;
@@ -354,8 +353,8 @@ export async function* findUnlisted(
   for (const kind of ["organisation", "space", "project"] as const) {
     for await (const group of tenantPartitions(store, { tenant: kind, record: kind })) {
       for (const { tenant, kind: part } of group) {
-        const home = { kind, id: (tenant as Readonly<Record<string, string>>)[kind] ?? "" };
         if (part !== "directory") continue;
+        const home = { kind, id: tenant[kind] ?? "" };
         yield [await unlistedHome(store, home, now)];
         if (kind === "project") yield* unlistedEvents(store, home);
       }
@@ -365,60 +364,47 @@ export async function* findUnlisted(
 
 async function unlistedHome(
   store: Store,
-  home: Home & { readonly kind: "organisation" | "space" | "project" },
+  home: { readonly kind: HomeKind; readonly id: string },
   now: number,
 ): Promise<Unlisted | null> {
   const { kind, id } = home;
-  const partition = directoryPartition(kind, id);
-  const [stored, open] = await store.read(partition, [
-    { type: "record", key: kind },
-    { type: "record", key: openEventsKey },
-  ]);
+  const [stored] = await store.read(directoryPartition(kind, id), [{ type: "record", key: kind }]);
   if (stored === null) return null;
-  const owners = JSON.parse(stored.value) as { readonly organisationId?: string; readonly spaceId?: string };
-  const list = kind === "organisation" ? null : parentList(kind, owners);
-  const isListed = list === null ? await isKnown(store, id) : await hasId(store, list, id);
-  const isOpen = kind !== "project" || open !== null;
-  if (isListed && isOpen && (await hasPlace(store, home))) return null;
+  const list = kind === "organisation" ? null : parentList(kind, JSON.parse(stored.value) as Project);
+  const isListed = list === null ? await isKnown(store, id) : await hasId(store, ...list, id);
+  if (isListed && (await hasPlace(store, home))) return null;
   return {
     name: `the ${kind} ${id}`,
     async repair() {
       await claimPlace(store, home);
       if (list === null) await listOrganisation(store, id, now);
-      else await addIds(store, list.partition, list.key, [id]);
-      if (kind === "project") await openEventsOf(store, id, now);
+      else await addIds(store, ...list, [id]);
     },
   };
 }
 
+/** Returns the record that lists a space or project: its partition and key. */
 function parentList(
   kind: "space" | "project",
-  { organisationId = "", spaceId = "" }: { readonly organisationId?: string; readonly spaceId?: string },
-) {
+  { organisationId, spaceId }: Project,
+): readonly [partition: string, key: string] {
   return kind === "project"
-    ? { partition: directoryPartition("space", spaceId), key: projectsKey }
-    : { partition: directoryPartition("organisation", organisationId), key: spacesKey };
+    ? [directoryPartition("space", spaceId), projectsKey]
+    : [directoryPartition("organisation", organisationId), spacesKey];
 }
 
+/** An event is listed by the commit that writes it; a place has a partition of its own. */
 async function* unlistedEvents(store: Store, home: Home): AsyncGenerator<readonly (Unlisted | null)[], void> {
   const partition = directoryPartition("project", home.id);
   for (let offset = 0; ; offset += eventsAtOnce) {
     const [{ entries }] = await store.read(partition, [
       { type: "board", key: "events", offset, limit: eventsAtOnce },
     ]);
-    const reads = entries.map(({ member }): Read => ({ type: "standing", key: "events_created", member }));
-    const created = reads.length === 0 ? [] : await store.read(partition, reads);
-    const found = entries.map((entry, index) => ({ ...entry, isDated: created[index] !== null }));
-    yield await mapConcurrent(found, readsAtOnce, async ({ member: id, score, isDated }) => {
-      if (isDated && (isChildId(id) || (await hasPlace(store, home, id)))) return null;
+    yield await mapConcurrent(entries, readsAtOnce, async ({ member: id }) => {
+      if (isChildId(id) || (await hasPlace(store, home, id))) return null;
       return {
         name: `the event ${id} of project ${home.id}`,
-        async repair() {
-          if (!isChildId(id)) await notePlace(store, id, home);
-          await store.commit(partition, {
-            writes: [{ type: "score", op: "min", key: "events_created", member: id, score }],
-          });
-        },
+        repair: () => notePlace(store, id, home),
       };
     });
     if (entries.length < eventsAtOnce) return;
@@ -446,11 +432,7 @@ export async function oldestOrganisations(store: Store): Promise<readonly string
   return entries.map(({ member }) => member);
 }
 
-async function hasId(
-  store: Store,
-  { partition, key }: { readonly partition: string; readonly key: string },
-  id: string,
-): Promise<boolean> {
+async function hasId(store: Store, partition: string, key: string, id: string): Promise<boolean> {
   const [stored] = await store.read(partition, [{ type: "record", key }]);
   return stored !== null && (JSON.parse(stored.value) as readonly string[]).includes(id);
 }

@@ -13,7 +13,6 @@
 
 import * as v from "valibot";
 import type { Clock } from "../../auth/mod.ts";
-import { chain } from "../../http/mod.ts";
 import { Delivery, followRecord, memoize } from "../../storage/background/mod.ts";
 import {
   type BoardEntry,
@@ -22,12 +21,11 @@ import {
   type Score,
   type Store,
   storageLimits,
-  type Write,
 } from "../../storage/mod.ts";
 import { keyName } from "../../storage/names.ts";
 import type { Directory, Organisation, Settings } from "../directory/mod.ts";
-import { readNamesBuilt } from "./name_index.ts";
 import {
+  commitRepeatable,
   indexPartition,
   projectsKey,
   userBoards,
@@ -65,56 +63,37 @@ export const MetricIndexesSchema = v.pipe(
 
 const SectionSchema = v.object({ audience: v.object({ indexes: MetricIndexesSchema }) });
 
-/** Returns the ids of the metrics that settings declare as indexed; none where the section is not valid. */
-export const declaredIndexes = memoize((settings: Settings): readonly string[] => {
-  const parsed = v.safeParse(SectionSchema, settings);
-  return parsed.success ? namesWith(parsed.output.audience.indexes, prefix) : [];
-});
-
-/** Returns the names of the custom fields that settings declare as indexed; none where the section is not valid. */
-export const declaredFields = memoize((settings: Settings): readonly string[] => {
-  const parsed = v.safeParse(SectionSchema, settings);
-  return parsed.success ? namesWith(parsed.output.audience.indexes, fieldPrefix) : [];
-});
-
-/** Returns the boards of all indexes that settings declare. */
-export function declaredBoards(settings: Settings): readonly string[] {
-  return [
-    ...declaredIndexes(settings).map(userBoards.metric),
-    ...declaredFields(settings).map(userBoards.field),
-  ];
-}
-
 /** Returns the rest of a name after a prefix; empty without the prefix. */
 function withoutPrefix(name: string, start: string): string {
   return name.startsWith(start) ? name.slice(start.length) : "";
 }
 
-function namesWith(names: readonly string[], start: string): readonly string[] {
-  return names.map(name => withoutPrefix(name, start)).filter(name => name !== "");
+/** The indexes that settings declare. */
+interface DeclaredNames {
+  /** Ids of metrics. */
+  readonly metrics: readonly string[];
+  /** Names of custom fields. */
+  readonly fields: readonly string[];
 }
 
-/** Returns the ids of an organisation's indexed metrics; without a promise while its settings are cached. */
-export function metricIndexesOf(
-  directory: Pick<Directory, "organisation">,
-  organisationId: string,
-): readonly string[] | Promise<readonly string[]> {
-  return chain(directory.organisation(organisationId), indexesOf);
-}
-
+const declaredIn = memoize((settings: Settings): DeclaredNames => {
+  const parsed = v.safeParse(SectionSchema, settings);
+  const names = parsed.success ? parsed.output.audience.indexes : [];
+  const after = (start: string) => names.map(name => withoutPrefix(name, start)).filter(name => name !== "");
+  return { metrics: after(prefix), fields: after(fieldPrefix) };
+});
 /** One object, as the indexes of settings are kept by the object. */
 const noSettings: Settings = {};
 
-function indexesOf(organisation: Organisation | null): readonly string[] {
-  return declaredIndexes(organisation?.settings ?? noSettings);
+/** Returns the indexes that an organisation declares; none where the section of its settings is not valid. */
+export function declaredIndexes(organisation: Organisation | null): DeclaredNames {
+  return declaredIn(organisation?.settings ?? noSettings);
 }
 
-/** The records from which an index is built. */
-export interface MetricIndexSource {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Reads the metrics of a user that have ever changed; null where there is no record. */
-  readonly metricsOf: (user: UserName) => Promise<UserMetrics | null>;
+/** Returns the boards of all indexes that an organisation declares. */
+export function declaredBoards(organisation: Organisation | null): readonly string[] {
+  const { metrics, fields } = declaredIndexes(organisation);
+  return [...metrics.map(userBoards.metric), ...fields.map(userBoards.field)];
 }
 
 interface UserName {
@@ -128,37 +107,15 @@ export interface UserMetrics {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
+/** Reads the metrics of a user that have ever changed; null where there is no record. */
+export type ReadUserMetrics = (user: UserName) => Promise<UserMetrics | null>;
+
 export interface MetricIndex {
   readonly organisationId: string;
   readonly metricId: string;
 }
 
-/**
- * Writes every user's value to the index, then marks the index as complete. Changes meanwhile are written as always. It may
- * be interrupted and repeated. Returns the number of users that it read.
- */
-export function buildMetricIndex(
-  { metricsOf, ...source }: MetricIndexSource,
-  { organisationId, metricId }: MetricIndex,
-): Promise<number> {
-  return buildIndex(source, {
-    organisationId,
-    key: userBoards.metric(metricId),
-    mark: metricMark(metricId).built,
-    scoreOf: userId => readMetric(metricsOf, { organisationId, userId, metricId }),
-  });
-}
-
-type IndexedScore = { readonly score: number; readonly asOf: number };
-
-/** Reads a user's value of a metric; null where it has never changed. */
-async function readMetric(
-  metricsOf: MetricIndexSource["metricsOf"],
-  { organisationId, userId, metricId }: MetricIndex & { readonly userId: string },
-): Promise<IndexedScore | null> {
-  const found = await metricsOf({ organisationId, userId });
-  return found === null ? null : scoreOf(found, metricId);
-}
+type IndexedScore = Pick<Score, "score" | "asOf">;
 
 function scoreOf({ revision, metrics }: UserMetrics, metricId: string): IndexedScore | null {
   const score = Object.hasOwn(metrics, metricId) ? metrics[metricId] : undefined;
@@ -166,123 +123,165 @@ function scoreOf({ revision, metrics }: UserMetrics, metricId: string): IndexedS
 }
 
 /** An index that is built from the records of users. */
-export interface BuiltIndex {
+export interface DeclaredIndex {
   readonly organisationId: string;
-  /** The board of each shard. */
-  readonly key: string;
-  /** The record that says that the index is complete. */
-  readonly mark: string;
+  readonly kind: "metric" | "field";
+  /** The id of the metric, or the name of the custom field. */
+  readonly name: string;
   /** Returns the value of a user, as of a revision of the record; null without a value. */
   readonly scoreOf: (userId: string) => Promise<IndexedScore | null>;
 }
 
-/** Builds an index from the records of all users. */
-export async function buildIndex(
-  { store, clock }: Pick<MetricIndexSource, "store" | "clock">,
-  { organisationId, key, mark, scoreOf }: BuiltIndex,
-): Promise<number> {
+/** Returns how the index of a metric is built. */
+export function metricIndex(
+  metricsOf: ReadUserMetrics,
+  { organisationId, metricId }: MetricIndex,
+): DeclaredIndex {
+  return {
+    organisationId,
+    kind: "metric",
+    name: metricId,
+    async scoreOf(userId) {
+      const found = await metricsOf({ organisationId, userId });
+      return found === null ? null : scoreOf(found, metricId);
+    },
+  };
+}
+
+/** The record that says when an index was declared, or that it is complete. */
+function readMark(mark: "declared" | "built", kind: DeclaredIndex["kind"], name: string) {
+  return { type: "record", key: keyName(mark, kind, name) } as const;
+}
+
+interface IndexStore {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+async function putMark(
+  { store, clock }: IndexStore,
+  mark: "declared" | "built",
+  { organisationId, kind, name }: DeclaredIndex,
+): Promise<void> {
+  const { key } = readMark(mark, kind, name);
+  await commitRepeatable(store, indexPartition(organisationId), [
+    { type: "put", key, value: String(clock()) },
+  ]);
+}
+
+/**
+ * Writes every user's value to an index, then marks the index as complete. Changes meanwhile are written as always. It may
+ * be interrupted and repeated. Returns the number of users that it read.
+ */
+export async function buildIndex(source: IndexStore, index: DeclaredIndex): Promise<number> {
+  const { store, clock } = source;
+  const key = userBoards[index.kind](index.name);
   let examined = 0;
-  for (const partition of userShardPartitions(organisationId)) {
+  for (const partition of userShardPartitions(index.organisationId)) {
     for (let after: BoardEntry | null = null; ; ) {
       const query = { key: userBoards.created, direction: "asc", after, limit: concurrency } as const;
       const part = await readPageAfter(store, partition, query);
       const writes = await Promise.all(
-        part.entries.map(async ({ member }): Promise<readonly Write[]> => {
-          const value = await scoreOf(member);
+        part.entries.map(async ({ member }): Promise<readonly Score[]> => {
+          const value = await index.scoreOf(member);
           return value === null ? [] : [{ type: "score", op: "set", key, member, tie: clock(), ...value }];
         }),
       );
-      await store.commit(partition, { writes: writes.flat() });
+      await commitRepeatable(store, partition, writes.flat());
       examined += part.entries.length;
       after = part.entries.at(-1) ?? after;
       if (part.isEnd) break;
     }
   }
-  await store.commit(indexPartition(organisationId), {
-    writes: [{ type: "put", key: mark, value: String(clock()) }],
-  });
+  await putMark(source, "built", index);
   return examined;
 }
 
-/** The indexes of an organisation that searches may use. */
-export interface UsableIndexes {
-  /** Metrics whose index is complete. */
-  readonly metrics: ReadonlySet<string>;
-  /** Custom fields whose index is complete. */
-  readonly fields: ReadonlySet<string>;
-  readonly names: boolean;
-  /** Projects that have users, the oldest ones; more are not searched by keys. */
-  readonly projectIds: readonly string[];
-}
-
-/** Returns which indexes are complete, of these metrics and custom fields, and which projects have users: one read. */
-export async function usableIndexes(
-  store: Store,
-  organisationId: string,
-  { metrics: metricIds, fields }: { readonly metrics: readonly string[]; readonly fields: readonly string[] },
-): Promise<UsableIndexes> {
-  const marks = [...metricIds.map(metricMark), ...fields.map(fieldMark)].map(
-    ({ built: key }) => ({ type: "record", key }) as const,
-  );
-  const [projects, names, ...found] = await store.read(indexPartition(organisationId), [
-    { type: "board", key: projectsKey, limit: storageLimits.rangeLimitMax } as const,
-    readNamesBuilt,
-    ...marks,
-  ]);
-  return {
-    metrics: new Set(metricIds.filter((_, index) => found[index] !== null)),
-    fields: new Set(fields.filter((_, index) => found[metricIds.length + index] !== null)),
-    names: names !== null,
-    projectIds: projects.entries.map(({ member }) => member),
-  };
-}
-
-export interface DeclaredIndex {
-  /** The records that say when it was declared, and that it is complete. */
-  readonly marks: { readonly declared: string; readonly built: string };
-  readonly build: () => Promise<unknown>;
-}
-
 /**
- * Builds the declared indexes that are not complete; a new declaration is built by a later call. Returns how many were built.
+ * Builds the declared indexes of an organisation that are not complete; a new declaration is built by a later call. Returns how many
+ * were built.
  */
 export async function buildDeclaredIndexes(
-  { store, clock }: Pick<MetricIndexSource, "store" | "clock">,
+  source: IndexStore,
   organisationId: string,
   indexes: readonly DeclaredIndex[],
 ): Promise<number> {
-  const partition = indexPartition(organisationId);
+  if (indexes.length === 0) return 0;
+  const { store, clock } = source;
+  const reads = (["built", "declared"] as const).flatMap(mark =>
+    indexes.map(({ kind, name }) => readMark(mark, kind, name)),
+  );
+  const marks = await store.read(indexPartition(organisationId), reads);
   let count = 0;
-  for (const { marks, build } of indexes) {
-    const [built, declared] = await store.read(partition, [
-      { type: "record", key: marks.built },
-      { type: "record", key: marks.declared },
-    ]);
-    if (built !== null) continue;
-    if (declared === null) {
-      const write = { type: "put", key: marks.declared, value: String(clock()) } as const;
-      await store.commit(partition, { writes: [write] });
-      continue;
+  for (const [nth, index] of indexes.entries()) {
+    const declared = marks[indexes.length + nth];
+    if (marks[nth] !== null) continue;
+    if (declared == null) {
+      await putMark(source, "declared", index);
+    } else if (Number(declared.value) + buildDelayMs <= clock()) {
+      await buildIndex(source, index);
+      count += 1;
     }
-    if (Number(declared.value) + buildDelayMs > clock()) continue;
-    await build();
-    count += 1;
   }
   return count;
 }
 
-export function metricMark(metricId: string): DeclaredIndex["marks"] {
-  return { declared: keyName("declared", metricId), built: keyName("built", metricId) };
+/** The indexes of an organisation that searches may use. */
+interface UsableIndexes {
+  /** The boards of complete indexes, that of names included. */
+  readonly boards: ReadonlySet<string>;
+  /** Projects that have users, the oldest ones; more are not searched by keys. */
+  readonly projectIds: readonly string[];
 }
 
-export function fieldMark(name: string): DeclaredIndex["marks"] {
-  return { declared: keyName("declared_field", name), built: keyName("built_field", name) };
+/** Returns which of the declared indexes are complete, and which projects have users: one read. */
+export async function usableIndexes(
+  store: Store,
+  organisationId: string,
+  { metrics, fields }: DeclaredNames,
+): Promise<UsableIndexes> {
+  const [projects, ...marks] = await store.read(indexPartition(organisationId), [
+    { type: "board", key: projectsKey, limit: storageLimits.rangeLimitMax } as const,
+    ...metrics.map(name => readMark("built", "metric", name)),
+    ...fields.map(name => readMark("built", "field", name)),
+  ]);
+  const boards = [...metrics.map(userBoards.metric), ...fields.map(userBoards.field)];
+  return {
+    boards: new Set([userBoards.name, ...boards.filter((_, index) => marks[index] !== null)]),
+    projectIds: projects.entries.map(({ member }) => member),
+  };
+}
+
+/**
+ * Compares what the index shows after a write with what was written. Gives an entry that has seen a later revision of its user the value
+ * on record, which `read` returns; null where it is left as it is.
+ */
+export async function followUser(
+  store: Store,
+  partition: Partition,
+  { shown, written }: { readonly shown: number | string | null | undefined; readonly written: Score },
+  read: () => Promise<Pick<Score, "score" | "asOf" | "tie"> | null>,
+): Promise<void> {
+  if (typeof shown !== "number" || shown === written.score) return;
+  const { key, member } = written;
+  await followRecord({
+    shown,
+    read,
+    async overwrite(value) {
+      const [, score] = await commitRepeatable(store, partition, [
+        { type: "unscore", key, member },
+        { ...written, ...value },
+      ]);
+      return typeof score === "number" ? score : null;
+    },
+  });
 }
 
 /** Most users, and most values, that one commit writes. */
 const batchMax = 500;
 
-interface MetricIndexingOptions extends MetricIndexSource {
+interface MetricIndexingOptions extends IndexStore {
+  readonly metricsOf: ReadUserMetrics;
   readonly directory: Pick<Directory, "organisation">;
   /** Called with the error of values that are left to a later delivery. */
   readonly onGivenUp: (error: unknown) => void;
@@ -290,7 +289,7 @@ interface MetricIndexingOptions extends MetricIndexSource {
   readonly waitingMax?: number;
 }
 
-interface ChangedUser extends UserName, UserMetrics {}
+type ChangedUser = UserName & UserMetrics;
 
 /** Writes the indexed metrics of users as they change. */
 export class MetricIndexing {
@@ -312,11 +311,11 @@ export class MetricIndexing {
     { revision, metrics }: UserMetrics,
     done: (isDelivered: boolean) => void,
   ): void {
-    const indexed = metricIndexesOf(this.#options.directory, organisationId);
-    if (indexed instanceof Promise) {
+    const organisation = this.#options.directory.organisation(organisationId);
+    if (organisation instanceof Promise) {
       // The batch asks again, and is tried again where that fails.
-      indexed.catch(() => {});
-    } else if (indexed.length === 0) {
+      organisation.catch(() => {});
+    } else if (declaredIndexes(organisation).metrics.length === 0) {
       done(true);
       return;
     }
@@ -332,59 +331,34 @@ export class MetricIndexing {
 
 /** Writes the metrics of users of one partition, and so of one organisation. */
 async function writeMetrics(
-  options: MetricIndexingOptions,
+  { store, clock, directory, metricsOf }: MetricIndexingOptions,
   partition: Partition,
   users: readonly ChangedUser[],
 ): Promise<void> {
-  const { store, clock, directory } = options;
   const [{ organisationId }] = users as [ChangedUser];
-  const metricIds = await metricIndexesOf(directory, organisationId);
+  const { metrics } = declaredIndexes(await directory.organisation(organisationId));
   const values = users.flatMap(user =>
-    metricIds.flatMap(metricId => {
+    metrics.flatMap(metricId => {
       const value = scoreOf(user, metricId);
-      const write = {
-        type: "score",
-        op: "set",
-        key: userBoards.metric(metricId),
-        member: user.userId,
-      } as const;
-      return value === null ? [] : [{ metricId, write: { ...write, tie: clock(), ...value } }];
+      if (value === null) return [];
+      const key = userBoards.metric(metricId);
+      const written: Score = { type: "score", op: "set", key, member: user.userId, tie: clock(), ...value };
+      return [{ metricId, written }];
     }),
   );
   for (let from = 0; from < values.length; from += batchMax) {
     const part = values.slice(from, from + batchMax);
-    const commit = await store.commit(partition, { writes: part.map(({ write }) => write) });
-    for (const [index, { metricId, write }] of part.entries()) {
-      const shown = commit.ok ? commit.results[index] : null;
-      if (typeof shown !== "number" || shown === write.score) continue;
-      await followUser(options, partition, { write, organisationId, metricId }, shown);
+    const results = await commitRepeatable(
+      store,
+      partition,
+      part.map(({ written }) => written),
+    );
+    for (const [index, { metricId, written }] of part.entries()) {
+      await followUser(store, partition, { shown: results[index], written }, async () => {
+        const found = await metricsOf({ organisationId, userId: written.member });
+        const value = found === null ? null : scoreOf(found, metricId);
+        return value === null ? null : { ...value, tie: clock() };
+      });
     }
   }
-}
-
-interface IndexWrite extends MetricIndex {
-  readonly write: Score;
-}
-
-/** Gives an entry that has seen a later revision of its user the value on record. */
-function followUser(
-  { store, clock, metricsOf }: MetricIndexSource,
-  partition: string,
-  { write: { key, member }, organisationId, metricId }: IndexWrite,
-  shown: number,
-): Promise<void> {
-  return followRecord<IndexedScore>({
-    shown,
-    read: () => readMetric(metricsOf, { organisationId, userId: member, metricId }),
-    async overwrite(value) {
-      const written = await store.commit(partition, {
-        writes: [
-          { type: "unscore", key, member },
-          { type: "score", op: "set", key, member, tie: clock(), ...value },
-        ],
-      });
-      const score = written.ok ? written.results[1] : null;
-      return typeof score === "number" ? score : null;
-    },
-  });
 }

@@ -5,31 +5,22 @@
  * @module
  */
 
-export { aheadMsMax, futureEntries, redateEntries } from "./future_entries.ts";
 export {
-  type BuiltIndex,
   buildDeclaredIndexes,
   buildIndex,
-  buildMetricIndex,
   type DeclaredIndex,
   declaredBoards,
-  declaredFields,
   declaredIndexes,
-  fieldMark,
+  followUser,
   indexNameCharactersMax,
   type MetricIndex,
   MetricIndexesSchema,
   MetricIndexing,
-  type MetricIndexSource,
+  metricIndex,
   metricIndexesMax,
-  metricIndexesOf,
-  metricMark,
-  type UsableIndexes,
   type UserMetrics,
   usableIndexes,
 } from "./metric_indexes.ts";
-export { buildNameIndex, type NameSource } from "./name_index.ts";
-export { foldName, textScore } from "./names.ts";
 export {
   type OrderedUsers,
   sampleRanges,
@@ -40,10 +31,12 @@ export {
   walkUsers,
 } from "./read_users.ts";
 export {
-  type AccountNote,
+  type Account,
   activityMs,
   activityWrites,
+  commitRepeatable,
   createUserIndex,
+  foldName,
   isPublicName,
   listedOrganisations,
   listingWrites,
@@ -51,11 +44,14 @@ export {
   organisationsKey,
   organisationsPartition,
   organisationWrites,
+  parseAccount,
   parseAccountNote,
   type RecordedUser,
   readAccountNote,
+  readStandings,
   recordedUsersMax,
   signUpProjectOf,
+  textScore,
   userBoards,
   userIndexPartition,
   userShardOf,

@@ -13,7 +13,7 @@ import {
   type Store,
   storageLimits,
 } from "../../storage/mod.ts";
-import { userIndexPartition, userShardPartition, userShardPartitions, userShards } from "./user_index.ts";
+import { readStandings, userShardPartition, userShardPartitions, userShards } from "./user_index.ts";
 
 /** Fewest entries of a shard that a merge reads at a time. */
 const shardPageMin = 4;
@@ -122,17 +122,12 @@ export async function walkNamedUsers(
   { key, direction, min, max }: UserOrder,
   userIds: readonly string[],
 ): Promise<OrderedUsers> {
-  const found = await Promise.all(
-    userIds.map(async (member): Promise<readonly BoardEntry[]> => {
-      const [standing] = await store.read(userIndexPartition(organisationId, member), [
-        { type: "standing", key, member },
-      ]);
-      return standing === null ? [] : [{ member, score: standing.score, tie: standing.tie }];
-    }),
-  );
+  const found = await readStandings(store, organisationId, userIds, [key]);
   const sign = direction === "asc" ? 1 : -1;
-  const waiting = found
-    .flat()
+  const waiting = [...found]
+    .flatMap(([member, [standing]]) =>
+      standing == null ? [] : [{ member, score: standing.score, tie: standing.tie }],
+    )
     .filter(entry => isEntryAfter(entry, after, direction))
     .filter(({ score }) => score >= (min ?? score) && score <= (max ?? score))
     .sort((left, right) => sign * compareBoardEntries(left, right));

@@ -6,16 +6,18 @@
  * @module
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
 import type { Clock } from "../../auth/mod.ts";
 import { shardOf } from "../../base/text/mod.ts";
-import { Cache } from "../../storage/background/mod.ts";
+import { Cache, groupBy } from "../../storage/background/mod.ts";
+import { readMany } from "../../storage/board_pages.ts";
 import {
   type BoardEntry,
   decide,
   type Partition,
   type ReadRecord,
-  type ReadStanding,
   readPageAfter,
+  type Standing,
   type Store,
   type Stored,
   storageLimits,
@@ -23,7 +25,6 @@ import {
   type Write,
 } from "../../storage/mod.ts";
 import { keyName, platformPartition } from "../../storage/names.ts";
-import { foldName, textScore } from "./names.ts";
 
 /** Number of partitions over which the users of an organisation are spread. */
 export const userShards = 64;
@@ -37,7 +38,7 @@ export const userBoards = {
   field: (name: string): string => keyName("field", name),
   /** Updates of indexed custom fields that are under way, by the time at which they began, Unix ms. */
   updates: "updates",
-  /** The digest of the registered name; see `names.ts`. */
+  /** The digest of the registered name; see {@linkcode textScore}. */
   name: "name",
   /** The values of a metric; ties are the times, in Unix ms, at which they were written. */
   metric: (metricId: string): string => keyName("metric", metricId),
@@ -81,15 +82,25 @@ export function activityWrites(userId: string, now: number): readonly Write[] {
   return [{ type: "score", op: "max", key: userBoards.active, member: userId, score: now }];
 }
 
-/** The time of a name that is read from records: every change that a server writes is later. */
-export const builtAsOf = 1;
-
 /** Returns the writes that list a user under a registered name, as of a time in Unix ms; late ones change nothing. */
-export function nameWrites(userId: string, name: string, asOf: number): readonly Write[] {
+function nameWrites(userId: string, name: string, asOf: number): readonly Write[] {
   const folded = foldName(name);
   if (folded === "") return [];
-  const score = textScore(folded);
-  return [{ type: "score", op: "set", key: userBoards.name, member: userId, score, asOf }];
+  return [{ type: "score", op: "set", key: userBoards.name, member: userId, score: textScore(folded), asOf }];
+}
+
+/** Folds a name, so that spellings which people take for one name are equal: NFKC, lower case, single spaces. */
+export function foldName(name: string): string {
+  return name.normalize("NFKC").toLowerCase().trim().replace(/\s+/g, " ");
+}
+
+/** Bytes of a digest, which is an exact score. */
+const digestBytes = 6;
+
+/** Returns the score of a text in an index. Texts may share a score: the user's own record decides. */
+export function textScore(folded: string): number {
+  const digest = sha256(new TextEncoder().encode(folded));
+  return digest.subarray(0, digestBytes).reduce((score, byte) => score * 256 + byte, 0);
 }
 
 /** Returns the partition that says which indexes of an organisation are complete, and which projects have users. */
@@ -105,32 +116,37 @@ export function organisationWrites(organisationId: string, now: number): readonl
   return [{ type: "score", op: "min", key: organisationsKey, member: organisationId, score: now }];
 }
 
-/** Most users of one call of {@linkcode listRecordedUsers}. */
-export const recordedUsersMax = 200;
-
-/** The record in a user's partition that says how the user signed up. */
-export interface AccountNote {
-  readonly projectId: string;
-  /** Provider with which the user signed up; empty for a removed one. */
-  readonly provider: string;
-  /** Unix ms; null while the user exists. */
-  readonly removedAt: number | null;
-  /** The name under which the user registered; absent in notes of earlier versions. */
-  readonly name?: string;
-  /** When the user signed up, Unix ms; absent in notes of earlier versions. */
-  readonly createdAt?: number;
+function projectWrite(projectId: string, now: number): Write {
+  return { type: "score", op: "min", key: projectsKey, member: projectId, score: now };
 }
 
-interface UserName {
-  readonly organisationId: string;
-  readonly userId: string;
+/** Commits writes whose repetition changes nothing, and returns their results. Concurrent ones to a partition share a commit. */
+export function commitRepeatable(
+  store: Store,
+  partition: Partition,
+  writes: readonly Write[],
+): Promise<readonly (number | string | null)[]> {
+  return decide(store, partition, {
+    reads: [],
+    idempotent: true,
+    apply: () => ({ writes, answer: ({ results }) => results }),
+  });
 }
 
-interface ListedAccount extends UserName {
+/** How a user signs in and is called. */
+export interface Account {
   readonly projectId: string;
   readonly provider: string;
+  /** The registered name. */
   readonly name: string;
+  /** When the user signed up, Unix ms. */
+  readonly createdAt: number;
 }
+
+/** The record in a user's partition that says how the user signed up. `removedAt` is Unix ms. */
+type AccountNote =
+  | (Account & { readonly removedAt: null })
+  | { readonly projectId: string; readonly removedAt: number };
 
 export const readAccountNote: ReadRecord = { type: "record", key: keyName("account") };
 
@@ -138,110 +154,120 @@ export function parseAccountNote(stored: Stored | null): AccountNote | null {
   return stored === null ? null : (JSON.parse(stored.value) as AccountNote);
 }
 
-/** Returns the project in which a user signed up; null for one who did not, or is removed. */
-export function signUpProjectOf(stored: Stored | null): string | null {
+/** Returns the account of a user; null for one who did not sign up here, or is removed. */
+export function parseAccount(stored: Stored | null): Account | null {
   const note = parseAccountNote(stored);
-  return note === null || note.removedAt !== null ? null : note.projectId;
+  return note?.removedAt === null ? note : null;
 }
 
-/** Writes the index of users. Every call may be repeated. */
-interface UserIndex {
-  /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
-  add(account: ListedAccount): Promise<void>;
-  /**
-   * Notes how a user signs in, and is called, from now on; changes nothing for a removed user. What a failure leaves out is noted
-   * when the user next signs in.
-   */
-  changed(account: ListedAccount): Promise<void>;
-  /** Notes that a user has signed in, and how and under which name; writes at most once an hour unless the account has changed. */
-  signedIn(account: ListedAccount): Promise<void>;
-  /**
-   * Removes a user, also from boards of declared indexes. Call it before the user's records are removed, so that an interrupted
-   * removal is repeated.
-   */
-  remove(account: Omit<ListedAccount, "provider" | "name">, indexes: readonly string[]): Promise<void>;
+/** Returns the project in which a user signed up; null for one who did not, or is removed. */
+export function signUpProjectOf(stored: Stored | null): string | null {
+  return parseAccount(stored)?.projectId ?? null;
 }
+
+interface UserName {
+  readonly organisationId: string;
+  readonly userId: string;
+}
+
+type ListedAccount = UserName & Omit<Account, "createdAt">;
 
 interface UserIndexAccess {
   readonly store: Store;
-  readonly clock: Clock;
   /** Returns the partition of a user's own records. */
   readonly partitionOf: (user: UserName) => Partition;
 }
 
-export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess): UserIndex {
-  const organisations = new Cache<true>({ entriesMax: 10_000 });
+/** Writes the index of users. Every call may be repeated. */
+export function createUserIndex({ store, clock, partitionOf }: UserIndexAccess & { readonly clock: Clock }) {
   const projects = new Cache<true>({ entriesMax: 10_000 });
   const signedInUsers = new Cache<true>({ entriesMax: 100_000, maxAgeMs: activityMs, clock });
-  async function listOrganisation(id: string, now: number): Promise<void> {
-    if (organisations.get(id) === true) return;
-    await store.commit(organisationsPartition(), { writes: organisationWrites(id, now) });
-    organisations.set(id, true);
+  async function listProject({ organisationId, projectId }: ListedAccount, now: number): Promise<void> {
+    if (projects.get(projectId) === true) return;
+    await Promise.all([
+      commitRepeatable(store, organisationsPartition(), organisationWrites(organisationId, now)),
+      commitRepeatable(store, indexPartition(organisationId), [projectWrite(projectId, now)]),
+    ]);
+    projects.set(projectId, true);
   }
-  async function listProject(organisationId: string, projectId: string, now: number): Promise<void> {
-    const name = nameOf({ organisationId, userId: projectId });
-    if (projects.get(name) === true) return;
-    await store.commit(indexPartition(organisationId), { writes: [projectWrite(projectId, now)] });
-    projects.set(name, true);
-  }
-  async function note(user: UserName, account: AccountNote): Promise<void> {
-    const value = JSON.stringify(account);
-    await store.commit(partitionOf(user), { writes: [{ type: "put", key: readAccountNote.key, value }] });
+  async function putNote(user: UserName, note: AccountNote): Promise<void> {
+    await commitRepeatable(store, partitionOf(user), [putAccountNote(note)]);
   }
   return {
-    async add(account) {
+    /** Lists a user. Call it before the user is stored, so that every stored user is listed. */
+    async add(account: ListedAccount): Promise<void> {
       const { organisationId, userId, projectId, provider, name } = account;
       const now = clock();
-      const writes = [
-        ...listingWrites(userId, now),
-        ...activityWrites(userId, now),
-        ...nameWrites(userId, name, now),
-      ];
       await Promise.all([
-        listOrganisation(organisationId, now),
-        listProject(organisationId, projectId, now),
-        store.commit(userIndexPartition(organisationId, userId), { writes }),
-        note(account, { projectId, provider, removedAt: null, name, createdAt: now }),
+        listProject(account, now),
+        commitRepeatable(store, userIndexPartition(organisationId, userId), [
+          ...listingWrites(userId, now),
+          ...activityWrites(userId, now),
+          ...nameWrites(userId, name, now),
+        ]),
+        putNote(account, { projectId, provider, removedAt: null, name, createdAt: now }),
       ]);
-      signedInUsers.set(nameOf(account), true);
+      signedInUsers.set(partitionOf(account), true);
     },
-    async changed(account) {
-      const { organisationId, userId, name } = account;
-      signedInUsers.delete(nameOf(account));
-      if (!(await noteAccount({ store, partitionOf }, account))) return;
-      await store.commit(userIndexPartition(organisationId, userId), {
-        writes: nameWrites(userId, name, clock()),
-      });
-    },
-    async signedIn(account) {
-      if (signedInUsers.get(nameOf(account)) === true) return;
-      const { organisationId, userId, name } = account;
-      if (!(await noteAccount({ store, partitionOf }, account))) return;
+    /**
+     * Notes how a user signs in, and is called, from now on; changes nothing for a removed user. A sign-in alone is written at most
+     * once an hour. What a failure leaves out is noted when the user next signs in.
+     */
+    async changed(
+      account: ListedAccount,
+      { isSignIn, isOtherAccount }: { readonly isSignIn: boolean; readonly isOtherAccount: boolean },
+    ): Promise<void> {
+      const partition = partitionOf(account);
+      if (isOtherAccount) signedInUsers.delete(partition);
+      if (signedInUsers.get(partition) === true) return;
       const now = clock();
-      await store.commit(userIndexPartition(organisationId, userId), {
-        writes: [...activityWrites(userId, now), ...nameWrites(userId, name, now)],
-      });
-      signedInUsers.set(nameOf(account), true);
+      if (!(await noteAccount(store, partition, { ...account, createdAt: now }))) return;
+      const { organisationId, userId, name } = account;
+      await commitRepeatable(store, userIndexPartition(organisationId, userId), [
+        ...(isSignIn ? activityWrites(userId, now) : []),
+        ...nameWrites(userId, name, now),
+      ]);
+      if (isSignIn) signedInUsers.set(partition, true);
     },
-    async remove(account, indexes) {
-      const { organisationId, userId } = account;
-      await note(account, { projectId: account.projectId, provider: "", removedAt: clock() });
-      await store.commit(userIndexPartition(organisationId, userId), {
-        writes: [userBoards.created, userBoards.active, userBoards.name, ...indexes].map(
+    /**
+     * Removes a user, also from boards of declared indexes. Call it before the user's records are removed, so that an interrupted
+     * removal is repeated.
+     */
+    async remove(user: UserName & Pick<Account, "projectId">, indexes: readonly string[]): Promise<void> {
+      const { organisationId, userId, projectId } = user;
+      await putNote(user, { projectId, removedAt: clock() });
+      await commitRepeatable(
+        store,
+        userIndexPartition(organisationId, userId),
+        [userBoards.created, userBoards.active, userBoards.name, ...indexes].map(
           key => ({ type: "unscore", key, member: userId }) as const,
         ),
-      });
+      );
     },
   };
 }
 
-function projectWrite(projectId: string, now: number): Write {
-  return { type: "score", op: "min", key: projectsKey, member: projectId, score: now };
+function putAccountNote(note: AccountNote) {
+  return { type: "put", key: readAccountNote.key, value: JSON.stringify(note) } as const;
 }
 
-/** Ids of organisations have no slash. */
-function nameOf({ organisationId, userId }: UserName): string {
-  return `${organisationId}/${userId}`;
+/** Notes how a user signs in and is called unless the user is removed; returns whether the user exists. */
+async function noteAccount(
+  store: Store,
+  partition: Partition,
+  { projectId, provider, name, createdAt }: Account,
+): Promise<boolean> {
+  return await decide(store, partition, {
+    reads: [readAccountNote],
+    idempotent: true,
+    apply([stored]) {
+      const before = parseAccountNote(stored);
+      if (before !== null && before.removedAt !== null) return { writes: [], answer: false };
+      const noted = { projectId, provider, removedAt: null, name, createdAt: before?.createdAt ?? createdAt };
+      const put = putAccountNote(noted);
+      return { writes: put.value === stored?.value ? [] : [put], answer: true };
+    },
+  });
 }
 
 /** Lists the organisations that have users, oldest first. */
@@ -256,6 +282,9 @@ export async function* listedOrganisations(store: Store): AsyncGenerator<string,
   }
 }
 
+/** Most users of one call of {@linkcode listRecordedUsers}. */
+export const recordedUsersMax = 200;
+
 export interface RecordedUser extends UserName {
   /** When the user was created, Unix ms. */
   readonly cameAt: number;
@@ -263,8 +292,8 @@ export interface RecordedUser extends UserName {
   readonly lastActiveAt: number;
   /** When the records were read, Unix ms: a name that was written later stays. */
   readonly readAt: number;
-  /** Provider with which the user signed up; null where the user did not, or nothing is recorded. */
-  readonly account: (Pick<AccountNote, "projectId" | "provider"> & { readonly name: string }) | null;
+  /** Null where the user did not sign up. */
+  readonly account: Omit<Account, "createdAt"> | null;
 }
 
 /**
@@ -273,86 +302,77 @@ export interface RecordedUser extends UserName {
  * number of newly listed users.
  */
 export async function listRecordedUsers(
-  access: Pick<UserIndexAccess, "store" | "partitionOf">,
-  users: readonly RecordedUser[],
+  { store, partitionOf }: UserIndexAccess,
+  recorded: readonly RecordedUser[],
 ): Promise<number> {
-  const { store } = access;
-  const existing = await Promise.all(users.map(async user => ((await exists(access, user)) ? [user] : [])));
-  const shards = new Map<Partition, RecordedUser[]>();
-  for (const user of existing.flat()) {
-    const partition = userIndexPartition(user.organisationId, user.userId);
-    const shard = shards.get(partition) ?? [];
-    shard.push(user);
-    shards.set(partition, shard);
-  }
-  const organisations = users.flatMap(user => organisationWrites(user.organisationId, user.cameAt));
-  await store.commit(organisationsPartition(), { writes: organisations });
-  const projects = new Map<string, Write[]>();
-  for (const { organisationId, cameAt, account } of existing.flat()) {
-    if (account === null) continue;
-    const writes = projects.get(organisationId) ?? [];
-    projects.set(organisationId, [...writes, projectWrite(account.projectId, cameAt)]);
-  }
-  for (const [organisationId, writes] of projects) {
-    await store.commit(indexPartition(organisationId), { writes });
-  }
-  const listed = await Promise.all(
-    [...shards].map(([partition, shard]) => listAbsent(store, partition, shard)),
+  const known = await Promise.all(recorded.map(user => exists(store, partitionOf(user), user)));
+  const users = recorded.filter((_, index) => known[index]);
+  const listed = groupBy(users, ({ organisationId }) => organisationId).map(group =>
+    listAbsent(store, group),
   );
-  return listed.reduce((sum, count) => sum + count, 0);
+  return (await Promise.all(listed)).reduce((sum, count) => sum + count, 0);
 }
 
 /** Tells whether a user is not removed; notes how the user signed up first, as signing up does. */
 async function exists(
-  access: Pick<UserIndexAccess, "store" | "partitionOf">,
-  user: RecordedUser,
+  store: Store,
+  partition: Partition,
+  { account, cameAt }: RecordedUser,
 ): Promise<boolean> {
-  const { account, ...name } = user;
-  if (account !== null) return await noteAccount(access, { ...name, ...account });
-  const [stored] = await access.store.read(access.partitionOf(user), [readAccountNote]);
+  if (account !== null) return await noteAccount(store, partition, { ...account, createdAt: cameAt });
+  const [stored] = await store.read(partition, [readAccountNote]);
   return (parseAccountNote(stored)?.removedAt ?? null) === null;
 }
 
-/** Notes how a user signs in and is called unless the user is removed; returns whether the user exists. */
-export async function noteAccount(
-  { store, partitionOf }: Pick<UserIndexAccess, "store" | "partitionOf">,
-  account: ListedAccount,
-): Promise<boolean> {
-  const { projectId, provider, name } = account;
-  return await decide(store, partitionOf(account), {
-    reads: [readAccountNote],
-    idempotent: true,
-    apply([stored]) {
-      const before = parseAccountNote(stored);
-      if (before !== null && before.removedAt !== null) return { writes: [], answer: false };
-      const note: AccountNote = { ...before, projectId, provider, removedAt: null, name };
-      const value = JSON.stringify(note);
-      const isNew = stored?.value !== value;
-      return { writes: isNew ? [{ type: "put", key: readAccountNote.key, value }] : [], answer: true };
-    },
-  });
+/** Lists users of one organisation. */
+async function listAbsent(store: Store, users: readonly RecordedUser[]): Promise<number> {
+  const [{ organisationId }] = users as [RecordedUser];
+  const ids = users.map(({ userId }) => userId);
+  const standings = await readStandings(store, organisationId, ids, [userBoards.created]);
+  const absent = new Set(users.filter(({ userId }) => standings.get(userId)?.[0] == null));
+  await Promise.all([
+    commitRepeatable(
+      store,
+      organisationsPartition(),
+      users.flatMap(({ cameAt }) => organisationWrites(organisationId, cameAt)),
+    ),
+    commitRepeatable(
+      store,
+      indexPartition(organisationId),
+      users.flatMap(({ account, cameAt }) =>
+        account === null ? [] : projectWrite(account.projectId, cameAt),
+      ),
+    ),
+    ...users.map(user => {
+      const { userId, cameAt, lastActiveAt, account, readAt } = user;
+      return commitRepeatable(store, userIndexPartition(organisationId, userId), [
+        ...(absent.has(user)
+          ? [...listingWrites(userId, cameAt), ...activityWrites(userId, lastActiveAt)]
+          : []),
+        ...(account === null ? [] : nameWrites(userId, account.name, readAt)),
+      ]);
+    }),
+  ]);
+  return absent.size;
 }
 
-async function listAbsent(
+/** Reads where users stand on boards of their shards, each shard once: by user, in the order of the boards. */
+export async function readStandings(
   store: Store,
-  partition: Partition,
-  users: readonly RecordedUser[],
-): Promise<number> {
-  const key = userBoards.created;
-  const queries = users.map(({ userId }): ReadStanding => ({ type: "standing", key, member: userId }));
-  const standings = await store.read(partition, queries);
-  const absent = users.filter((_, index) => standings[index] === null);
-  const writes = [
-    ...absent.flatMap(({ userId, cameAt, lastActiveAt }) => [
-      ...listingWrites(userId, cameAt),
-      ...activityWrites(userId, lastActiveAt),
-    ]),
-    ...users.flatMap(({ userId, account, readAt }) =>
-      account === null ? [] : nameWrites(userId, account.name, readAt),
-    ),
-  ];
-  if (writes.length > 0) await store.commit(partition, { writes });
-  return new Set(absent.map(({ userId }) => userId)).size;
+  organisationId: string,
+  userIds: readonly string[],
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, readonly (Standing | null)[]>> {
+  const found = await Promise.all(
+    groupBy(userIds, userId => userIndexPartition(organisationId, userId)).map(async shard => {
+      const queries = shard.flatMap(member => keys.map(key => ({ type: "standing", key, member }) as const));
+      const standings = await readMany(store, userIndexPartition(organisationId, shard[0] ?? ""), queries);
+      return shard.map(
+        (userId, nth) => [userId, standings.slice(nth * keys.length, (nth + 1) * keys.length)] as const,
+      );
+    }),
+  );
+  return new Map(found.flat());
 }
 
 /** Control characters and those that change text direction, with which a name could disguise itself or others. */

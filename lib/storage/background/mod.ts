@@ -39,6 +39,17 @@ function loopTurn(): Promise<void> {
   });
 }
 
+/** Groups items by a key, in their order. */
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
 /** Maps items, at most `concurrency` at a time, in their order. Rejects with the first error; others may still start then. */
 export async function mapConcurrent<T, R>(
   items: readonly T[],

@@ -1,4 +1,4 @@
-/** Building the index of users for those who were there before it. */
+/** Building the index of users anew from stored records. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -140,7 +140,7 @@ describeOnStores("an index of users that is built later", open => {
     const path = `/internal/identity/projects/${ids.project}/users`;
     const removed = await operator(`${path}/${gone.userId}`, { method: "DELETE" });
     assert.ok(removed.status < 300, removed.text);
-    const note = JSON.stringify({ projectId: ids.project, provider: "", removedAt: world.clock.now() });
+    const note = JSON.stringify({ projectId: ids.project, removedAt: world.clock.now() });
     await world.store.commit(
       spaceUserPartition({ organisationId: ids.organisation, userId: leaving.userId }),
       {
@@ -208,7 +208,8 @@ describeOnStores("the provider of users", open => {
     assert.equal((await world.call("/v1/user", { body })).status, 201);
     assert.deepEqual(await providers(), [{ userId, provider: "managedPool" }]);
     const own = spaceUserPartition({ organisationId: ids.organisation, userId });
-    const stale = JSON.stringify({ projectId: ids.project, provider: "anonymous", removedAt: null });
+    const account = { projectId: ids.project, provider: "anonymous", name: "", createdAt: 1 };
+    const stale = JSON.stringify({ ...account, removedAt: null });
     await world.store.commit(own, { writes: [{ type: "put", key: "account", value: stale }] });
     assert.deepEqual(await providers(), [{ userId, provider: "anonymous" }]);
     await build(world);

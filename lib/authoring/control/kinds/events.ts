@@ -125,9 +125,7 @@ export function eventKind(services: ControlServices): Kind {
         ? { kind: "project", id: input.refs.project ?? "" }
         : await services.places.homeOf(id);
       if (home === null) return copied;
-      await services.work.expect(home, async () => {
-        await openEventsOf(services.store, home.id, services.clock() / 1_000);
-      });
+      await services.work.expect(home);
       return copied;
     },
   };
@@ -268,7 +266,7 @@ async function narrowEvents(
   const states = state === undefined ? null : String(state).split(",");
   const isShown = onlyListings === "true";
   if (!isShown && (states === null || states.includes("past"))) return null;
-  const open = await openEventsOf(services.store, projectId, now);
+  const open = await openEventsOf(services.store, projectId);
   const all = isShown
     ? await shownOf(services, projectId, open, now)
     : open.map((event): EventCandidate => ({ ...event, state: eventState(event, now) }));

@@ -6,9 +6,8 @@
 
 import type { Clock } from "../../../auth/mod.ts";
 import { AppError } from "../../../base/errors/mod.ts";
-import { createPause, mapConcurrent } from "../../../storage/background/mod.ts";
+import { createPause, groupBy, mapConcurrent } from "../../../storage/background/mod.ts";
 import type { Queue } from "../../../storage/mod.ts";
-import { groupBy } from "../batch/results.ts";
 import type { DeadLetterQueue, RefusedUsers } from "../worker/dead_letter_queue.ts";
 import { type ActionSink, applyActions } from "../worker/process_actions.ts";
 import { encodeAction, type QueuedAction, shardOfUser, topicOf } from "../worker/queued_action.ts";

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { AppError, type ErrorCode, publicMessage } from "../../../base/errors/mod.ts";
 import { causesOf, errorFacts } from "../../../http/errors/failure.ts";
 import { type Immutable, type Logger, named, type Timer } from "../../../http/mod.ts";
-import { createPause, mapConcurrent, retry } from "../../../storage/background/mod.ts";
+import { createPause, groupBy, mapConcurrent, retry } from "../../../storage/background/mod.ts";
 
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -125,17 +125,6 @@ export class ItemErrors {
     }
     return itemErrorOf({ code, message: appError?.message ?? "" }, appError?.fields?.[0]?.pointer);
   }
-}
-
-/** Groups items by a key, in their order. */
-export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
 }
 
 /** Users of one bulk request that are worked on concurrently. */

@@ -14,7 +14,7 @@ import { isoTime, isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import { type Immutable, type JsonText, type JsonTextReply, jsonText, named } from "../../../http/mod.ts";
 import type { Version } from "../../../storage/mod.ts";
 import type { LoyaltySummary } from "../../loyalty/views/loyalty_reader.ts";
-import { parseAccountNote } from "../../users/mod.ts";
+import { parseAccount } from "../../users/mod.ts";
 import { challengeEntries, ProgressSchema, TimeSchema } from "../lists/documents.ts";
 import { CustomValueSchema } from "../profile/custom_fields.ts";
 import type { Profile } from "../profile/profiles.ts";
@@ -125,7 +125,7 @@ function printProfile(
   { record, account, loyalty, createdAt }: Profile,
 ): JsonText<ProfileDocument> {
   const members = new ProfileMembers(record);
-  const note = parseAccountNote(account);
+  const note = parseAccount(account);
   const ownName = members.text("displayName");
   const displayName = ownName === "null" ? JSON.stringify(note?.name || null) : ownName;
   const member = (name: keyof ProfileRecord): string => `"${name}":${members.text(name)}`;

@@ -10,15 +10,14 @@
 
 import { uuid } from "../../../auth/crypto/mod.ts";
 import type { Clock, RandomBytes } from "../../../auth/mod.ts";
-import { Batcher, followRecord } from "../../../storage/background/mod.ts";
-import { type Partition, type Score, type Store, storageLimits, type Write } from "../../../storage/mod.ts";
+import type { Score, Store, Write } from "../../../storage/mod.ts";
 import type { Directory } from "../../directory/mod.ts";
 import { spaceUserPartition } from "../../loyalty/user/state.ts";
 import {
-  buildIndex,
+  commitRepeatable,
   type DeclaredIndex,
-  declaredFields,
-  fieldMark,
+  declaredIndexes,
+  followUser,
   textScore,
   userBoards,
   userIndexPartition,
@@ -53,17 +52,6 @@ function valueWrite(member: string, name: string, { customFields, version: asOf 
   return { type: "score", op: "set", key: userBoards.field(name), member, score, asOf };
 }
 
-type CommitResult = number | string | null;
-
-async function commitAll(
-  store: Store,
-  partition: Partition,
-  writes: readonly Write[],
-): Promise<readonly CommitResult[]> {
-  const commit = await store.commit(partition, { writes });
-  return commit.ok ? commit.results : [];
-}
-
 export type FieldIndexes = ReturnType<typeof createFieldIndexes>;
 
 /** Creates the indexes of a process. */
@@ -78,10 +66,6 @@ export function createFieldIndexes({
   readonly random: RandomBytes;
   readonly directory: Pick<Directory, "organisation">;
 }) {
-  const commits = new Batcher<Write, CommitResult>({
-    batchMax: storageLimits.writesMax,
-    run: (partition, writes) => commitAll(store, partition, writes),
-  });
   async function readProfile(user: UserName): Promise<ProfileRecord> {
     const [stored] = await store.read(spaceUserPartition(user), [readProfileRecord]);
     return parseProfileRecord(stored);
@@ -92,19 +76,12 @@ export function createFieldIndexes({
     const profile = await readProfile(user);
     const values = fields.map(name => valueWrite(userId, name, profile));
     const done: Write = { type: "unscore", key: userBoards.updates, member: update };
-    const results = await Promise.all([...values, done].map(one => commits.add(partition, one)));
+    const results = await commitRepeatable(store, partition, [...values, done]);
     for (const [index, name] of fields.entries()) {
-      const shown = results[index];
-      if (typeof shown !== "number" || shown === values[index]?.score) continue;
-      await followRecord<Score>({
-        shown,
-        read: async () => valueWrite(userId, name, await readProfile(user)),
-        async overwrite(value) {
-          const { key, member } = value;
-          const [, score] = await commitAll(store, partition, [{ type: "unscore", key, member }, value]);
-          return typeof score === "number" ? score : null;
-        },
-      });
+      const written = valueWrite(userId, name, profile);
+      await followUser(store, partition, { shown: results[index], written }, async () =>
+        valueWrite(userId, name, await readProfile(user)),
+      );
     }
   }
   return {
@@ -115,13 +92,13 @@ export function createFieldIndexes({
      */
     async begin(user: UserName, patch: ProfilePatch["customFields"]): Promise<(() => Promise<void>) | null> {
       if (patch === undefined) return null;
-      const organisation = await directory.organisation(user.organisationId);
-      const declared = declaredFields(organisation?.settings ?? {});
+      const declared = declaredIndexes(await directory.organisation(user.organisationId)).fields;
       const fields = patch === null ? declared : declared.filter(name => Object.hasOwn(patch, name));
       if (fields.length === 0) return null;
       const update = `${uuid(random)}${user.userId}`;
-      const entry = { type: "score", op: "set", key: userBoards.updates, member: update } as const;
-      await commits.add(userIndexPartition(user.organisationId, user.userId), { ...entry, score: clock() });
+      await commitRepeatable(store, userIndexPartition(user.organisationId, user.userId), [
+        { type: "score", op: "set", key: userBoards.updates, member: update, score: clock() },
+      ]);
       return () => write(user, fields, update).catch(() => {});
     },
     async repair(organisationId: string, fields: readonly string[]): Promise<void> {
@@ -140,23 +117,15 @@ export function createFieldIndexes({
     },
     /** Returns how the index of a field is built. */
     declared(organisationId: string, name: string): DeclaredIndex {
-      const marks = fieldMark(name);
       return {
-        marks,
-        build: () =>
-          buildIndex(
-            { store, clock },
-            {
-              organisationId,
-              key: userBoards.field(name),
-              mark: marks.built,
-              async scoreOf(userId) {
-                const { customFields, version } = await readProfile({ organisationId, userId });
-                const value = Object.hasOwn(customFields, name) ? customFields[name] : undefined;
-                return value === undefined ? null : { score: fieldScore(value), asOf: version };
-              },
-            },
-          ),
+        organisationId,
+        kind: "field",
+        name,
+        async scoreOf(userId) {
+          const { customFields, version } = await readProfile({ organisationId, userId });
+          const value = Object.hasOwn(customFields, name) ? customFields[name] : undefined;
+          return value === undefined ? null : { score: fieldScore(value), asOf: version };
+        },
       };
     },
   };

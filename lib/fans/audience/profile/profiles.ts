@@ -13,8 +13,8 @@ import type { MetricChange } from "../../loyalty/user/history.ts";
 import { spaceUserPartition } from "../../loyalty/user/state.ts";
 import type { LoyaltySummary } from "../../loyalty/views/loyalty_reader.ts";
 import {
-  type AccountNote,
-  parseAccountNote,
+  type Account,
+  parseAccount,
   readAccountNote,
   userBoards,
   userIndexPartition,
@@ -93,7 +93,7 @@ export function createProfiles(
     /** Returns a user's profile; null for an unknown user. */
     async get(user: SpaceUser): Promise<Profile | null> {
       const profile = await read(user);
-      const hasAccount = parseAccountNote(profile.account)?.removedAt === null;
+      const hasAccount = parseAccount(profile.account) !== null;
       return profile.isKnown || profile.record !== null || hasAccount ? profile : null;
     },
     /** Returns a user's profile, which is created if there is none. */
@@ -212,7 +212,7 @@ function changedRecord(
 ): { readonly put: ReturnType<typeof putProfileRecord>["put"] | null; readonly record: ProfileRecord } {
   const { isExpectedVersion, isImport = false } = change;
   const before = parseProfileRecord(stored);
-  const account = isImport ? parseAccountNote(extra) : null;
+  const account = isImport ? parseAccount(extra) : null;
   if (isExpectedVersion?.(before.version) === false) {
     throw new AppError("precondition_failed", "Cannot change the profile: it has changed since it was read");
   }
@@ -220,8 +220,7 @@ function changedRecord(
     before,
     account === null ? change.patch : withoutShownName(change.patch, before, account),
   );
-  if (content === null && (stored !== null || account?.removedAt === null))
-    return { put: null, record: before };
+  if (content === null && (stored !== null || account !== null)) return { put: null, record: before };
   return putProfileRecord(before, content ?? before, now);
 }
 
@@ -229,7 +228,7 @@ function changedRecord(
 function withoutShownName(
   patch: ProfilePatch,
   { displayName }: ProfileRecord,
-  { name }: AccountNote,
+  { name }: Account,
 ): ProfilePatch {
   if (displayName !== null || !name || patch.displayName !== name) return patch;
   const { displayName: _, ...others } = patch;

@@ -7,7 +7,7 @@
 import { isoTimeOrNull } from "../../../base/calendar/mod.ts";
 import type { Environment, Value, ValueType } from "../../../base/expressions/mod.ts";
 import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
-import { type AccountNote, foldName } from "../../users/mod.ts";
+import { type Account, foldName } from "../../users/mod.ts";
 import type { CustomFields, CustomValue } from "../profile/custom_fields.ts";
 import type { ProfileRecord } from "../profile/record.ts";
 import type { FieldKind, FieldSpec } from "./types.ts";
@@ -128,7 +128,7 @@ function displayName({ profile, account }: SearchedUser): string | null {
 }
 
 /** Returns the name under which a user registered; null where there is none. */
-function registeredName(account: AccountNote | null): string | null {
+function registeredName(account: Account | null): string | null {
   return account?.name || null;
 }
 

@@ -9,7 +9,7 @@ import type { Directory } from "../../directory/mod.ts";
 import type { Users } from "../../identity/mod.ts";
 import { findUserIds } from "../../identity/users.ts";
 import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
-import { declaredFields, metricIndexesOf, usableIndexes } from "../../users/mod.ts";
+import { declaredIndexes, usableIndexes, userBoards } from "../../users/mod.ts";
 import { customFieldsOf } from "../profile/custom_fields.ts";
 import { type Column, columnsOf, defaultFields, type FindColumn, isLoyaltyColumn } from "./columns.ts";
 import { compileFilter, type Filter } from "./filter.ts";
@@ -51,13 +51,12 @@ export async function checkSearch(
 ): Promise<CheckedSearch> {
   const { store, directory, facts, users } = options;
   const { organisationId, spaceId, sort = null } = request;
-  const [organisation, space, declared] = await Promise.all([
+  const [organisation, space] = await Promise.all([
     directory.organisation(organisationId),
     facts.of(spaceId),
-    metricIndexesOf(directory, organisationId),
   ]);
-  const indexedFields = declaredFields(organisation?.settings ?? {});
-  const indexes = await usableIndexes(store, organisationId, { metrics: declared, fields: indexedFields });
+  const declared = declaredIndexes(organisation);
+  const indexes = await usableIndexes(store, organisationId, declared);
   const holders = new Map(
     await Promise.all(
       keysOf(request.filter).map(
@@ -75,7 +74,7 @@ export async function checkSearch(
   );
   const named = findColumns(request.fields ?? defaultFields, find, errors);
   const columns = request.isFlat === true ? flattened(named, [...customFields.keys()], space, find) : named;
-  const sortDetail = sort === null ? null : sortError(sort.field, declared, indexes.metrics);
+  const sortDetail = sort === null ? null : sortError(sort.field, declared.metrics, indexes.boards);
   if (sortDetail !== null) errors.push({ pointer: "/sort/0/field", detail: sortDetail });
   if (filter === null || errors.length > 0) {
     throw new AppError("validation_failed", "Cannot search as the criteria are not valid", {
@@ -89,7 +88,7 @@ export async function checkSearch(
     filtered: { organisationId, space, ...filtered },
     // Users of whom nothing but loyalty is stored exist too.
     shown: { organisationId, space, ...shown, loyalty: true },
-    context: { store, organisationId, space, filter, indexes, sort },
+    context: { store, organisationId, space, filter, indexes: indexes.boards, sort },
   };
 }
 
@@ -160,7 +159,7 @@ function sortError(field: string, declared: readonly string[], built: ReadonlySe
   if (!declared.includes(metricId)) {
     return `Declare ${field} in settings.audience.indexes of the organisation to sort by it`;
   }
-  return built.has(metricId)
+  return built.has(userBoards.metric(metricId))
     ? null
     : `The index of ${field} is still being built: sort by createdAt until then`;
 }

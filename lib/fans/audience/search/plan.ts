@@ -6,7 +6,7 @@
 
 import type { Store } from "../../../storage/mod.ts";
 import type { FactsReader } from "../../loyalty/views/loyalty_reader.ts";
-import { sampleRanges, type UsableIndexes, userBoards } from "../../users/mod.ts";
+import { sampleRanges, userBoards } from "../../users/mod.ts";
 import { fieldPrefix, foldedName } from "./columns.ts";
 import type { Filter } from "./filter.ts";
 import type { ValueRange } from "./filter_demands.ts";
@@ -25,7 +25,8 @@ export interface PlanContext {
   readonly organisationId: string;
   readonly space: FactsReader;
   readonly filter: Filter;
-  readonly indexes: Pick<UsableIndexes, "metrics" | "names" | "fields">;
+  /** The boards of indexes that may be walked. */
+  readonly indexes: ReadonlySet<string>;
   /** Null: in no particular order. */
   readonly sort: SortOrder | null;
   readonly rangeUsersMax?: number;
@@ -127,10 +128,8 @@ async function findSmallRange(context: PlanContext): Promise<string | null> {
   const { ranges } = filter.demands;
   const usable = [...ranges].filter(([column, range]) => {
     if (column === "lastActiveAt") return true;
-    if (column === foldedName) return indexes.names;
-    if (column.startsWith(fieldPrefix)) return indexes.fields.has(column.slice(fieldPrefix.length));
-    const isBuilt = column.startsWith(metricPrefix) && indexes.metrics.has(column.slice(metricPrefix.length));
-    return isBuilt && !contains(range, defaultOf(space, column));
+    const lacksEntries = column.startsWith(metricPrefix) && contains(range, defaultOf(space, column));
+    return indexes.has(boardOf(column)) && !lacksEntries;
   });
   if (usable.length === 0) return null;
   const [all = 0, ...counts] = await sampleRanges(store, organisationId, [

@@ -80,10 +80,7 @@ export function createUserFinder({ store, directory, clock, loyalty, users }: Us
     async compile(organisationId, criteria) {
       const search = await checkSearch(options, { ...criteria, organisationId, sort: undefined });
       // Indexes may lag behind; exports must not miss users, so they do not use them.
-      const context = {
-        ...search.context,
-        indexes: { metrics: new Set<string>(), fields: new Set<string>(), names: false },
-      };
+      const context = { ...search.context, indexes: new Set<string>() };
       return compileSearch(options, { ...search, context });
     },
     async find(request, { position, limit, isCounted = false }) {

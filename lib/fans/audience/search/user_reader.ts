@@ -4,17 +4,16 @@
  * @module
  */
 
-import type { Read, Store, Stored } from "../../../storage/mod.ts";
+import type { Store, Stored } from "../../../storage/mod.ts";
 import { spaceUserPartition } from "../../loyalty/user/state.ts";
 import type { FactsReader, FactsSource, LoyaltyFacts } from "../../loyalty/views/loyalty_reader.ts";
 import {
-  type AccountNote,
+  type Account,
   parseAccountNote,
   readAccountNote,
+  readStandings,
   userBoards,
-  userIndexPartition,
 } from "../../users/mod.ts";
-import { groupBy } from "../batch/results.ts";
 import {
   ProfileMembers,
   type ProfileRecord,
@@ -45,7 +44,7 @@ export class SearchedUser {
   #profile: ProfileRecord | undefined;
   #members: ProfileMembers | undefined;
   #loyalty: LoyaltyFacts | undefined;
-  #note: AccountNote | null | undefined;
+  #note: ReturnType<typeof parseAccountNote> | undefined;
 
   constructor(records: UserRecords) {
     this.candidate = records.candidate;
@@ -69,7 +68,7 @@ export class SearchedUser {
 
   /** True if the user was removed, so that `exists` needs the loyalty. */
   get isRemoved(): boolean {
-    return this.#storedNote !== null && this.#storedNote.removedAt !== null;
+    return (this.#storedNote?.removedAt ?? null) !== null;
   }
 
   get profile(): ProfileRecord {
@@ -89,11 +88,12 @@ export class SearchedUser {
   }
 
   /** Null for users who did not sign up here, or were removed. */
-  get account(): AccountNote | null {
-    return this.isRemoved ? null : this.#storedNote;
+  get account(): Account | null {
+    const note = this.#storedNote;
+    return note?.removedAt === null ? note : null;
   }
 
-  get #storedNote(): AccountNote | null {
+  get #storedNote(): ReturnType<typeof parseAccountNote> {
     if (this.#note === undefined) this.#note = parseAccountNote(this.#records.account);
     return this.#note;
   }
@@ -121,18 +121,24 @@ export async function readUsers(
 ): Promise<readonly SearchedUser[]> {
   const { organisationId, space } = demand;
   const queries = [readProfileRecord, readAccountNote, ...(demand.loyalty ? [facts.record] : [])];
+  const needsCreation = demand.createdAt && candidates.some(({ createdAt }) => createdAt === null);
+  const keys: readonly string[] = [
+    ...(needsCreation ? [userBoards.created] : []),
+    ...(demand.lastActiveAt ? [userBoards.active] : []),
+  ];
+  const ids = candidates.map(({ userId }) => userId);
   const [times, records] = await Promise.all([
-    readTimes(store, demand, candidates),
+    keys.length === 0 ? null : readStandings(store, organisationId, ids, keys),
     Promise.all(
       candidates.map(({ userId }) => store.read(spaceUserPartition({ organisationId, userId }), queries)),
     ),
   ]);
   const users = candidates.map((candidate, index) => {
     const [profile = null, account = null, loyalty] = records[index] ?? [];
-    const { created, active } = userBoards;
-    const read = times.get(candidate.userId);
-    const createdAt = candidate.createdAt ?? read?.get(created) ?? null;
-    const lastActiveAt = read?.get(active) ?? null;
+    const standings = times?.get(candidate.userId) ?? [];
+    const timeOn = (key: string): number | null => standings[keys.indexOf(key)]?.score ?? null;
+    const createdAt = candidate.createdAt ?? timeOn(userBoards.created);
+    const lastActiveAt = timeOn(userBoards.active);
     return new SearchedUser({ candidate, space, profile, account, loyalty, createdAt, lastActiveAt });
   });
   const removed = demand.loyalty ? [] : users.filter(user => user.isRemoved);
@@ -144,33 +150,4 @@ export async function readUsers(
   );
   const byId = new Map(found.map(user => [user.userId, user]));
   return users.map(user => byId.get(user.userId) ?? user);
-}
-
-/** Reads the demanded times, which the index alone has, by user and board. */
-async function readTimes(
-  store: Store,
-  { organisationId, createdAt, lastActiveAt }: ReadDemand,
-  candidates: readonly Candidate[],
-): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
-  const needsCreation = createdAt && candidates.some(candidate => candidate.createdAt === null);
-  const keys = [...(needsCreation ? [userBoards.created] : []), ...(lastActiveAt ? [userBoards.active] : [])];
-  const times = new Map<string, Map<string, number>>();
-  if (keys.length === 0) return times;
-  const located = candidates.map(({ userId }) => ({
-    userId,
-    partition: userIndexPartition(organisationId, userId),
-  }));
-  await Promise.all(
-    groupBy(located, ({ partition }) => partition).map(async group => {
-      const reads = group.flatMap(({ userId: member }) => keys.map(key => ({ member, key })));
-      const queries = reads.map(({ member, key }): Read => ({ type: "standing", key, member }));
-      const standings = await store.read(group[0]?.partition ?? "", queries);
-      for (const [index, { member, key }] of reads.entries()) {
-        const standing = standings[index] as { readonly score: number } | null | undefined;
-        const read = times.get(member) ?? new Map<string, number>();
-        times.set(member, standing ? read.set(key, standing.score) : read);
-      }
-    }),
-  );
-  return times;
 }

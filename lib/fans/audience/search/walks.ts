@@ -12,16 +12,15 @@ import { compareUtf8 } from "../../../base/text/mod.ts";
 import type { WalkDirection } from "../../../storage/board_pages.ts";
 import { type BoardEntry, readPageAfter, type Store } from "../../../storage/mod.ts";
 import {
+  readStandings,
   type UserRange,
   userBoards,
-  userIndexPartition,
   userShardPartition,
   userShards,
   usersInRange,
   walkNamedUsers,
   walkUsers,
 } from "../../users/mod.ts";
-import { groupBy } from "../batch/results.ts";
 import type { ValueRange } from "./filter_demands.ts";
 import { type PositionIn, printPosition } from "./search_cursor.ts";
 import { type Candidate, type Walk, walkShards } from "./shard_walk.ts";
@@ -152,18 +151,10 @@ export function walkRest(
     async next(count) {
       const { candidates: found, ...part } = await all.next(count);
       const candidates = found.filter(({ userId }) => named?.has(userId) ?? true);
-      const groups = groupBy(candidates, ({ userId }) => userIndexPartition(organisationId, userId));
-      const absent = await Promise.all(
-        groups.map(async group => {
-          const queries = group.map(({ userId: member }) => ({ type: "standing", key, member }) as const);
-          const standings = await store.read(
-            userIndexPartition(organisationId, group[0]?.userId ?? ""),
-            queries,
-          );
-          return group.filter((_, index) => standings[index] === null);
-        }),
-      );
-      return { ...part, candidates: absent.flat() };
+      const ids = candidates.map(({ userId }) => userId);
+      const standings = await readStandings(store, organisationId, ids, [key]);
+      const absent = candidates.filter(({ userId }) => standings.get(userId)?.[0] === null);
+      return { ...part, candidates: absent };
     },
   };
 }

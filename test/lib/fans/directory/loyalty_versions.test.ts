@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../lib/base/errors/mod.ts";
-import { createDirectory } from "../../../../lib/fans/directory/directory.ts";
 import {
   createLoyaltyVersions,
   documentDigest,
   loyaltyBytesMax,
 } from "../../../../lib/fans/directory/loyalty_versions.ts";
-import { type Store, tenantPartition } from "../../../../lib/storage/mod.ts";
+import { tenantPartition } from "../../../../lib/storage/mod.ts";
 import { createTestClock } from "../../../support/clock.ts";
 import { ids } from "../../../support/platform.ts";
 import { describeOnStores } from "../../../support/stores.ts";
@@ -36,6 +35,8 @@ describe("the digest of a document", () => {
     assert.equal(new Set(digests).size, digests.length);
   });
 });
+
+const spacePartition = tenantPartition({ space: ids.space }, "directory");
 
 describeOnStores("versions of a loyalty configuration", open => {
   async function opened(t: { after(close: () => unknown): void }) {
@@ -131,28 +132,4 @@ describeOnStores("versions of a loyalty configuration", open => {
     });
     assert.equal((await versions.list(ids.space)).length, 1);
   });
-
-  it("start from the document that a store from before versions holds", async t => {
-    const { clock, store, versions } = await opened(t);
-    await writeBare(store, numbered(7));
-    const directory = createDirectory({ store, clock: clock.now });
-    assert.deepEqual(await directory.loyalty(ids.space), { version: "1", document: numbered(7) });
-    assert.deepEqual(
-      (await versions.list(ids.space)).map(({ number }) => number),
-      [1],
-    );
-    const { version } = await versions.put(ids.space, { document: numbered(8), by: "file" });
-    assert.equal(version.number, 2);
-    assert.deepEqual((await versions.get(ids.space, 1))?.document, numbered(7));
-    clock.advance(1_000);
-    assert.deepEqual(await directory.loyalty(ids.space), { version: "2", document: numbered(8) });
-  });
 });
-
-const spacePartition = tenantPartition({ space: ids.space }, "directory");
-
-async function writeBare(store: Store, document: unknown): Promise<void> {
-  await store.commit(spacePartition, {
-    writes: [{ type: "put", key: "loyalty", value: JSON.stringify(document) }],
-  });
-}

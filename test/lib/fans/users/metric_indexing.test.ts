@@ -3,11 +3,10 @@ import { it } from "node:test";
 import {
   activityWrites,
   buildDeclaredIndexes,
-  buildMetricIndex,
+  buildIndex,
   listingWrites,
   MetricIndexing,
-  type MetricIndexSource,
-  metricMark,
+  metricIndex,
   type UserMetrics,
   usableIndexes,
   userBoards,
@@ -144,10 +143,9 @@ describeOnStores("an index that is declared later", open => {
     }
     const indexing = indexingOf(store, clock.now);
     let hasRaced = false;
-    const source: MetricIndexSource = {
-      store,
-      clock: clock.now,
-      async metricsOf({ userId }) {
+    const source = { store, clock: clock.now };
+    const index = metricIndex(
+      async ({ userId }) => {
         const value = values.get(userId) ?? 0;
         if (userId === "u7" && !hasRaced) {
           hasRaced = true;
@@ -160,16 +158,13 @@ describeOnStores("an index that is declared later", open => {
         }
         return userId === "u9" ? null : { revision: 1, metrics: { points: value } };
       },
-    };
-    assert.equal(
-      (await usableIndexes(store, organisationId, { metrics: ["points"], fields: [] })).metrics.size,
-      0,
+      { organisationId, metricId: "points" },
     );
-    assert.equal(await buildMetricIndex(source, { organisationId, metricId: "points" }), values.size);
-    assert.deepEqual(
-      [...(await usableIndexes(store, organisationId, { metrics: ["points", "a/b"], fields: [] })).metrics],
-      ["points"],
-    );
+    const declared = { metrics: ["points", "a/b"], fields: [] };
+    const usable = async () => [...(await usableIndexes(store, organisationId, declared)).boards];
+    assert.deepEqual(await usable(), [userBoards.name]);
+    assert.equal(await buildIndex(source, index), values.size);
+    assert.deepEqual(await usable(), [userBoards.name, userBoards.metric("points")]);
     for (const [userId, value] of values) {
       const expected = userId === "u9" ? null : userId === "u7" ? 1_007 : value;
       const found = (await shownValue(store, userId)) as readonly number[] | null;
@@ -185,9 +180,8 @@ describeOnStores("an index that is declared later", open => {
   it("is built automatically once every process has read the settings", async () => {
     const clock = createTestClock();
     await using store = await open(clock.now);
-    const source: MetricIndexSource = { store, clock: clock.now, metricsOf: async () => null };
-    const index = { organisationId, metricId: "points" };
-    const points = [{ marks: metricMark("points"), build: () => buildMetricIndex(source, index) }];
+    const source = { store, clock: clock.now };
+    const points = [metricIndex(async () => null, { organisationId, metricId: "points" })];
     assert.equal(await buildDeclaredIndexes(source, organisationId, points), 0);
     clock.advance(4_999);
     assert.equal(await buildDeclaredIndexes(source, organisationId, points), 0);
