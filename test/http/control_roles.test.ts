@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { type Resource, type ResourceType, type Role, resources } from "../../lib/authoring/table/mod.ts";
+import {
+  definitionOf,
+  type Resource,
+  type ResourceType,
+  type Role,
+  resources,
+} from "../../lib/authoring/table/mod.ts";
 import { ids, openPlatform, type TestPlatform } from "../support/platform.ts";
 import { operatorHeaders, resource } from "./_control_examples.ts";
 import { examplesFor, type Operation, operationsOf, send, validExamples } from "./_operations.ts";
@@ -29,16 +35,12 @@ const special: Readonly<Record<string, "viewer" | "creator" | "admin" | "anybody
 /** Routes without the parameter `dry_run`. */
 const withoutDryRun: ReadonlySet<string> = new Set(["uploadAsset", "dispatchWorkflow"]);
 
-/** Types whose examples are in the project. */
-const inProjects: ReadonlySet<string> = new Set([
-  "projects",
-  "events",
-  "elements",
-  "event_templates",
-  "scope_roles",
-]);
-/** Types whose examples are in the space, beside those in its project. */
-const inSpace: ReadonlySet<string> = new Set(["assets", "tags"]);
+/** Where the examples of a type are, if not in the home that its table names. */
+const otherPlaces: Readonly<Record<string, string>> = {
+  scope_roles: "project",
+  spaces: "another space",
+  apps: "another space",
+};
 /** Operations whose examples are in another project. */
 const elsewhereOperations: ReadonlySet<string> = new Set([
   "createProject",
@@ -69,7 +71,7 @@ function neededBy({
   const found =
     last === undefined
       ? table.find(({ type }) => type === first)
-      : (table.find(({ lists }) => lists.some(list => list.under === first && list.path === last)) ??
+      : (table.find(({ under, path: of }) => under.some(above => above === first) && of === last) ??
         table.find(({ type }) => type === first));
   if (known !== undefined) return { role: known, type: first as ResourceType };
   if (found === undefined) return null;
@@ -152,9 +154,10 @@ async function tokensOf(world: TestPlatform): Promise<ReadonlyMap<string, string
 /** Where the example of an operation is, the innermost place first; null: it is the platform's. */
 function homesOf({ id }: Operation, { role, type }: NonNullable<ReturnType<typeof neededBy>>) {
   if (type === "workflows" || role === "operator" || id === "createOrganisation") return null;
-  if (inProjects.has(type) && !elsewhereOperations.has(id)) return [ids.project, ids.space, ids.organisation];
-  if (inSpace.has(type)) return [ids.space, ids.organisation];
-  return type === "organisations" ? [ids.organisation] : ["another space", ids.organisation];
+  const place = otherPlaces[type] ?? definitionOf(type)?.home;
+  if (place === "project" && !elsewhereOperations.has(id)) return [ids.project, ids.space, ids.organisation];
+  if (place === "space") return [ids.space, ids.organisation];
+  return place === "organisation" ? [ids.organisation] : ["another space", ids.organisation];
 }
 
 const order = ["none", ...ranks];

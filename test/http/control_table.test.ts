@@ -66,14 +66,15 @@ const table: readonly Resource[] = Object.values(resources);
 
 function rowsOf({
   type,
-  lists,
+  under: parents,
+  path,
   operations,
   attributes,
   relationships,
   isCreatedUnderParent,
 }: Resource): string[] {
   const has = (name: Resource["operations"][number]): boolean => operations.includes(name);
-  const listed = lists.map(({ under, path }) => (under === null ? `/${path}` : `/${under}/{}/${path}`));
+  const listed = parents.map(under => (under === null ? `/${path}` : `/${under}/{}/${path}`));
   const created = isCreatedUnderParent === true ? listed : [`/${type}`];
   // A content type has its name in its project alone.
   const one = type === "content_types" ? `${listed[0]}/{}` : `/${type}/{}`;

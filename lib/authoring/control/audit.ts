@@ -7,23 +7,24 @@
 import { type Guard, route } from "../../http/mod.ts";
 import { type ResourceType, resources } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
+import { requireAccess } from "./access/roles.ts";
 import type { ResourceObject } from "./jsonapi/documents.ts";
 import {
   answer,
   article,
   idOf,
   idParams,
+  listViewOf,
   nameOf,
   nounOf,
   pageLinks,
   parameterOf,
+  type Query,
   selfOf,
 } from "./jsonapi/documents.ts";
-import { listQuery, listSchema, listViewOf, type Query } from "./jsonapi/schemas.ts";
+import { listQuery, listSchema } from "./jsonapi/schemas.ts";
 import type { Circumstances, Input, Kind } from "./kind.ts";
-import { homePartition } from "./kind.ts";
-import { homeNamed } from "./kinds/people.ts";
-import { type ControlServices, requireAccess } from "./services.ts";
+import { type ControlServices, homeNamed, homePartition } from "./kind.ts";
 import type { Transaction } from "./transaction.ts";
 
 const auditKey = "audit";

@@ -5,15 +5,34 @@
  * @module
  */
 
+import type { Cursors } from "../../auth/mod.ts";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
+import type { Outbound } from "../../base/outbound/outbound.ts";
 import { type EventTimes, eventInstants } from "../../fans/directory/event_times.ts";
-import type { Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
-import { directoryPartition, eventTimesOf, type StoredEvent } from "../../fans/directory/records.ts";
+import type { Directory, Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
+import {
+  directoryPartition,
+  eventTimesOf,
+  type HomeKind,
+  type Places,
+  type StoredEvent,
+} from "../../fans/directory/records.ts";
+import type { Store } from "../../storage/mod.ts";
 import { platformPartition } from "../../storage/names.ts";
-import type { AppSpec, ContentsEntry, Resource, ResourceType } from "../table/mod.ts";
-import type { Author } from "./access/authors.ts";
-import type { ListView } from "./jsonapi/schemas.ts";
+import {
+  type AppSpec,
+  type ContentsEntry,
+  type Resource,
+  type ResourceType,
+  resources,
+} from "../table/mod.ts";
+import type { Author, Authors } from "./access/authors.ts";
+import type { Roles } from "./access/roles.ts";
+import type { Apps } from "./apps/apps.ts";
+import type { ListView } from "./jsonapi/documents.ts";
+import type { WithoutKind } from "./jsonapi/types.ts";
 import type { Transaction } from "./transaction.ts";
+import type { ControlWork } from "./work.ts";
 
 export interface Circumstances {
   /** Unix seconds. */
@@ -114,41 +133,37 @@ export function ownRecords(keyOf: (id: string) => string, codec: Codec = plainCo
   };
 }
 
-/** Entities that share one record, in the order of their creation. */
-export function sharedRecord(
-  key: string,
-  entriesMax: number,
-): Records & { list(tx: Transaction): readonly Entity[] } {
+/** The kind of a resource whose entities in a home share one record, in the order of their creation. */
+export function sharedKind(resource: Resource) {
+  const { type: key, entriesMax = 0 } = resource;
   const list = (tx: Transaction): readonly Entity[] => tx.get<readonly Entity[]>(key) ?? [];
-  return {
+  const records = {
     list,
     keys: () => [key],
     get: (tx, id) => list(tx).find(entity => entity.id === id) ?? null,
     set(tx, id, entity) {
       const all = list(tx);
       const isNew = !all.some(each => each.id === id);
-      if (entity === null)
-        tx.put(
-          key,
-          all.filter(each => each.id !== id),
-        );
-      else if (!isNew)
-        tx.put(
-          key,
-          all.map(each => (each.id === id ? entity : each)),
-        );
-      else if (all.length < entriesMax) tx.put(key, [...all, entity]);
-      else throw new AppError("conflict", `Cannot add another one: there are ${entriesMax} already`);
+      const changed = all.flatMap(each => (each.id === id ? (entity ?? []) : each));
+      if (entity !== null && isNew && all.length >= entriesMax)
+        throw new AppError("conflict", `Cannot add another one: there are ${entriesMax} already`);
+      tx.put(key, entity !== null && isNew ? [...all, entity] : changed);
     },
-  };
+  } satisfies Records & { list: unknown };
+  return { resource, records, list: (tx: Transaction) => list(tx).map(({ id }) => id) };
 }
 
-/** The kind of a resource that has nothing beyond its table, of which a home has few: they share one record. */
-export function sharedKind(resource: Resource, entriesMax: number) {
-  const records = sharedRecord(resource.type, entriesMax);
-  const list: Kind["list"] = tx => records.list(tx).map(({ id }) => id);
-  return { resource, records, list };
+/** Returns the kinds of resources that share one record in a home and have no rules of their own. */
+export function sharedKinds(own: object): Readonly<Record<SharedType, Kind>> {
+  const shared = Object.values<Resource>(resources).filter(
+    ({ type, entriesMax }) => entriesMax !== undefined && !Object.hasOwn(own, type),
+  );
+  return Object.fromEntries(shared.map(resource => [resource.type, sharedKind(resource)])) as never;
 }
+
+type SharedType = {
+  [T in ResourceType]: (typeof resources)[T] extends { readonly entriesMax: number } ? T : never;
+}[ResourceType];
 
 /** Some of the records under a parent, in the order that was asked for. */
 export interface Narrowed {
@@ -160,8 +175,6 @@ export interface Narrowed {
 export interface Kind {
   readonly resource: Resource;
   readonly records: Records;
-  /** Returns the home of a record where its id alone does not lead there, as the record is one itself. @default as its id says */
-  readonly homeOf?: (id: string) => Home;
   /** Returns the place whose role counts for a record, where that is not its home. */
   readonly accessIn?: (id: string, home: Home) => Promise<Home>;
   /** Returns the event that an entity is or belongs to. @default it belongs to none */
@@ -223,13 +236,71 @@ export interface BeforeChange {
   readonly organisationId: string;
 }
 
+/** What the parts of the control API share. */
+export interface ControlServices {
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly authors: Authors;
+  readonly roles: Roles;
+  readonly places: Places;
+  readonly apps: Apps;
+  readonly cursors: Cursors;
+  readonly work: ControlWork;
+  /** Unix ms. */
+  readonly clock: () => number;
+  /** Address of the platform, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Address of the control API, without a slash at its end. */
+  readonly base: string;
+  /** Reads addresses that authors name; null: they are refused. */
+  readonly outbound: Outbound | null;
+  readonly userAgent: string;
+  /** Hears of events and elements that are about to change; the function that it returns is called after the change, or its failure. */
+  readonly beforeShowChange: (ids: readonly string[]) => Promise<() => Promise<void>>;
+  /** Checks the settings of areas, as the attribute `services` has them. */
+  readonly settingsFaults: (
+    kind: HomeKind | "event",
+    settings: Readonly<Record<string, unknown>>,
+    pointer: string,
+  ) => readonly FieldError[];
+}
+
+export type Kinds = Readonly<Record<Exclude<ResourceType, WithoutKind>, Kind>> &
+  Readonly<Partial<Record<WithoutKind, Kind>>>;
+
+/** Returns the home of a record, or null if the id can be none of ours. */
+export async function homeOf(services: ControlServices, kind: Kind, id: string): Promise<Home | null> {
+  const home = ownHome(kind, id) ?? (await services.places.homeOf(id));
+  return home === null ? null : await homeFor(services, kind, home);
+}
+
+/** Returns the home that a record is itself, or that of the platform; null: the id leads to its home. */
+export function ownHome({ resource: { type, home, noun } }: Kind, id: string): Home | null {
+  if (home === "platform") return platformHome;
+  return home === noun ? homeNamed({ type, id }) : null;
+}
+
+/** Returns the home of records of a kind under a home: grants of spaces and projects are kept in their organisation. */
+export async function homeFor({ roles }: ControlServices, { resource }: Kind, home: Home): Promise<Home> {
+  if (resource.home !== "organisation" || home.kind === "organisation") return home;
+  const chain = await roles.chain(home);
+  return chain === null ? home : { kind: "organisation", id: chain.organisationId };
+}
+
+/** Returns the home that an identifier of an organisation, space or project names. */
+export function homeNamed({ type, id }: Identifier): Home {
+  const { home, noun } = resources[type];
+  if (home !== noun || home === "account") throw new TypeError(`Cannot find roles in ${type}`);
+  return { kind: home, id };
+}
+
 /** Returns the record under which another one is created: the parent in the path, or else in the body; null: it has none. */
 export function ownerOf(
-  { resource: { lists, relationships } }: Kind,
+  { resource: { under: types, relationships } }: Kind,
   refs: Input["refs"],
   parent: Identifier | undefined,
 ): Identifier | null {
-  const type = lists[0]?.under ?? null;
+  const [type = null] = types;
   if (parent !== undefined || type === null) return parent ?? null;
   const [name = ""] = Object.entries(relationships).find(([, { type: to }]) => to === type) ?? [];
   return { type, id: refs[name] ?? "" };

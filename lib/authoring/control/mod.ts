@@ -24,22 +24,22 @@ import { assetRoutes } from "./assets/routes.ts";
 import { auditRoutes } from "./audit.ts";
 import { cloneRoute } from "./clone.ts";
 import { stagedTask } from "./contents.ts";
-import type { Kind } from "./kind.ts";
+import type { ControlServices, Kind, Kinds } from "./kind.ts";
+import { sharedKinds } from "./kind.ts";
 import { appKind } from "./kinds/apps.ts";
 import { assetKind, tagKind } from "./kinds/assets.ts";
 import { elementKind } from "./kinds/elements.ts";
 import { eventKind } from "./kinds/events.ts";
-import { scopeRoleKind, workflowKind } from "./kinds/people.ts";
+import { scopeRoleKind } from "./kinds/people.ts";
 import { settingsTask } from "./kinds/settings.ts";
 import { statsKind } from "./kinds/stats.ts";
 import { templateKind } from "./kinds/templates.ts";
-import { tenantKinds } from "./kinds/tenants.ts";
+import { organisationKind, projectKind, spaceKind } from "./kinds/tenants.ts";
 import { operationsRoute } from "./operations.ts";
 import { processRoutes } from "./processes.ts";
 import { Reader } from "./read.ts";
 import { eventTask } from "./repeat.ts";
 import { resourceRoutes } from "./routes.ts";
-import type { ControlServices, Kinds } from "./services.ts";
 import { ControlWork } from "./work.ts";
 import { dispatchRoute } from "./workflows/dispatch_route.ts";
 import { type ResourceRoutesContext, Writer } from "./write.ts";
@@ -117,8 +117,10 @@ export function createControl(options: ControlOptions): Control {
   const files = new AssetFiles({ ...options, work });
   const assets = assetKind(services);
   const events = eventKind(services);
-  const kinds: Kinds = {
-    ...tenantKinds(services),
+  const own = {
+    organisations: organisationKind(services),
+    spaces: spaceKind(services),
+    projects: projectKind(services),
     apps: appKind(services),
     events,
     event_templates: templateKind(services),
@@ -127,8 +129,8 @@ export function createControl(options: ControlOptions): Control {
     tags: tagKind(),
     stats: statsKind(options.store),
     scope_roles: scopeRoleKind(services),
-    workflows: workflowKind,
   };
+  const kinds: Kinds = { ...own, ...sharedKinds(own) };
   const reader = new Reader(services, kinds);
   const writer = new Writer(services, kinds);
   const author = authorGuard(services.authors);

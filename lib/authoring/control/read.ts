@@ -8,6 +8,8 @@ import { AppError } from "../../base/errors/mod.ts";
 import { type BoardEntry, type Partition, readPageAfter, type Store } from "../../storage/mod.ts";
 import { type ResourceType, type Role, resources } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
+import { type Access, isReached, requireAccess, requireReach } from "./access/roles.ts";
+import type { ListView, View } from "./jsonapi/documents.ts";
 import {
   arranged,
   type Document,
@@ -23,25 +25,19 @@ import {
   show,
   shownOf,
 } from "./jsonapi/documents.ts";
-import type { ListView, View } from "./jsonapi/schemas.ts";
 import {
   type Circumstances,
+  type ControlServices,
   type Home,
+  homeOf,
   homePartition,
   type Identifier,
   type Kind,
+  type Kinds,
   type Narrowed,
   notFound,
+  ownHome,
 } from "./kind.ts";
-import {
-  type Access,
-  type ControlServices,
-  homeOf,
-  isReached,
-  type Kinds,
-  requireAccess,
-  requireReach,
-} from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
 export class Reader {
@@ -132,11 +128,12 @@ export class Reader {
   /** A page of a bounded list, of which all records are read if they have to be filtered or ordered. */
   async #sortedPage(listing: Listing, after: string | undefined, narrowed: Narrowed | null): Promise<Page> {
     const { kind, parent, home, circumstances, shown, reached } = listing;
+    const areHomes = ownHome(kind, "") !== null;
     const view =
       narrowed === null ? listing.view : { ...listing.view, sort: null, filters: narrowed.filters };
     const { list: listed = () => [] } = kind;
     const list = (tx: Transaction, parentId: string): readonly string[] =>
-      listed(tx, parentId).filter(id => reached === null || kind.homeOf === undefined || reached.has(id));
+      listed(tx, parentId).filter(id => reached === null || !areHomes || reached.has(id));
     const isPlain = view.sort === null && Object.keys(view.filters).length === 0;
     const needed = (all: readonly string[]) => (isPlain ? pageOf(all, view, after).ids : all);
     const paged = (all: readonly string[], found: readonly Shown[]): Page => {
@@ -151,7 +148,7 @@ export class Reader {
       });
       return answer as T;
     };
-    if (narrowed !== null || kind.listFor !== undefined || kind.homeOf !== undefined) {
+    if (narrowed !== null || kind.listFor !== undefined || areHomes) {
       const ids = () => kind.listFor?.(circumstances.author) ?? read(tx => list(tx, parent.id));
       const all = narrowed?.ids ?? (await ids());
       return paged(all, await this.#load(listing, needed(all)));
@@ -212,7 +209,7 @@ export class Reader {
   ): Promise<readonly Shown[]> {
     const groups = new Map<string, { readonly home: Home; readonly ids: string[] }>();
     for (const id of ids) {
-      const own = kind.homeOf?.(id) ?? home;
+      const own = ownHome(kind, id) ?? home;
       const group = groups.get(own.id);
       if (group === undefined) groups.set(own.id, { home: own, ids: [id] });
       else group.ids.push(id);

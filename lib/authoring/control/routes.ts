@@ -9,6 +9,7 @@ import { type AnyRoute, route } from "../../http/mod.ts";
 import { isNotModified } from "../../http/replies/byte_reply.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
 import type { Operation, ResourceType } from "../table/mod.ts";
+import { requireAccess, requireReach } from "./access/roles.ts";
 import {
   answer,
   article,
@@ -16,11 +17,15 @@ import {
   idOf,
   idParams,
   isDryRun,
+  listViewOf,
   nameOf,
   parameterOf,
+  pascal,
   pathOf,
   pathUnder,
+  type Query,
   selfOf,
+  viewOf,
   words,
   writeErrors,
 } from "./jsonapi/documents.ts";
@@ -31,18 +36,13 @@ import {
   dryRun,
   listQuery,
   listSchema,
-  listViewOf,
-  pascal,
-  type Query,
   readQuery,
-  viewOf,
   writeQuery,
 } from "./jsonapi/schemas.ts";
 import type { ResourceRoute } from "./jsonapi/types.ts";
 import type { Kind } from "./kind.ts";
-import { platformHome } from "./kind.ts";
+import { homeFor, homeOf, platformHome } from "./kind.ts";
 import { annotationRoutes, type RoleRoute, relationshipRoutes, roleRoute } from "./part_routes.ts";
-import { homeFor, homeOf, requireAccess, requireReach } from "./services.ts";
 import { chanceOf, newId, onceOf, type ResourceRoutesContext, write } from "./write.ts";
 
 /** Builds the routes of every resource that has a kind. */
@@ -54,12 +54,12 @@ export function resourceRoutes(
 }
 
 function routesOf(kind: Kind, context: ResourceRoutesContext): readonly AnyRoute[] {
-  const { operations, lists } = kind.resource;
+  const { operations, under: lists } = kind.resource;
   const has = (operation: Operation): boolean => operations.includes(operation);
-  const parents = lists.flatMap(({ under }) => (under === null ? [] : [under]));
+  const parents = lists.filter(under => under !== null);
   const isNested = kind.resource.isCreatedUnderParent === true;
   return [
-    ...(has("list") ? lists.map(({ under }) => listRoute(kind, under, context)) : []),
+    ...(has("list") ? lists.map(under => listRoute(kind, under, context)) : []),
     ...(has("read") ? [readRoute(kind, context)] : []),
     ...(has("create")
       ? isNested

@@ -20,8 +20,9 @@ import type { Guard } from "../../http/mod.ts";
 import { matchesTag } from "../../http/replies/byte_reply.ts";
 import type { Stored, Write } from "../../storage/mod.ts";
 import { keyName } from "../../storage/names.ts";
-import { isRoleAtLeast, type Role } from "../table/mod.ts";
+import type { Role } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
+import { type Access, isReached, isRoleAtLeast, requireAccess } from "./access/roles.ts";
 import { recordChanges } from "./audit.ts";
 import {
   type ResourceObject as Answered,
@@ -29,36 +30,33 @@ import {
   entityTag,
   isDryRun,
   keysOf,
+  type Query,
   type ShownAs,
   show,
+  viewOf,
 } from "./jsonapi/documents.ts";
 import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
-import { type Query, viewOf } from "./jsonapi/schemas.ts";
 import {
   type Attributes,
   type Circumstances,
+  type ControlServices,
   type Entity,
   type Home,
+  homeFor,
+  homeOf,
   homePartition,
   type Identifier,
   type Input,
   type Kind,
+  type Kinds,
   notFound,
   ownerOf,
+  ownHome,
   platformHome,
   projectKey,
   unprocessable,
 } from "./kind.ts";
 import type { Reader } from "./read.ts";
-import {
-  type Access,
-  type ControlServices,
-  homeFor,
-  homeOf,
-  isReached,
-  type Kinds,
-  requireAccess,
-} from "./services.ts";
 import { runTransaction, type Transaction, together } from "./transaction.ts";
 
 export interface WriteOperation {
@@ -225,7 +223,7 @@ export class Writer {
       const place = (await kind.accessIn?.(id, home)) ?? home;
       return { home, access: await this.#access(author, operation, place) };
     }
-    const own = kind.homeOf?.(id);
+    const own = ownHome(kind, id);
     const under = ownerOf(kind, refsOf(object), parent);
     if (under === null) {
       requireOperator(author, kind);
@@ -274,7 +272,7 @@ export class Writer {
     const ready: Prepared[] = [];
     for (const operation of prepared) {
       const { kind, op, id, input, home } = operation;
-      if (op === "add" && kind.homeOf === undefined && !isDry) await this.#services.places.keep(id, home);
+      if (op === "add" && ownHome(kind, id) === null && !isDry) await this.#services.places.keep(id, home);
       if (op === "remove") await (isDry ? kind.checkRemoval?.(id, home) : kind.beforeRemoval?.(id, home));
       const more =
         op === "remove"
@@ -301,7 +299,7 @@ function noteOnce(
     throw new AppError("idempotency_conflict", "Cannot answer yet: the same request is being carried out");
   }
   const ids = operations.map(({ id }) => id);
-  const makesHome = operations.some(({ op, kind }) => op === "add" && kind.homeOf !== undefined);
+  const makesHome = operations.some(({ op, kind, id }) => op === "add" && ownHome(kind, id) !== null);
   tx.effect(onceWrite(once, { ids, makesHome, nowMs }));
   return null;
 }
@@ -551,7 +549,8 @@ export async function newId(
   homes: ReadonlyMap<string, Home> = new Map(),
 ): Promise<{ readonly id: string; readonly home: Home | null }> {
   const own = uuid(random);
-  if (kind.homeOf !== undefined) return { id: own, home: kind.homeOf(own) };
+  const itself = ownHome(kind, own);
+  if (itself !== null) return { id: own, home: itself };
   const under = ownerOf(kind, refsOf(object), parent);
   const above = under === null ? undefined : kinds[under.type];
   if (under === null || above === undefined) return { id: own, home: null };

@@ -45,15 +45,13 @@ export {
   type Revelation,
   revelation,
 } from "./element_times.ts";
+export { type Attribute, type Operation, type Role, roles } from "./resource.ts";
+export { authorEmail, type Field, fileName, jsonObject, plainObject, uuidText } from "./schemas.ts";
 export {
-  type Attribute,
-  isRoleAtLeast,
-  type Operation,
+  definitionOf,
+  elementAttributes,
   type Relationship,
   type Resource,
   type ResourceType,
-  type Role,
-  roles,
-} from "./resource.ts";
-export { authorEmail, type Field, fileName, jsonObject, plainObject, uuidText } from "./schemas.ts";
-export { definitionOf, elementAttributes, resources } from "./table.ts";
+  resources,
+} from "./table.ts";

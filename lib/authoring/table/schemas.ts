@@ -54,6 +54,26 @@ export function plainObject<S extends v.GenericSchema>(
   return checked as v.GenericSchema<v.InferInput<S>, v.InferOutput<S>>;
 }
 
+/** A time as a number or as text; null: there is none. */
+export const scalar = v.nullable(v.union([v.number(), v.string()]));
+
+/** The value of a filter that is switched. */
+export const flag = v.picklist(["true", "false"], "Expected true or false");
+
+/** A filter by states, separated by commas. */
+export function statesFilter(states: readonly string[]) {
+  return v.pipe(
+    v.string(),
+    v.check(
+      text => text.split(",").every(state => states.includes(state)),
+      `Expected states, separated by commas: ${states.join(", ")}`,
+    ),
+  );
+}
+
+/** A filter by an annotation: `key` or `key=value`. */
+export const annotationFilter = v.pipe(v.string(), v.minLength(1), v.maxLength(8_400));
+
 /** A JSON object that an area or an app interprets. */
 export const jsonObject = plainObject(v.record(v.string(), v.unknown()));
 

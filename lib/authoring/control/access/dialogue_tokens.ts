@@ -4,10 +4,11 @@
  * @module
  */
 
-import { isRoleAtLeast, type Role } from "../../table/mod.ts";
+import type { Role } from "../../table/mod.ts";
+import type { ControlServices } from "../kind.ts";
 import { notFound } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
 import { type Author, requirePerson, type TokenInfo, type TokenScope } from "./authors.ts";
+import { isRoleAtLeast } from "./roles.ts";
 
 /** Longest life of the token of a dialogue, in seconds. */
 export const dialogueSecondsMax = 600;

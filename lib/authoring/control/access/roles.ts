@@ -1,5 +1,5 @@
 /**
- * Roles of people in organisations, spaces and projects. All grants of an organisation are one record, so that its rules,
+ * Roles of people in organisations, spaces and projects, and the access that they give. All grants of an organisation are one record, so that its rules,
  * such as the one about the last admin, are pure.
  *
  * @module
@@ -10,9 +10,14 @@ import type { Directory } from "../../../fans/directory/mod.ts";
 import { directoryPartition, isSameHome } from "../../../fans/directory/records.ts";
 import { Cache, type Loaded } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
-import { isRoleAtLeast, type Role, roles } from "../../table/resource.ts";
-import type { Home } from "../kind.ts";
+import { type Role, roles } from "../../table/resource.ts";
+import { type ControlServices, type Entity, type Home, type Kind, notFound } from "../kind.ts";
 import type { Author } from "./authors.ts";
+
+/** Returns true if a role may do what `needed` may. */
+export function isRoleAtLeast(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed);
+}
 
 /** The record of an organisation that has its grants. */
 export const grantsKey = "roles";
@@ -211,4 +216,91 @@ export function requireAdmin(before: readonly Grant[], after: readonly Grant[]):
     "conflict",
     "Cannot take away the last admin of the organisation: make another one first",
   );
+}
+
+export interface Access {
+  readonly home: Home;
+  readonly chain: Chain;
+  readonly role: Role;
+}
+
+interface NeededAccess {
+  readonly needed: Role;
+  readonly noun: string;
+  /** The event that the request is about; null: the caller checks its records. @default what belongs to no event */
+  readonly eventId?: string | null | undefined;
+}
+
+/**
+ * Returns the caller's access to a home.
+ *
+ * @throws {AppError} `not_found`: it does not exist, the caller has no role there, or the token is for another event; `forbidden`: the role
+ * is less than `needed`.
+ */
+export async function requireAccess(
+  services: ControlServices,
+  author: Author,
+  home: Home | null,
+  wanted: NeededAccess,
+): Promise<Access> {
+  const access = await findAccess(services, author, home, wanted);
+  if (access === null) throw notFound(wanted.noun);
+  return withRole(access, wanted);
+}
+
+/** Returns the access of a caller with any role in a home, or null. */
+async function findAccess(
+  { roles }: ControlServices,
+  author: Author,
+  home: Home | null,
+  { eventId }: Pick<NeededAccess, "eventId">,
+): Promise<Access | null> {
+  const chain = home === null ? null : await roles.chain(home);
+  if (home === null || chain === null) return null;
+  const { token } = author;
+  const isOfEvent = token.eventId === undefined || eventId === null || eventId === token.eventId;
+  if (!isOfEvent && home.kind !== "platform") return null;
+  const { role } = await roles.roleIn(author, chain);
+  return role === "none" ? null : { home, chain, role };
+}
+
+function withRole(access: Access, { needed }: Pick<NeededAccess, "needed">): Access {
+  const { role } = access;
+  if (isRoleAtLeast(role, needed)) return access;
+  throw new AppError("forbidden", `Cannot do this as it needs the role ${needed}, and yours is ${role}`);
+}
+
+/**
+ * Returns the caller's access to a home in which the caller has a role, or in something below it: the role is `none` then.
+ *
+ * @throws {AppError} As {@linkcode requireAccess} does.
+ */
+export async function requireReach(
+  services: ControlServices,
+  author: Author,
+  home: Home | null,
+  wanted: NeededAccess,
+): Promise<Access & { readonly reached: ReadonlyMap<string, Role> | null }> {
+  const access = await findAccess(services, author, home, wanted);
+  if (access !== null) return { ...withRole(access, wanted), reached: null };
+  const chain = home === null ? null : await services.roles.chain(home);
+  if (home === null || chain === null || author.token.eventId !== undefined) throw notFound(wanted.noun);
+  const reached = await services.roles.reach(author, chain.organisationId);
+  if (!reached.has(home.id)) throw notFound(wanted.noun);
+  return { home, chain, role: "none", reached };
+}
+
+/** Types of which the token of an event may read the records above it, to work with the event. */
+const readableAbove: ReadonlySet<string> = new Set(["projects", "apps", "workflows"]);
+
+/** Checks whether a token reaches a record. That of a dialogue in an event reaches the event and its elements, and reads what is above. */
+export function isReached(
+  { token }: Author,
+  { resource, eventOf }: Kind,
+  entity: Entity,
+  access: "read" | "write",
+): boolean {
+  if (token.eventId === undefined) return true;
+  if (eventOf !== undefined) return eventOf(entity) === token.eventId;
+  return access === "read" && readableAbove.has(resource.type);
 }

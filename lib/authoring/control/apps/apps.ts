@@ -17,7 +17,7 @@ import { type Entity, projectCodec } from "../kind.ts";
 import type { ControlWork } from "../work.ts";
 
 /** The record of a space that lists its apps. */
-export const appsKey = "apps";
+const appsKey = "apps";
 const specsMax = 200;
 /** Age in ms from which a note that is not settled is that of a dead process. */
 const unsettledMsMax = 60_000;

@@ -12,13 +12,13 @@ import { jsonApiMediaType } from "../../../http/requests/body.ts";
 import { readMany } from "../../../storage/board_pages.ts";
 import { type BoardEntry, readPageAfter, type Store } from "../../../storage/mod.ts";
 import { type AppSpec, type Contents, contentsKey, elementKey } from "../../table/mod.ts";
+import { requireAccess } from "../access/roles.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
 import { dryRun } from "../jsonapi/schemas.ts";
 import type { Entity } from "../kind.ts";
-import { notFound } from "../kind.ts";
+import { type ControlServices, notFound } from "../kind.ts";
 import { useApp } from "../kinds/apps.ts";
 import { templatesKey } from "../kinds/templates.ts";
-import { type ControlServices, requireAccess } from "../services.ts";
 import { type ResourceRoutesContext, write } from "../write.ts";
 import { readApp } from "./read_app.ts";
 

@@ -10,10 +10,10 @@ import { json, named, open, route } from "../../../http/mod.ts";
 import { byteReply } from "../../../http/replies/byte_reply.ts";
 import { mapConcurrent } from "../../../storage/background/mod.ts";
 import { fileName, uuidText } from "../../table/mod.ts";
+import { requireAccess } from "../access/roles.ts";
 import { idOf, idParams, selfOf } from "../jsonapi/documents.ts";
 import { type Home, homePartition } from "../kind.ts";
 import { assetTallies } from "../kinds/assets.ts";
-import { requireAccess } from "../services.ts";
 import { type AssetRoutesContext, uploadRoute } from "./upload.ts";
 
 /** Most media types or uploaders that are listed; those with the most assets come first. */

@@ -21,12 +21,18 @@ import {
   type ResourceType,
 } from "../../table/mod.ts";
 import type { Author } from "../access/authors.ts";
-import type { Attributes, Circumstances, Entity, Identifier, Input, Kind, Presented } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
+import type {
+  Attributes,
+  Circumstances,
+  ControlServices,
+  Entity,
+  Identifier,
+  Input,
+  Kind,
+  Presented,
+} from "../kind.ts";
 import type { Transaction } from "../transaction.ts";
-import type { ListView, Query } from "./schemas.ts";
-import { pascal } from "./schemas.ts";
-import type { NameOf, ParameterOf } from "./types.ts";
+import type { NameOf, ParameterOf, Pascal } from "./types.ts";
 
 /** The relationships of a resource object that are no part of the JSON text. */
 const unshown = Symbol("unshown");
@@ -176,6 +182,83 @@ export function show(
   return shownOf(kind.resource, entity, presented ?? { attributes: {} }, shown);
 }
 
+/** A query as sent, each name once. */
+export type Query = Readonly<Record<string, unknown>>;
+
+export interface View {
+  readonly include: readonly string[];
+  readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+export interface ListView extends View {
+  /** Null: the list's own order. */
+  readonly sort: { readonly by: string; readonly descending: boolean } | null;
+  readonly filters: Readonly<Record<string, unknown>>;
+  readonly count: number;
+  readonly cursor: string | undefined;
+  /** Number of the page from 1, where it is asked for. */
+  readonly number?: number;
+}
+
+/**
+ * Reads the view of a query.
+ *
+ * @throws {AppError} `validation_failed` with the parameter.
+ */
+export function viewOf(resource: Resource, query: Query): View {
+  const { include: paths = [] } = resource;
+  const include = split(query.include);
+  const unknown = include.find(
+    path => !paths.includes(path) && !paths.some(known => known.startsWith(`${path}.`)),
+  );
+  if (unknown !== undefined) {
+    const expected =
+      paths.length === 0 ? "Nothing can be included here" : `Expected paths among ${paths.join(", ")}`;
+    throw invalidField("Cannot include what is asked for", "include", expected);
+  }
+  const fields = new Map<string, ReadonlySet<string>>();
+  for (const [name, value] of Object.entries(query)) {
+    const type = /^fields\[(\w+)\]$/.exec(name)?.[1] as Resource["type"] | undefined;
+    if (type === undefined || value === undefined) continue;
+    const names = split(value);
+    const { attributes = {}, relationships = {} } = definitionOf(type) ?? {};
+    const stray = names.find(each => !Object.hasOwn(attributes, each) && !Object.hasOwn(relationships, each));
+    if (stray !== undefined)
+      throw invalidField(
+        "Cannot show what is asked for",
+        name,
+        `Expected attributes and relationships of ${type}`,
+      );
+    fields.set(type, new Set(names));
+  }
+  return { include, fields };
+}
+
+export function listViewOf(resource: Resource, query: Query): ListView {
+  const { sorts, filters = {} } = resource;
+  const sort = String(query.sort ?? "");
+  const by = sort.replace(/^-/, "");
+  if (query.sort !== undefined && !sorts.includes(by)) {
+    throw invalidField("Cannot order the list as asked for", "sort", `Expected one of ${sorts.join(", ")}`);
+  }
+  const number = query["page[number]"] as number | undefined;
+  if (number !== undefined && query["page[cursor]"] !== undefined)
+    throw invalidField("Cannot find the page", "page[number]", "Expected a number or a cursor, not both");
+  const given = Object.keys(filters).filter(name => query[`filter[${name}]`] !== undefined);
+  return {
+    ...viewOf(resource, query),
+    sort: query.sort === undefined ? null : { by, descending: sort.startsWith("-") },
+    filters: Object.fromEntries(given.map(name => [name, query[`filter[${name}]`]])),
+    count: query["page[count]"] as number,
+    cursor: query["page[cursor]"] as string | undefined,
+    ...(number === undefined ? {} : { number }),
+  };
+}
+
+function split(value: unknown): readonly string[] {
+  return value === undefined || value === "" ? [] : String(value).split(",");
+}
+
 /** Attributes that filters of other names select by. */
 const filtered: Readonly<Record<string, string>> = {
   include_in_latest_results: "include_in_latest_results_feed",
@@ -281,15 +364,20 @@ export function nameOf<const T extends ResourceType>(type: T): NameOf<T> {
   return pascal<string>(type).replace(/ies$/, "y").replace(/s$/, "") as NameOf<T>;
 }
 
+/** `event_templates` becomes `EventTemplates`. */
+export function pascal<const T extends string>(type: T): Pascal<T> {
+  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) as Pascal<T>;
+}
+
 /** Returns the path of a list, under a parent or at the top. */
 export function pathUnder(resource: Resource, under: ResourceType | null): `/${string}` {
   const parent = under === null ? "" : `/${under}/:${parameterOf(under)}`;
   return `/api/v2${parent}/${pathOf(resource, under)}`;
 }
 
-/** Returns the last segment of the path of a list. */
-export function pathOf({ lists, type }: Resource, under: ResourceType | null): string {
-  return lists.find(list => list.under === under)?.path ?? type;
+/** Returns the last segment of the path of a list; what is created at the top has its type there. */
+export function pathOf({ path, type }: Resource, under: ResourceType | null): string {
+  return under === null ? type : path;
 }
 
 /** `event_templates` becomes `event templates`. */

@@ -5,7 +5,6 @@
  */
 
 import * as v from "valibot";
-import { invalidField } from "../../../base/errors/mod.ts";
 import { integerParameter, named } from "../../../http/mod.ts";
 import { jsonApiMediaType } from "../../../http/requests/body.ts";
 import {
@@ -16,7 +15,8 @@ import {
   type Resource,
   type ResourceType,
 } from "../../table/mod.ts";
-import type { ChangedBody, ListQuery, NewBody, Pascal, ShownDocument, ShownList, Type } from "./types.ts";
+import { pascal } from "./documents.ts";
+import type { ChangedBody, ListQuery, NewBody, ShownDocument, ShownList, Type } from "./types.ts";
 
 const text = v.string();
 const identifier = (type: string) => v.object({ type: v.literal(type), id: text });
@@ -163,33 +163,10 @@ function answerSchema(
   );
 }
 
-/** `event_templates` becomes `EventTemplates`. */
-export function pascal<const T extends string>(type: T): Pascal<T> {
-  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) as Pascal<T>;
-}
-
 /** Entries of a page where nothing else is asked for. */
 const pageCountDefault = 20;
 const pageCountMax = 100;
 const textMax = 2_048;
-
-/** A query as sent, each name once. */
-export type Query = Readonly<Record<string, unknown>>;
-
-export interface View {
-  readonly include: readonly string[];
-  readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
-}
-
-export interface ListView extends View {
-  /** Null: the list's own order. */
-  readonly sort: { readonly by: string; readonly descending: boolean } | null;
-  readonly filters: Readonly<Record<string, unknown>>;
-  readonly count: number;
-  readonly cursor: string | undefined;
-  /** Number of the page from 1, where it is asked for. */
-  readonly number?: number;
-}
 
 const listed = (description: string) =>
   v.optional(v.pipe(v.string(), v.maxLength(textMax), v.description(description)));
@@ -261,65 +238,6 @@ function typesOf(from: Resource["type"], path: string): readonly Resource["type"
     types.push(type);
   }
   return types;
-}
-
-/**
- * Reads the view of a query.
- *
- * @throws {AppError} `validation_failed` with the parameter.
- */
-export function viewOf(resource: Resource, query: Query): View {
-  const { include: paths = [] } = resource;
-  const include = split(query.include);
-  const unknown = include.find(
-    path => !paths.includes(path) && !paths.some(known => known.startsWith(`${path}.`)),
-  );
-  if (unknown !== undefined) {
-    const expected =
-      paths.length === 0 ? "Nothing can be included here" : `Expected paths among ${paths.join(", ")}`;
-    throw invalidField("Cannot include what is asked for", "include", expected);
-  }
-  const fields = new Map<string, ReadonlySet<string>>();
-  for (const [name, value] of Object.entries(query)) {
-    const type = /^fields\[(\w+)\]$/.exec(name)?.[1] as Resource["type"] | undefined;
-    if (type === undefined || value === undefined) continue;
-    const names = split(value);
-    const { attributes = {}, relationships = {} } = definitionOf(type) ?? {};
-    const stray = names.find(each => !Object.hasOwn(attributes, each) && !Object.hasOwn(relationships, each));
-    if (stray !== undefined)
-      throw invalidField(
-        "Cannot show what is asked for",
-        name,
-        `Expected attributes and relationships of ${type}`,
-      );
-    fields.set(type, new Set(names));
-  }
-  return { include, fields };
-}
-
-export function listViewOf(resource: Resource, query: Query): ListView {
-  const { sorts, filters = {} } = resource;
-  const sort = String(query.sort ?? "");
-  const by = sort.replace(/^-/, "");
-  if (query.sort !== undefined && !sorts.includes(by)) {
-    throw invalidField("Cannot order the list as asked for", "sort", `Expected one of ${sorts.join(", ")}`);
-  }
-  const number = query["page[number]"] as number | undefined;
-  if (number !== undefined && query["page[cursor]"] !== undefined)
-    throw invalidField("Cannot find the page", "page[number]", "Expected a number or a cursor, not both");
-  const given = Object.keys(filters).filter(name => query[`filter[${name}]`] !== undefined);
-  return {
-    ...viewOf(resource, query),
-    sort: query.sort === undefined ? null : { by, descending: sort.startsWith("-") },
-    filters: Object.fromEntries(given.map(name => [name, query[`filter[${name}]`]])),
-    count: query["page[count]"] as number,
-    cursor: query["page[cursor]"] as string | undefined,
-    ...(number === undefined ? {} : { number }),
-  };
-}
-
-function split(value: unknown): readonly string[] {
-  return value === undefined || value === "" ? [] : String(value).split(",");
 }
 
 /** Largest body of the control API. */

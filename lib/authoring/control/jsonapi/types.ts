@@ -224,9 +224,9 @@ type Can<T extends Type, O extends Operation, R> = O extends Table[T]["operation
 export type At<T extends string> = `/api/v2/${T}/:${ParameterOf<T>}`;
 type Under<U, P extends string> = U extends string ? `${At<U>}/${P}` : `/api/v2/${P}`;
 type NameUnder<U> = U extends string ? NameOf<U> : "";
-type ListOf<T extends Type> = Table[T]["lists"][number];
+type Parent<T extends Type> = Table[T]["under"][number];
 
-type ListRoute<T extends Type, U, P extends string> = U extends string | null
+type ListRoute<T extends Type, U = Parent<T>, P extends string = Table[T]["path"]> = U extends string | null
   ? RouteOf<
       `list${NameUnder<U>}${Pascal<P>}`,
       "GET",
@@ -235,7 +235,7 @@ type ListRoute<T extends Type, U, P extends string> = U extends string | null
     >
   : never;
 
-type CreateRoute<T extends Type, U, P extends string> = U extends string | null
+type CreateRoute<T extends Type, U = Parent<T>, P extends string = Table[T]["path"]> = U extends string | null
   ? RouteOf<
       `create${NameUnder<U>}${NameOf<T>}`,
       "POST",
@@ -274,7 +274,7 @@ type RelationshipRoute<
 >;
 
 type RoutesOf<T extends Type> =
-  | Can<T, "list", ListOf<T> extends infer L ? ListsOf<T, L> : never>
+  | Can<T, "list", ListRoute<T>>
   | Can<
       T,
       "read",
@@ -283,7 +283,7 @@ type RoutesOf<T extends Type> =
   | Can<
       T,
       "create",
-      Table[T] extends { isCreatedUnderParent: true } ? CreatesOf<T, ListOf<T>> : CreateRoute<T, null, T>
+      Table[T] extends { isCreatedUnderParent: true } ? CreateRoute<T> : CreateRoute<T, null, T>
     >
   | Can<
       T,
@@ -303,13 +303,6 @@ type RoutesOf<T extends Type> =
     >
   | RelationshipRoutes<T>;
 
-type ListsOf<T extends Type, L> = L extends { under: infer U; path: infer P extends string }
-  ? ListRoute<T, U, P>
-  : never;
-type CreatesOf<T extends Type, L> = L extends { under: infer U; path: infer P extends string }
-  ? CreateRoute<T, U, P>
-  : never;
-
 type AnnotationRoutes<T extends Type> =
   | RouteOf<
       `read${NameOf<T>}Annotations`,
@@ -325,6 +318,6 @@ type AnnotationRoutes<T extends Type> =
     >;
 
 /** Resources whose routes are not made from the table alone. */
-type WithoutKind = "users" | "content_types" | "spec_checks" | "access_tokens" | "audit_entries";
+export type WithoutKind = "users" | "content_types" | "spec_checks" | "access_tokens" | "audit_entries";
 
 export type ResourceRoute = { [T in Exclude<Type, WithoutKind>]: RoutesOf<T> }[Exclude<Type, WithoutKind>];

@@ -4,30 +4,22 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { documentDigest } from "../../../fans/directory/loyalty_versions.ts";
 import { defaultListings, listedMax } from "../../../fans/directory/open_events.ts";
 import { type AppSpec, resources } from "../../table/mod.ts";
-import { type AppUse, appKey, appsKey, usesOf } from "../apps/apps.ts";
+import { type AppUse, appKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
-import type { Entity } from "../kind.ts";
-import { type Input, type Kind, type Started, sharedRecord, unprocessable } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
-
-/** Most apps of a space. */
-const appsMax = 500;
+import type { ControlServices, Entity } from "../kind.ts";
+import { type Input, type Kind, type Started, sharedKind, unprocessable } from "../kind.ts";
 
 export function appKind(services: ControlServices): Kind {
-  const records = sharedRecord(appsKey, appsMax);
+  const { records, ...shared } = sharedKind(resources.apps);
   const { apps } = services;
   return {
-    resource: resources.apps,
+    ...shared,
     records,
     outline: {
       fields: new Set(Object.keys(resources.apps.attributes).filter(name => name !== "project_count")),
       isNeeded: (app, reached) => Object.keys(usesOf(app)).some(projectId => reached.has(projectId)),
     },
-    list: tx =>
-      records
-        .list(tx)
-        .map(({ id }) => id)
-        .toReversed(),
+    list: tx => shared.list(tx).toReversed(),
     present: app => ({ attributes: { project_count: Object.keys(usesOf(app)).length } }),
     prepare(entity, tx, { input }) {
       const app = specified(entity, input);

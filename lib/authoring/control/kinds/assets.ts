@@ -4,6 +4,7 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
 import { requireUnused } from "../contents.ts";
+import type { ControlServices } from "../kind.ts";
 import {
   type Entity,
   type Home,
@@ -14,11 +15,8 @@ import {
   sharedKind,
   unknownRelated,
 } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** Most tags of a space. */
-const tagsMax = 1_000;
 /** Most tags of an asset. It is on six boards for each, and on six without any. */
 const tagsPerAssetMax = 20;
 
@@ -81,7 +79,7 @@ export function assetKind({ publicUrl, store, work }: ControlServices): Kind {
 }
 
 export function tagKind(): Kind {
-  const tags = sharedKind(resources.tags, tagsMax);
+  const tags = sharedKind(resources.tags);
   return {
     ...tags,
     prepare(entity, tx) {

@@ -22,6 +22,7 @@ import {
 } from "../../table/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { contentsOf, entryOf, eventKey, eventOf, noteChange } from "../contents.ts";
+import type { ControlServices } from "../kind.ts";
 import {
   badAction,
   badAttribute,
@@ -36,7 +37,6 @@ import {
   type Records,
   unprocessable,
 } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 import { requireContent, requireParent, withJoinedFields } from "./content.ts";
 

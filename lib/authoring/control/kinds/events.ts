@@ -42,7 +42,8 @@ import {
   templateKey,
 } from "../contents.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import type { ListView } from "../jsonapi/schemas.ts";
+import type { ListView } from "../jsonapi/documents.ts";
+import type { ControlServices } from "../kind.ts";
 import {
   badAction,
   badAttribute,
@@ -55,7 +56,6 @@ import {
   ownRecords,
   plainCodec,
 } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Boards of a project that order its events. */

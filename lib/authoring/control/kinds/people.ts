@@ -1,36 +1,12 @@
-/** Grants of roles, and workflows. */
+/** Grants of roles. */
 
 import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { requirePerson } from "../access/authors.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
-import {
-  type Entity,
-  type Home,
-  type Identifier,
-  type Kind,
-  platformHome,
-  type Records,
-  sharedKind,
-} from "../kind.ts";
-import type { ControlServices } from "../services.ts";
+import type { ControlServices } from "../kind.ts";
+import { type Entity, type Home, homeNamed, type Identifier, type Kind, type Records } from "../kind.ts";
 import type { Transaction } from "../transaction.ts";
-
-const homeKinds: Readonly<Record<string, Home["kind"]>> = {
-  organisations: "organisation",
-  spaces: "space",
-  projects: "project",
-};
-
-/** Most workflows of a deployment. */
-const workflowsMax = 1_000;
-
-/** Returns the home that an identifier of an organisation, space or project names. */
-export function homeNamed({ type, id }: Identifier): Home {
-  const kind = homeKinds[type];
-  if (kind === undefined) throw new TypeError(`Cannot find roles in ${type}`);
-  return { kind, id };
-}
 
 /** All grants of an organisation are one record, in which each is an entity. */
 const records: Records = {
@@ -48,12 +24,6 @@ const records: Records = {
     const changed = entity === null ? others : [...others, grantOf(entity)];
     tx.put(grantsKey, { rev: rev + 1, list: changed });
   },
-};
-
-/** The kind of workflows, which belong to the platform. */
-export const workflowKind: Kind = {
-  ...sharedKind(resources.workflows, workflowsMax),
-  homeOf: () => platformHome,
 };
 
 export function scopeRoleKind(services: ControlServices): Kind {

@@ -12,6 +12,7 @@ import { resources } from "../../table/mod.ts";
 import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { settleArchive } from "../archive.ts";
+import type { ControlServices } from "../kind.ts";
 import {
   type BeforeChange,
   type Entity,
@@ -23,7 +24,6 @@ import {
   type Started,
   spaceCodec,
 } from "../kind.ts";
-import type { ControlServices } from "../services.ts";
 import { enabledTypes, settleApp, useApp } from "./apps.ts";
 import { presentSettings, settleSettings, stageSettings } from "./settings.ts";
 
@@ -32,24 +32,10 @@ const childrenMax = 2_000;
 /** The records of an organisation and of a space that list what is below. */
 const listKeys = { organisation: "spaces", space: "projects" } as const;
 
-/** Builds the kinds of organisations, spaces and projects. */
-export function tenantKinds(services: ControlServices): {
-  readonly organisations: Kind;
-  readonly spaces: Kind;
-  readonly projects: Kind;
-} {
-  return {
-    organisations: organisationKind(services),
-    spaces: spaceKind(services),
-    projects: projectKind(services),
-  };
-}
-
-function organisationKind(services: ControlServices): Kind {
+export function organisationKind(services: ControlServices): Kind {
   return {
     resource: resources.organisations,
     records: ownRecords(() => "organisation", organisationCodec),
-    homeOf: id => ({ kind: "organisation", id }),
     outline: { fields: new Set(["name", "my_role"]) },
     listFor: author => organisationsOf(services, author),
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/organisations/${id}` } } }),
@@ -114,11 +100,10 @@ async function allOrganisations(store: Store): Promise<readonly string[]> {
   }
 }
 
-function spaceKind(services: ControlServices): Kind {
+export function spaceKind(services: ControlServices): Kind {
   return {
     resource: resources.spaces,
     records: ownRecords(() => "space", spaceCodec),
-    homeOf: id => ({ kind: "space", id }),
     outline: { fields: new Set(["name", "organisation", "projects", "my_role"]) },
     list: tx => tx.get<readonly string[]>(listKeys.organisation) ?? [],
     present: ({ id }) => ({ attributes: { urls: { self: `${services.base}/spaces/${id}` } } }),
@@ -131,11 +116,10 @@ function spaceKind(services: ControlServices): Kind {
   };
 }
 
-function projectKind(services: ControlServices): Kind {
+export function projectKind(services: ControlServices): Kind {
   return {
     resource: resources.projects,
     records: ownRecords(() => "project", projectCodec),
-    homeOf: id => ({ kind: "project", id }),
     outline: { fields: new Set(["name", "space", "my_role"]) },
     list: tx => tx.get<readonly string[]>(listKeys.space) ?? [],
     present: (project, tx) => ({
