@@ -13,9 +13,9 @@ import { type OpenEvent, openEventsKey, openEventsOf } from "../../fans/director
 import { directoryPartition } from "../../fans/directory/records.ts";
 import { appendAudit } from "./audit.ts";
 import { eventKey } from "./contents.ts";
-import type { ControlServices } from "./kind.ts";
 import { type Entity, eventCodec, eventEntityTimes, projectKey } from "./kind.ts";
 import { changeEvent, notedBy } from "./kinds/events.ts";
+import type { ControlServices } from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Events that one commit changes. */

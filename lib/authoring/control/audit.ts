@@ -19,12 +19,13 @@ import {
   nounOf,
   pageLinks,
   parameterOf,
-  type Query,
   selfOf,
 } from "./jsonapi/documents.ts";
 import { listQuery, listSchema } from "./jsonapi/schemas.ts";
+import type { Query } from "./jsonapi/types.ts";
 import type { Circumstances, Input, Kind } from "./kind.ts";
-import { type ControlServices, homeNamed, homePartition } from "./kind.ts";
+import { homeNamed, homePartition } from "./kind.ts";
+import type { ControlServices } from "./services.ts";
 import type { Transaction } from "./transaction.ts";
 
 const auditKey = "audit";

@@ -10,13 +10,13 @@ import { named, type Reply, route } from "../../http/mod.ts";
 import { matchesTag } from "../../http/replies/byte_reply.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
 import { plainObject, resources } from "../table/mod.ts";
-import { requireAccess } from "./access/roles.ts";
+import { homeOf, requireAccess } from "./access/roles.ts";
 import { eventKey } from "./contents.ts";
 import { copiedAttributes, copyElements, readSource } from "./copies.ts";
 import { type AuthorCall, created, idOf, idParams, isDryRun, writeErrors } from "./jsonapi/documents.ts";
 import { newObjectOf } from "./jsonapi/input.ts";
 import { documentSchema, dryRun, ResourceBody } from "./jsonapi/schemas.ts";
-import { eventCodec, homeOf, type Kind, notFound, unprocessable } from "./kind.ts";
+import { eventCodec, type Kind, notFound, unprocessable } from "./kind.ts";
 import { type ResourceRoutesContext, write } from "./write.ts";
 
 const { events } = resources;

@@ -26,7 +26,6 @@ import {
   stagedWrites,
   unstagedWrites,
 } from "./contents.ts";
-import type { ControlServices } from "./kind.ts";
 import {
   type Attributes,
   type BeforeChange,
@@ -38,6 +37,7 @@ import {
   type Started,
   unknownRelated,
 } from "./kind.ts";
+import type { ControlServices } from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
 /** Most elements, and most UTF-16 units of them, that one commit writes. */

@@ -5,19 +5,10 @@
  * @module
  */
 
-import type { Cursors } from "../../auth/mod.ts";
 import { AppError, type FieldError } from "../../base/errors/mod.ts";
-import type { Outbound } from "../../base/outbound/outbound.ts";
 import { type EventTimes, eventInstants } from "../../fans/directory/event_times.ts";
-import type { Directory, Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
-import {
-  directoryPartition,
-  eventTimesOf,
-  type HomeKind,
-  type Places,
-  type StoredEvent,
-} from "../../fans/directory/records.ts";
-import type { Store } from "../../storage/mod.ts";
+import type { Event, Home, Organisation, Project, Space } from "../../fans/directory/mod.ts";
+import { directoryPartition, eventTimesOf, type StoredEvent } from "../../fans/directory/records.ts";
 import { platformPartition } from "../../storage/names.ts";
 import {
   type AppSpec,
@@ -26,13 +17,9 @@ import {
   type ResourceType,
   resources,
 } from "../table/mod.ts";
-import type { Author, Authors } from "./access/authors.ts";
-import type { Roles } from "./access/roles.ts";
-import type { Apps } from "./apps/apps.ts";
-import type { ListView } from "./jsonapi/documents.ts";
-import type { WithoutKind } from "./jsonapi/types.ts";
+import type { Author } from "./access/authors.ts";
+import type { ListView } from "./jsonapi/types.ts";
 import type { Transaction } from "./transaction.ts";
-import type { ControlWork } from "./work.ts";
 
 export interface Circumstances {
   /** Unix seconds. */
@@ -236,55 +223,10 @@ export interface BeforeChange {
   readonly organisationId: string;
 }
 
-/** What the parts of the control API share. */
-export interface ControlServices {
-  readonly store: Store;
-  readonly directory: Directory;
-  readonly authors: Authors;
-  readonly roles: Roles;
-  readonly places: Places;
-  readonly apps: Apps;
-  readonly cursors: Cursors;
-  readonly work: ControlWork;
-  /** Unix ms. */
-  readonly clock: () => number;
-  /** Address of the platform, without a slash at its end. */
-  readonly publicUrl: string;
-  /** Address of the control API, without a slash at its end. */
-  readonly base: string;
-  /** Reads addresses that authors name; null: they are refused. */
-  readonly outbound: Outbound | null;
-  readonly userAgent: string;
-  /** Hears of events and elements that are about to change; the function that it returns is called after the change, or its failure. */
-  readonly beforeShowChange: (ids: readonly string[]) => Promise<() => Promise<void>>;
-  /** Checks the settings of areas, as the attribute `services` has them. */
-  readonly settingsFaults: (
-    kind: HomeKind | "event",
-    settings: Readonly<Record<string, unknown>>,
-    pointer: string,
-  ) => readonly FieldError[];
-}
-
-export type Kinds = Readonly<Record<Exclude<ResourceType, WithoutKind>, Kind>> &
-  Readonly<Partial<Record<WithoutKind, Kind>>>;
-
-/** Returns the home of a record, or null if the id can be none of ours. */
-export async function homeOf(services: ControlServices, kind: Kind, id: string): Promise<Home | null> {
-  const home = ownHome(kind, id) ?? (await services.places.homeOf(id));
-  return home === null ? null : await homeFor(services, kind, home);
-}
-
 /** Returns the home that a record is itself, or that of the platform; null: the id leads to its home. */
 export function ownHome({ resource: { type, home, noun } }: Kind, id: string): Home | null {
   if (home === "platform") return platformHome;
   return home === noun ? homeNamed({ type, id }) : null;
-}
-
-/** Returns the home of records of a kind under a home: grants of spaces and projects are kept in their organisation. */
-export async function homeFor({ roles }: ControlServices, { resource }: Kind, home: Home): Promise<Home> {
-  if (resource.home !== "organisation" || home.kind === "organisation") return home;
-  const chain = await roles.chain(home);
-  return chain === null ? home : { kind: "organisation", id: chain.organisationId };
 }
 
 /** Returns the home that an identifier of an organisation, space or project names. */

@@ -18,12 +18,11 @@ import {
   nameOf,
   parameterOf,
   pascal,
-  type Query,
   words,
   writeErrors,
 } from "./jsonapi/documents.ts";
 import { bodyBytesMax, dryRun, exampleId, type ResourceBody } from "./jsonapi/schemas.ts";
-import type { At, NameOf, RouteOf } from "./jsonapi/types.ts";
+import type { At, NameOf, Query, RouteOf } from "./jsonapi/types.ts";
 import { type Kind, unprocessable } from "./kind.ts";
 import { type ResourceRoutesContext, write } from "./write.ts";
 

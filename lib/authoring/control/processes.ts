@@ -17,7 +17,7 @@ import type { ActionService } from "../../fans/audience/mod.ts";
 import { type Guard, named, route } from "../../http/mod.ts";
 import type { Author } from "./access/authors.ts";
 import { answer, selfOf } from "./jsonapi/documents.ts";
-import type { ControlServices } from "./kind.ts";
+import type { ControlServices } from "./services.ts";
 
 interface ProcessRoutesContext {
   readonly services: ControlServices;

@@ -8,8 +8,7 @@ import { AppError } from "../../base/errors/mod.ts";
 import { type BoardEntry, type Partition, readPageAfter, type Store } from "../../storage/mod.ts";
 import { type ResourceType, type Role, resources } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
-import { type Access, isReached, requireAccess, requireReach } from "./access/roles.ts";
-import type { ListView, View } from "./jsonapi/documents.ts";
+import { type Access, homeOf, isReached, requireAccess, requireReach } from "./access/roles.ts";
 import {
   arranged,
   type Document,
@@ -25,19 +24,18 @@ import {
   show,
   shownOf,
 } from "./jsonapi/documents.ts";
+import type { ListView, View } from "./jsonapi/types.ts";
 import {
   type Circumstances,
-  type ControlServices,
   type Home,
-  homeOf,
   homePartition,
   type Identifier,
   type Kind,
-  type Kinds,
   type Narrowed,
   notFound,
   ownHome,
 } from "./kind.ts";
+import type { ControlServices, Kinds } from "./services.ts";
 import { runTransaction, type Transaction } from "./transaction.ts";
 
 export class Reader {

@@ -9,7 +9,7 @@ import { type AnyRoute, route } from "../../http/mod.ts";
 import { isNotModified } from "../../http/replies/byte_reply.ts";
 import { jsonApiMediaType } from "../../http/requests/body.ts";
 import type { Operation, ResourceType } from "../table/mod.ts";
-import { requireAccess, requireReach } from "./access/roles.ts";
+import { homeFor, homeOf, requireAccess, requireReach } from "./access/roles.ts";
 import {
   answer,
   article,
@@ -23,7 +23,6 @@ import {
   pascal,
   pathOf,
   pathUnder,
-  type Query,
   selfOf,
   viewOf,
   words,
@@ -39,9 +38,9 @@ import {
   readQuery,
   writeQuery,
 } from "./jsonapi/schemas.ts";
-import type { ResourceRoute } from "./jsonapi/types.ts";
+import type { Query, ResourceRoute } from "./jsonapi/types.ts";
 import type { Kind } from "./kind.ts";
-import { homeFor, homeOf, platformHome } from "./kind.ts";
+import { platformHome } from "./kind.ts";
 import { annotationRoutes, type RoleRoute, relationshipRoutes, roleRoute } from "./part_routes.ts";
 import { chanceOf, newId, onceOf, type ResourceRoutesContext, write } from "./write.ts";
 

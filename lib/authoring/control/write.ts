@@ -22,7 +22,7 @@ import type { Stored, Write } from "../../storage/mod.ts";
 import { keyName } from "../../storage/names.ts";
 import type { Role } from "../table/mod.ts";
 import type { Author } from "./access/authors.ts";
-import { type Access, isReached, isRoleAtLeast, requireAccess } from "./access/roles.ts";
+import { type Access, homeFor, homeOf, isReached, isRoleAtLeast, requireAccess } from "./access/roles.ts";
 import { recordChanges } from "./audit.ts";
 import {
   type ResourceObject as Answered,
@@ -30,25 +30,21 @@ import {
   entityTag,
   isDryRun,
   keysOf,
-  type Query,
   type ShownAs,
   show,
   viewOf,
 } from "./jsonapi/documents.ts";
 import { joinAttributes, namesIn, type ResourceObject, readInput, withoutEchoes } from "./jsonapi/input.ts";
+import type { Query } from "./jsonapi/types.ts";
 import {
   type Attributes,
   type Circumstances,
-  type ControlServices,
   type Entity,
   type Home,
-  homeFor,
-  homeOf,
   homePartition,
   type Identifier,
   type Input,
   type Kind,
-  type Kinds,
   notFound,
   ownerOf,
   ownHome,
@@ -57,6 +53,7 @@ import {
   unprocessable,
 } from "./kind.ts";
 import type { Reader } from "./read.ts";
+import type { ControlServices, Kinds } from "./services.ts";
 import { runTransaction, type Transaction, together } from "./transaction.ts";
 
 export interface WriteOperation {

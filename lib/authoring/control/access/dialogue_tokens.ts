@@ -5,8 +5,8 @@
  */
 
 import type { Role } from "../../table/mod.ts";
-import type { ControlServices } from "../kind.ts";
 import { notFound } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import { type Author, requirePerson, type TokenInfo, type TokenScope } from "./authors.ts";
 import { isRoleAtLeast } from "./roles.ts";
 

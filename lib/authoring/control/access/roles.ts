@@ -7,11 +7,11 @@
 
 import { AppError } from "../../../base/errors/mod.ts";
 import type { Directory } from "../../../fans/directory/mod.ts";
-import { directoryPartition, isSameHome } from "../../../fans/directory/records.ts";
+import { directoryPartition, isSameHome, type Places } from "../../../fans/directory/records.ts";
 import { Cache, type Loaded } from "../../../storage/background/mod.ts";
 import type { Store } from "../../../storage/mod.ts";
 import { type Role, roles } from "../../table/resource.ts";
-import { type ControlServices, type Entity, type Home, type Kind, notFound } from "../kind.ts";
+import { type Entity, type Home, type Kind, notFound, ownHome } from "../kind.ts";
 import type { Author } from "./authors.ts";
 
 /** Returns true if a role may do what `needed` may. */
@@ -218,6 +218,29 @@ export function requireAdmin(before: readonly Grant[], after: readonly Grant[]):
   );
 }
 
+/** Returns the home of a record, or null if the id can be none of ours. */
+export async function homeOf(services: HomeServices, kind: Kind, id: string): Promise<Home | null> {
+  const home = ownHome(kind, id) ?? (await services.places.homeOf(id));
+  return home === null ? null : await homeFor(services, kind, home);
+}
+
+/** Returns the home of records of a kind under a home: grants of spaces and projects are kept in their organisation. */
+export async function homeFor(
+  { roles }: Pick<HomeServices, "roles">,
+  { resource }: Kind,
+  home: Home,
+): Promise<Home> {
+  if (resource.home !== "organisation" || home.kind === "organisation") return home;
+  const chain = await roles.chain(home);
+  return chain === null ? home : { kind: "organisation", id: chain.organisationId };
+}
+
+/** What finding homes and the roles in them needs. */
+interface HomeServices {
+  readonly roles: Roles;
+  readonly places: Places;
+}
+
 export interface Access {
   readonly home: Home;
   readonly chain: Chain;
@@ -238,7 +261,7 @@ interface NeededAccess {
  * is less than `needed`.
  */
 export async function requireAccess(
-  services: ControlServices,
+  services: Pick<HomeServices, "roles">,
   author: Author,
   home: Home | null,
   wanted: NeededAccess,
@@ -250,7 +273,7 @@ export async function requireAccess(
 
 /** Returns the access of a caller with any role in a home, or null. */
 async function findAccess(
-  { roles }: ControlServices,
+  { roles }: Pick<HomeServices, "roles">,
   author: Author,
   home: Home | null,
   { eventId }: Pick<NeededAccess, "eventId">,
@@ -276,7 +299,7 @@ function withRole(access: Access, { needed }: Pick<NeededAccess, "needed">): Acc
  * @throws {AppError} As {@linkcode requireAccess} does.
  */
 export async function requireReach(
-  services: ControlServices,
+  services: Pick<HomeServices, "roles">,
   author: Author,
   home: Home | null,
   wanted: NeededAccess,

@@ -13,7 +13,8 @@ import { type AuthorCall, idOf, idParams, nameOf, parameterOf } from "../jsonapi
 import { newObjectOf, readInput } from "../jsonapi/input.ts";
 import { bodySchema, documentSchema, listSchema, ResourceBody } from "../jsonapi/schemas.ts";
 import type { Attributes } from "../kind.ts";
-import { badAttribute, type ControlServices, homeNamed, type Identifier, notFound } from "../kind.ts";
+import { badAttribute, homeNamed, type Identifier, notFound } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import { type Author, type AuthorUser, kindOf, requirePerson, scopesOf, type TokenInfo } from "./authors.ts";
 import { createDialogueToken, dialogueSecondsMax } from "./dialogue_tokens.ts";
 import { requireReach } from "./roles.ts";

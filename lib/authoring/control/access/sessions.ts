@@ -19,7 +19,7 @@ import { platformPartition } from "../../../storage/names.ts";
 import { authorEmail, resources } from "../../table/mod.ts";
 import { mismatch } from "../jsonapi/input.ts";
 import { documentSchema } from "../jsonapi/schemas.ts";
-import type { ControlServices } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import { tokenObject } from "./routes.ts";
 
 /** Life of the token of a login, in seconds: 30 days. */

@@ -16,9 +16,10 @@ import { requireAccess } from "../access/roles.ts";
 import { type AuthorCall, answer, idOf, idParams } from "../jsonapi/documents.ts";
 import { dryRun } from "../jsonapi/schemas.ts";
 import type { Entity } from "../kind.ts";
-import { type ControlServices, notFound } from "../kind.ts";
+import { notFound } from "../kind.ts";
 import { useApp } from "../kinds/apps.ts";
 import { templatesKey } from "../kinds/templates.ts";
+import type { ControlServices } from "../services.ts";
 import { type ResourceRoutesContext, write } from "../write.ts";
 import { readApp } from "./read_app.ts";
 

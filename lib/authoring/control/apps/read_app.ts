@@ -19,7 +19,7 @@ import {
   type SpecFault,
   specBytesMax,
 } from "../../table/mod.ts";
-import type { ControlServices } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 
 /** The steps of reading a file, in their order. */
 const steps = [

@@ -21,18 +21,10 @@ import {
   type ResourceType,
 } from "../../table/mod.ts";
 import type { Author } from "../access/authors.ts";
-import type {
-  Attributes,
-  Circumstances,
-  ControlServices,
-  Entity,
-  Identifier,
-  Input,
-  Kind,
-  Presented,
-} from "../kind.ts";
+import type { Attributes, Circumstances, Entity, Identifier, Input, Kind, Presented } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
-import type { NameOf, ParameterOf, Pascal } from "./types.ts";
+import type { ListView, NameOf, ParameterOf, Pascal, Query, View } from "./types.ts";
 
 /** The relationships of a resource object that are no part of the JSON text. */
 const unshown = Symbol("unshown");
@@ -180,24 +172,6 @@ export function show(
   const { now, author } = circumstances;
   const presented = kind.present?.(entity, tx, { now, author, isListed: shown.isListed });
   return shownOf(kind.resource, entity, presented ?? { attributes: {} }, shown);
-}
-
-/** A query as sent, each name once. */
-export type Query = Readonly<Record<string, unknown>>;
-
-export interface View {
-  readonly include: readonly string[];
-  readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
-}
-
-export interface ListView extends View {
-  /** Null: the list's own order. */
-  readonly sort: { readonly by: string; readonly descending: boolean } | null;
-  readonly filters: Readonly<Record<string, unknown>>;
-  readonly count: number;
-  readonly cursor: string | undefined;
-  /** Number of the page from 1, where it is asked for. */
-  readonly number?: number;
 }
 
 /**

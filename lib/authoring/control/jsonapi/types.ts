@@ -162,17 +162,17 @@ type TypesAlong<T, P> = P extends `${infer A}.${infer B}`
   : TypeAt<T, P>;
 type Included<T extends Type> = Table[T] extends { readonly include: readonly (infer P)[] } ? P : never;
 
-type View<T extends Type> = {
+type ViewQuery<T extends Type> = {
   readonly [N in T | Extract<TypesAlong<T, Included<T>>, string> as `fields[${N}]`]?: string;
 } & ([Included<T>] extends [never] ? unknown : { readonly include?: string });
 
-type ReadQuery<T extends Type> = View<T>;
+type ReadQuery<T extends Type> = ViewQuery<T>;
 
-type WriteQuery<T extends Type> = View<T> & DryRun;
+type WriteQuery<T extends Type> = ViewQuery<T> & DryRun;
 type DryRun = { readonly dry_run?: "true" | "false" };
 
 type SortOf<T extends Type> = Table[T]["sorts"][number];
-export type ListQuery<T extends Type> = View<T> & {
+export type ListQuery<T extends Type> = ViewQuery<T> & {
   readonly "page[count]"?: number;
   readonly "page[cursor]"?: string;
 } & ([SortOf<T>] extends [never] ? unknown : { readonly sort?: SortOf<T> | `-${SortOf<T>}` }) &
@@ -184,6 +184,24 @@ export type ListQuery<T extends Type> = View<T> & {
           : never;
       }
     : unknown);
+
+/** A query as sent, each name once. */
+export type Query = Readonly<Record<string, unknown>>;
+
+export interface View {
+  readonly include: readonly string[];
+  readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+export interface ListView extends View {
+  /** Null: the list's own order. */
+  readonly sort: { readonly by: string; readonly descending: boolean } | null;
+  readonly filters: Readonly<Record<string, unknown>>;
+  readonly count: number;
+  readonly cursor: string | undefined;
+  /** Number of the page from 1, where it is asked for. */
+  readonly number?: number;
+}
 
 /** `event_templates` becomes `EventTemplates`. */
 export type Pascal<T extends string> = T extends `${infer A}_${infer B}`

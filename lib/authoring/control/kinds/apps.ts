@@ -6,8 +6,9 @@ import { defaultListings, listedMax } from "../../../fans/directory/open_events.
 import { type AppSpec, resources } from "../../table/mod.ts";
 import { type AppUse, appKey, usesOf } from "../apps/apps.ts";
 import { type CheckRow, readApp } from "../apps/read_app.ts";
-import type { ControlServices, Entity } from "../kind.ts";
+import type { Entity } from "../kind.ts";
 import { type Input, type Kind, type Started, sharedKind, unprocessable } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 
 export function appKind(services: ControlServices): Kind {
   const { records, ...shared } = sharedKind(resources.apps);

@@ -4,7 +4,6 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { assetKey, type DigestNote, digestKey, notesKey } from "../assets/files.ts";
 import { requireUnused } from "../contents.ts";
-import type { ControlServices } from "../kind.ts";
 import {
   type Entity,
   type Home,
@@ -15,6 +14,7 @@ import {
   sharedKind,
   unknownRelated,
 } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Most tags of an asset. It is on six boards for each, and on six without any. */

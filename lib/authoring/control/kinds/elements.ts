@@ -22,7 +22,6 @@ import {
 } from "../../table/mod.ts";
 import type { Apps } from "../apps/apps.ts";
 import { contentsOf, entryOf, eventKey, eventOf, noteChange } from "../contents.ts";
-import type { ControlServices } from "../kind.ts";
 import {
   badAction,
   badAttribute,
@@ -37,6 +36,7 @@ import {
   type Records,
   unprocessable,
 } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 import { requireContent, requireParent, withJoinedFields } from "./content.ts";
 

@@ -42,8 +42,7 @@ import {
   templateKey,
 } from "../contents.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import type { ListView } from "../jsonapi/documents.ts";
-import type { ControlServices } from "../kind.ts";
+import type { ListView } from "../jsonapi/types.ts";
 import {
   badAction,
   badAttribute,
@@ -56,6 +55,7 @@ import {
   ownRecords,
   plainCodec,
 } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Boards of a project that order its events. */

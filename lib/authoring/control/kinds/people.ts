@@ -4,8 +4,8 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { resources } from "../../table/mod.ts";
 import { requirePerson } from "../access/authors.ts";
 import { type Grant, type Grants, grantsKey, grantsMax, noGrants, requireAdmin } from "../access/roles.ts";
-import type { ControlServices } from "../kind.ts";
 import { type Entity, type Home, homeNamed, type Identifier, type Kind, type Records } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** All grants of an organisation are one record, in which each is an entity. */

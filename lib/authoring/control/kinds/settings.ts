@@ -9,7 +9,6 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { documentDigest } from "../../../fans/directory/loyalty_versions.ts";
 import type { Store, Write } from "../../../storage/mod.ts";
 import type { Field } from "../../table/mod.ts";
-import type { ControlServices } from "../kind.ts";
 import {
   type BeforeChange,
   badAttribute,
@@ -20,6 +19,7 @@ import {
   projectKey,
   type Started,
 } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 import type { WorkTask } from "../work.ts";
 

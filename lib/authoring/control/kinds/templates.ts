@@ -4,8 +4,8 @@ import { AppError } from "../../../base/errors/mod.ts";
 import { contentsKey, elementKey, resources } from "../../table/mod.ts";
 import { contentsOf, eventKey, noteChange, stagedWrites, templateKey } from "../contents.ts";
 import { copiedFrom, finishCopy } from "../copies.ts";
-import type { ControlServices } from "../kind.ts";
 import { type Entity, eventCodec, type Kind, ownRecords } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** The record of a project that lists its templates. */

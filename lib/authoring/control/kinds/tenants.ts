@@ -12,7 +12,6 @@ import { resources } from "../../table/mod.ts";
 import type { Author } from "../access/authors.ts";
 import { type Grants, grantsKey, noGrants } from "../access/roles.ts";
 import { settleArchive } from "../archive.ts";
-import type { ControlServices } from "../kind.ts";
 import {
   type BeforeChange,
   type Entity,
@@ -24,6 +23,7 @@ import {
   type Started,
   spaceCodec,
 } from "../kind.ts";
+import type { ControlServices } from "../services.ts";
 import { enabledTypes, settleApp, useApp } from "./apps.ts";
 import { presentSettings, settleSettings, stageSettings } from "./settings.ts";
 

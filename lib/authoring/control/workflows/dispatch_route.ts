@@ -19,9 +19,9 @@ import {
 import { jsonObject, plainObject, uuidText } from "../../table/mod.ts";
 import { type Author, requirePerson } from "../access/authors.ts";
 import { createDialogueToken } from "../access/dialogue_tokens.ts";
-import { requireAccess } from "../access/roles.ts";
+import { homeOf, requireAccess } from "../access/roles.ts";
 import { type AuthorCall, idOf, idParams, nounOf } from "../jsonapi/documents.ts";
-import { homeOf, platformHome } from "../kind.ts";
+import { platformHome } from "../kind.ts";
 import type { ResourceRoutesContext } from "../write.ts";
 import { Refusal, Relay } from "./relay.ts";
 
